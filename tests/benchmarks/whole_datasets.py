@@ -1,32 +1,46 @@
 """What a row of a whole dataset costs: `python tests/benchmarks/whole_datasets.py [--tokenizers qwen2.5,…]`.
 
 `sftui encode` and `sftui check` beside what people run today, on the same distinct rows, in turns: the tutorial's
-`datasets.map`, TRL's own preparation (in its environment of tests/parity, where it is built), the chat template alone,
-and `encode_batch_fast` alone on the same texts. Each runs in a process of its own, over few rows and over many; what is
-printed is the difference per row, so that start-up and loading are taken off: processor µs of all its threads and
-processes, and µs of the clock. Ratios within one run mean something, the figures themselves depend on the machine.
+`datasets.map`, the trainers' own preparation (each in its environment of tests/parity, where that is built, from the
+very config that `sftui encode` reads), the chat template alone, and `encode_batch_fast` alone on the same texts. Each
+runs in a process of its own, over few rows and over many; what is printed is the difference per row, so that start-up
+and loading are taken off: processor µs of all its threads and processes, and µs of the clock, beside the load of the
+machine. Ratios within one run mean something, the figures themselves depend on the machine.
+
+`--ways` names groups of ways: usual (tutorial, TRL, encode, check), alone (template, encode_batch_fast, and encode
+where fastokens cannot be imported), trainers (or one by its name), processes (check in one and in two). `--stages`
+adds how the time of encode and check is shared among their stages. `--markdown FILE` writes the table of the README.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from measure import REPO, compile_sftui
 from rows import SHAPES, SHARED, write_rows
+from setups import CONFIGS, setup
 
 PLAIN = Path(__file__).resolve().parent / "plain_ways"
 PARITY = Path(os.environ.get("SFTUI_PARITY_HOME", "~/.cache/sftui-parity")).expanduser()
-FEW, MANY = 1_000, 6_000
+COUNTS = {"turns": (700, 2_200)}
+FEW, MANY = 700, 3_000
 """Rows; the few are enough to load what many need, the faster engine included (`tokens.bulk.AFTER`)."""
+SHARED_FEW, SHARED_MANY = 4_000, 16_000
+"""The same for two processes: both counts start them, and the few suffice for what each of them loads."""
+GROUPS = ("usual", "alone", "trainers", "processes")
+TUTORIAL, ENCODE, CHECK = "tutorial, datasets.map", "sftui encode", "sftui check"
+BLOCKER = "raise ImportError('left out by the benchmark')\n"
+"""What stands in for fastokens where it is not to be imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +55,9 @@ class Cost:
         return Cost((self.processor - few.processor) / rows * 1e6, (self.clock - few.clock) / rows * 1e6)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Way:
-    """One way to prepare a dataset: a command over DATA, TOKENIZER and OUT."""
+    """One way to prepare a dataset: a command over DATA, CONFIG, TOKENIZER and OUT."""
 
     name: str
     command: Sequence[str]
@@ -51,46 +65,73 @@ class Way:
     """`texts`: rendered texts instead of rows."""
     fine: tuple[int, ...] = (0,)
     """Exit codes; `check` says 1 where it finds something."""
+    trainer: str = ""
+    """Whose config CONFIG is."""
+    against: str | None = TUTORIAL
+    """The way whose cost is divided by this one's."""
+    counts: tuple[int, int] | None = None
+    without_fastokens: bool = False
 
 
-def ways(processes: bool) -> list[Way]:
+def own_python(trainer: str) -> tuple[str, str] | None:
+    """The version and the Python of a trainer's environment; None where it is not built."""
+    found = sorted(PARITY.glob(f"{trainer}-*/bin/python"))
+    return (found[-1].parts[-3].removeprefix(f"{trainer}-"), str(found[-1])) if found else None
+
+
+def ways(groups: Sequence[str]) -> Iterator[Way]:
     python, sftui = sys.executable, [sys.executable, "-m", "sftui"]
-    encode = [*sftui, "encode", "DATA", "-t", "TOKENIZER", "-o", "OUT.parquet", "--force"]
-    check = [*sftui, "check", "DATA", "-t", "TOKENIZER"]
-    found = [
-        Way("tutorial, datasets.map", [python, str(PLAIN / "by_tutorial.py"), "DATA", "TOKENIZER", "OUT.parquet"]),
-        Way("sftui encode", encode),
-        Way("sftui check", [*check, "--jobs", "1"], fine=(0, 1)),
-        Way("chat template alone", [python, str(PLAIN / "only_render.py"), "DATA", "TOKENIZER", "OUT"]),
-        Way("encode_batch_fast alone", [python, str(PLAIN / "only_encode.py"), "DATA", "TOKENIZER", "OUT"], "texts"),
-    ]
-    if processes:
-        found.append(Way("sftui check, two processes", [*check, "--jobs", "2"], fine=(0, 1)))
-    for environment in sorted(PARITY.glob("trl-*/bin/python")):
-        found.append(
-            Way(
-                f"TRL {environment.parts[-3][4:]}'s own",
-                [str(environment), str(PLAIN / "by_trl.py"), "DATA", "TOKENIZER", "OUT.parquet"],
+    out = ["-o", "OUT.parquet", "--force"]
+    encode = [*sftui, "encode", "DATA", "-t", "TOKENIZER", *out]
+    check = [*sftui, "check", "DATA", "-t", "TOKENIZER", "--jobs"]
+    if "usual" in groups:
+        yield Way(TUTORIAL, [python, str(PLAIN / "by_tutorial.py"), "DATA", "TOKENIZER", "OUT.parquet"])
+        yield Way(ENCODE, encode)
+        yield Way(CHECK, [*check, "1"], fine=(0, 1))
+        if (trl := own_python("trl")) is not None:
+            by_trl = [trl[1], str(PLAIN / "by_trl.py"), "DATA", "TOKENIZER", "OUT.parquet"]
+            yield Way(f"trl {trl[0]}'s own", by_trl)
+            yield Way("sftui encode --trainer trl", [*encode, "--trainer", "trl"], against=f"trl {trl[0]}'s own")
+    if "alone" in groups:
+        by_engine = "encode_batch_fast alone"
+        yield Way("chat template alone", [python, str(PLAIN / "only_render.py"), "DATA", "TOKENIZER", "OUT"])
+        yield Way(by_engine, [python, str(PLAIN / "only_encode.py"), "DATA", "TOKENIZER", "OUT"], "texts")
+        yield Way(f"{ENCODE}, no fastokens", encode, against=by_engine, without_fastokens=True)
+    for trainer in CONFIGS:
+        if (found := own_python(trainer)) is not None and ("trainers" in groups or trainer in groups):
+            own, ours = f"{trainer} {found[0]}'s own", f"sftui encode --trainer {trainer}"
+            by_trainer = [found[1], str(PLAIN / f"by_{trainer}.py"), "CONFIG", "OUT.parquet"]
+            yield Way(own, by_trainer, trainer=trainer, against=None)
+            yield Way(ours, [*sftui, "encode", "CONFIG", "-t", "TOKENIZER", *out], trainer=trainer, against=own)
+    if "processes" in groups:
+        more = (SHARED_FEW, SHARED_MANY)
+        for jobs, other in ((1, 2), (2, 1)):
+            yield Way(
+                f"{CHECK} --jobs {jobs}", [*check, str(jobs)], "data", (0, 1), "", f"{CHECK} --jobs {other}", more
             )
-        )
-    return found
 
 
-def run(way: Way, data: Path, tokenizer: Path, work: Path) -> Cost:
+def run(way: Way, data: Path, tokenizer: Path, work: Path, config: Path | None = None) -> Cost:
     """What one run takes; CalledProcessError with what it said where it fails."""
     places = {
         "DATA": str(data),
+        "CONFIG": str(config),
         "TOKENIZER": str(tokenizer),
         "OUT": str(work / "out"),
         "OUT.parquet": str(work / "out.parquet"),
     }
+    ours = [str(REPO)] if way.command[0] == sys.executable else []
+    if way.without_fastokens:
+        (work / "without").mkdir(exist_ok=True)
+        (work / "without" / "fastokens.py").write_text(BLOCKER, encoding="utf-8")
+        ours.insert(0, str(work / "without"))
     environment = {
         **os.environ,
         "TOKENIZERS_PARALLELISM": "false",
         "HF_HUB_OFFLINE": "1",
         "HF_DATASETS_CACHE": tempfile.mkdtemp(dir=work),
         "SFTUI_CACHE": str(work / "sftui"),
-        "PYTHONPATH": str(REPO) if way.command[0] == sys.executable else "",
+        "PYTHONPATH": os.pathsep.join(ours),
     }
     said = work / "said"
     with said.open("wb") as file:
@@ -106,47 +147,128 @@ def run(way: Way, data: Path, tokenizer: Path, work: Path) -> Cost:
     return Cost(used.ru_utime + used.ru_stime, clock)
 
 
-def measured(shape: str, tokenizer: Path, repeat: int, processes: bool) -> Mapping[str, Cost]:
+class Given:
+    """The rows of one shape for one tokenizer, and what else the ways read, made when it is asked for."""
+
+    def __init__(self, shape: str, tokenizer: Path, work: Path) -> None:
+        self._shape, self._tokenizer, self._work = shape, tokenizer, work
+        self.counts = COUNTS.get(shape, (FEW, MANY))
+
+    def data(self, count: int, texts: bool = False) -> Path:
+        path = self._work / f"rows{count}.jsonl"
+        if not path.exists():
+            write_rows(path, self._shape, count)
+        if not texts:
+            return path
+        rendered = self._work / f"{count}.texts"
+        if not rendered.exists():
+            by = Way("texts", [sys.executable, str(PLAIN / "only_render.py"), "DATA", "TOKENIZER", "OUT"])
+            run(by, path, self._tokenizer, self._work)
+            (self._work / "out").rename(rendered)
+        return rendered
+
+    def can(self, way: Way) -> bool:
+        """Whether the way's trainer can be given these rows and this tokenizer."""
+        return not way.trainer or self._config(way, self.data(self.counts[0])) is not None
+
+    def cost(self, way: Way, count: int) -> Cost:
+        data = self.data(count, way.reads == "texts")
+        return run(way, data, self._tokenizer, self._work, self._config(way, data))
+
+    def _config(self, way: Way, data: Path) -> Path | None:
+        return setup(way.trainer, self._shape, self._tokenizer, data, self._work) if way.trainer else None
+
+
+def measured(given: Given, groups: Sequence[str], repeat: int) -> Mapping[Way, Cost]:
     """The cost per row of every way, by the median of the runs."""
-    with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder)
-        files = {count: work / f"{count}.jsonl" for count in (FEW, MANY)}
-        for count, path in files.items():
-            write_rows(path, shape, count)
-        texts = {count: work / f"{count}.texts" for count in files}
-        render = Way("texts", [sys.executable, str(PLAIN / "only_render.py"), "DATA", "TOKENIZER", "OUT"])
-        for count, path in files.items():
-            run(render, path, tokenizer, work)
-            (work / "out").rename(texts[count])
-        found: dict[str, list[Cost]] = {}
-        for way in ways(processes):  # what is kept for the next time, such as proven tokenizers, is no cost of a row
-            run(way, (texts if way.reads == "texts" else files)[FEW], tokenizer, work)
-        for _ in range(repeat):
-            for way in ways(processes):
-                given = texts if way.reads == "texts" else files
-                few, many = (run(way, given[count], tokenizer, work) for count in (FEW, MANY))
-                found.setdefault(way.name, []).append(many.per_row(few, MANY - FEW))
-        return {
-            name: Cost(statistics.median(c.processor for c in costs), statistics.median(c.clock for c in costs))
-            for name, costs in found.items()
-        }
+    found: dict[Way, list[Cost]] = {way: [] for way in ways(groups) if given.can(way)}
+    for way in found:  # what is kept for the next time, such as proven tokenizers, is no cost of a row
+        if way.command[0] == sys.executable:
+            given.cost(way, given.counts[0])
+    for _ in range(repeat):
+        for way, costs in found.items():
+            few, many = way.counts or given.counts
+            first, second = given.cost(way, few), given.cost(way, many)
+            costs.append(second.per_row(first, many - few))
+            print(f"  {way.name}: {costs[-1].processor:.0f} CPU, {load()}", file=sys.stderr, flush=True)
+    return {
+        way: Cost(statistics.median(c.processor for c in costs), statistics.median(c.clock for c in costs))
+        for way, costs in found.items()
+    }
+
+
+def stages(shape: str, tokenizer: Path, work: Path) -> Mapping[str, Mapping[str, float]]:
+    """Of the processor time of the rows in encode and in check, the share of each stage (see stages.py)."""
+    data = Given(shape, tokenizer, work).data(COUNTS.get(shape, (FEW, MANY))[1])
+    found = {}
+    for command in ("encode", "check"):
+        by = [sys.executable, str(Path(__file__).with_name("stages.py")), command, "DATA", "TOKENIZER", "OUT.parquet"]
+        run(Way(f"stages of {command}", by), data, tokenizer, work)
+        found[command] = json.loads((work / "said").read_text(encoding="utf-8").splitlines()[-1])
+    return found
+
+
+def load() -> str:
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+
+
+def markdown(table: Mapping[tuple[str, str], Mapping[str, Cost]], repeat: int, loads: Sequence[float]) -> str:
+    """The table of the README: processor µs a row, and how many times the tutorial's speed."""
+    lines = [
+        "| tokenizer | rows | tutorial | TRL's own | `sftui encode` | `sftui check` |",
+        "|---|---|--:|--:|--:|--:|",
+    ]
+    named = {"chat": "short chat", "turns": "40 turns", "pair": "prompt/completion", "tools": "tool calls"}
+    for (name, shape), costs in table.items():
+        usual = costs[TUTORIAL].processor
+
+        def cell(cost: Cost | None, usual: float = usual) -> str:
+            return "" if cost is None else f"{cost.processor:,.0f} ({usual / cost.processor:.1f}×)"
+
+        own = next((cost for way, cost in costs.items() if way.startswith("trl ")), None)
+        cells = [f"{usual:,.0f}", cell(own), cell(costs[ENCODE]), cell(costs[CHECK])]
+        lines.append(f"| {name} | {named.get(shape, shape)} | {' | '.join(cells)} |")
+    lines.append("")
+    lines.append(
+        "CPU µs a row, start-up taken off; in brackets how many times as fast as the tutorial's `datasets.map`. Median"
+        f" of {repeat}, one process; load {min(loads):.1f} to {max(loads):.1f} on {os.cpu_count()} cores."
+    )
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokenizers", default="qwen2.5,llama-3-8b-instruct,phi-3-mini,minimind")
     parser.add_argument("--shapes", default=",".join(SHAPES))
+    parser.add_argument("--ways", default=",".join(GROUPS), help=f"of {', '.join((*GROUPS, *CONFIGS))}")
+    parser.add_argument("--stages", action="store_true")
+    parser.add_argument("--markdown", type=Path, metavar="FILE")
     parser.add_argument("--repeat", type=int, default=1)
     given = parser.parse_args()
     compile_sftui()
+    table: dict[tuple[str, str], Mapping[str, Cost]] = {}
+    loads: list[float] = []
     for name in given.tokenizers.split(","):
         for shape in given.shapes.split(","):
-            costs = measured(shape, SHARED / "tokenizers" / name, given.repeat, processes=(os.cpu_count() or 1) > 1)
-            usual = costs["tutorial, datasets.map"].processor
-            print(f"\n{name}, {shape}: µs a row, start-up taken off ({MANY - FEW:,} rows, median of {given.repeat})")
+            tokenizer = SHARED / "tokenizers" / name
+            with tempfile.TemporaryDirectory() as folder:
+                loads.append(os.getloadavg()[0])
+                rows = Given(shape, tokenizer, Path(folder))
+                costs = measured(rows, given.ways.split(","), given.repeat)
+                shares = stages(shape, tokenizer, Path(folder)) if given.stages else {}
+                loads.append(os.getloadavg()[0])
+            extra = rows.counts[1] - rows.counts[0]
+            print(f"\n{name}, {shape}: µs a row, start-up off ({extra:,} rows, median of {given.repeat}, {load()})")
+            named = {way.name: cost for way, cost in costs.items()}
             for way, cost in costs.items():
-                times = usual / cost.processor if cost.processor > 0 else float("nan")
-                print(f"  {way:28} {cost.processor:8.0f} CPU {cost.clock:8.0f} clock   {times:5.1f} times the tutorial")
+                other = named.get(way.against or "")
+                told = f"   {other.processor / cost.processor:5.1f} times {way.against}" if other is not None else ""
+                print(f"  {way.name:36} {cost.processor:8.0f} CPU {cost.clock:8.0f} clock{told}")
+            for command, share in shares.items():
+                print(f"  stages of {command}: " + ", ".join(f"{stage} {part:.0%}" for stage, part in share.items()))
+            table[name, shape] = named
+            if given.markdown is not None:  # after each, since the whole takes long
+                given.markdown.write_text(markdown(table, given.repeat, loads), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,105 @@
+"""COMMAND DATA TOKENIZER OUT: how the processor time of the rows is shared among the stages of `encode` or `check`.
+
+The command runs in this process. Every so many milliseconds of processor time the stack is looked at, and the time
+since the last look goes to the stage that is at work; long calls into C count whole that way. Looking begins with the
+row `BEGIN`, when everything is loaded. The last line printed is JSON: stage → share.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+from measure import REPO
+
+sys.path.insert(0, str(REPO))
+
+from sftui.cli import main as sftui
+from sftui.session.ready import Ready
+
+EVERY = 0.001
+BEGIN = 600
+HOME = str(REPO / "sftui")
+STAGES = (
+    ("read", "sources/", None),
+    ("read", "pipeline.py", "_read"),
+    ("read", "trainers/", "convert"),
+    ("read", "trainers/", "shape"),
+    ("render", "trainers/", "render"),
+    ("encode", "trainers/", "texts"),
+    ("encode", "tokens/loaded.py", "ahead"),
+    ("place", "trainers/", "tokenize"),
+    ("label", "trainers/", "label"),
+    ("examples", "trainers/", "examples"),
+    ("write", "exports/", None),
+    ("write", "cli/records.py", None),
+    ("findings", "findings/", None),
+    ("audit", "audit/", None),
+)
+"""A stage by the folder or file of a function and, where not all of them count, its name; the outermost one counts,
+but findings, which the audit calls, count before it."""
+
+
+class Looking:
+    """Processor seconds by stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = 0.0
+
+    def begin(self) -> None:
+        self._last = time.process_time()
+        signal.signal(signal.SIGPROF, self._look)
+        signal.setitimer(signal.ITIMER_PROF, EVERY, EVERY)
+
+    def end(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def _look(self, number: int, frame: FrameType | None) -> None:
+        now = time.process_time()
+        stage = "rest"
+        while frame is not None:  # from the innermost one: the last that is found is the outermost
+            found = stage_of(frame.f_code.co_filename, frame.f_code.co_name)
+            if found is not None and not (found == "audit" and stage != "rest"):
+                stage = found
+            frame = frame.f_back
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
+        self._last = now
+
+
+def stage_of(path: str, function: str) -> str | None:
+    if not path.startswith(HOME):
+        return None
+    place = path[len(HOME) + 1 :]
+    return next((s for s, where, name in STAGES if place.startswith(where) and name in (None, function)), None)
+
+
+def main() -> None:
+    command, data, tokenizer, out = sys.argv[1:]
+    looking = Looking()
+    plain = Ready.inspect_many
+
+    def looked_at(self: Ready, *given: Any, **named: Any) -> Iterator[Any]:
+        for number, found in enumerate(plain(self, *given, **named)):
+            if number == BEGIN:
+                looking.begin()
+            yield found
+        looking.end()
+
+    Ready.inspect_many = looked_at  # type: ignore[method-assign]
+    more = ["-o", out, "--force"] if command == "encode" else ["--jobs", "1"]
+    with suppress(SystemExit):
+        sftui([command, data, "-t", tokenizer, *more])
+    whole = sum(looking.seconds.values())
+    most = sorted(looking.seconds.items(), key=lambda one: -one[1])
+    print(json.dumps({stage: spent / whole for stage, spent in most}))
+
+
+if __name__ == "__main__":
+    main()
