@@ -6,6 +6,7 @@ position they are a sequence like any other.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from itertools import chain, groupby, pairwise, repeat
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
+_SAME = re.compile(rb"(.)\1*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +87,52 @@ def as_runs(values: Sequence[T]) -> Runs[T]:
     if isinstance(values, Runs):
         return values
     return joined((sum(1 for _ in some), value) for value, some in groupby(values))
+
+
+class Marks(Generic[T]):
+    """One of a few values for each token of a row, written over any number of times and then read as runs."""
+
+    def __init__(self, size: int, first: T) -> None:
+        self._marks = bytearray(size)
+        self._values: list[T] = [first]
+        self._numbers: dict[T, int] = {first: 0}
+
+    def put(self, start: int, end: int, value: T) -> None:
+        """Write a value over a range, as far as it lies in the row."""
+        number = self._numbers.setdefault(value, len(self._values))
+        if number == len(self._values):
+            self._values.append(value)
+        end = min(end, len(self._marks))
+        self._marks[start:end] = bytes((number,)) * (end - start)
+
+    def at(self, place: int) -> T:
+        return self._values[self._marks[place]]
+
+    def __len__(self) -> int:
+        return len(self._marks)
+
+    def runs(self) -> Runs[T]:
+        return joined((len(run.group()), self._values[run.group()[0]]) for run in _SAME.finditer(self._marks))
+
+
+def places_of(values: Sequence[T], wanted: Iterable[T]) -> list[int]:
+    """Where any of some values stands, in order; quick where they are rare."""
+    found: list[int] = []
+    for value in set(wanted):
+        at = -1
+        for _ in range(values.count(value)):
+            at = values.index(value, at + 1)
+            found.append(at)
+    return sorted(found)
+
+
+def clipped(runs: Runs[T], start: int, end: int) -> Iterator[tuple[int, int, T]]:
+    """The runs inside a range, and what of them lies in it."""
+    at = bisect_right(runs.ends, start)
+    while start < end and at < len(runs.ends):
+        until = min(end, runs.ends[at])
+        yield start, until, runs.values[at]
+        start, at = until, at + 1
 
 
 def together(first: Sequence[T], second: Sequence[Any]) -> Iterator[tuple[int, int, T, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -112,8 +112,35 @@ def _chat(
     except TemplateError:
         template.skeletons.settle(sighting, template, None, 0.0)
         raise
-    told = template.skeletons.settle(sighting, template, rendered, time.process_time() - begun)
+    alone = known is None and not asked.spans and asked.prompt is None
+    told = template.skeletons.settle(
+        sighting, template, rendered, time.process_time() - begun, template.steps if alone else None
+    )
     return rendered if told is None else replace(rendered, notes=(*rendered.notes, told))
+
+
+def render_text(
+    asked: Asked, template: ChatTemplate, plainly: Callable[[], tuple[str, tuple[tuple[int, int], ...]]]
+) -> tuple[str, int]:
+    """The text of a chat of which nothing else is asked, and the steps that the template takes for it.
+
+    Put together where the shape of the row is known, else rendered by `plainly`: the same text and steps either way.
+    """
+    sighting = template.skeletons.see(asked)
+    if sighting is not None and sighting.rendered is not None and not sighting.due and sighting.steps is not None:
+        return sighting.rendered.text, sighting.steps
+    begun = time.process_time()
+    try:
+        text, generation = plainly()
+    except TemplateError:
+        if sighting is not None:
+            template.skeletons.settle(sighting, template, None, 0.0)
+        raise
+    steps = template.steps
+    if sighting is not None:
+        rendered = Rendered(text=text, generation=generation, has_generation_tag=template.has_generation_tag)
+        template.skeletons.settle(sighting, template, rendered, time.process_time() - begun, steps)
+    return text, steps
 
 
 def _text_of(

@@ -106,15 +106,16 @@ class Sighting:
     """A row that may be put together: `rendered` is that, None where it is not known how.
 
     `complete`: with its spans, where they are asked for. `due`: it is to be rendered as well. `thinks`: one of its
-    texts opens with a thought.
+    texts opens with a thought. `steps` are those that the template takes for it, where they are known.
     """
 
-    __slots__ = ("asked", "complete", "due", "edges", "rendered", "shape", "texts", "thinks")
+    __slots__ = ("asked", "complete", "due", "edges", "rendered", "shape", "steps", "texts", "thinks")
 
     def __init__(self, asked: Asked, shape: _Shape, texts: list[str], edges: tuple[Edge, ...], thinks: bool) -> None:
         self.asked, self.shape, self.texts, self.edges, self.thinks = asked, shape, texts, edges, thinks
         self.rendered: Rendered | None = None
         self.complete = self.due = False
+        self.steps: int | None = None
 
 
 class Skeletons:
@@ -163,18 +164,30 @@ class Skeletons:
                 shape.used += 1
                 self.put_together += 1
                 sighting.complete = way.plan is not None or not asked.spans
+                sighting.steps = way.steps
                 sighting.due = shape.used % CHECK_EVERY == 0
                 break
         return sighting
 
     def settle(
-        self, sighting: Sighting, template: ChatTemplate, rendered: Rendered | None, seconds: float
+        self,
+        sighting: Sighting,
+        template: ChatTemplate,
+        rendered: Rendered | None,
+        seconds: float,
+        steps: int | None = None,
     ) -> str | None:
         """Learn from a row that was rendered in full, or is refused (None); a sentence where it is not as it was put
-        together."""
+        together.
+
+        `steps` are those of its one render, the same for every row that takes this way through the template.
+        """
         known = sighting.rendered
         if known is not None and sighting.due:
-            if rendered is not None and known == (rendered if sighting.complete else _without_spans(rendered)):
+            alike = sighting.steps in (None, steps)
+            if rendered is not None and alike:
+                alike = known == (rendered if sighting.complete else _without_spans(rendered))
+            if rendered is not None and alike:
                 return None
             self._shapes.clear()
             self.told = (
@@ -192,6 +205,7 @@ class Skeletons:
         if way is not None and (complete or known is None):
             if way.held + sum(one.held for kept in self._shapes.values() for one in kept.ways) > MOST_HELD:
                 self._shapes.clear()
+            way.steps = steps
             shape.ways.insert(0 if complete else len(shape.ways), way)
         return None
 
@@ -387,7 +401,7 @@ class _Plan:
 class _Skeleton:
     """One way through a template for the rows of one shape."""
 
-    __slots__ = ("_generation", "_prompt", "_steps", "_tagged", "_text", "_times", "held", "plan")
+    __slots__ = ("_generation", "_prompt", "_steps", "_tagged", "_text", "_times", "held", "plan", "steps")
 
     def __init__(
         self,
@@ -402,6 +416,7 @@ class _Skeleton:
         self._times = tuple(dict.fromkeys(recording.times))
         self.held = len(text.literals()) + len("" if prompt is None else prompt.literals()) + len(recording.steps)
         self._text, self._prompt, self._generation, self._tagged, self.plan = text, prompt, generation, tagged, plan
+        self.steps: int | None = None
 
     def rendered(self, texts: Sequence[str], edges: tuple[Edge, ...], now: datetime) -> Rendered | None:
         """What the template gives for these texts; None where it may be anything else."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
@@ -12,6 +13,7 @@ Version = tuple[int, ...]
 MOST_DIGITS = 9
 
 
+@lru_cache(maxsize=64)
 def parse(text: str, trainer: str) -> Version:
     """`1.16.0` → (1, 16, 0); RecipeError for anything else. A pre-release tail is left off."""
     numbers: list[int] = []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sftui.labels import applied, both, drawn, outside
 from sftui.model import IGNORE_INDEX, Reason
-from sftui.runs import Runs, as_runs, joined, together
+from sftui.runs import Marks, Runs, as_runs, clipped, joined, places_of, together
 
 VALUES = st.lists(st.sampled_from("ab"), max_size=12)
 PAIRS = st.lists(st.tuples(st.integers(-1, 3), st.sampled_from("abc")), max_size=8)
@@ -61,3 +61,23 @@ def test_masks_by_runs_are_those_token_by_token(mine: list[bool], more: list[boo
 
 def test_what_is_empty_has_no_runs() -> None:
     assert Runs[int]() == () and list(Runs[int]().runs()) == [] and as_runs(()) == ()
+
+
+WRITES = st.lists(st.tuples(st.integers(0, 14), st.integers(0, 16), st.sampled_from("abc")), max_size=8)
+
+
+@given(st.integers(0, 12), WRITES)
+def test_marks_hold_what_was_written_last(size: int, writes: list[tuple[int, int, str]]) -> None:
+    marks, plain = Marks(size, "-"), ["-"] * size
+    for start, end, value in writes:
+        marks.put(start, end, value)
+        plain[start:end] = [value] * max(min(end, size) - start, 0)
+    assert marks.runs() == as_runs(plain)
+    assert [marks.at(place) for place in range(len(marks))] == plain
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=12), st.integers(0, 13), st.integers(0, 13))
+def test_places_and_clipped_runs_are_those_of_the_values(values: list[str], start: int, end: int) -> None:
+    assert places_of(values, "ca") == [place for place, value in enumerate(values) if value in "ca"]
+    some = [value for first, behind, value in clipped(as_runs(values), start, end) for _ in range(first, behind)]
+    assert some == values[start:end]

@@ -19,6 +19,7 @@ from sftui.trainers.axolotl.instruct import instruct_type, read_instruct
 from sftui.trainers.axolotl.pretrain import TYPE
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TOKENIZED, Settings, settings_of
 from sftui.trainers.axolotl.turns import STOPS, read_turns
+from sftui.trainers.remembering import last_asked
 
 PREPARED = ("input_ids", "attention_mask", "labels")
 FROM_VALUE = {"role": "from", "content": "value"}
@@ -102,6 +103,7 @@ def read_row(row: Row, detected: Detected, recipe: Recipe) -> Conversation:
     return read_instruct(data, found, where)
 
 
+@last_asked
 def with_fields(settings: Settings, detected: Detected) -> Settings:
     """The settings with the columns and message keys that were found."""
     mapping = {**settings.mapping, **({k: v for k, v in detected.message_keys.items() if k in ("role", "content")})}

@@ -9,14 +9,18 @@ with one dummy and compares tokens, so that content which begins or ends like th
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from sftui.bound import OverBound
 from sftui.model import Tokens
+from sftui.recipe import Render
 from sftui.templates import ChatTemplate
-from sftui.templates.template import prepare_messages
+from sftui.templates.render import render_text
+from sftui.templates.skeletons import Asked
+from sftui.templates.template import Spans, prepare_messages
 from sftui.tokens import LoadedTokenizer
 
 DUMMIES = ("[[dummy_message]]", "zzdummymessagezz")
@@ -38,12 +42,15 @@ class Locator:
     turns: tuple[Turn, ...]
     tools: Any
     template: ChatTemplate
-    variables: Mapping[str, Any]
+    special_tokens: Mapping[str, str | list[str]]
+    options: Render
+    """The recipe's, without a system message, which Axolotl never adds."""
     tokenizer: LoadedTokenizer
     text: str
     tokens: Tokens
     thinking_key: str
     by_text: bool
+    now: datetime
     ready: list[dict[Any, Any]] = field(default_factory=list)
     spent: list[int] = field(default_factory=lambda: [0])
 
@@ -73,16 +80,34 @@ class Locator:
                 f"Axolotl renders a row anew for each of its turns, and {len(self.turns):,} of them take too much work",
                 fix="the row's tokens are known, its labels are not; Axolotl itself may well take the time",
             )
-        turns = [*self.ready[:before], *prepare_messages([turn], rendering), *rest]
-        text = self.template.text(turns, tools=self.tools, variables={**self.variables, **more}, prepared=True)[0]
-        self.spent[0] += self.template.steps + len(turns) + len(text) // 100
+        count = before + 1 + len(rest)
+
+        def plainly() -> tuple[str, Spans]:
+            turns = [*self.ready[:before], *prepare_messages([turn], rendering), *rest]
+            variables = {**self._variables(), **more}
+            return self.template.text(turns, tools=self.tools, variables=variables, now=self.now, prepared=True)
+
+        if more or after is None:
+            text, steps = plainly()[0], self.template.steps
+        else:
+            text, steps = render_text(
+                self._asked([*self.turns[:before], turn, *self.turns[after:]]), self.template, plainly
+            )
+        self.spent[0] += steps + count + len(text) // 100
         return text
+
+    def _asked(self, turns: Sequence[Turn]) -> Asked:
+        """The text of these turns, asked for as that of the row is."""
+        special, options = self.special_tokens, self.options
+        return Asked(turns, self.tools, self._variables(), {}, special, options, None, False, False, (), self.now)
+
+    def _variables(self) -> Mapping[str, Any]:
+        return {**self.special_tokens, **self.options.kwargs}
 
     def _from_text(self, index: int, content_only: bool, reasoning_only: bool) -> Span | None:
         starts, ends = [], []
         for dummy in DUMMIES:
-            twin = self._twin(index, content_only, reasoning_only, dummy)
-            other = self.render(index, twin, index + 1)
+            other = self.render(index, self._twin(index, content_only, reasoning_only, dummy), index + 1)
             if not other:
                 return None
             start, end = differing(self.text, other)
@@ -122,17 +147,22 @@ class Locator:
 def differing(text: str, other: str) -> Span:
     """The stretch of `text` outside its longest common start and, after that, end with `other`."""
     limit = min(len(text), len(other))
-    start = _shared(text, other, limit)
-    rest = limit - start
-    back = _shared(text[len(text) - rest :][::-1], other[len(other) - rest :][::-1], rest)
+    start = _shared(limit, lambda a, b: text[a:b] == other[a:b])
+    ends = len(text), len(other)
+    back = _shared(limit - start, lambda a, b: text[ends[0] - b : ends[0] - a] == other[ends[1] - b : ends[1] - a])
     return start, len(text) - back
 
 
-def _shared(a: str, b: str, limit: int) -> int:
-    """How many leading characters two texts share, up to `limit`; blocks first, so that long texts stay fast."""
-    at, block = 0, 1024
-    while at + block <= limit and a[at : at + block] == b[at : at + block]:
-        at += block
-    while at < limit and a[at] == b[at]:
-        at += 1
-    return at
+def _shared(limit: int, alike: Callable[[int, int], bool]) -> int:
+    """How many characters two texts share from one side, up to `limit`; `alike` compares those in a range.
+
+    What is not known yet is halved again and again, so that long texts stay fast.
+    """
+    same, unknown = 0, limit
+    while unknown:
+        size = (unknown + 1) // 2
+        if alike(same, same + size):
+            same, unknown = same + size, unknown - size
+        else:
+            unknown = size - 1
+    return same

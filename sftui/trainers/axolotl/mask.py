@@ -8,48 +8,52 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 
 from sftui.errors import RecipeError
 from sftui.model import NOWHERE, Part, Reason
-from sftui.runs import Runs, as_runs, joined, together
+from sftui.runs import Marks, Runs, clipped, joined, places_of, together
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.axolotl.details import trained_tokens
 from sftui.trainers.axolotl.locate import NOT_FOUND, Locator
 from sftui.trainers.axolotl.settings import Settings
+from sftui.trainers.remembering import last_asked
 
 NEAR = 3
 """A terminator counts as a turn's own when it is at most so many tokens behind its content."""
 
 
-@dataclass(slots=True)
 class _Mask:
-    """The row's flags while they are drawn; a reason of None is filled in at the end."""
+    """Whether each token of a row is trained, and why, while it is drawn; a reason of None: nothing was said of it."""
 
-    flags: list[bool]
-    reasons: list[Reason | None]
-    notes: list[str] = field(default_factory=list)
+    def __init__(self, size: int) -> None:
+        self.marks: Marks[tuple[bool, Reason | None]] = Marks(size, (False, None))
+        self.notes: list[str] = []
 
-    def train(self, index: int, reason: Reason) -> None:
-        self.flags[index] = True
-        self.reasons[index] = reason
+    def train(self, start: int, end: int, reason: Reason) -> None:
+        """Train the tokens of a range, as far as it lies in the row."""
+        self.marks.put(start, end, (True, reason))
 
     def leave(self, index: int, reason: Reason) -> None:
-        if not self.flags[index] and self.reasons[index] is None:
-            self.reasons[index] = reason
+        """Say why a token is not trained, where nothing was said of it."""
+        if self.marks.at(index) == (False, None):
+            self.marks.put(index, index + 1, (False, reason))
+
+    def __len__(self) -> int:
+        return len(self.marks)
 
 
 def draw(locator: Locator, settings: Settings) -> tuple[Runs[bool], Runs[Reason], tuple[str, ...]]:
     """A flag and a reason per token, and what Axolotl would warn of; RecipeError where it refuses."""
     ids = locator.tokens.input_ids
-    mask = _Mask([False] * len(ids), [None] * len(ids))
-    eot_ids = eot_token_ids(locator.tokenizer, settings, locator.template.source, mask.notes)
+    mask = _Mask(len(ids))
+    eot_ids, notes = eot_token_ids(locator.tokenizer, settings, locator.template.source)
+    mask.notes.extend(notes)
     eos_id = locator.tokenizer.facts.eos_id
     kinds: Sequence[tuple[Collection[int], str]] = (
         (eot_ids, settings.train_on_eot),
         (() if eos_id is None else (eos_id,), settings.train_on_eos),
     )
-    places = [[place for place, token in enumerate(ids) if token in tokens] for tokens, _ in kinds]
+    places = [places_of(ids, tokens) for tokens, _ in kinds]
     last = [-1, -1]
     by_flag: dict[int, bool] = {}
     for index, turn in enumerate(locator.turns):
@@ -67,13 +71,13 @@ def draw(locator: Locator, settings: Settings) -> tuple[Runs[bool], Runs[Reason]
                 continue
             last[kind] = found
             if option == "all" or (option == "turn" and wanted):
-                mask.train(found, Reason.TERMINATOR)
+                mask.train(found, found + 1, Reason.TERMINATOR)
             else:
                 mask.leave(found, Reason.TERMINATOR_OFF)
     for place, (_, option) in zip(last, kinds):
         if option == "last" and place != -1:
-            mask.train(place, Reason.TERMINATOR)
-    return as_runs(mask.flags), _reasons(mask, locator, settings, by_flag), tuple(mask.notes)
+            mask.train(place, place + 1, Reason.TERMINATOR)
+    return (*_filled(mask.marks.runs(), locator, settings, by_flag), tuple(mask.notes))
 
 
 def _wanted(turn: object, settings: Settings) -> tuple[bool, bool]:
@@ -101,8 +105,7 @@ def _train_turn(locator: Locator, index: int, wanted: bool, flagged: bool, mask:
         if detail:
             _train_parts(mask, turn.get("content"), "content", detail, start, locator)
         elif not reasoning_detail:
-            for place in range(start, min(end, len(mask.flags))):
-                mask.train(place, reason)
+            mask.train(start, end, reason)
     if wanted and reasoning_detail and reasons:
         first, _ = locator.find(index, reasoning_only=True)
         if first != -1:
@@ -114,16 +117,20 @@ def _train_parts(mask: _Mask, text: object, name: str, detail: object, start: in
     if not isinstance(text, str):
         raise RecipeError("Axolotl stops the whole run at this row", why=f"a training detail needs `{name}` to be text")
     for offset, on in enumerate(trained_tokens(text, detail, locator.tokenizer)):
-        if start + offset >= len(mask.flags):
+        if start + offset >= len(mask):
             break
         if on:
-            mask.train(start + offset, Reason.FLAG)
+            mask.train(start + offset, start + offset + 1, Reason.FLAG)
         else:
             mask.leave(start + offset, Reason.FLAG_OFF)
 
 
-def eot_token_ids(tokenizer: LoadedTokenizer, settings: Settings, template: str, notes: list[str]) -> frozenset[int]:
-    """The ids that end a turn; RecipeError for eot_tokens that Axolotl refuses at the start."""
+@last_asked
+def eot_token_ids(
+    tokenizer: LoadedTokenizer, settings: Settings, template: str
+) -> tuple[frozenset[int], tuple[str, ...]]:
+    """The ids that end a turn, and what Axolotl warns of; RecipeError for eot_tokens that it refuses at the start."""
+    notes: list[str] = []
     eos = tokenizer.facts.eos_token
     tokens = settings.eot_tokens if settings.eot_tokens is not None else () if eos is None else (eos,)
     if eos is not None and tokens == (eos,):
@@ -150,7 +157,7 @@ def eot_token_ids(tokenizer: LoadedTokenizer, settings: Settings, template: str,
                 fix="set both to the same value",
             )
     encoded = (tokenizer.encode(token).ids for token in tokens)
-    return frozenset(ids[0] for ids in encoded if len(ids) == 1)
+    return frozenset(ids[0] for ids in encoded if len(ids) == 1), tuple(notes)
 
 
 def _first(places: Sequence[int], start: int, size: int) -> int:
@@ -161,12 +168,19 @@ def _first(places: Sequence[int], start: int, size: int) -> int:
     return places[at] if at < len(places) else -1
 
 
-def _reasons(mask: _Mask, locator: Locator, settings: Settings, by_flag: dict[int, bool]) -> Runs[Reason]:
-    found: list[tuple[int, Reason]] = []
+def _filled(
+    marks: Runs[tuple[bool, Reason | None]], locator: Locator, settings: Settings, by_flag: dict[int, bool]
+) -> tuple[Runs[bool], Runs[Reason]]:
+    """The flags, and the reasons with one for what nothing was said of."""
+    flags = joined((end - start, on) for start, end, (on, _) in marks.runs())
+    reasons: list[tuple[int, Reason]] = []
     for start, end, owner, part in together(locator.tokens.messages, locator.tokens.parts):
-        masked = _masked_because(owner, part, locator, settings, by_flag)
-        found += ((1, reason or masked) for reason in mask.reasons[start:end])
-    return joined(found)
+        masked = None
+        for begun, until, (_, reason) in clipped(marks, start, end):
+            if reason is None:
+                reason = masked = masked or _masked_because(owner, part, locator, settings, by_flag)
+            reasons.append((until - begun, reason))
+    return flags, joined(reasons)
 
 
 def _masked_because(owner: int, part: Part, locator: Locator, settings: Settings, by_flag: dict[int, bool]) -> Reason:

@@ -14,6 +14,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.trainers.axolotl.own import AxolotlOptions
+from sftui.trainers.remembering import last_asked
 
 CHAT = "chat_template"
 TOKENIZED = "tokenized"
@@ -54,6 +55,7 @@ class Settings:
     drop_system_message: bool
 
 
+@last_asked
 def settings_of(recipe: Recipe) -> Settings:
     """The recipe in Axolotl's terms; RecipeError for a value that its schema refuses."""
     own, keys, fields = AxolotlOptions.of(recipe), recipe.data.message_keys, recipe.data.fields

@@ -33,7 +33,7 @@ from sftui.model import (
     Tokens,
 )
 from sftui.recipe import Batch as BatchOptions
-from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
+from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.recipe import Pack as PackOptions
 from sftui.runs import together
 from sftui.templates import ChatTemplate
@@ -43,7 +43,7 @@ from sftui.trainers.axolotl import TRAITS, formats, mask, packing, parts, pretra
 from sftui.trainers.axolotl.locate import Locator
 from sftui.trainers.axolotl.message_keys import message_keys
 from sftui.trainers.axolotl.own import AxolotlOptions
-from sftui.trainers.axolotl.settings import ineffective, settings_of
+from sftui.trainers.axolotl.settings import Settings, ineffective, settings_of
 from sftui.trainers.axolotl.turns import turns_of
 from sftui.trainers.base import (
     Shaped,
@@ -56,6 +56,7 @@ from sftui.trainers.base import (
     stored_tokens,
 )
 from sftui.trainers.held_out import HeldOut
+from sftui.trainers.remembering import last_asked
 
 PACKS = "multipack"
 NOT_VARIABLES = (
@@ -186,7 +187,7 @@ class Axolotl(Trainer):
             chat,
             template,
             special_tokens=tools.special_tokens,
-            options=replace(recipe.render, inject_system=None),
+            options=_options(recipe),
             prompt_messages=None,
             spans=spans,
         )
@@ -260,12 +261,14 @@ class Axolotl(Trainer):
                 turns,
                 conversation.tools,
                 template,
-                {**tools.special_tokens, **recipe.render.kwargs},
+                tools.special_tokens,
+                _options(recipe),
                 tools.tokenizer,
                 rendered.text,
                 tokens,
                 settings.thinking_key,
                 versions.since(recipe, (0, 19)),
+                template.now(),
             )
             flags, reasons, more = mask.draw(locator, settings)
             notes = (*notes, *more)
@@ -390,11 +393,21 @@ def _template(conversation: Conversation, recipe: Recipe, tools: Toolbox) -> Cha
     return pick_template(conversation, tools)
 
 
+def _options(recipe: Recipe) -> Render:
+    """How rows are rendered: Axolotl adds no system message."""
+    return recipe.render if recipe.render.inject_system is None else replace(recipe.render, inject_system=None)
+
+
 def _turns(conversation: Conversation, recipe: Recipe, template: ChatTemplate) -> tuple[Mapping[str, object], ...]:
-    settings = settings_of(recipe)
     extra = conversation.extra
-    settings = replace(settings, field_messages=extra["column"], mapping={**settings.mapping, **extra["keys"]})
+    settings = _settings_for(settings_of(recipe), extra["column"], extra["keys"])
     return turns_of(conversation, settings, message_keys(template.source, settings.field_messages))
+
+
+@last_asked
+def _settings_for(settings: Settings, column: str, keys: Mapping[str, str]) -> Settings:
+    """The settings with the column and the keys of messages that the data has."""
+    return replace(settings, field_messages=column, mapping={**settings.mapping, **keys})
 
 
 def _refuse_kwargs(recipe: Recipe) -> None:

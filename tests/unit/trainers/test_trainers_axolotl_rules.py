@@ -494,3 +494,38 @@ def pretraining(size: int, packs: str) -> tuple[Inspection, int | None]:
     recipe = trainer_named("axolotl").read_config("c.yaml", text, None).recipe
     one = pipeline.inspect(row, pipeline.detect([row], recipe), recipe, pipeline.make_toolbox(recipe, loaded))
     return one, loaded.facts.eos_id
+
+
+def test_turns_are_found_alike_once_the_shape_of_a_row_is_known(
+    tokenizer: LoadedTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows with a dummy in place of a turn are put together like any others: to the same text, labels, reasons and
+    work, so that a row of too many turns ends in the same place whatever was learned before."""
+    odd = ("", " ", "  padded \n", "[[dummy", "message]]", "zzdummymessagezz", "<|im_end|>", "Grüße 👋", "{{ x }}")
+    rows = [
+        {
+            "messages": [
+                dict(one, content=f"{odd[(number + place) % len(odd)]}{number}") for place, one in enumerate(CHAT)
+            ]
+        }
+        for number in range(120)
+    ]
+    spent: list[int] = []
+
+    class Watched(locate.Locator):
+        def find(self, index: int, *, content_only: bool = False, reasoning_only: bool = False) -> tuple[int, int]:
+            found = super().find(index, content_only=content_only, reasoning_only=reasoning_only)
+            spent.append(self.spent[0])
+            return found
+
+    monkeypatch.setattr("sftui.trainers.axolotl.trainer.Locator", Watched)
+    recipe = with_knobs(preset("axolotl@0.19"), {"render.template": "axolotl/chatml"})
+    tools = pipeline.make_toolbox(recipe, tokenizer)
+    learned = inspect(rows, recipe, tools)
+    assert all(template.skeletons.put_together > len(rows) for template in tools.templates.values())
+    with_shapes = list(spent)
+    spent.clear()
+    monkeypatch.setattr("sftui.templates.skeletons.Skeletons.see", lambda *_: None)
+    plain = inspect(rows, recipe, pipeline.make_toolbox(recipe, tokenizer))
+    assert [(one.labels, one.problem) for one in learned] == [(one.labels, one.problem) for one in plain]
+    assert with_shapes == spent
