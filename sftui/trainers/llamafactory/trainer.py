@@ -11,6 +11,7 @@ add_special_tokens and stage where it is pt (then pack.strategy is `wrapped`, se
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
@@ -185,7 +186,10 @@ class LlamaFactory(Trainer):
         if rendered.pieces is None:
             return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, mode="whole"))
         append = "always" if self._template(recipe, tools).efficient_eos else recipe.tokenize.append_eos
-        numbered = tuple(replace(piece, message=number) for number, piece in enumerate(rendered.pieces))
+        numbered = tuple(
+            Piece(piece.text, number, piece.part, piece.trained, piece.add_special_tokens, piece.ids)
+            for number, piece in enumerate(rendered.pieces)
+        )
         tokens = tokenize(
             replace(rendered, pieces=numbered),
             tools.tokenizer,
@@ -366,6 +370,14 @@ def _owners(tokens: Tokens, pieces: Sequence[Piece], spans: Sequence[Span]) -> I
                 at += 1
             if begins[number + 1] <= spans[at].end:
                 yield behind - first, spans[at].message, spans[at].part
+                continue
+            if list(starts) == sorted(starts):
+                done = 0
+                while done < len(starts):  # what stands before the piece is its first span's, what behind it its last's
+                    end = spans[at].end
+                    upto = len(starts) if end >= begins[number + 1] else bisect_left(starts, end, done)
+                    yield upto - done, spans[at].message, spans[at].part
+                    done, at = upto, at + (upto < len(starts))
                 continue
         for start in starts:
             if start == NOWHERE:

@@ -6,10 +6,13 @@ Source: unsloth_zoo 2026.10.7 and 2026.8.13, unsloth_zoo/dataset_utils.py `_find
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sftui.errors import RecipeError
+from sftui.runs import places_of
 from sftui.tokens import LoadedTokenizer
 
 Ids = tuple[int, ...]
@@ -126,7 +129,7 @@ def hidden_places(ids: Sequence[int], markers: Markers) -> frozenset[int]:
     """The positions that mask_out_tokens masks, inside spans and out."""
     found: set[int] = set()
     for wanted in markers.hidden:
-        for at in range(len(ids) - len(wanted) + 1):
+        for at in places_of(ids, wanted[:1]):
             if tuple(ids[at : at + len(wanted)]) == wanted:
                 found.update(range(at, at + len(wanted)))
     return frozenset(found)
@@ -134,31 +137,32 @@ def hidden_places(ids: Sequence[int], markers: Markers) -> frozenset[int]:
 
 def _eager_spans(ids: Sequence[int], markers: Markers) -> Spans:
     asked, answer, n = markers.instruction, markers.response, len(ids)
+    may_end = (markers.bos, markers.eos, *markers.opener[:1], answer.core[0], asked.core[0])
+    ending = [token for token in may_end if token is not None]
+    answers, stops = _Ahead(places_of(ids, answer.core[:1])), _Ahead([*places_of(ids, ending), n - 1])
     spans: list[tuple[int, int]] = []
-    at = 0
+    at = answers.next(0)
     while at < n:
-        if not answer.at(ids, at):
-            at += 1
-            continue
-        start = _over(ids, at + len(answer.core), answer.right)
-        at = start
-        while at < n:
-            token = ids[at]
-            if token == markers.eos:
-                spans.append((start, at + 1))
-                break
-            opener = markers.opener
-            opens = bool(opener) and token == opener[0] and tuple(ids[at : at + len(opener)]) == opener
-            if token == markers.bos or opens or answer.at(ids, at):
-                spans.append((start, at))
-                at -= 1  # looked at again: it may be the next response's marker
-                break
-            if at == n - 1 or asked.at(ids, at):
-                end, at = _to_instruction(ids, at, asked, n, after=-1)
-                spans.append((start, end))
-                break
-            at += 1
-        at += 1
+        if answer.at(ids, at):
+            start = _over(ids, at + len(answer.core), answer.right)
+            at = stops.next(start)
+            while at < n:
+                token = ids[at]
+                if token == markers.eos:
+                    spans.append((start, at + 1))
+                    break
+                opener = markers.opener
+                opens = bool(opener) and token == opener[0] and tuple(ids[at : at + len(opener)]) == opener
+                if token == markers.bos or opens or answer.at(ids, at):
+                    spans.append((start, at))
+                    at -= 1  # looked at again: it may be the next response's marker
+                    break
+                if at == n - 1 or asked.at(ids, at):
+                    end, at = _to_instruction(ids, at, asked, n, after=-1)
+                    spans.append((start, end))
+                    break
+                at = stops.next(at + 1)
+        at = answers.next(at + 1)
     return tuple(spans)
 
 
@@ -168,20 +172,33 @@ def _plain_spans(ids: Sequence[int], markers: Markers) -> Spans:
     Optional ids to the right are compared one place too far, as in the source.
     """
     asked, answer, n = markers.instruction, markers.response, len(ids)
+    answers, stops = _Ahead(places_of(ids, answer.core[:1])), _Ahead([*places_of(ids, asked.core[:1]), n - 1])
     spans: list[tuple[int, int]] = []
-    at = 0
+    at = answers.next(0)
     while at < n:
         if answer.at(ids, at):
             start = _over(ids, at + len(answer.core), answer.right, late=1)
-            at = start
+            at = stops.next(start)
             while at < n:
                 if at == n - 1 or asked.at(ids, at):
                     end, at = _to_instruction(ids, at, asked, n, after=0, late=1)
                     spans.append((start, end))
                     break
-                at += 1
-        at += 1
+                at = stops.next(at + 1)
+        at = answers.next(at + 1)
     return tuple(spans)
+
+
+class _Ahead:
+    """Places in order, of which the next one is asked for; all others are passed over."""
+
+    def __init__(self, places: Sequence[int]) -> None:
+        self._places = places
+
+    def next(self, at: int) -> int:
+        """The first place from `at` on; a place behind every text where there is none."""
+        number = bisect_left(self._places, at)
+        return self._places[number] if number < len(self._places) else sys.maxsize
 
 
 def _to_instruction(

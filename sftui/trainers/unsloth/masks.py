@@ -9,6 +9,8 @@ puts its own in place afterwards.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 
@@ -16,7 +18,7 @@ from sftui import labels as label_rules
 from sftui.errors import TemplateError
 from sftui.model import IGNORE_INDEX, Conversation, Kind, Pack, Part, Reason, Rendered, Tokens
 from sftui.recipe import Recipe
-from sftui.runs import as_runs
+from sftui.runs import Marks, as_runs, clipped, places_of
 from sftui.trainers.base import Toolbox
 from sftui.trainers.trl.trainer import completion_only, stored_masks
 from sftui.trainers.trl.training_templates import training_toolbox, training_twin
@@ -93,33 +95,48 @@ def with_markers(
     tokens: Tokens, before: label_rules.Drawn, kept: Kept, markers: Markers, *, last_only: bool
 ) -> label_rules.Drawn:
     """The mask after train_on_responses_only: inside a span and trained before."""
-    places = [i for start, end in kept for i in range(start, end)]
-    parts, trained, why = tuple(tokens.parts), tuple(before[0]), tuple(before[1])
-    ids = [tokens.input_ids[i] for i in places]
+    ids: list[int] = []
+    marks: Marks[tuple[bool, Reason]] = Marks(len(tokens), (False, Reason.TRUNCATED))
+    for start, end in kept:
+        ids += tokens.input_ids[start:end]
+        marks.put(start, end, (False, Reason.NOT_MARKER))
+    parts, (trained, why) = as_runs(tokens.parts), before
     spans = spans_of(ids, markers)
-    hidden = hidden_places(ids, markers)
-    flags, reasons = [False] * len(tokens), [Reason.NOT_MARKER] * len(tokens)
-    for i in set(range(len(tokens))).difference(places):
-        reasons[i] = Reason.TRUNCATED
+    hidden = sorted(hidden_places(ids, markers))
+    ends = places_of(tokens.input_ids, () if markers.eos is None else (markers.eos,))
     for number, (start, end) in enumerate(spans):
-        for at in range(start, end):
-            i = places[at]
+        for first, behind in _in_row(kept, start, end):
             if last_only and number < len(spans) - 1:
-                reasons[i] = Reason.EARLIER
-            elif at in hidden:
-                reasons[i] = Reason.FORCED
-            elif not trained[i]:
-                reasons[i] = why[i]
-            else:
-                flags[i] = True
-                reasons[i] = (
-                    Reason.TERMINATOR
-                    if tokens.input_ids[i] == markers.eos or parts[i] is Part.TERMINATOR
-                    else Reason.MARKER
-                )
-        if end < len(places) and parts[places[end]] is Part.SEPARATOR:
-            reasons[places[end]] = Reason.TRAILING
-    return as_runs(flags), as_runs(reasons)
+                marks.put(first, behind, (False, Reason.EARLIER))
+                continue
+            marks.put(first, behind, (True, Reason.MARKER))
+            for a, b, part in clipped(parts, first, behind):
+                if part is Part.TERMINATOR:
+                    marks.put(a, b, (True, Reason.TERMINATOR))
+            for at in ends[bisect_left(ends, first) : bisect_left(ends, behind)]:
+                marks.put(at, at + 1, (True, Reason.TERMINATOR))
+            for a, b, on in clipped(trained, first, behind):
+                for c, d, reason in clipped(why, a, b) if not on else ():
+                    marks.put(c, d, (False, reason))
+        if not (last_only and number < len(spans) - 1):
+            for at in hidden[bisect_left(hidden, start) : bisect_left(hidden, end)]:
+                for first, behind in _in_row(kept, at, at + 1):
+                    marks.put(first, behind, (False, Reason.FORCED))
+        for first, behind in _in_row(kept, end, end + 1):
+            if parts[first] is Part.SEPARATOR:
+                marks.put(first, behind, (marks.at(first)[0], Reason.TRAILING))
+    return label_rules.drawn((end - start, mark) for start, end, mark in marks.runs().runs())
+
+
+def _in_row(kept: Kept, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where a range of the kept tokens stands in the row."""
+    at = 0
+    for first, behind in kept:
+        size = max(behind - first, 0)
+        a, b = max(start - at, 0), min(end - at, size)
+        if a < b:
+            yield first + a, first + b
+        at += size
 
 
 def relabelled(pack: Pack, markers: Markers, *, last_only: bool) -> Pack:

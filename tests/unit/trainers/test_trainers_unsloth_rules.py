@@ -264,3 +264,38 @@ def test_a_value_that_the_script_gives_to_the_template_as_it_is_is_not_known(mes
     rows = [{"messages": TURNS}, {"messages": messages}]
     one = inspected(rows, own__text_from="messages")[1]
     assert one.problem is not None and "sftui does not model what a template makes of that" in one.problem.why
+
+
+def walked(ids: list[int], how: Markers) -> tuple[tuple[int, int], ...]:
+    """The spans as Unsloth's own loop finds them, one position after the other (no optional ids at the edges)."""
+
+    def stands(marker: tuple[int, ...], at: int) -> bool:
+        return bool(marker) and tuple(ids[at : at + len(marker)]) == marker
+
+    found, at = [], 0
+    while at < len(ids):
+        if stands(ANSWER, at):
+            start = at = at + len(ANSWER)
+            while at < len(ids):
+                if how.eager and ids[at] == EOS:
+                    found.append((start, at + 1))
+                    break
+                if how.eager and (ids[at] == BOS or stands(how.opener, at) or stands(ANSWER, at)):
+                    found.append((start, at))
+                    at -= 1
+                    break
+                if at == len(ids) - 1 or stands(ASK, at):
+                    last = at == len(ids) - 1
+                    found.append((start, len(ids) if last else at))
+                    at = at if last else at + len(ASK) - (1 if how.eager else 0)
+                    break
+                at += 1
+        at += 1
+    return tuple(found)
+
+
+@given(st.lists(st.sampled_from([1, 1, 2, 3, 3, 4, 5, EOS, BOS]), max_size=60), st.booleans(), st.booleans())
+@settings(max_examples=500, deadline=None)
+def test_spans_are_those_of_a_walk_over_every_position(ids: list[int], eager: bool, opened: bool) -> None:
+    how = markers(eager=eager, opener=(1,) if opened else ())
+    assert spans_of(ids, how) == walked(ids, how)
