@@ -33,7 +33,12 @@ OPENING: tuple[Callable[[Any], Any], ...] = (
     click.option("-t", "--tokenizer", metavar="NAME", help="Hub name, folder, tokenizer.json, .gguf or builtin:NAME"),
     click.option("--recipe", "recipe_file", metavar="FILE", help="a saved recipe"),
     click.option(
-        "--trainer", metavar="NAME[@VERSION]", help="start from a trainer's preset, e.g. hf-trainer, manual-shift"
+        "--trainer",
+        metavar="NAME[@VERSION]",
+        help=(
+            "start from a trainer's preset, e.g. trl@1.16: hf-trainer (the default), manual-shift, trl, axolotl,"
+            " llamafactory, unsloth or torchtune"
+        ),
     ),
     click.option(
         "--trainers-from",

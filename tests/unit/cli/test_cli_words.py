@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from sftui.trainers import TRAINERS
 
 TOK = ("-t", "builtin:chatml")
 
@@ -22,6 +25,12 @@ def test_sftui_alone_says_what_to_try(sftui: Callable[..., Any]) -> None:
 def test_every_command_has_help(sftui: Callable[..., Any], command: tuple[str, ...]) -> None:
     done = sftui(*command, "--help")
     assert done.code == 0 and done.out.startswith("Usage: sftui")
+
+
+@pytest.mark.parametrize("command", [(), ("check",)])
+def test_help_names_every_trainer(sftui: Callable[..., Any], command: tuple[str, ...]) -> None:
+    told = re.sub(r"\s+", " ", sftui(*command, "--help").out).replace("- ", "-")  # names are broken at their hyphens
+    assert [name for name in TRAINERS if not re.search(rf"[ (]{name}[ ,;)]", told)] == []
 
 
 @pytest.mark.parametrize(
