@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sftui.text import cell_width
 from sftui.tui.line_view import LineView
 from sftui.views import Line, Role
 from sftui.views.cells import line
@@ -11,6 +12,16 @@ from sftui.views.cells import line
 HINT = "o next pane · Esc closes"
 Maker = Callable[[int], tuple[Line, ...]]
 """Lines for a width in cells."""
+
+
+def title_cells(name: str, hint: str, width: int) -> Line:
+    """The name of a view and what its keys do: of these, parted by ` · `, as many as fit whole."""
+    title = f" {name} "
+    room = width - cell_width(title) - 2
+    told = hint.split(" · ")
+    while told and cell_width(" · ".join(told)) > room:
+        told.pop()
+    return line((title, Role.TITLE), (f"  {' · '.join(told)}" if told else "", Role.DIM))
 
 
 class DocumentPane(LineView):
@@ -45,5 +56,5 @@ class DocumentPane(LineView):
 
     def line_cells(self, number: int) -> Line:
         if number == 0:
-            return line((f" {self.name_of_view} ", Role.TITLE), (f"  {self.hint}", Role.DIM))
+            return title_cells(self.name_of_view, self.hint, self.size.width)
         return line((" ", Role.PLAIN)) + self.lines[number - 1]

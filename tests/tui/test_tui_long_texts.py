@@ -5,6 +5,7 @@ from __future__ import annotations
 from tui_driver import running
 
 from sftui.tui.bars import message_lines
+from sftui.tui.document_pane import title_cells
 from sftui.views import Role, plain
 
 LONG = "the file could not be written, because the folder that it is to stand in is not there; name another folder"
@@ -49,3 +50,16 @@ async def test_the_marked_choice_is_told_whole() -> None:
         text = await driven.press("7", "j")
         assert "leave out rows whose conversation stood in an earlier one" in text
         assert text.count("\n") == 24 and "Esc closes" in text
+
+
+def test_what_keys_do_is_told_whole_or_not_beside_a_title() -> None:
+    hint = "a A/B · - differing · = other · + takes B"
+    told = [plain((title_cells("compare", hint, width),)).strip() for width in range(10, 60)]
+    assert {one.removeprefix("compare").strip() for one in told} == {
+        "",
+        "a A/B",
+        "a A/B · - differing",
+        "a A/B · - differing · = other",
+        hint,
+    }
+    assert all(len(plain((title_cells("compare", hint, width),)).rstrip("\n")) <= width for width in range(10, 60))
