@@ -8,11 +8,12 @@ from pathlib import Path
 
 from sftui.errors import TokenizerError
 from sftui.tokens import cache
+from sftui.tokens.early import early_engine
 from sftui.tokens.environments import Environment
 from sftui.tokens.facts import from_json
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer
 from sftui.tokens.locate import Location, locate, read_json
-from sftui.tokens.quick import read_quick
+from sftui.tokens.quick import read_form, read_quick
 from sftui.tokens.release import read_backend
 
 
@@ -28,7 +29,8 @@ def load_tokenizer(
     """Load a tokenizer by Hub name, folder, tokenizer.json, .gguf or builtin:NAME; TokenizerError.
 
     mode `proven`: from its proof in the cache (transformers is not imported), which is made first
-    in a subprocess where there is none yet. mode `provisional`: the proof if there is one, else
+    in a subprocess where there is none yet. mode `provisional`: the proof if there is one, by a part of a large
+    vocabulary at first (see `sftui.tokens.early`), else
     tokenizer.json as it stands, with `facts.state` saying so; where there is none that can be read
     (not downloaded yet, sentencepiece only, .gguf), the proof is made after all: it knows the reason.
 
@@ -51,7 +53,7 @@ def load_tokenizer(
 
         with hub_answering(place):
             proof = prove(name, revision, cache_dir, environment, loader)
-    return _proven(proof, place, environment)
+    return _proven(proof, place, environment, early=mode == "provisional")
 
 
 def hub_answering(place: Location) -> AbstractContextManager[None]:
@@ -74,12 +76,18 @@ def _builtin(name: str, folder: Path) -> LoadedTokenizer:
     return LoadedTokenizer(facts, FastEngine(read_backend(folder / "tokenizer.json", name)))
 
 
-def _proven(proof: cache.Proof, place: Location, environment: Environment | None) -> LoadedTokenizer:
+def _proven(proof: cache.Proof, place: Location, environment: Environment | None, early: bool) -> LoadedTokenizer:
     facts = replace(proof.facts, name=place.name)
     if proof.backend is not None:
-        backend = read_quick(proof.quick) if proof.quick is not None else None
-        backend = backend or read_backend(proof.backend, place.name)
-        return LoadedTokenizer(facts, FastEngine(backend, split_special_tokens=facts.split_special_tokens))
+        at, split = proof.backend, facts.split_special_tokens
+        engine: FastEngine | None = None
+        if early and proof.quick is not None:
+            form = read_form(proof.quick)
+            engine = early_engine(form, lambda: read_backend(at, place.name), split) if form is not None else None
+        if engine is None:
+            backend = read_quick(proof.quick) if proof.quick is not None else None
+            engine = FastEngine(backend or read_backend(at, place.name), split_special_tokens=split)
+        return LoadedTokenizer(facts, engine)
     from sftui.tokens.environments import own_environment
     from sftui.tokens.process import AskedProcess, PipedEngine
 

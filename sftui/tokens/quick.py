@@ -12,6 +12,7 @@ import json
 import sys
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -47,19 +48,64 @@ def packed(text: str) -> bytes | None:
         return None
 
 
-def read_quick(path: Path) -> Any | None:
-    """The `tokenizers.Tokenizer` of a file that holds what `packed` gave; None where it cannot be read."""
-    collecting = gc.isenabled()
-    gc.disable()  # half a million objects are made, and none of them is garbage before all are
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """The quick form, taken apart: `ids` are those of `tokens`, `merges` the places of two tokens each, `added` and
+    `rest` the added tokens and all else as tokenizer.json has it."""
+
+    tokens: list[str]
+    ids: array[int]
+    merges: array[int]
+    added: Sequence[Mapping[str, Any]]
+    rest: Mapping[str, Any]
+
+    def backend(self, vocab: dict[str, int], merges: Sequence[tuple[str, str]]) -> Any:
+        """The `tokenizers.Tokenizer` with these tokens and merges for its own."""
+        from tokenizers import Tokenizer
+        from tokenizers.models import BPE
+
+        made = Tokenizer.from_str(json.dumps(self.rest))
+        options = {name: self.rest["model"][name] for name in OPTIONS if self.rest["model"].get(name) is not None}
+        made.model = BPE(vocab=vocab, merges=merges, **options)
+        for special, some in _added(self.added):
+            (made.add_special_tokens if special else made.add_tokens)(some)
+        return made
+
+    def whole(self) -> Any:
+        """The `tokenizers.Tokenizer` that was packed."""
+        collecting = gc.isenabled()
+        gc.disable()  # half a million objects are made, and none of them is garbage before all are
+        try:
+            merged = map(self.tokens.__getitem__, self.merges)
+            return self.backend(dict(zip(self.tokens, self.ids, strict=True)), list(zip(merged, merged)))
+        finally:
+            if collecting:
+                gc.enable()
+
+
+def read_form(path: Path) -> Form | None:
+    """What a file holds that `packed` gave; None where it cannot be read."""
     try:
-        backend = _unpack(path.read_bytes())
-    except Exception:  # tokenizers raises bare Exception
+        return _taken_apart(path.read_bytes())
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    finally:
-        if collecting:
-            gc.enable()
+
+
+def read_quick(path: Path) -> Any | None:
+    """The `tokenizers.Tokenizer` of such a file; None where it cannot be read."""
+    form = read_form(path)
+    backend = whole(form) if form is not None else None
+    del form
     give_back()
     return backend
+
+
+def whole(form: Form) -> Any | None:
+    """The `tokenizers.Tokenizer` that was packed; None where it cannot be made."""
+    try:
+        return form.whole()
+    except Exception:  # tokenizers raises bare Exception
+        return None
 
 
 def _pack(found: Mapping[str, Any], model: Mapping[str, Any]) -> bytes | None:
@@ -89,24 +135,23 @@ def _pack(found: Mapping[str, Any], model: Mapping[str, Any]) -> bytes | None:
 
 
 def _unpack(data: bytes) -> Any:
-    from tokenizers import Tokenizer
-    from tokenizers.models import BPE
+    return _taken_apart(data).whole()
 
+
+def _taken_apart(data: bytes) -> Form:
     begin = data.index(b"\n") + 1
     header = json.loads(data[:begin])
     if header["order"] != sys.byteorder:
         raise ValueError("written by another machine")
     numbers = begin + header["tokens"]
-    tokens = data[begin:numbers].decode().split(header["separator"])
     whole = array("I", data[numbers:])
-    ids, merged = whole[: header["count"]], map(tokens.__getitem__, whole[header["count"] :])
-    rest = header["rest"]
-    backend = Tokenizer.from_str(json.dumps(rest))
-    options = {name: rest["model"][name] for name in OPTIONS if rest["model"].get(name) is not None}
-    backend.model = BPE(vocab=dict(zip(tokens, ids, strict=True)), merges=list(zip(merged, merged)), **options)
-    for special, added in _added(header["added"]):
-        (backend.add_special_tokens if special else backend.add_tokens)(added)
-    return backend
+    return Form(
+        data[begin:numbers].decode().split(header["separator"]),
+        whole[: header["count"]],
+        whole[header["count"] :],
+        header["added"],
+        header["rest"],
+    )
 
 
 def _added(tokens: Sequence[Mapping[str, Any]]) -> Iterator[tuple[bool, list[Any]]]:

@@ -18,16 +18,22 @@ from sftui.workspace import events as ev
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
 
+SHOWN = 2.0
+"""Seconds that the rest of a vocabulary waits for the first row to be answered."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """What the loader has to say; `fresh`: the tokenizer with which rows must be inspected again, or why there is none;
-    `by_rows`: it was compared on texts of the user's rows."""
+    `by_rows`: it was compared on texts of the user's rows. `part`: it encodes by a part of its vocabulary; `whole`: it
+    takes the place of such a one."""
 
     number: int
     event: ev.TokenizerChanged
     fresh: LoadedTokenizer | Problem | None = None
     by_rows: bool = False
+    part: bool = False
+    whole: bool = False
 
 
 class Loader:
@@ -37,6 +43,8 @@ class Loader:
         self._post = post
         self._number = 0
         self.settled = threading.Event()
+        self.shown = threading.Event()
+        """The row on screen was encoded by what was loaded last."""
 
     def wanted(self, loaded: Loaded) -> bool:
         return loaded.number == self._number
@@ -50,6 +58,7 @@ class Loader:
         """
         self._number += 1
         self.settled.clear()
+        self.shown.clear()
         threading.Thread(
             target=self._run, args=(self._number, recipe, options, after), name="sftui-tokenizer", daemon=True
         ).start()
@@ -102,12 +111,18 @@ class Loader:
 
     def _load(self, number: int, recipe: Recipe, options: OpenOptions) -> None:
         from sftui.session.versions import load, named
+        from sftui.tokens.early import whole_of
 
         name = named(recipe)
         self._post(Loaded(number, ev.TokenizerChanged("loading", None, f"loading tokenizer {name} …")))
         with _told_while(lambda told: self._post(Loaded(number, ev.TokenizerChanged("loading", None, told))), name):
             tokenizer = load(recipe, options, "provisional")
-        self._post(Loaded(number, self._told(tokenizer.facts.state, tokenizer), tokenizer))
+        told = self._told(tokenizer.facts.state, tokenizer)
+        whole = whole_of(tokenizer)
+        self._post(Loaded(number, told, tokenizer, part=whole is not None))
+        if whole is not None:
+            self.shown.wait(SHOWN)
+            self._post(Loaded(number, told, whole(), whole=True))
         self.settled.set()
         if tokenizer.facts.state != "provisional":
             return

@@ -66,6 +66,7 @@ class Worker:
         self._version = 0
         self._refused: Problem | None = None
         self._row: rq.RowRequest | None = None
+        self._shown: Inspection | None = None
         self._batch: rq.BatchRequest | None = None
         self._list: rq.SummariesRequest | None = None
         self._beside: dict[type, Any] = {}
@@ -291,11 +292,19 @@ class Worker:
             self.send(loaded.event)
             return
         session = self._session = with_tokenizer(self._session, loaded.fresh)
-        self.send(loaded.event)
-        self._answer_again(session)
+        if not loaded.whole or self._shown != self._inspection(session):
+            self.send(loaded.event)
+            self._answer_again(session)
+        self._loader.shown.set()
+        if loaded.part:
+            return
         if not loaded.by_rows:
             self._prove_rows(session)
         settle()
+
+    def _inspection(self, session: Opened) -> Inspection | None:
+        """The row that is on screen, if any."""
+        return session.inspect(self._row.index) if self._row is not None else None
 
     def _prove_rows(self, session: Opened) -> None:
         """Have the tokenizer compared on what the first rows give it, after they are on screen."""
@@ -329,7 +338,7 @@ class Worker:
             missing = Inspection(Row(self._row.index, None, "", ""), stopped_at=Stage.ROW, problem=self._refused)
             self.send(ev.RowReady(self._row.ticket, self._version, missing))
         if self._session is not None and self._row is not None:
-            inspection = self._session.inspect(self._row.index)
+            inspection = self._shown = self._session.inspect(self._row.index)
             self.send(ev.RowReady(self._row.ticket, self._version, inspection))
             if self._list is not None and inspection.row.size > TOO_HEAVY:
                 self.send(ev.SummariesReady(self._list.ticket, self._version, (summary(inspection),)))

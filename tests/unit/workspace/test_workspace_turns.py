@@ -6,13 +6,18 @@ import contextlib
 import io
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from sftui.model import Problem
+from sftui.session.options import OpenOptions
+from sftui.session.ready import open_data
+from sftui.tokens import load_tokenizer
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.inbox import Inbox
+from sftui.workspace.loader import Loaded
 from sftui.workspace.worker import Worker, next_job
 
 
@@ -46,14 +51,14 @@ def test_the_row_list_is_answered_while_a_comparison_waits_for_its_tokenizer() -
     assert told == ["the list"] and list(worker._jobs) == [rq.CompareRequest]
 
 
-def served(worker: Worker, out: io.BytesIO) -> list[Any]:
+def served(worker: Worker, out: io.BytesIO, begin: int = 0) -> list[Any]:
     """What a worker tells until nothing is left to do."""
     while worker._jobs:
         try:
             worker._step()
         except Exception as error:
             worker._give_up(None, Problem(str(error)))
-    out.seek(0)
+    out.seek(begin)
     told = []
     with contextlib.suppress(EOFError):
         while True:
@@ -90,3 +95,27 @@ def test_a_job_that_fails_is_answered_and_takes_no_other_with_it() -> None:
     assert done == ["the list"]
     answered = {event.ticket: event.problem.what for event in told if not isinstance(event, ev.WorkerFailed)}
     assert answered == {ticket: "a bug" for ticket in (1, 2, 3, 4, 5, 6, 8)}
+
+
+def test_the_whole_of_a_tokenizer_is_told_of_only_where_it_changes_the_row(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text('{"messages": [{"role": "user", "content": "One"}, {"role": "assistant", "content": "Two"}]}\n')
+    same, other = load_tokenizer("builtin:chatml"), load_tokenizer("builtin:llama3")
+    proven = ev.TokenizerChanged("proven", same.facts)
+
+    def told(first: Any, then: Any) -> list[str]:
+        """What is sent for the whole of a tokenizer, after the row was shown by a part of one."""
+        out = io.BytesIO()
+        worker = Worker(Inbox(), out)
+        worker._session, worker._row = (
+            open_data(OpenOptions((str(path),), tokenizer="builtin:chatml")),
+            rq.RowRequest(1, 0),
+        )
+        worker._loaded(Loaded(0, proven, first, part=True))
+        assert worker._loader.shown.is_set()
+        begun = out.tell()
+        worker._loaded(Loaded(0, proven, then, whole=True))
+        return [type(event).__name__ for event in served(worker, out, begun)]
+
+    assert told(same, load_tokenizer("builtin:chatml")) == []
+    assert told(same, other)[:3] == ["TokenizerChanged", "ExportPrepared", "RowReady"]
