@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from io import BytesIO
-from itertools import accumulate, repeat
+from itertools import accumulate
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -19,10 +19,12 @@ APART = 1 << 17
 """Bytes from one place to the next at least: what is read to find a row, in 24 bytes of memory."""
 LONG = 2048
 """Bytes of a row from which on finding one line end after the other is the fastest way."""
+SHORT = 600
 SCANNED = 128 << 20
-PAYS = 128 << 20
-"""numpy counts two to three times as fast and takes as long to import as 100 MB do without: it comes after so many
-bytes where so many follow. They take longer to read than the worker indexes before the first tokens are asked for."""
+PAYS = 1 << 30
+"""numpy counts rows of fewer bytes than SHORT a third sooner, and takes as long to import as that saves on PAYS bytes:
+it comes after SCANNED bytes, which take longer to read than the worker indexes before the first tokens are asked for,
+where PAYS follow."""
 
 
 class LineScanner:
@@ -89,7 +91,14 @@ class LineScanner:
 
 def count_rows(block: bytes, start: int, stop: int) -> int | None:
     """How many rows begin between two places of a block, the first of which begins a line; None where one of the lines
-    may be blank. As fast as the C library finds line ends, where they are far apart."""
+    may be blank. One call takes the lines apart, one looks at how each begins."""
+    lines = BytesIO(block[start:stop]).readlines()
+    sound = OBJECT.issuperset(map(itemgetter(0), lines)) or min(map(itemgetter(0), lines)) > SPACE
+    return len(lines) if sound else None
+
+
+def count_long_rows(block: bytes, start: int, stop: int) -> int | None:
+    """The same as fast as the C library finds line ends, where they are far apart."""
     rows = 0
     while start < stop:
         if block[start] <= SPACE:
@@ -198,11 +207,14 @@ class LineIndex:
 
     def _counts(self, block: bytes, pieces: Sequence[tuple[int, int]], follow: int) -> Iterable[int | None]:
         """How many rows begin in each piece, as far as that is known without looking at each line."""
-        if self._long:
-            return (count_rows(block, start, stop) for start, stop in pieces)
-        if self._counter is None and follow > PAYS and self.position - self._begin > SCANNED:
+        counted = self.position - self._begin
+        short = self.rows * SHORT >= counted
+        if short and self._counter is None and follow > PAYS and counted > SCANNED:
             self._counter = RowCounter()
-        return repeat(None) if self._counter is None else self._counter(block, pieces)
+        if short and self._counter is not None:
+            return self._counter(block, pieces)
+        count = count_long_rows if self._long else count_rows
+        return (count(block, start, stop) for start, stop in pieces)
 
     def _pass(self, block: bytes, start: int, stop: int, rows: int | None) -> None:
         """Go past a piece, in which `rows` rows begin, if that is known."""

@@ -354,6 +354,7 @@ def set_index(monkeypatch: pytest.MonkeyPatch, how: str, *, block: int, apart: i
     """Index with numpy from the first byte on, or as where rows are long; in small steps."""
     monkeypatch.setattr(jsonl, "BLOCK", block)
     monkeypatch.setattr(line_index, "APART", apart)
+    monkeypatch.setattr(line_index, "SHORT", 1 << 62)
     monkeypatch.setattr(line_index, "SCANNED", -1)
     monkeypatch.setattr(line_index, "PAYS", -1 if how == "numpy" else 1 << 62)
     monkeypatch.setattr(line_index, "LONG", 0 if how == "long" else 1 << 62)
