@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sftui.findings import Context
     from sftui.model import Inspection, Row
 
-CHUNK_ROWS = 128
+CHUNK_ROWS = 256
 CHUNK_BYTES = 1 << 20
 AHEAD = 3
 """Chunks waiting for each process: enough that none is idle, few enough that memory stays small."""
@@ -273,8 +273,10 @@ class _Loaded:
 
     def audit(self, rows: list[Row]) -> Audit:
         audit = Audit(self._context, self._task.wanted, self._task.evaluation)
-        for found in self._session.inspect_many(rows):
-            audit.check(found, self._context)
+        inspected = list(self._session.inspect_many(rows))
+        with bound.series():
+            for found in inspected:
+                audit.check(found, self._context)
         audit.lighten()
         return audit
 

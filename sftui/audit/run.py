@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from sftui import bound
 from sftui.audit.audit import Audit
 from sftui.findings import Context, check_setup
 from sftui.model import Inspection, Row
 
+TOGETHER = 256
+"""Rows that are checked one after the other, as many as are prepared at once."""
 SAMPLE = 32
 """Rows that the checks of the set-up look at."""
 
@@ -57,12 +61,18 @@ def run_audit(
             yield _progress(audit.rows, before, told - begun, total())
     if sample:
         audit.add_setup(check_setup(context, sample))
-    for found in inspect(rows):
-        audit.check(found, context)
-        now = clock()
-        if now - told >= budget:
-            told = now
-            yield _progress(audit.rows, before, now - begun, total())
+    inspected = inspect(rows)
+    while some := deque(islice(inspected, TOGETHER)):
+        while some:
+            with bound.series():
+                while some:
+                    audit.check(some.popleft(), context)
+                    now = clock()
+                    if now - told >= budget:
+                        break
+            if now - told >= budget:
+                told = now
+                yield _progress(audit.rows, before, now - begun, total())
     audit.finish()
     progress = _progress(audit.rows, before, clock() - begun, audit.rows)
     yield AuditProgress(progress.rows, audit.rows, progress.rate, 0.0, True)

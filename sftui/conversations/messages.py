@@ -119,6 +119,10 @@ class _Keys:
 
 
 def _plan(keys: Mapping[str, str]) -> _Keys:
+    return _planned(keys) if keys else _USUAL
+
+
+def _planned(keys: Mapping[str, str]) -> _Keys:
     role, content = keys.get("role", "role"), keys.get("content", "content")
     ours = {role: "role", content: "content"}
     if "reasoning" in keys:
@@ -127,6 +131,9 @@ def _plan(keys: Mapping[str, str]) -> _Keys:
     weights = (keys["weight"],) if "weight" in keys else WEIGHT_KEYS
     renamed = {key: name for key, name in ours.items() if key != name}
     return _Keys(role, content, renamed, flags, weights, frozenset((*flags, *weights)))
+
+
+_USUAL = _planned({})
 
 
 def read_messages(

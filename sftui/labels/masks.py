@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sftui.errors import RecipeError
 from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Kind, Part, Reason, Rendered, Tokens, common_prefix
 from sftui.recipe import Mask
 from sftui.runs import Runs, as_runs, joined, together
 
+T = TypeVar("T")
 Drawn = tuple[Runs[bool], Runs[Reason]]
 Verdict = tuple[int, tuple[bool, Reason]]
 """So many tokens, trained or not, and why."""
@@ -53,11 +55,25 @@ def draw(subject: Subject, options: Mask) -> Drawn:
 
 def drawn(parts: Iterable[Verdict]) -> Drawn:
     """A mask from its stretches, in order."""
-    found = joined(parts)
-    return (
-        joined((end - start, on) for start, end, (on, _) in found.runs()),
-        joined((end - start, reason) for start, end, (_, reason) in found.runs()),
-    )
+    trains: list[int] = []
+    ends: list[int] = []
+    flags: list[bool] = []
+    reasons: list[Reason] = []
+    at = 0
+    for length, (on, reason) in parts:
+        if length > 0:
+            at += length
+            _extend(trains, flags, at, on)
+            _extend(ends, reasons, at, reason)
+    return Runs(tuple(trains), tuple(flags)), Runs(tuple(ends), tuple(reasons))
+
+
+def _extend(ends: list[int], values: list[T], end: int, value: T) -> None:
+    if values and values[-1] == value:
+        ends[-1] = end
+    else:
+        ends.append(end)
+        values.append(value)
 
 
 def by_flags(flags: Sequence[bool], trained: Reason, masked: Reason) -> Drawn:

@@ -22,7 +22,7 @@ from sftui.tokens.probes import probe_strings
 from sftui.tokens.release import give_back
 
 PLAIN = "tokenizers"
-CHUNK_ROWS = 64
+CHUNK_ROWS = 256
 """Rows that are encoded in one call at most."""
 AFTER = 512
 """Rows after which fastokens is worth loading."""
