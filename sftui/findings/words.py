@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sftui.findings.look import Look
@@ -135,6 +136,21 @@ def without_thoughts(text: str) -> str:
         kept.append(text[at:start])
         at = end
     return "".join([*kept, text[at:]])
+
+
+def cover(texts: Iterable[str]) -> tuple[str, ...]:
+    """A few pairs of characters of which each of these texts holds one: where none of them stands, none of those does.
+
+    Looking for them takes a fraction of the time that looking for all texts takes, in turn or by a pattern. Those with
+    a sign are taken first, since letters stand in every text.
+    """
+    left, found = set(texts), []
+    while left:
+        parts = Counter(part for text in left for part in {text[i : i + 2] for i in range(len(text) - 1)} or {text})
+        best = max(parts, key=lambda part: (not part.isalnum(), parts[part], part))
+        found.append(best)
+        left = {text for text in left if best not in text}
+    return tuple(found)
 
 
 class Standing:

@@ -37,6 +37,7 @@ _ANY = re.compile(
     "\u202a-\u202e\u2066-\u2069\u200b\u2060-\u2064\u2028\u2029\u00ad\u3164\uf020-\uf0ff\U000e0000-\U000e007f"
     "\u00c2-\u00c5\u00d0\u00d1\u00e2\u00f0\u951f\u0420\u0421]"
 )
+_CONTROL = bytes(code for code in (*range(0x20), 0x7F) if code not in b"\t\n\r")
 # LaTeX begins many commands with the two characters \n.
 _LATEX = re.compile(
     r"\\n(?=(?:abla|e|eq|eg|u|i|ot|otin|mid|atural|orm|onumber|oindent|ewline|ewcommand|ewpage|olimits|parallel|prec|succ|sim|cong|exists"
@@ -114,7 +115,11 @@ def broken_characters(look: Look) -> Iterator[Finding]:
 
 
 def _may_be_broken(text: str | None) -> bool:
-    return text is None or _ESCAPED in text or _ANY.search(text) is not None
+    if text is None or _ESCAPED in text:
+        return True
+    if text.isascii():
+        return len(text.encode().translate(None, _CONTROL)) != len(text)
+    return _ANY.search(text) is not None
 
 
 def _mojibake(text: str) -> re.Match[str] | None:

@@ -13,7 +13,7 @@ from sftui.findings.examples import FINE, ROUNDS_OF, case, chat
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, rule
-from sftui.findings.words import WANTED, said, words
+from sftui.findings.words import WANTED, cover, said, words
 from sftui.model import Kind, Part
 
 MEDIA = (
@@ -112,9 +112,17 @@ def _may_be_typed(look: Look) -> bool:
     plain = look.plain
     if plain is None or look.conversation.tools:
         return True
+    if not any([mark in plain for mark in look.context.once("marks", lambda: _marks(look.context))]):
+        return False
     tokenizer = look.context.tools.tokenizer
     found = look.special_here | media_ids(look.context).intersection(look.tokens.input_ids)
     return any(tokenizer.piece(token) in plain for token in found)
+
+
+def _marks(context: Context) -> tuple[str, ...]:
+    """What stands in every text that holds a control token or a media placeholder."""
+    tokenizer = context.tools.tokenizer
+    return cover(map(tokenizer.piece, tokenizer.special_ids | media_ids(context)))
 
 
 def _in_completion(look: Look) -> Iterator[Finding]:
