@@ -30,6 +30,8 @@ class Part(str, Enum):
     INJECTED = "injected"
     PAD = "pad"
 
+    __hash__ = str.__hash__  # an enum's own is called in Python, for every part of every row
+
 
 class Reason(str, Enum):
     """Why a token is trained or masked; the value is what the screen shows."""

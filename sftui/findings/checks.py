@@ -11,6 +11,7 @@ from sftui.findings.dataset import DatasetChecks
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
 from sftui.findings.rule import Rule
+from sftui.findings.shapes import Shape
 from sftui.model import Inspection, Kind
 
 Parts = Callable[[DatasetChecks, Iterable[bytes]], Iterable[object]]
@@ -35,7 +36,7 @@ class When(Enum):
 class RowCheck:
     """A check of single rows, with what can be told cheaply beforehand: where a gate is shut, it finds nothing.
 
-    `kinds` (none: all) and `recipe` are asked once for a recipe, `row` of every row.
+    `kinds` (none: all), `recipe` and `shape` are asked once for all rows of one shape, `row` of every row.
     """
 
     when: When
@@ -43,14 +44,19 @@ class RowCheck:
     found: Callable[[Look], Iterable[Finding]]
     row: Callable[[Look], object] | None = None
     recipe: Callable[[Context], object] | None = None
+    shape: Callable[[Shape], object] | None = None
     kinds: tuple[Kind, ...] = ()
 
     def __call__(self, look: Look) -> Iterable[Finding]:
         return self.found(look)
 
-    def open(self, context: Context, kind: Kind | None) -> bool:
-        """Whether any row of this kind may have a finding under the context's recipe."""
-        return (not self.kinds or kind in self.kinds) and (self.recipe is None or bool(self.recipe(context)))
+    def open(self, context: Context, shape: Shape) -> bool:
+        """Whether any row of this shape may have a finding under the context's recipe."""
+        return (
+            (not self.kinds or shape.kind in self.kinds)
+            and (self.recipe is None or bool(self.recipe(context)))
+            and (self.shape is None or bool(self.shape(shape)))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +85,11 @@ def row_check(
     *rules: Rule,
     row: Callable[[Look], object] | None = None,
     recipe: Callable[[Context], object] | None = None,
+    shape: Callable[[Shape], object] | None = None,
     kinds: tuple[Kind, ...] = (),
 ) -> Callable[[Callable[[Look], Iterable[Finding]]], RowCheck]:
     """Makes a function of a row a check that reports by these rules, behind these gates (see `RowCheck`)."""
-    return lambda found: RowCheck(when, rules, found, row, recipe, kinds)
+    return lambda found: RowCheck(when, rules, found, row, recipe, shape, kinds)
 
 
 def setup_check(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sftui.conversations import Detected
 from sftui.errors import SftuiError
@@ -21,6 +21,7 @@ FIRST_USER, FIRST_ANSWER = "sftuiQuestion7", "sftuiAnswer7"
 MOST_REMEMBERED = 5_000
 """Results kept at a time: a hostile set has a new order of roles in every row."""
 NOON = datetime(2026, 1, 2, 12)
+_UNKNOWN = object()
 
 _PLAIN = ({"role": "user", "content": FIRST_USER}, {"role": "assistant", "content": FIRST_ANSWER})
 _NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token")
@@ -43,28 +44,28 @@ class Context:
     generation_config: Mapping[str, Any] | None = None
     model_config: Mapping[str, Any] | None = None
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    traits: Traits = field(init=False, compare=False, repr=False)
+    """What the trainer declares of itself."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "traits", traits_of(self.recipe.preset))
 
     def once(self, key: Any, work: Callable[[], T]) -> T:
         """The result of `work`, done the first time `key` is asked for; old results are forgotten when there are
         many."""
-        if key not in self.memo:
+        known = self.memo.get(key, _UNKNOWN)
+        if known is _UNKNOWN:
             found = work()
             if len(self.memo) >= MOST_REMEMBERED:
                 self.memo.clear()
             self.memo[key] = found
             return found
-        known: T = self.memo[key]
-        return known
+        return cast(T, known)
 
     @property
     def trainer(self) -> str:
         """The trainer's name without its version."""
         return self.recipe.trainer
-
-    @property
-    def traits(self) -> Traits:
-        """What the trainer declares of itself."""
-        return traits_of(self.recipe.preset)
 
     @property
     def variables(self) -> dict[str, Any]:

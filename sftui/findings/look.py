@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from sftui import trainers
-from sftui.conversations.messages import KNOWN_ROLES
 from sftui.findings.context import Context
 from sftui.findings.model import GENERATION_TAGS, Finding, Fix, Severity
 from sftui.findings.rule import Rule
+from sftui.findings.shapes import ALL, NONE, SOME, Order, Shape, extent_of
 from sftui.findings.signatures import clipped, signature_of
 from sftui.model import (
     IGNORE_INDEX,
@@ -39,8 +37,6 @@ if TYPE_CHECKING:
     from sftui.trainers.reading import Late
 
 T = TypeVar("T")
-RESULT_ROLES = ("tool", "function", "ipython", "environment")
-"""Roles of results; `function` is LLaMA-Factory's name for a call, and aliases are told as such (ROL001)."""
 SHOWN_TOKENS = 24
 SHOWN_TEXT = 80
 
@@ -77,32 +73,22 @@ def stretches(tokens: Tokens) -> Sequence[Stretch]:
     return tuple(together(tokens.messages, tokens.parts)) if tokens.placed else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What the roles of a row tell in their order, whatever the messages say: the numbers of the messages that are the
-    system's, the assistant's, of an instruction (system, developer), of a turn (user, assistant)."""
+class lazy(Generic[T]):
+    """A property that is worked out when it is first asked for: `functools.cached_property` without its lock, since
+    only one thread looks at a row."""
 
-    known: bool
-    system: tuple[int, ...]
-    answers: tuple[int, ...]
-    instructions: frozenset[int]
-    turns: frozenset[int]
-    tools: bool
+    def __init__(self, work: Callable[[Any], T]) -> None:
+        self._work, self._name, self.__doc__ = work, work.__name__, work.__doc__
 
-    @classmethod
-    def of(cls, roles: tuple[str, ...]) -> Order:
-        places: dict[str, list[int]] = {}
-        for number, role in enumerate(roles):
-            places.setdefault(role, []).append(number)
-        system, answers = places.get("system", []), places.get("assistant", [])
-        return cls(
-            KNOWN_ROLES.issuperset(places),
-            tuple(system),
-            tuple(answers),
-            frozenset([*system, *places.get("developer", [])]),
-            frozenset([*places.get("user", []), *answers]),
-            not places.keys().isdisjoint(RESULT_ROLES),
-        )
+    @overload
+    def __get__(self, look: None, owner: object) -> lazy[T]: ...
+    @overload
+    def __get__(self, look: object, owner: object) -> T: ...
+    def __get__(self, look: object, owner: object) -> T | lazy[T]:
+        if look is None:
+            return self
+        found = look.__dict__[self._name] = self._work(look)
+        return found
 
 
 class Look:
@@ -114,37 +100,86 @@ class Look:
         self.recipe = context.recipe
         self.facts = context.facts
 
-    @cached_property
+    @lazy
     def conversation(self) -> Conversation:
         return _made(self.inspection.conversation, "conversation")
 
-    @cached_property
+    @lazy
     def messages(self) -> tuple[Message, ...]:
         found = self.inspection.conversation
         return found.messages if found is not None else ()
 
-    @cached_property
-    def roles(self) -> tuple[str, ...]:
-        return tuple([str(message.data.get("role", "")) for message in self.messages])
+    @lazy
+    def _read(self) -> tuple[tuple[str, ...], tuple[str, ...] | None, bool]:
+        """`roles`, `contents` and `flagged`, in one go through the messages."""
+        roles: list[str] = []
+        said: list[str] = []
+        flagged = False
+        for message in self.messages:
+            data = message.data
+            role, content = data.get("role", ""), data.get("content")
+            roles.append(role if type(role) is str else str(role))
+            if type(content) is str and len(data) == 2 and "role" in data:
+                said.append(content)
+            flagged = flagged or message.trained is not None or message.weight is not None
+        return tuple(roles), tuple(said) if len(said) == len(roles) else None, flagged
 
-    @cached_property
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return self._read[0]
+
+    @lazy
     def order(self) -> Order:
         """What the roles in their order tell, worked out once for all rows that have the same."""
         return self.context.once(("roles", self.roles), lambda: Order.of(self.roles))
 
-    @cached_property
+    @property
     def contents(self) -> tuple[str, ...] | None:
         """What each message says; None where some message is more than a role and a text."""
-        said = []
-        for message in self.messages:
-            data = message.data
-            content = data.get("content")
-            if type(content) is not str or len(data) != 2 or "role" not in data:
-                return None
-            said.append(content)
-        return tuple(said)
+        return self._read[1]
 
-    @cached_property
+    @property
+    def flagged(self) -> bool:
+        """Whether some message says of itself whether, or with which weight, it is trained."""
+        return self._read[2]
+
+    @lazy
+    def shape(self) -> Shape:
+        """What the row has in common with others that have the same order of roles and the same mask."""
+        inspection = self.inspection
+        conversation, stopped = inspection.conversation, inspection.stopped_at is not None
+        if conversation is None:
+            return Shape(None, stopped)
+        roles, contents, flagged = self._read
+        told = (
+            conversation.kind,
+            stopped,
+            roles,
+            contents is not None,
+            self.edged,
+            flagged,
+            bool(conversation.tools),
+            bool(conversation.extra),
+        )
+        labels, rendered, boundary = inspection.labels, inspection.rendered, inspection.boundary
+        if labels is None or rendered is None or inspection.tokens is None:
+            return Shape(*told)
+        stretches = self.stretches
+        return Shape(
+            *told,
+            True,
+            self.known,
+            self.whole,
+            labels.dropped is not None,
+            rendered.pieces is not None,
+            boundary is not None and not boundary.clean,
+            self.extent,
+            tuple([one[2] for one in stretches]),
+            tuple([one[3] for one in stretches]),
+            self.extents,
+        )
+
+    @lazy
     def plain(self) -> str | None:
         """All that is said in the row, one under the other; None where some message is more than a role and a text.
 
@@ -156,37 +191,38 @@ class Look:
             return None
         return "\n".join([*contents, *[one for one in (found.prompt, found.completion, found.text) if one is not None]])
 
-    @cached_property
+    @lazy
     def edged(self) -> bool:
         """Whether the text of a message that is a role and a text alone is empty, or has white space at its ends."""
         return any([len(one) != len(one.strip()) or not one for one in self.contents or ()])
 
-    @cached_property
+    @lazy
     def whole(self) -> bool:
         """Whether the trainer receives all of the row's tokens."""
         return self.labels.kept == ((0, len(self.tokens)),)
 
-    @cached_property
+    @lazy
     def special_here(self) -> frozenset[int]:
         """The added tokens marked special that the row has."""
         return self.context.tools.tokenizer.special_ids.intersection(self.tokens.input_ids)
 
-    @cached_property
+    @lazy
     def signature(self) -> str:
         """The roles in order for display, clipped for very long rows (`signatures.clipped`)."""
         return clipped(self.whole_signature)
 
-    @cached_property
+    @lazy
     def whole_signature(self) -> str:
         """The roles in order, as waivers are held against."""
         return signature_of(self.roles)
 
-    @cached_property
+    @lazy
     def placed(self) -> frozenset[int]:
         """The messages whose content has a place in the rendering; NOWHERE for content of no message."""
-        return frozenset(span.message for span in self.rendered.spans if span.part is Part.CONTENT)
+        content = Part.CONTENT
+        return frozenset([span.message for span in self.rendered.spans if span.part is content])
 
-    @cached_property
+    @lazy
     def raw_messages(self) -> Sequence[Any] | None:
         """The list of messages as the row holds it, or None."""
         data, detected = self.inspection.row.data, self.context.detected
@@ -200,7 +236,7 @@ class Look:
                 return None
         return value if isinstance(value, (list, tuple)) else None
 
-    @cached_property
+    @lazy
     def places(self) -> Mapping[int, tuple[int, int]]:
         """The characters from the first to the last that are proven to be of a message, header and end with it."""
         found: dict[int, tuple[int, int]] = {}
@@ -209,7 +245,7 @@ class Look:
             found[span.message] = (min(start, span.start), max(end, span.end))
         return found
 
-    @cached_property
+    @lazy
     def late(self) -> Late | None:
         """What the row does to the reading of the whole file (see `late_in`)."""
         return late_in(self.inspection.row, self.context.detected, self.recipe)
@@ -224,20 +260,20 @@ class Look:
         found = self.inspection.conversation
         return found is not None and found.kind is Kind.TOKENS
 
-    @cached_property
+    @lazy
     def rendered(self) -> Rendered:
         return _made(self.inspection.rendered, "rendered text")
 
-    @cached_property
+    @lazy
     def tokens(self) -> Tokens:
         return _made(self.inspection.tokens, "tokenization")
 
-    @cached_property
+    @lazy
     def text(self) -> TokenText:
         """How the tokens are written; all of the row's, so ask for one by `piece` or `is_special`."""
         return token_text(self.tokens, self.rendered, self.context.tools.tokenizer)
 
-    @cached_property
+    @lazy
     def prompt_text(self) -> TokenText:
         """The same of the prompt tokenized alone."""
         return prompt_text(self.tokens, self.rendered, self.context.tools.tokenizer, self.recipe.tokenize)
@@ -250,7 +286,7 @@ class Look:
         """Whether one token is an added token marked special."""
         return self.context.tools.tokenizer.is_special(self.tokens.input_ids[i])
 
-    @cached_property
+    @lazy
     def special(self) -> tuple[int, ...]:
         """The places of all those, in order."""
         ids, special = self.tokens.input_ids, self.context.tools.tokenizer.special_ids
@@ -258,7 +294,7 @@ class Look:
             return ()
         return tuple([i for i, token in enumerate(ids) if token in special])
 
-    @cached_property
+    @lazy
     def labels(self) -> Labels:
         return _made(self.inspection.labels, "labelling")
 
@@ -268,23 +304,23 @@ class Look:
         rendered = self.inspection.rendered
         return rendered is not None and rendered.exact and bool(rendered.spans)
 
-    @cached_property
+    @lazy
     def drawn(self) -> tuple[bool, ...]:
         """Which tokens the mask trains, before anything is cut."""
         return tuple([label != IGNORE_INDEX for label in self.labels.labels])
 
-    @cached_property
+    @lazy
     def count(self) -> int:
         """How many leading tokens reach the trainer, where only the end is cut; else all."""
         kept = self.labels.kept
         return kept[0][1] if len(kept) == 1 and kept[0][0] == 0 else len(self.tokens)
 
-    @cached_property
+    @lazy
     def cut(self) -> bool:
         """Whether the trainer receives fewer tokens than there are."""
         return self.labels.dropped is None and sum(end - start for start, end in self.labels.kept) < len(self.tokens)
 
-    @cached_property
+    @lazy
     def padding(self) -> int:
         """Where the padding that a stored row brings at its end begins: attention 0, or pad tokens; else behind the
         last token."""
@@ -304,14 +340,35 @@ class Look:
             return end + 1 if n - end > 2 else n
         return end
 
-    @cached_property
+    @property
     def any_drawn(self) -> bool:
-        return any(self.drawn)
+        return self.extent is not NONE
 
-    @cached_property
+    @lazy
+    def extent(self) -> int:
+        """How much of the row the mask trains, before anything is cut."""
+        labels = self.labels.labels
+        return extent_of(labels.count(IGNORE_INDEX), len(labels))
+
+    @lazy
+    def extents(self) -> tuple[int, ...]:
+        """How much of each of the `stretches` the mask trains."""
+        labels = self.labels.labels
+        return tuple(
+            [extent_of(labels[start:end].count(IGNORE_INDEX), end - start) for start, end, _, _ in self.stretches]
+        )
+
+    @lazy
     def runs(self) -> tuple[tuple[int, int], ...]:
         """The half-open ranges of tokens that the mask trains, before anything is cut."""
         found: list[tuple[int, int]] = []
+        if self.stretches and SOME not in self.extents and self.stretches[-1][1] == len(self.labels.labels):
+            for (start, end, _, _), extent in zip(self.stretches, self.extents):
+                if extent is ALL:
+                    if found and found[-1][1] == start:
+                        start = found.pop()[0]
+                    found.append((start, end))
+            return tuple(found)
         drawn, at, n = self.drawn, 0, len(self.drawn)
         while at < n:
             try:
@@ -325,7 +382,7 @@ class Look:
             found.append((start, at))
         return tuple(found)
 
-    @cached_property
+    @lazy
     def turns(self) -> tuple[Turn, ...]:
         """The messages that stand in the text, in order; empty where who wrote what is not known."""
         if not self.known or not self.chat:
@@ -345,22 +402,22 @@ class Look:
                 found.append(Turn(number, role, header, content, terminator, separator))
         return tuple(found)
 
-    @cached_property
+    @lazy
     def stretches(self) -> Sequence[Stretch]:
         """The tokens that follow each other and are of one message and one part."""
         return stretches(self.tokens)
 
-    @cached_property
+    @lazy
     def turn_of(self) -> Mapping[int, Turn]:
         """The turns by the number of their message."""
         return {turn.message: turn for turn in self.turns}
 
-    @cached_property
+    @lazy
     def answers(self) -> tuple[Turn, ...]:
         """The assistant's turns."""
         return tuple(turn for turn in self.turns if turn.role == "assistant")
 
-    @cached_property
+    @lazy
     def row_stops(self) -> frozenset[int]:
         """The stop set, with the special tokens that end the assistant's turns in this row; one that begins the next
         turn is none."""
@@ -378,7 +435,7 @@ class Look:
         tokenizer = self.context.tools.tokenizer
         if tokenizer.engine.decoding.dummy_prefix:  # then it hangs on where the token stands
             return self.text.surfaces[i]
-        return tokenizer.describe((self.tokens.input_ids[i],))[1][0]
+        return tokenizer.surface(self.tokens.input_ids[i])
 
     def blank(self, i: int) -> bool:
         """Whether a token stands for white space only."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sftui import bound
 from sftui.findings.catalogue import DATASET_CHECKS, ROW_CHECKS, SETUP_CHECKS
@@ -12,10 +12,16 @@ from sftui.findings.dataset import DatasetChecks
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
 from sftui.findings.rules.rows import ROW007
-from sftui.model import Inspection, Kind
+from sftui.findings.shapes import Shape
+from sftui.model import Inspection
 
-_Gate = Callable[[Look], object]
-_Check = Callable[[Look], Iterable[Finding]]
+_Asked = Sequence[tuple[Callable[[Look], object] | None, Callable[[Look], Iterable[Finding]]]]
+"""What is asked of a row before, where anything is, and the check."""
+
+MOST_STRETCHES = 400
+"""Of how many stretches a shape may be, so that what is asked of its rows is remembered."""
+MOST_SHAPES = 2_000
+"""How many are remembered at a time: a hostile set has a new one in every row."""
 
 _BY_MOMENT = {when: tuple(one for one in ROW_CHECKS if one.when is when) for when in When}
 
@@ -42,23 +48,27 @@ def check_row(inspection: Inspection, context: Context, *, slow: bool = True) ->
 
 def _found(look: Look, slow: bool) -> tuple[Finding, ...]:
     found: list[Finding] = []
-    conversation = look.inspection.conversation
-    kind = None if conversation is None else conversation.kind
-    checks = look.context.once(("checks", kind), lambda: _open(look.context, kind))
-    for when in moments(look.inspection, slow):
-        for row, check in checks[when]:
-            if row is None or row(look):
-                found.extend(check(look))
+    for row, check in _asked(look, slow):
+        if row is None or row(look):
+            found.extend(check(look))
     if len(found) > 1:
         found.sort(key=lambda one: one.severity.rank)
     return tuple(found)
 
 
-def _open(context: Context, kind: Kind | None) -> Mapping[When, Sequence[tuple[_Gate | None, _Check]]]:
-    """What may find anything in a row of this kind: what is asked of the row before, and the check."""
-    return {
-        when: [(one.row, one.found) for one in checks if one.open(context, kind)] for when, checks in _BY_MOMENT.items()
-    }
+def _asked(look: Look, slow: bool) -> _Asked:
+    """What may find anything in a row of this shape, in order."""
+    context, shape = look.context, look.shape
+    remembered: dict[tuple[bool, Shape], _Asked] = context.once("asked", dict)
+    asked = remembered.get((slow, shape))
+    if asked is None:
+        checks = (one for when in moments(look.inspection, slow) for one in _BY_MOMENT[when])
+        asked = [(one.row, one.found) for one in checks if one.open(context, shape)]
+        if len(shape.parts) <= MOST_STRETCHES and len(shape.roles) <= MOST_STRETCHES:
+            if len(remembered) >= MOST_SHAPES:
+                remembered.clear()
+            remembered[slow, shape] = asked
+    return asked
 
 
 def moments(inspection: Inspection, slow: bool = True) -> Iterator[When]:

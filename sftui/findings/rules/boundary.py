@@ -60,7 +60,7 @@ BND008 = rule(
     When.LABELLED,
     BND001,
     BND008,
-    row=lambda look: look.inspection.boundary is not None and not look.inspection.boundary.clean,
+    shape=lambda shape: shape.merged,
     recipe=lambda context: context.recipe.mask.rule in ("auto", "completion"),
 )
 def merged(look: Look) -> Iterator[Finding]:
@@ -272,7 +272,7 @@ BND003 = rule(
 )
 
 
-@row_check(When.SLOW, BND003, row=lambda look: look.rendered.pieces)
+@row_check(When.SLOW, BND003, shape=lambda shape: shape.pieces)
 def pieces(look: Look) -> Iterator[Finding]:
     """BND003: the row's pieces, encoded alone, differ from the text encoded as a whole."""
     parts = look.rendered.pieces

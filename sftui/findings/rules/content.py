@@ -117,7 +117,7 @@ CON005 = rule(
     CON003,
     CON004,
     CON005,
-    row=lambda look: look.plain is None or look.edged,
+    shape=lambda shape: not shape.plain or shape.edged,
 )
 def nothing_said(look: Look) -> Iterator[Finding]:
     """CON001, CON002, CON003, CON004 and CON005, message by message."""
@@ -353,7 +353,15 @@ CON007 = rule(
 )
 
 
-@row_check(When.CONVERSATION, CON007, recipe=lambda context: not context.traits.parses_json_text, kinds=(Kind.CHAT,))
+@row_check(
+    When.CONVERSATION,
+    CON007,
+    recipe=lambda context: not context.traits.parses_json_text,
+    row=lambda look: isinstance(
+        (look.inspection.row.data or {}).get(look.context.detected.fields.get("messages", "messages")), str
+    ),
+    kinds=(Kind.CHAT,),
+)
 def json_text(look: Look) -> Iterator[Finding]:
     """CON007: the column held JSON text, which few trainers parse."""
     data, detected = look.inspection.row.data, look.context.detected
@@ -483,7 +491,7 @@ CON014 = rule(
 )
 
 
-@row_check(When.CONVERSATION, CON014, row=lambda look: look.conversation.extra)
+@row_check(When.CONVERSATION, CON014, shape=lambda shape: shape.extra)
 def history_of_keys(look: Look) -> Iterator[Finding]:
     """CON014: the trainer unpacks each pair of the history, and a mapping gives the names of its keys."""
     unpacked: Mapping[int, str] = look.conversation.extra.get(UNPACKED, {})

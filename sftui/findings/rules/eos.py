@@ -13,6 +13,7 @@ from sftui.findings.examples import FINE, GENERATION, GOOD, ROUNDS, ROUNDS_OF, T
 from sftui.findings.look import Look, Turn
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
+from sftui.findings.shapes import Shape
 from sftui.findings.words import spoken_of, texts, without_code
 from sftui.model import NOWHERE, Kind, Part, Reason
 from sftui.trainers import trainer_named
@@ -23,7 +24,16 @@ _FOREIGN = re.compile(
     r"|<end_of_(?:turn|utterance)>|<turn\|>|<｜end▁of▁sentence｜>|(?P<start><\|(?:im_start|start_header_id)\|>|<start_of_turn>)"
 )
 
+# Each of them holds one of these.
+_MARKS = ("|>", "</s>", "<eos>", "<EOS>", "[EOS]", "<end_of_", "<start_of_turn>", "<｜end")
+
 _DIALOGUE = re.compile(r"^### ?(?:Response|Assistant|Answer|Output)|\[/INST\]|<\|?(?:assistant|im_start)", re.MULTILINE)
+
+
+def _stopped(look: Look) -> bool:
+    """Whether the row ends with a stop token of every row."""
+    last = look.last_solid(look.padding)
+    return last >= 0 and look.tokens.input_ids[last] in look.context.stops
 
 
 EOS001 = rule(
@@ -45,7 +55,12 @@ EOS001 = rule(
 )
 
 
-@row_check(When.LABELLED, EOS001, row=lambda look: look.any_drawn and not look.cut and look.labels.dropped is None)
+@row_check(
+    When.LABELLED,
+    EOS001,
+    shape=lambda shape: shape.extent and not shape.dropped,
+    row=lambda look: not look.cut and not _stopped(look),
+)
 def no_stop(look: Look) -> Iterator[Finding]:
     """EOS001: what is trained at the end of a whole row does not end with a stop token."""
     if look.cut or look.labels.dropped is not None or not look.any_drawn:
@@ -76,7 +91,15 @@ def no_stop(look: Look) -> Iterator[Finding]:
     )
 
 
-@row_check(When.LABELLED, EOS001, row=lambda look: len(look.order.answers) > 1, kinds=(Kind.CHAT,))
+@row_check(
+    When.LABELLED,
+    EOS001,
+    shape=lambda shape: (
+        not shape.dropped and set(shape.trained(Part.CONTENT, "assistant")) - {max(shape.order.answers, default=0)}
+    ),
+    row=lambda look: _may_go_on(look),
+    kinds=(Kind.CHAT,),
+)
 def unended(look: Look) -> Iterator[Finding]:
     """EOS001 inside a row: an earlier answer is trained and the next turn follows it at once, though the last answer
     has an end."""
@@ -108,6 +131,18 @@ def unended(look: Look) -> Iterator[Finding]:
             message=turn.message,
             tokens=(max(turn.content[0], turn.content[1] - 4), min(turn.content[1] + 3, len(look.tokens))),
         )
+
+
+def _may_go_on(look: Look) -> bool:
+    """Whether no special token that begins no turn stands between some answer and the next message."""
+    context, roles, ids, behind = look.context, look.roles, look.tokens.input_ids, None
+    ending = context.once("ending", lambda: context.tools.tokenizer.special_ids - context.opening)
+    for start, end, message, part in look.stretches:
+        if part is Part.CONTENT and 0 <= message < len(roles):
+            if behind is not None and ending.isdisjoint(ids[behind:start]):
+                return True
+            behind = end if roles[message] == "assistant" else None
+    return behind is not None and ending.isdisjoint(ids[behind:])
 
 
 def is_prose(look: Look) -> bool:
@@ -172,7 +207,7 @@ GEN003 = rule(
 )
 
 
-@row_check(When.LABELLED, EOS004, EOS006, GEN003, row=lambda look: look.any_drawn, kinds=(Kind.CHAT,))
+@row_check(When.LABELLED, EOS004, EOS006, GEN003, shape=lambda shape: _may_mask_stops(shape), kinds=(Kind.CHAT,))
 def masked_stop(look: Look) -> Iterator[Finding]:
     """EOS004, EOS006 and GEN003: an answer is trained to its last content token, but its stop token is not."""
     found: list[tuple[Turn, int]] = []
@@ -210,6 +245,11 @@ def masked_stop(look: Look) -> Iterator[Finding]:
         change=change,
         fix=look.tight_tags(rule) if change is None else None,
     )
+
+
+def _may_mask_stops(shape: Shape) -> bool:
+    masked = shape.masked(Part.TERMINATOR, "assistant")
+    return not set(shape.trained(Part.CONTENT, "assistant")).isdisjoint(masked)
 
 
 EOS002 = rule(
@@ -275,7 +315,7 @@ EOS007 = rule(
 )
 
 
-@row_check(When.LABELLED, EOS007, row=lambda look: look.any_drawn)
+@row_check(When.LABELLED, EOS007, shape=lambda shape: shape.extent, row=lambda look: _may_double(look))
 def doubled_stop(look: Look) -> Iterator[Finding]:
     """EOS007: two trained stop tokens with nothing but white space between."""
     ids, stops, drawn = look.tokens.input_ids, look.row_stops, look.drawn
@@ -291,6 +331,23 @@ def doubled_stop(look: Look) -> Iterator[Finding]:
                 tokens=(before, i + 1),
             )
             return
+
+
+def _may_double(look: Look) -> bool:
+    """Whether two trained tokens that may be stops follow each other, with nothing but white space between."""
+    ids, special, stops = look.tokens.input_ids, look.context.tools.tokenizer.special_ids, look.context.stops
+    if not stops <= special:
+        return True
+    before = None
+    for start, end in look.runs:
+        if special.isdisjoint(ids[start : end - 1]):
+            start = end - 1
+        for i in range(start, end):
+            if ids[i] in special:
+                if before is not None and (before == i - 1 or look.blank(i - 1)):
+                    return True
+                before = i
+    return False
 
 
 EOS012 = rule(
@@ -311,13 +368,13 @@ EOS012 = rule(
 @row_check(
     When.CONVERSATION,
     EOS012,
-    row=lambda look: look.plain is None or "<" in look.plain or "[EOS]" in look.plain,
+    row=lambda look: look.plain is None or any([mark in look.plain for mark in _MARKS]),
 )
 def foreign_stop(look: Look) -> Iterator[Finding]:
     """EOS012: a stop token's text that is plain text for this tokenizer; the worst place of the row."""
     tokenizer, milder = look.context.tools.tokenizer, None
     for number, text, content in texts(look):
-        if "<" not in text and "[EOS]" not in text:
+        if not any([mark in text for mark in _MARKS]):
             continue
         bare = without_code(text)
         for match in _FOREIGN.finditer(bare):

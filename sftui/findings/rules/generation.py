@@ -15,11 +15,12 @@ from sftui.findings.model import GENERATION_TAGS, Finding
 from sftui.findings.rule import DROP, rule
 from sftui.findings.setup import about
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
-from sftui.model import NOWHERE, Inspection, Kind, Stage
+from sftui.model import NOWHERE, Inspection, Kind, Part, Stage
 from sftui.trainers.traits import Finds
 
 _EMPTY_THINK = re.compile(r"<think>\s*</think>")
 _MOST_MESSAGES = 24
+_OTHERS = ("user", "system", "tool")
 
 
 GEN001 = rule(
@@ -152,6 +153,7 @@ GEN005 = rule(
     GEN004,
     GEN005,
     recipe=lambda context: context.recipe.mask.rule == "generation_tag",
+    shape=lambda shape: shape.trained(Part.CONTENT, *_OTHERS) or shape.masked(Part.CONTENT, "assistant"),
     kinds=(Kind.CHAT,),
 )
 def lost_or_spilled(look: Look) -> Iterator[Finding]:
@@ -160,7 +162,7 @@ def lost_or_spilled(look: Look) -> Iterator[Finding]:
         return
     drawn = look.drawn
     for turn in look.turns:
-        if turn.role in ("user", "system", "tool") and any(drawn[turn.content[0] : turn.content[1]]):
+        if turn.role in _OTHERS and any(drawn[turn.content[0] : turn.content[1]]):
             first = next(i for i in range(*turn.content) if drawn[i])
             yield look.finding(
                 GEN005,
@@ -189,7 +191,12 @@ def lost_or_spilled(look: Look) -> Iterator[Finding]:
         )
 
 
-@row_check(When.CONVERSATION, GEN004, recipe=lambda context: context.recipe.mask.rule == "generation_tag")
+@row_check(
+    When.CONVERSATION,
+    GEN004,
+    recipe=lambda context: context.recipe.mask.rule == "generation_tag",
+    shape=lambda shape: not shape.extent,
+)
 def all_lost(look: Look) -> Iterator[Finding]:
     """GEN004 where not one token is left: a trainer that stops at such rows, or LAB001's cause."""
     rendered = look.inspection.rendered
@@ -238,7 +245,7 @@ GEN002 = rule(
 )
 
 
-@row_check(When.LABELLED, GEN002, row=lambda look: look.any_drawn, kinds=(Kind.CHAT,))
+@row_check(When.LABELLED, GEN002, shape=lambda shape: shape.trained(Part.HEADER, "assistant"), kinds=(Kind.CHAT,))
 def header_trained(look: Look) -> Iterator[Finding]:
     """GEN002: header tokens of answers carry loss, where the rest of the prompt does not."""
     touched = [turn for turn in look.answers if any(look.drawn[turn.header[0] : turn.header[1]])]
@@ -335,6 +342,8 @@ GEN000 = rule(
     When.SLOW,
     GEN000,
     recipe=lambda context: context.template is not None and context.recipe.render.inject_system is None,
+    shape=lambda shape: not shape.pieces and 1 < len(shape.roles) <= _MOST_MESSAGES and shape.order.answers,
+    row=lambda look: look.context.memo.get(("spans", look.roles), True),
     kinds=(Kind.CHAT,),
 )
 def methods_disagree(look: Look) -> Iterator[Finding]:
@@ -395,7 +404,12 @@ GEN007 = rule(
 )
 
 
-@row_check(When.LABELLED, GEN007, kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT))
+@row_check(
+    When.LABELLED,
+    GEN007,
+    row=lambda look: not _tiled(look.tokens.starts, look.tokens.ends, len(look.rendered.text)),
+    kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
+)
 def offsets(look: Look) -> Iterator[Finding]:
     """GEN007: offsets that cannot be right; a normalizer may move some, so only gross errors count."""
     if look.stored or not look.tokens.input_ids:
@@ -414,3 +428,19 @@ def offsets(look: Look) -> Iterator[Finding]:
             f"the offsets reach character {max(reach, 0)} of {len(text)}, {empty} of {len(starts)} are empty{turns}",
             tokens=(0, len(starts)),
         )
+
+
+def _tiled(starts: Sequence[int], ends: Sequence[int], length: int) -> bool:
+    """Whether every token begins where the one before ends, they reach half of the text, and of two that follow each
+    other one at least is not empty; what was put around the text aside. False tells nothing."""
+    if NOWHERE in (*starts[:1], *starts[-1:]):
+        around = slice(int(starts[0] == NOWHERE), len(starts) - int(starts[-1] == NOWHERE))
+        starts, ends = starts[around], ends[around]
+    return (
+        bool(starts)
+        and starts[1:] == ends[:-1]
+        and ends[-1] > starts[-1]
+        and ends[-1] * 2 >= length
+        and list(starts) == sorted(starts)
+        and len(set(starts[::2])) == (len(starts) + 1) // 2
+    )

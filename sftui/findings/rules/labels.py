@@ -14,7 +14,7 @@ from sftui.findings.model import GENERATION_TAGS, Finding, Severity
 from sftui.findings.rule import DROP, rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
-from sftui.model import Kind, Reason
+from sftui.model import Kind, Part, Reason
 from sftui.runs import as_runs
 
 _OTHERS = ("user", "system", "tool", "developer")
@@ -35,7 +35,7 @@ LAB001 = rule(
 )
 
 
-@row_check(When.LABELLED, LAB001, row=lambda look: not look.any_drawn)
+@row_check(When.LABELLED, LAB001, shape=lambda shape: not shape.extent)
 def nothing_trained(look: Look) -> Iterator[Finding]:
     """LAB001, with the cause named; rows that are cut are TRU001's."""
     dropped = look.labels.dropped
@@ -100,7 +100,7 @@ LAB002 = rule(
 @row_check(
     When.LABELLED,
     LAB002,
-    row=lambda look: look.any_drawn,
+    shape=lambda shape: shape.trained(Part.CONTENT, *_OTHERS),
     recipe=lambda context: context.recipe.mask.rule != "generation_tag",
     kinds=(Kind.CHAT,),
 )
@@ -175,7 +175,7 @@ LAB010 = rule(
 @row_check(
     When.LABELLED,
     LAB010,
-    row=lambda look: look.context.traits.named_keys_only or any(one.trained is not None for one in look.messages),
+    row=lambda look: look.context.traits.named_keys_only or look.flagged,
     kinds=(Kind.CHAT,),
 )
 def flags_ignored(look: Look) -> Iterator[Finding]:
@@ -220,7 +220,7 @@ def _flag(look: Look, number: int) -> tuple[bool | None, str, Any]:
 @row_check(
     When.LABELLED,
     LAB010,
-    row=lambda look: any(one.weight is not None for one in look.messages),
+    shape=lambda shape: shape.flagged,
     recipe=lambda context: context.recipe.loss.weights == "none",
 )
 def weights_ignored(look: Look) -> Iterator[Finding]:
@@ -307,7 +307,7 @@ GEN006 = rule(
 )
 
 
-@row_check(When.LABELLED, GEN006, row=lambda look: look.any_drawn)
+@row_check(When.LABELLED, GEN006, shape=lambda shape: shape.extent)
 def half_characters(look: Look) -> Iterator[Finding]:
     """GEN006: a trained run ends inside a character, or begins inside one."""
     starts, ends = look.tokens.starts, look.tokens.ends

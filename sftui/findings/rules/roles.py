@@ -76,7 +76,7 @@ TPL010 = rule(
 )
 
 
-@row_check(When.CONVERSATION, ROL001, ROL002, TPL010, row=lambda look: not look.order.known)
+@row_check(When.CONVERSATION, ROL001, ROL002, TPL010, shape=lambda shape: not shape.order.known)
 def strange_roles(look: Look) -> Iterator[Finding]:
     """ROL001, ROL002 and TPL010, one finding for each strange role of the row."""
     seen: set[str] = set()
@@ -225,7 +225,7 @@ ROL004 = rule(
 )
 
 
-@row_check(When.CONVERSATION, ROL004, row=lambda look: look.order.system not in ((), (0,)))
+@row_check(When.CONVERSATION, ROL004, shape=lambda shape: shape.order.system not in ((), (0,)))
 def system_place(look: Look) -> Iterator[Finding]:
     places = look.order.system
     if places in ((), (0,)):
@@ -358,7 +358,7 @@ LAB012 = rule(
 @row_check(
     When.CONVERSATION,
     LAB012,
-    row=lambda look: look.roles and look.roles[-1] != "assistant",
+    shape=lambda shape: shape.roles and shape.roles[-1] != "assistant",
     kinds=(Kind.CHAT,),
 )
 def ends_elsewhere(look: Look) -> Iterator[Finding]:
@@ -379,12 +379,17 @@ def ends_elsewhere(look: Look) -> Iterator[Finding]:
     )
 
 
-@row_check(When.CONVERSATION, TPL006, kinds=(Kind.CHAT,))
+@row_check(
+    When.CONVERSATION,
+    TPL006,
+    shape=lambda shape: not shape.stopped and _out_of_turn(shape.roles) is not None,
+    kinds=(Kind.CHAT,),
+)
 def out_of_order(look: Look) -> Iterator[Finding]:
     """TPL006 as a warning: the template takes an order of roles that a server never sees."""
     if not look.chat or look.inspection.stopped_at is not None:
         return
-    number = look.context.once(("order", look.roles), lambda: _out_of_turn(look.roles))
+    number = _out_of_turn(look.roles)
     if (
         number is None
         or look.roles[number] == "system"
@@ -428,7 +433,12 @@ TPL003 = rule(
 )
 
 
-@row_check(When.LABELLED, TPL003, row=lambda look: not look.order.instructions <= look.placed)
+@row_check(
+    When.LABELLED,
+    TPL003,
+    shape=lambda shape: shape.order.instructions,
+    row=lambda look: not look.order.instructions <= look.placed,
+)
 def system_lost(look: Look) -> Iterator[Finding]:
     """TPL003: a proven absence, once per row; a merge into the user's turn is the set-up's to tell."""
     if (

@@ -145,7 +145,11 @@ LAB006 = rule(
 )
 
 
-@row_check(When.DATA, LAB006)
+@row_check(
+    When.DATA,
+    LAB006,
+    row=lambda look: look.context.detected.fields.get("input_ids", "input_ids") in (look.inspection.row.data or ()),
+)
 def length_mismatch(look: Look) -> Iterator[Finding]:
     found = _mismatch(look)
     if found:
@@ -179,7 +183,7 @@ ROW005 = rule(
 )
 
 
-@row_check(When.DATA, ROW005)
+@row_check(When.DATA, ROW005, row=lambda look: float in map(type, (look.inspection.row.data or {}).values()))
 def not_strict(look: Look) -> Iterator[Finding]:
     """ROW005: NaN or infinity somewhere in the columns beside the conversation."""
     data = look.inspection.row.data

@@ -27,7 +27,7 @@ TPL009 = rule(
 )
 
 
-@row_check(When.LABELLED, TPL009, row=lambda look: look.plain is None or look.edged, kinds=(Kind.CHAT,))
+@row_check(When.LABELLED, TPL009, shape=lambda shape: not shape.plain or shape.edged, kinds=(Kind.CHAT,))
 def stripped(look: Look) -> Iterator[Finding]:
     """TPL009: the content's edges are missing from a region that is proven to be its own."""
     if not look.chat or not look.known:

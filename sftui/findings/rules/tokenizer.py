@@ -30,7 +30,7 @@ TOK001 = rule(
 )
 
 
-@row_check(When.LABELLED, TOK001)
+@row_check(When.LABELLED, TOK001, row=lambda look: look.facts.unk_id is not None or not look.rendered.text.isascii())
 def unknown(look: Look) -> Iterator[Finding]:
     """TOK001: unknown tokens, or a large share of single bytes."""
     ids, unk = look.tokens.input_ids, look.facts.unk_id
@@ -104,12 +104,17 @@ def _may_be_bytes(look: Look) -> bool:
     return bytes_here != {None} and sum(map(bytes_here.__contains__, ids)) > much
 
 
-@row_check(When.LABELLED, TOK002, TOK005, kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT))
+@row_check(
+    When.LABELLED,
+    TOK002,
+    TOK005,
+    shape=lambda shape: not shape.pieces,
+    row=lambda look: not _spelt(look),
+    kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
+)
 def lossy(look: Look) -> Iterator[Finding]:
     """TOK002, TOK005: the bytes of the tokens are not the text; told where they part, and what has no token at all."""
     if look.stored or look.rendered.pieces is not None:
-        return
-    if _spelt(look):
         return
     surfaces = [surface for surface, start in zip(look.text.surfaces, look.tokens.starts) if start != NOWHERE]
     if not surfaces or not all(surfaces):

@@ -11,10 +11,11 @@ from typing import Any
 from sftui.conversations.detected import type_word
 from sftui.findings.checks import When, row_check
 from sftui.findings.examples import CALL, CALLING, FINE, TOOL, case, chat
-from sftui.findings.look import RESULT_ROLES, Look, shown
+from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
 from sftui.findings.rules.roles import raw_message
+from sftui.findings.shapes import RESULT_ROLES
 from sftui.findings.words import Standing, walk
 from sftui.model import Message, Stage
 
@@ -67,7 +68,7 @@ TOO001 = rule(
 )
 
 
-@row_check(When.CONVERSATION, TOO001, row=lambda look: look.plain is None)
+@row_check(When.CONVERSATION, TOO001, shape=lambda shape: not shape.plain)
 def double_encoded(look: Look) -> Iterator[Finding]:
     """TOO001: argument text that stands in the rendering with its quotes escaped."""
     rendered = look.inspection.rendered
@@ -219,7 +220,7 @@ TOO003 = rule(
 )
 
 
-@row_check(When.CONVERSATION, TOO003, row=lambda look: look.conversation.tools)
+@row_check(When.CONVERSATION, TOO003, shape=lambda shape: shape.tools)
 def tools_missing(look: Look) -> Iterator[Finding]:
     """TOO003: not one of the row's tools is named in the rendering."""
     rendered = look.inspection.rendered
@@ -305,7 +306,7 @@ TOO006 = rule(
 )
 
 
-@row_check(When.CONVERSATION, TOO006, row=lambda look: look.plain is None or look.order.tools)
+@row_check(When.CONVERSATION, TOO006, shape=lambda shape: not shape.plain or shape.order.tools)
 def graph(look: Look) -> Iterator[Finding]:
     """TOO006: the first of malformed calls, calls of no tool and results without a call; else a call without a
     result."""
@@ -442,7 +443,7 @@ CON009 = rule(
 )
 
 
-@row_check(When.CONVERSATION, CON009, row=lambda look: look.plain is None or look.conversation.tools)
+@row_check(When.CONVERSATION, CON009, shape=lambda shape: not shape.plain or shape.tools)
 def null_keys(look: Look) -> Iterator[Finding]:
     """CON009: keys that are null in tool arguments or schemas, which Arrow adds so that all rows have the same."""
     for number, message in enumerate(look.messages):

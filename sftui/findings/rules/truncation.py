@@ -92,7 +92,7 @@ TRU004 = rule(
 )
 
 
-@row_check(When.LABELLED, TRU001, TRU002, TRU003, TRU004, row=lambda look: not look.whole)
+@row_check(When.LABELLED, TRU001, TRU002, TRU003, TRU004, shape=lambda shape: not shape.whole)
 def cut_row(look: Look) -> Iterator[Finding]:
     """TRU001 to TRU004."""
     kept, n = look.labels.kept, len(look.tokens)
@@ -197,7 +197,7 @@ TRU007 = rule(
 )
 
 
-@row_check(When.LABELLED, TRU007, row=lambda look: not look.whole)
+@row_check(When.LABELLED, TRU007, shape=lambda shape: not shape.whole)
 def cut_media(look: Look) -> Iterator[Finding]:
     """TRU007: placeholders before and after the cut."""
     kept, media = look.labels.kept, media_ids(look.context)
@@ -253,7 +253,7 @@ TRU006 = rule(
 )
 
 
-@row_check(When.LABELLED, TRU006, row=lambda look: look.labels.dropped is not None)
+@row_check(When.LABELLED, TRU006, shape=lambda shape: shape.dropped)
 def dropped(look: Look) -> Iterator[Finding]:
     why = look.labels.dropped
     if why is not None:
@@ -289,6 +289,7 @@ TRU009 = rule(
     When.LABELLED,
     TRU009,
     recipe=lambda context: context.facts.model_max_length is not None and context.recipe.length.max is None,
+    row=lambda look: len(look.tokens) > (look.facts.model_max_length or 0),
 )
 def over_model(look: Look) -> Iterator[Finding]:
     """TRU009: longer than the model's own limit, and nothing cuts it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,13 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sftui.errors import SftuiError
-from sftui.findings import CODES, Context
+from sftui.findings import CODES, Context, check_row
 from sftui.findings.catalogue import ROW_CHECKS
 from sftui.findings.checks import RowCheck
 from sftui.findings.look import Look
 from sftui.findings.rule import Case
+from sftui.findings.rules import eos
 from sftui.findings.run import moments
-from sftui.model import Inspection
+from sftui.findings.shapes import Shape
+from sftui.findings.words import cover
+from sftui.model import IGNORE_INDEX, NOWHERE, Inspection
 
 RECIPES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("hf-trainer", {}),
@@ -74,10 +79,9 @@ ROW = st.one_of(
 def shut(inspection: Inspection, context: Context) -> list[str]:
     """The checks that are not asked; AssertionError where one of them finds something."""
     look = Look(inspection, context)
-    kind = inspection.conversation.kind if inspection.conversation is not None else None
     found = []
     for check in asked(inspection):
-        if not check.open(context, kind) or (check.row is not None and not check.row(look)):
+        if not check.open(context, look.shape) or (check.row is not None and not check.row(look)):
             told = list(check(Look(inspection, context)))
             assert not told, f"{check.found.__module__}.{check.found.__name__}: {told}"
             found.append(check.found.__name__)
@@ -109,8 +113,86 @@ def test_nor_in_wild_rows(row: dict[str, Any], recipe: tuple[str, dict[str, Any]
         shut(one, context)
 
 
+CHAT = st.lists(st.sampled_from(["Hi", "Hi there.\n", " ", "What is it?", "日本"]), min_size=2, max_size=5).map(
+    lambda said: [{"role": ("user", "assistant")[i % 2], "content": one} for i, one in enumerate(said)]
+)
+AT = st.integers(-10, 40)
+
+
+@given(
+    CHAT,
+    st.sampled_from(RECIPES),
+    st.lists(st.tuples(AT, st.sampled_from([1, 2, 80]), st.booleans()), max_size=4),
+    st.lists(st.tuples(AT, st.lists(st.sampled_from(["<|im_end|>", "Ċ", "H"]), min_size=1, max_size=3)), max_size=3),
+    st.sampled_from(["as they are", "tiled", "wild"]),
+    st.lists(st.integers(NOWHERE, 120), min_size=1, max_size=40),
+)
+@settings(max_examples=400, deadline=None)
+def test_nor_with_masks_ids_and_offsets_that_nothing_makes(
+    messages: list[dict[str, Any]],
+    recipe: tuple[str, dict[str, Any]],
+    drawn: list[tuple[int, int, bool]],
+    stray: list[tuple[int, list[str]]],
+    offsets: str,
+    places: list[int],
+) -> None:
+    case = Case([{"messages": messages}], preset=recipe[0], changes=recipe[1])
+    try:
+        context, (one,) = open_case(case, case.rows)
+    except SftuiError:
+        return  # the set as a whole is refused
+    if one.tokens is None or one.labels is None or one.rendered is None or not len(one.tokens):
+        return
+    n, labels, ids = len(one.tokens), list(one.labels.labels), list(one.tokens.input_ids)
+    for at, pieces in stray:
+        for i, piece in enumerate(pieces, at % n):
+            if i < n:
+                ids[i] = context.tools.tokenizer.token_id(piece) or 0
+    for at, length, trained in drawn:
+        for i in range(at % n, min(at % n + length, n)):
+            labels[i] = ids[i] if trained else IGNORE_INDEX
+    tokens = replace(one.tokens, input_ids=tuple(ids))
+    if offsets == "tiled":
+        begins = sorted((places * n)[:n])
+        tokens = replace(tokens, starts=tuple(begins), ends=(*begins[1:], len(one.rendered.text)))
+    elif offsets == "wild":
+        tokens = replace(tokens, starts=tuple((places * n)[:n]), ends=tuple((places[::-1] * n)[:n]))
+    shut(replace(one, tokens=tokens, labels=replace(one.labels, labels=tuple(labels))), context)
+
+
 def test_most_checks_need_not_be_asked_of_an_ordinary_row() -> None:
     row = {"messages": [{"role": "user", "content": "What is it?"}, {"role": "assistant", "content": "It is that."}]}
     case = Case([row])
     context, (inspection,) = open_case(case, case.rows)
-    assert len(shut(inspection, context)) > len(asked(inspection)) * 0.6
+    assert len(shut(inspection, context)) > len(asked(inspection)) * 0.8
+
+
+def test_what_is_asked_is_decided_once_for_rows_of_one_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {"messages": [{"role": "user", "content": f"What is {i}?"}, {"role": "assistant", "content": "a number " * i}]}
+        for i in range(1, 5)
+    ]
+    case = Case(rows)
+    context, inspections = open_case(case, case.rows)
+    plain, opened = RowCheck.open, Counter[int]()
+
+    def noted(check: RowCheck, context: Context, shape: Shape) -> bool:
+        opened[id(check)] += 1
+        return plain(check, context, shape)
+
+    monkeypatch.setattr(RowCheck, "open", noted)
+    for one in inspections:
+        check_row(one, context)
+        assert set(opened.values()) == {1} and len(opened) == len(asked(inspections[0]))
+
+
+@given(st.lists(st.text("ab<|>", max_size=5), max_size=6))
+def test_every_text_holds_a_part_of_the_cover(texts: list[str]) -> None:
+    parts = cover(texts)
+    assert len(parts) <= len(set(texts))
+    assert all(any(part in text for part in parts) for text in texts)
+
+
+@given(st.from_regex(eos._FOREIGN, fullmatch=True))
+def test_every_foreign_stop_holds_a_mark(literal: str) -> None:
+    assert any(mark in literal for mark in eos._MARKS)
