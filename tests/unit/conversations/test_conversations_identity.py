@@ -1,0 +1,77 @@
+"""What makes rows the same, told fast: as it always was told, since baselines hold it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from sftui.conversations.identity import identity, squeezed
+
+A_CALL = {"id": "c", "function": {"name": "f", "arguments": {"n": [1, 2], "x": None, "y": 1.5}}}
+TOLD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
+    (
+        {
+            "messages": [
+                {"role": "user", "content": "q \n\n"},
+                {"role": "assistant", "content": "a", "name": None},
+            ],
+            "id": 7,
+        },
+        ("messages",),
+        "50738e1031b15e8e358f8cbcc9877e48",
+    ),
+    (
+        {
+            "messages": [{"role": "assistant", "content": "", "tool_calls": [A_CALL]}],
+            "tools": [{"name": "f", "strict": True}],
+        },
+        ("messages",),
+        "2d5d6e03efd8031df231f8f7a4a941b1",
+    ),
+    (
+        {"prompt": "é\u2028 ", "completion": "\ud800", "image": b"\x89PNG"},
+        ("prompt", "completion"),
+        "8c688a88615f527cb163173b51a16df5",
+    ),
+    ({"input_ids": [1, 2, 3], "labels": [-100, 2, 3]}, ("text",), "e67d7164d2a6c1129d356f67d4517297"),
+]
+
+
+@pytest.mark.parametrize(("row", "columns", "told"), TOLD)
+def test_a_row_is_told_as_in_the_baselines_written_before(
+    row: dict[str, Any], columns: tuple[str, ...], told: str
+) -> None:
+    assert [identity(row, columns).hex() for _ in range(2)] == [told, told], "remembered, and for the first time"
+
+
+@pytest.mark.parametrize("column", ["tools", "messages"])
+def test_what_is_equal_in_python_and_not_in_json_is_told_apart(column: str) -> None:
+    values: tuple[Any, ...] = (
+        [{"a": 1}],
+        [{"a": True}],
+        [{"a": 1.0}],
+        [{"a": "1"}],
+        [{"a": {}}],
+        [{"a": []}],
+        [{1: "a"}],
+        [{True: "a"}],
+    )
+    assert len({identity({column: value}, (column,)) for value in values}) == len(values)
+
+
+def test_long_tools_and_those_that_are_no_plain_data_are_told_too() -> None:
+    long: Any = [{"name": "x" * 50_000}]
+    deep: Any = "x"
+    for _ in range(5000):
+        deep = [deep]
+    assert len({identity({"tools": value}, ()) for value in (long, [{"name": "x"}], deep, object)}) == 4
+
+
+def test_every_blank_parts_words() -> None:
+    blanks = [chr(one) for one in range(sys.maxunicode + 1) if chr(one).isspace()]
+    assert len(blanks) > 20
+    for blank in [*blanks, "  ", " \n "]:
+        for text in (f"a{blank}b", f"{blank}a b", f"a b{blank}", blank, f"é{blank}b"):
+            assert squeezed(text) == " ".join(text.split()), repr(text)
