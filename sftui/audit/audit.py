@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 
 from sftui.audit.branches import branch_of
@@ -13,9 +13,10 @@ from sftui.audit.lengths import best_fit, quantiles
 from sftui.audit.marks import dataset_marks
 from sftui.audit.tallies import Tallies
 from sftui.findings import Context, DatasetChecks, Finding, check_dataset, check_row
+from sftui.findings.counts import Counts, drawn_in
 from sftui.findings.dataset import Tally
 from sftui.findings.hashes import Hashes
-from sftui.findings.look import Stretch, stretches
+from sftui.findings.look import Look
 from sftui.model import IGNORE_INDEX, Inspection, Labels, Tokens
 from sftui.text import visible
 
@@ -83,24 +84,26 @@ class Audit:
 
     def check(self, inspection: Inspection, context: Context) -> None:
         """Check a row and take it in with what was found."""
-        self.add(inspection, check_row(inspection, context))
+        look = Look(inspection, context)
+        self.add(inspection, check_row(inspection, context, look=look), look)
 
     def add_setup(self, findings: tuple[Finding, ...]) -> None:
         """What was found wrong with the recipe, the template and the tokenizer."""
         self.setup_checked = True
         self.found.add(findings)
 
-    def add(self, inspection: Inspection, findings: tuple[Finding, ...] = ()) -> None:
+    def add(self, inspection: Inspection, findings: tuple[Finding, ...] = (), look: Look | None = None) -> None:
         """One more row, inspected with spans; one that stopped early counts with what it has.
 
-        Of one that evaluates count its findings and how long it is: all other figures are of what is trained.
+        Of one that evaluates count its findings and how long it is: all other figures are of what is trained. `look`
+        is what found them: what it has worked out is not done again.
         """
         row = inspection.row
         self.rows += 1
-        runs = stretches(inspection.tokens) if inspection.tokens is not None else ()
-        self._compare(inspection, runs)
-        codes = self.found.add(findings, row)
-        self.finding_sets.add(" ".join(sorted(set(codes))) or NO_FINDINGS, row.index)
+        counts = Counts.of(inspection, look)
+        self._compare(inspection, counts)
+        codes = self.found.add(findings, row) if findings else ()
+        self.finding_sets.add(" ".join(sorted(set(codes))) if codes else NO_FINDINGS, row.index)
         if inspection.stopped_at is not None:
             self.stops.add(inspection.stopped_at.value, row.index)
         if inspection.evaluates:
@@ -109,10 +112,8 @@ class Audit:
             return
         figures = self._source(row.where)
         figures[0] += 1
-        conversation = inspection.conversation
-        if conversation is not None and conversation.messages:
-            roles = tuple([message.role for message in conversation.messages[:13]])
-            self.signatures.add(_signature(roles), row.index)
+        if counts.roles:
+            self.signatures.add(_signature(counts.roles[:13]), row.index)
         if inspection.rendered is not None:
             self.branches.add(branch_of(inspection.rendered), row.index)
         tokens, labels = inspection.tokens, inspection.labels
@@ -122,20 +123,20 @@ class Audit:
             self.drops.add(visible(labels.dropped)[:LONGEST_NAME], row.index)
             figures[3] += 1
         figures[1] += len(tokens)
-        figures[2] += self._measure(labels)
-        for example in inspection.examples:
-            self.received_tokens += len(example.input_ids)
-            self.received_trained += example.trained
+        figures[2] += counts.trained
+        self._measure(labels, counts)
+        self.received_tokens += counts.received
+        self.received_trained += counts.received_trained
         if inspection.example is not None:
             self.received_rows += 1
         if labels.dropped is None:
-            self._budget(inspection, tokens, labels, runs)
+            self._budget(tokens, labels, counts)
 
-    def _compare(self, inspection: Inspection, runs: Sequence[Stretch]) -> None:
+    def _compare(self, inspection: Inspection, counts: Counts) -> None:
         """Hand the row to the checks of the dataset; where a baseline asks for it, remember which conversations come
         twice."""
         before = self.checks.same.count
-        self.checks.add(inspection, runs)
+        self.checks.add(inspection, counts)
         again = self._marking and self.checks.same.count > before
         whole = self.checks.whole(inspection) if again else None
         if whole is not None:
@@ -143,13 +144,13 @@ class Audit:
 
     def _source(self, where: str) -> list[int]:
         name = where.rpartition(" ")[0].rpartition(" ")[0] or where
-        if name not in self.sources and len(self.sources) >= MOST_SOURCES:
-            name = "others"
-        return self.sources.setdefault(name, [0, 0, 0, 0])
+        figures = self.sources.get(name)
+        if figures is not None:
+            return figures
+        return self.sources.setdefault(name if len(self.sources) < MOST_SOURCES else "others", [0, 0, 0, 0])
 
-    def _measure(self, labels: Labels) -> int:
-        n = len(labels.labels)
-        trained = n - labels.labels.count(IGNORE_INDEX)
+    def _measure(self, labels: Labels, counts: Counts) -> None:
+        n, trained = counts.tokens, counts.trained
         self.tokenized += 1
         self.tokens += n
         self.trained += trained
@@ -167,27 +168,25 @@ class Audit:
             self.dropped_trained[limit] += trained
             if trained and lost == trained:
                 self.unlabelled[limit] += 1
-        return trained
 
-    def _budget(self, inspection: Inspection, tokens: Tokens, labels: Labels, runs: Sequence[Stretch]) -> None:
+    def _budget(self, tokens: Tokens, labels: Labels, counts: Counts) -> None:
         """Where the loss goes: trained tokens that are not cut, by who wrote them."""
-        n, given = len(labels.labels), labels.labels
+        n, given, drawn = counts.tokens, labels.labels, counts.drawn
         if labels.kept != ((0, n),):
             cut = [IGNORE_INDEX] * n
             for start, end in labels.kept:
                 cut[start:end] = given[start:end]
             given = tuple(cut)
-        messages = inspection.conversation.messages if inspection.conversation is not None else ()
-        special = self._special
-        for start, end, message, part in runs:
-            count = end - start - given[start:end].count(IGNORE_INDEX)
+            drawn = drawn_in(counts.stretches, given, n - given.count(IGNORE_INDEX))
+        ids, roles, special = tokens.input_ids, counts.roles, self._special
+        for (start, end, message, part), count in zip(counts.stretches, drawn):
             if not count:
                 continue
             self.by_message[message] += count
-            self.by_part[part.value] += count
-            self.by_role[_role(messages[message].role) if 0 <= message < len(messages) else ""] += count
-            if not special.keys().isdisjoint(tokens.input_ids[start:end]):
-                for token, label in zip(tokens.input_ids[start:end], given[start:end]):
+            self.by_part[part._value_] += count
+            self.by_role[_role(roles[message]) if 0 <= message < len(roles) else ""] += count
+            if not special.keys().isdisjoint(ids[start:end]):
+                for token, label in zip(ids[start:end], given[start:end]):
                     if label != IGNORE_INDEX and token in special:
                         self.by_special[token] += 1
 

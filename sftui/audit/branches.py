@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sftui.model import Part, Rendered
 from sftui.text import visible
 
 LONGEST = 200
 UNKNOWN = "not known who wrote what"
-_OWN = (Part.BOS, Part.HEADER, Part.TERMINATOR, Part.SEPARATOR, Part.INJECTED)
+_OTHERS = (Part.CONTENT, Part.PAD)
+_SHORT = 2_000
 
 
 def branch_of(rendered: Rendered) -> str:
@@ -18,9 +21,19 @@ def branch_of(rendered: Rendered) -> str:
     """
     if not rendered.exact or not rendered.spans:
         return UNKNOWN
-    texts = dict.fromkeys(rendered.text[span.start : span.end] for span in rendered.spans if span.part in _OWN)
-    texts.pop("", None)
-    whole = "".join(texts)
+    text = rendered.text
+    own = dict.fromkeys([text[span.start : span.end] for span in rendered.spans if span.part not in _OTHERS])
+    own.pop("", None)
+    whole = "".join(own)
+    if not own:
+        return "content alone"
+    return _short_branch(whole) if len(whole) < _SHORT else _branch(whole)
+
+
+def _branch(whole: str) -> str:
     if whole.isascii():  # each character is shown by itself
         whole = whole[:LONGEST]
-    return visible(whole)[:LONGEST] if texts else "content alone"
+    return visible(whole)[:LONGEST]
+
+
+_short_branch = lru_cache(maxsize=1000)(_branch)

@@ -20,7 +20,11 @@ class Tallies:
         self.rows: dict[str, list[int]] = {}
 
     def add(self, name: str, row: int) -> None:
-        self._put(name, 1, (row,))
+        held = self.rows.get(name)
+        if held is not None and len(held) == FIRST_ROWS and row > held[-1]:
+            self.counts[name] += 1
+        else:
+            self._put(name, 1, (row,))
 
     def merge(self, other: Tallies) -> None:
         for name, count in other.counts.items():

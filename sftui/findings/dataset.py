@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from itertools import compress, count
 from typing import Any
 
-from sftui.conversations.identity import identity
+from sftui.conversations.identity import identity, squeezed
 from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.findings.context import Context
-from sftui.findings.hashes import HASH, Hashes, hash_of
-from sftui.findings.look import Stretch, stretches
+from sftui.findings.counts import Counts
+from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
 from sftui.findings.model import Finding, Fix
 from sftui.findings.rule import Rule
 from sftui.model import IGNORE_INDEX, Conversation, Inspection, Kind, Labels, Part, Reason, RecipeChange
@@ -27,6 +26,7 @@ ROW = 5
 EXAMPLES = 5
 EARLY, LONG = 3, 40
 MOST_COLUMNS, RARE, ENOUGH_ROWS = 500, 0.05, 20
+_MEDIA = frozenset(MEDIA_COLUMNS)
 
 
 @dataclass(slots=True)
@@ -88,32 +88,34 @@ class DatasetChecks:
         `same`."""
         return Tally(len(self.others), list(map(_number, nsmallest(EXAMPLES, self.others.values()))))
 
-    def add(self, inspection: Inspection, runs: Sequence[Stretch] | None = None) -> None:
+    def add(self, inspection: Inspection, counts: Counts | None = None) -> None:
         """One more row; a row that stopped early counts with what it has, one that evaluates is only compared.
 
-        `runs` are the `stretches` of its tokens, where they are known already.
+        `counts` are those of the row, where they are known already.
         """
         self.refused += inspection.problem is not None
         if inspection.evaluates:
             if inspection.conversation is not None:
                 self._compare(inspection, inspection.conversation)
             return
+        counts = Counts.of(inspection) if counts is None else counts
         self.rows += 1
         self.kept += inspection.example is not None
-        self.left += sum(made.trained for made in inspection.examples)
+        self.left += counts.received_trained
         conversation = inspection.conversation
         if conversation is None:
             return
         self.read += 1
+        columns, row = self.columns, inspection.row.index
         for column in inspection.row.data or ():
-            tally = self.columns.get(column)
-            if tally is None and len(self.columns) < MOST_COLUMNS:
-                tally = self.columns[column] = Tally()
+            tally = columns.get(column)
+            if tally is None and len(columns) < MOST_COLUMNS:
+                tally = columns[column] = Tally()
             if tally is not None:
-                tally.add(inspection.row.index)
+                tally.add(row)
         self._compare(inspection, conversation)
         if inspection.tokens is not None and inspection.labels is not None:
-            self._measure(inspection, inspection.labels, stretches(inspection.tokens) if runs is None else runs)
+            self._measure(inspection, inspection.labels, counts)
 
     def whole(self, inspection: Inspection) -> bytes | None:
         """8 bytes of what a trainer reads of the row, equal for rows that are the same to it; None where there is
@@ -162,10 +164,9 @@ class DatasetChecks:
         elif known is not None and number < known:
             self.others.change(answer, number)
 
-    def _measure(self, inspection: Inspection, labels: Labels, runs: Sequence[Stretch]) -> None:
+    def _measure(self, inspection: Inspection, labels: Labels, counts: Counts) -> None:
         row = inspection.row.index
-        n = len(labels.labels)
-        trained = n - labels.labels.count(IGNORE_INDEX)
+        n, trained = counts.tokens, counts.trained
         self.tokens += n
         self.trained += trained
         for limit in LIMITS:
@@ -173,7 +174,7 @@ class DatasetChecks:
                 break
             self.over[limit] += 1
             self.lost[limit] += n - limit - labels.labels[limit:].count(IGNORE_INDEX)
-        if (labels.dropped is None and sum(end - start for start, end in labels.kept) < n) or (
+        if (labels.dropped is None and sum([end - start for start, end in labels.kept]) < n) or (
             self.max_length is not None and n > self.max_length
         ):
             self.cut.add(row)
@@ -185,24 +186,26 @@ class DatasetChecks:
             self.few_trained.add(row)
         if n >= LONG:
             self.long_prompt.add(row)
-            first = next(compress(count(), map(IGNORE_INDEX.__ne__, labels.labels)))
+            first = next((i for i, one in enumerate(labels.labels[: EARLY + 1]) if one != IGNORE_INDEX), 0)
             # A row that is trained as a whole has no prompt whose length could be taken wrong.
-            if 0 < first <= EARLY and labels.reasons[first] is not Reason.WHOLE:
+            if first and labels.reasons[first] is not Reason.WHOLE:
                 self.early.add(row)
-        self._count_turns(inspection, labels, runs)
+        self._count_turns(inspection, counts)
 
-    def _count_turns(self, inspection: Inspection, labels: Labels, runs: Sequence[Stretch]) -> None:
+    def _count_turns(self, inspection: Inspection, counts: Counts) -> None:
         conversation = inspection.conversation
-        if conversation is None or conversation.kind is not Kind.CHAT:
+        if conversation is None or conversation.kind is not Kind.CHAT or counts.roles.count("assistant") < 2:
             return
-        answers = {i for i, message in enumerate(conversation.messages) if message.role == "assistant"}
-        if len(answers) < 2:
-            return
-        said = [(start, end, owner) for start, end, owner, part in runs if part is Part.CONTENT]
-        if not answers <= {owner for _, _, owner in said}:
+        said, trained = set(), set()
+        for (_, _, owner, part), drawn in zip(counts.stretches, counts.drawn):
+            if part is Part.CONTENT:
+                said.add(owner)
+                if drawn:
+                    trained.add(owner)
+        answers = {number for number, role in enumerate(counts.roles) if role == "assistant"}
+        if not answers <= said:
             return
         self.many_turns += 1
-        trained = {owner for start, end, owner in said if labels.labels[start:end].count(IGNORE_INDEX) < end - start}
         if trained and not answers <= trained:
             self.some_turns.add(inspection.row.index)
 
@@ -251,19 +254,29 @@ def _asked(conversation: Conversation, data: Mapping[str, Any] | None) -> tuple[
     if conversation.kind is Kind.STRINGS:
         said = [("user", conversation.prompt or ""), ("assistant", conversation.completion or "")]
     else:
-        said = [
-            (message.role, f"{message.content}{message.data.get('tool_calls') or ''}")
-            for message in conversation.messages
-        ]
-    first = next((i for i, (role, _) in enumerate(said) if role == "assistant"), len(said))
-    if not any(role == "user" for role, _ in said[:first]):
+        said = [(message.role, _said(message.data)) for message in conversation.messages]
+    asking, asks = True, False
+    turns: tuple[list[str], list[str]] = ([], [])
+    for role, content in said:
+        asking = asking and role != "assistant"
+        asks = asks or (asking and role == "user")
+        turns[not asking].append(f"{role}:{squeezed(content)}\0")
+    if not asks:
         return None
-    turns = [f"{role}:{' '.join(content.split())}\0".encode("utf-8", "surrogatepass") for role, content in said]
-    beside = {name: data[name] for name in MEDIA_COLUMNS if data and data.get(name)} | (
-        {"tools": conversation.tools} if conversation.tools else {}
+    prompt = "".join(turns[0]).encode("utf-8", "surrogatepass")
+    beside = (
+        {} if not data or _MEDIA.isdisjoint(data) else {name: data[name] for name in MEDIA_COLUMNS if data.get(name)}
     )
-    turns[:first] = [b"".join(turns[:first]) + (identity(beside, ()) if beside else b"")]
-    return hash_of(turns[0]), hash_of(b"".join(turns))
+    if conversation.tools:
+        beside["tools"] = conversation.tools
+    if beside:
+        prompt += identity(beside, ())
+    return hashes_of(prompt, "".join(turns[1]).encode("utf-8", "surrogatepass"))
+
+
+def _said(message: Mapping[str, Any]) -> str:
+    content, calls = message.get("content"), message.get("tool_calls")
+    return content if type(content) is str and not calls else f"{content}{calls or ''}"
 
 
 def _number(row: bytes) -> int:

@@ -118,6 +118,14 @@ def hash_of(data: bytes) -> bytes:
     return blake2b(data, digest_size=HASH).digest()
 
 
+def hashes_of(first: bytes, rest: bytes) -> tuple[bytes, bytes]:
+    """The hash of the first part, and of both together."""
+    made = blake2b(first, digest_size=HASH)
+    alone = made.digest()
+    made.update(rest)
+    return alone, made.digest()
+
+
 def _bucket(key: bytes) -> int:
     return (key[0] << 8 | key[1]) >> _SHIFT
 

@@ -26,13 +26,15 @@ MOST_SHAPES = 2_000
 _BY_MOMENT = {when: tuple(one for one in ROW_CHECKS if one.when is when) for when in When}
 
 
-def check_row(inspection: Inspection, context: Context, *, slow: bool = True) -> tuple[Finding, ...]:
+def check_row(
+    inspection: Inspection, context: Context, *, slow: bool = True, look: Look | None = None
+) -> tuple[Finding, ...]:
     """Every finding of one row, the worst first; pure but for what `context` remembers.
 
     `slow=False` leaves out the checks that encode or render the row again. A row for which that costs too much has
-    ROW007 alone.
+    ROW007 alone. `look` is how the checks see the row, made here where nobody else works with it.
     """
-    look = Look(inspection, context)
+    look = Look(inspection, context) if look is None else look
     row = inspection.row
     try:
         with bound.Work(bound.row_key(context.recipe, row.index), row.size, "findings"):

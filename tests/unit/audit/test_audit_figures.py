@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from audit_rows import Opened, chat, rows_of, talk
 
-from sftui.audit import Figures, GroupFigure
+from sftui.audit import Audit, Figures, GroupFigure
 from sftui.audit.lengths import best_fit, quantiles
+from sftui.findings import check_row
 from sftui.model import IGNORE_INDEX
 
 DATASETS = {
@@ -116,6 +117,21 @@ def test_figures_of_long_rows_and_dropped_ones() -> None:
     figures = opened.audit().figures()
     compare(figures, plain_loop(opened))
     assert figures.limits[0].unlabelled == 1 and figures.limits[-1].over == 1
+
+
+def test_a_row_without_its_look_is_counted_alike() -> None:
+    """Others hand in rows that they have checked themselves."""
+    rows = [talk(i, words) for i, words in enumerate((1, 5, 300, 900))] + [
+        chat(4, ("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "d")),
+        chat(5, ("user", "Hello?")),
+    ]
+    opened = Opened(rows, changes={"length.max": 64})
+    audit = Audit(opened.context)
+    for row in rows:
+        inspection = opened.inspect(row)
+        audit.add(inspection, check_row(inspection, opened.context))
+    assert audit.figures() == opened.audit().figures()
+    assert audit.checks.many_turns == opened.audit().checks.many_turns == 1
 
 
 @pytest.mark.parametrize("parts", [2, 7])
