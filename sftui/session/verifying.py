@@ -12,6 +12,7 @@ from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
 from sftui.recipe import Recipe
 from sftui.session.ready import Ready
+from sftui.text import many
 from sftui.trainers.verify.difference import Difference, Piece, What, pack_differences, row_differences
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def verify(session: Ready, numbers: Sequence[int], ask: Ask) -> Verified:
     """
     rows = [session.row(number) for number in numbers]
     readable = [row for row in rows if row.data is not None]
-    notes = [f"{len(rows) - len(readable):,} rows cannot be read and are left out"] if len(readable) < len(rows) else []
+    lost = len(rows) - len(readable)
+    notes = [f"{many(lost, 'row')} cannot be read and {'is' if lost == 1 else 'are'} left out"] if lost else []
     if not readable:
         raise SftuiError("there are no rows to verify on")
     inspections = [session.inspect_row(row, spans=False) for row in readable]

@@ -128,7 +128,7 @@ def test_the_first_rows_number_is_the_datasets_own(
     stub.rows = [(0, stub.rows[0][1]), (1, stub.rows[0][1])]
     done = sftui("verify", path, *WORDS)
     assert done.code == 1 and done.out.startswith("row 2, token ") and "1 of 2 rows equal" in done.out
-    assert "1 rows cannot be read and are left out" in done.err
+    assert "1 row cannot be read and is left out" in done.err
 
 
 def test_a_row_that_the_trainer_drops_is_told(sftui: Callable[..., Any], chats: Path, stub: Stub) -> None:
