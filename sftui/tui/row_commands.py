@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sftui.tui.main_screen import MainScreen
 
 _NUMBER = re.compile(r"[+-]?\d{1,18}")
+RELOADING = "reloading the data"
 PATIENCE = 0.15
 """Seconds the tokens of another row may stay on screen before the pane says that it waits."""
 
@@ -151,7 +152,7 @@ class RowCommands:
         self.screen.rows.set_order(None)
         self.screen.set_status(order="")
         self.screen.workspace.reopen()
-        self.screen.say("reloading the data", Role.DIM)
+        self.screen.say(RELOADING, Role.DIM)
 
     def _coming(self, told: str) -> None:
         """How much of the data came, where its rows will be; beside them where they are read anew."""
@@ -169,6 +170,8 @@ class RowCommands:
             screen.say(event.refused.sentence(), Role.ERROR)
         elif new := [note for note in event.notes if note not in self._notes]:
             screen.say(new[0], Role.WARNING)
+        elif screen.said == RELOADING:
+            screen.say("the data is as on disk now", Role.DIM)
         self._notes = event.notes
 
     def _tokenizer(self, event: ev.TokenizerChanged) -> None:

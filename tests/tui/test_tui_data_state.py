@@ -36,7 +36,10 @@ async def test_a_changed_file_is_told_until_it_is_read_again() -> None:
         await driven.settle()
         assert driven.said.strip() == CHANGED.sentence() and "✗ changed on disk" in driven.lines[0]
         await driven.press("D")
-        assert driven.workspace.reopened == 1
+        assert driven.workspace.reopened == 1 and driven.said == "reloading the data"
+        driven.workspace.send(ev.SourceOpened("t.jsonl", "jsonl", (), "messages", ""))
+        await driven.settle()
+        assert driven.said == "the data is as on disk now"
         driven.workspace.send(ev.SourceChanged(None))
         driven.workspace.send(ev.CountChanged(41, True, 1.0))
         await driven.settle()
