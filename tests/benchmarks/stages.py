@@ -1,8 +1,9 @@
-"""COMMAND DATA TOKENIZER OUT: how the processor time of the rows is shared among the stages of `encode` or `check`.
+"""COMMAND DATA TOKENIZER OUT: what a row of `encode` or `check` costs, and how that is shared among its stages.
 
 The command runs in this process. Every so many milliseconds of processor time the stack is looked at, and the time
 since the last look goes to the stage that is at work; long calls into C count whole that way. Looking begins with the
-row `BEGIN`, when everything is loaded. The last line printed is JSON: stage → share.
+row `BEGIN`, when everything is loaded. The last line printed is JSON: processor
+µs a row behind that one, and stage → share. DATA may be a trainer's config.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ sys.path.insert(0, str(REPO))
 from sftui.cli import main as sftui
 from sftui.session.ready import Ready
 
-EVERY = 0.001
+EVERY = 0.003
 BEGIN = 600
 HOME = str(REPO / "sftui")
 STAGES = (
@@ -51,15 +52,17 @@ class Looking:
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self._last = 0.0
+        self.rows = 0
+        self._last = self._begun = self.spent = 0.0
 
     def begin(self) -> None:
-        self._last = time.process_time()
+        self._last = self._begun = time.process_time()
         signal.signal(signal.SIGPROF, self._look)
         signal.setitimer(signal.ITIMER_PROF, EVERY, EVERY)
 
     def end(self) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
+        self.spent = time.process_time() - self._begun
 
     def _look(self, number: int, frame: FrameType | None) -> None:
         now = time.process_time()
@@ -89,16 +92,18 @@ def main() -> None:
         for number, found in enumerate(plain(self, *given, **named)):
             if number == BEGIN:
                 looking.begin()
+            looking.rows = number - BEGIN
             yield found
-        looking.end()
 
     Ready.inspect_many = looked_at  # type: ignore[method-assign]
     more = ["-o", out, "--force"] if command == "encode" else ["--jobs", "1"]
     with suppress(SystemExit):
         sftui([command, data, "-t", tokenizer, *more])
+    looking.end()
     whole = sum(looking.seconds.values())
     most = sorted(looking.seconds.items(), key=lambda one: -one[1])
-    print(json.dumps({stage: spent / whole for stage, spent in most}))
+    shares = {stage: spent / whole for stage, spent in most}
+    print(json.dumps({"us": looking.spent / looking.rows * 1e6, "stages": shares}))
 
 
 if __name__ == "__main__":

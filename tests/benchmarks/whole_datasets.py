@@ -9,7 +9,8 @@ machine. Ratios within one run mean something, the figures themselves depend on 
 
 `--ways` names groups of ways: usual (tutorial, TRL, encode, check), alone (template, encode_batch_fast, and encode
 where fastokens cannot be imported), trainers (or one by its name), processes (check in one and in two). `--stages`
-adds how the time of encode and check is shared among their stages. `--markdown FILE` writes the table of the README.
+adds how the time of encode and check is shared among their stages. Two runs a figure take a quiet machine: on a busy
+one `table.py` compares more in less time.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from setups import CONFIGS, setup
 PLAIN = Path(__file__).resolve().parent / "plain_ways"
 PARITY = Path(os.environ.get("SFTUI_PARITY_HOME", "~/.cache/sftui-parity")).expanduser()
 COUNTS = {"turns": (700, 2_200)}
-FEW, MANY = 700, 3_000
+FEW, MANY = 1_000, 6_000
 """Rows; the few are enough to load what many need, the faster engine included (`tokens.bulk.AFTER`)."""
 SHARED_FEW, SHARED_MANY = 4_000, 16_000
 """The same for two processes: both counts start them, and the few suffice for what each of them loads."""
@@ -204,36 +205,12 @@ def stages(shape: str, tokenizer: Path, work: Path) -> Mapping[str, Mapping[str,
     for command in ("encode", "check"):
         by = [sys.executable, str(Path(__file__).with_name("stages.py")), command, "DATA", "TOKENIZER", "OUT.parquet"]
         run(Way(f"stages of {command}", by), data, tokenizer, work)
-        found[command] = json.loads((work / "said").read_text(encoding="utf-8").splitlines()[-1])
+        found[command] = json.loads((work / "said").read_text(encoding="utf-8").splitlines()[-1])["stages"]
     return found
 
 
 def load() -> str:
     return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-
-
-def markdown(table: Mapping[tuple[str, str], Mapping[str, Cost]], repeat: int, loads: Sequence[float]) -> str:
-    """The table of the README: processor µs a row, and how many times the tutorial's speed."""
-    lines = [
-        "| tokenizer | rows | tutorial | TRL's own | `sftui encode` | `sftui check` |",
-        "|---|---|--:|--:|--:|--:|",
-    ]
-    named = {"chat": "short chat", "turns": "40 turns", "pair": "prompt/completion", "tools": "tool calls"}
-    for (name, shape), costs in table.items():
-        usual = costs[TUTORIAL].processor
-
-        def cell(cost: Cost | None, usual: float = usual) -> str:
-            return "" if cost is None else f"{cost.processor:,.0f} ({usual / cost.processor:.1f}×)"
-
-        own = next((cost for way, cost in costs.items() if way.startswith("trl ")), None)
-        cells = [f"{usual:,.0f}", cell(own), cell(costs[ENCODE]), cell(costs[CHECK])]
-        lines.append(f"| {name} | {named.get(shape, shape)} | {' | '.join(cells)} |")
-    lines.append("")
-    lines.append(
-        "CPU µs a row, start-up taken off; in brackets how many times as fast as the tutorial's `datasets.map`. Median"
-        f" of {repeat}, one process; load {min(loads):.1f} to {max(loads):.1f} on {os.cpu_count()} cores."
-    )
-    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
@@ -242,21 +219,16 @@ def main() -> None:
     parser.add_argument("--shapes", default=",".join(SHAPES))
     parser.add_argument("--ways", default=",".join(GROUPS), help=f"of {', '.join((*GROUPS, *CONFIGS))}")
     parser.add_argument("--stages", action="store_true")
-    parser.add_argument("--markdown", type=Path, metavar="FILE")
     parser.add_argument("--repeat", type=int, default=1)
     given = parser.parse_args()
     compile_sftui()
-    table: dict[tuple[str, str], Mapping[str, Cost]] = {}
-    loads: list[float] = []
     for name in given.tokenizers.split(","):
         for shape in given.shapes.split(","):
             tokenizer = SHARED / "tokenizers" / name
             with tempfile.TemporaryDirectory() as folder:
-                loads.append(os.getloadavg()[0])
                 rows = Given(shape, tokenizer, Path(folder))
                 costs = measured(rows, given.ways.split(","), given.repeat)
                 shares = stages(shape, tokenizer, Path(folder)) if given.stages else {}
-                loads.append(os.getloadavg()[0])
             extra = rows.counts[1] - rows.counts[0]
             print(f"\n{name}, {shape}: µs a row, start-up off ({extra:,} rows, median of {given.repeat}, {load()})")
             named = {way.name: cost for way, cost in costs.items()}
@@ -266,9 +238,6 @@ def main() -> None:
                 print(f"  {way.name:36} {cost.processor:8.0f} CPU {cost.clock:8.0f} clock{told}")
             for command, share in shares.items():
                 print(f"  stages of {command}: " + ", ".join(f"{stage} {part:.0%}" for stage, part in share.items()))
-            table[name, shape] = named
-            if given.markdown is not None:  # after each, since the whole takes long
-                given.markdown.write_text(markdown(table, given.repeat, loads), encoding="utf-8")
 
 
 if __name__ == "__main__":

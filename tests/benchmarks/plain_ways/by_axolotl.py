@@ -1,8 +1,9 @@
-"""CONFIG OUT: Axolotl's own preparation, as `axolotl preprocess` calls it in its environment, written as parquet.
+"""CONFIG… OUT: Axolotl's own preparation, as `axolotl preprocess` calls it in its environment, written as parquet.
 
 Not its own saving (`save_preprocessed_dataset`), which starts a manager process: parquet is written instead.
 """
 
+import json
 import os
 import sys
 
@@ -22,9 +23,20 @@ from axolotl.cli.args import PreprocessCliArgs
 from axolotl.cli.config import load_cfg
 from axolotl.common.datasets import load_datasets
 
-config, out = sys.argv[1:]
+*configs, out = sys.argv[1:]
+spent: list[float] = []
 torch.set_num_threads(1)
 sft.save_preprocessed_dataset = lambda *_, **__: None
-cfg = load_cfg(config, is_preprocess=True)
-cfg.is_preprocess, cfg.dataset_num_proc = True, None  # in this process, not in a spawned one
-load_datasets(cfg=cfg, cli_args=PreprocessCliArgs(debug_num_examples=0)).train_dataset.to_parquet(out)
+
+
+def prepare(config: str) -> None:
+    cfg = load_cfg(config, is_preprocess=True)
+    cfg.is_preprocess, cfg.dataset_num_proc = True, None  # in this process, not in a spawned one
+    load_datasets(cfg=cfg, cli_args=PreprocessCliArgs(debug_num_examples=0)).train_dataset.to_parquet(out)
+
+
+for config in configs:
+    begun = sum(os.times()[:4])
+    prepare(config)
+    spent.append(sum(os.times()[:4]) - begun)
+print(json.dumps(spent))

@@ -1,9 +1,10 @@
-"""CONFIG OUT: Unsloth's own preparation in its environment, written as parquet: the notebooks' script.
+"""CONFIG… OUT: Unsloth's own preparation in its environment, written as parquet: the notebooks' script.
 
 As in tests/parity, `unsloth_zoo`'s preparation takes the place of TRL's, as unsloth's compiled trainer does it:
 `unsloth` itself needs a GPU to import.
 """
 
+import json
 import os
 import sys
 import tempfile
@@ -24,42 +25,45 @@ from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 from trl import SFTConfig, SFTTrainer
 from unsloth_zoo import dataset_utils
 
-config, out = sys.argv[1:]
+*configs, out = sys.argv[1:]
+spent: list[float] = []
 torch.set_num_threads(1)
-with open(config, encoding="utf-8") as file:
-    given = yaml.safe_load(file)
 unsloth_zoo.dataset_utils.pack_dataset = trl.data_utils.pack_dataset
-tokenizer = AutoTokenizer.from_pretrained(given["tokenizer"])
-tokenizer.padding_side = "right"
-rows = load_dataset("json", data_files=given["data"], split="train")
-column = given.get("text_from")
-
-
-def render(examples):  # type: ignore[no-untyped-def] # as the notebooks have it
-    return {"text": [tokenizer.apply_chat_template(one, tokenize=False) for one in examples[column]]}
-
-
-if column is not None:
-    rows = rows.map(render, batched=True)
-tiny = LlamaConfig(
-    vocab_size=len(tokenizer), hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1
-)
 SFTTrainer._unsloth_assistant_mask_fallback = False
 SFTTrainer._prepare_dataset = dataset_utils.sft_prepare_dataset
-with tempfile.TemporaryDirectory() as work:
-    trainer = SFTTrainer(
-        model=LlamaForCausalLM(tiny),
-        processing_class=tokenizer,
-        train_dataset=rows,
-        args=SFTConfig(
-            output_dir=work,
-            report_to="none",
-            bf16=False,
-            use_cpu=True,
-            dataset_num_proc=1,
-            max_length=given["max_length"],
-        ),
+
+
+def prepare(config: str) -> None:
+    with open(config, encoding="utf-8") as file:
+        given = yaml.safe_load(file)
+    tokenizer = AutoTokenizer.from_pretrained(given["tokenizer"])
+    tokenizer.padding_side = "right"
+    rows = load_dataset("json", data_files=given["data"], split="train")
+    column = given.get("text_from")
+
+    def render(examples):  # type: ignore[no-untyped-def] # as the notebooks have it
+        return {"text": [tokenizer.apply_chat_template(one, tokenize=False) for one in examples[column]]}
+
+    if column is not None:
+        rows = rows.map(render, batched=True)
+    tiny = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1
     )
-    if given.get("responses") is not None:
-        trainer = dataset_utils.train_on_responses_only(trainer, num_proc=1, **given["responses"])
-    trainer.train_dataset.to_parquet(out)
+    with tempfile.TemporaryDirectory() as work:
+        stated = {"report_to": "none", "bf16": False, "use_cpu": True, "dataset_num_proc": 1}
+        trainer = SFTTrainer(
+            model=LlamaForCausalLM(tiny),
+            processing_class=tokenizer,
+            train_dataset=rows,
+            args=SFTConfig(output_dir=work, max_length=given["max_length"], **stated),
+        )
+        if given.get("responses") is not None:
+            trainer = dataset_utils.train_on_responses_only(trainer, num_proc=1, **given["responses"])
+        trainer.train_dataset.to_parquet(out)
+
+
+for config in configs:
+    begun = sum(os.times()[:4])
+    prepare(config)
+    spent.append(sum(os.times()[:4]) - begun)
+print(json.dumps(spent))

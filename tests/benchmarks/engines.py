@@ -1,0 +1,68 @@
+"""Which engine encodes whole datasets for each tokenizer of ../shared: `python tests/benchmarks/engines.py [FOLDER]`.
+
+For every tokenizer in FOLDER: whether it loads, what `tokens.bulk` encodes it with after its proof (fastokens, or
+`encode_batch_fast` of tokenizers), where offsets come from (the bytes of the tokens, or tokenizers), or whether it is
+on the slow path of transformers; and why, where it is not on the fastest. Then how many are on each.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+from measure import REPO
+from rows import SHARED, sentences
+
+sys.path.insert(0, str(REPO))
+
+from sftui.errors import SftuiError
+from sftui.tokens import LoadedTokenizer, ToEncode, load_tokenizer
+from sftui.tokens.bulk import Bulk, compact
+from sftui.tokens.loaded import FastEngine
+from sftui.tokens.offsets import byte_offsets
+
+
+def why_not(tokenizer: LoadedTokenizer) -> str:
+    """What fastokens says of a tokenizer that it does not encode."""
+    engine = tokenizer.engine
+    assert isinstance(engine, FastEngine)
+    try:
+        import fastokens
+
+        fastokens.Tokenizer.from_json_str(compact(engine.backend.to_str()))
+    except BaseException as error:  # a panic of Rust is no Exception
+        return f"fastokens: {type(error).__name__}: {str(error).splitlines()[0][:90]}"
+    return "fastokens gives other ids for the probe strings or the sentences"
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else SHARED / "tokenizers"
+    texts = [ToEncode(text) for text in sentences()[:200]]
+    found: Counter[str] = Counter()
+    for path in sorted(folder.iterdir()):
+        try:
+            tokenizer = load_tokenizer(str(path), mode="provisional")
+        except SftuiError as error:
+            found["does not load"] += 1
+            print(f"{path.name:22} does not load: {error.what}")
+            continue
+        found["loads"] += 1
+        if type(tokenizer.engine) is not FastEngine:
+            found["slow path"] += 1
+            print(f"{path.name:22} slow path: no tokenizers backend")
+            continue
+        bulk = Bulk(after=1)
+        bulk.of(tokenizer)
+        bulk.faster(tokenizer, texts)
+        fast, by_bytes = bulk.engine == bulk.FAST, byte_offsets(tokenizer.engine.backend) is not None
+        engine = "fastokens" if fast else "encode_batch_fast"
+        offsets = "offsets by bytes" if by_bytes else "offsets of tokenizers"
+        found.update((engine, offsets))
+        reasons = [*([] if fast else [why_not(tokenizer)]), *([] if by_bytes else ["no byte-level vocabulary"])]
+        print(f"{path.name:22} {engine}, {offsets}" + f" ({'; '.join(reasons)})" * bool(reasons))
+    print(", ".join(f"{number} {name}" for name, number in found.items()))
+
+
+if __name__ == "__main__":
+    main()
