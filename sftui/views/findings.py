@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sftui.text import visible
+from sftui.text import clip, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def _fix(finding: Finding, width: int, trainer: str) -> list[Line]:
     lines = list(wrap(line((f"{INDENT}fix  ", Role.KEY), (visible(fix.title), Role.PLAIN)), width, INDENT + "     "))
     for change in fix.changes:
         told = f"{change.path}: {visible(str(change.before))} → {visible(str(change.after))}"
-        lines.append(crop(line((f"{INDENT}     ", Role.PLAIN), (told, Role.CHANGED)), width))
+        shown = clip(told, 3 * width)  # the value may be a whole template
+        lines += wrap(line((f"{INDENT}     ", Role.PLAIN), (shown, Role.CHANGED)), width, INDENT + "     ")
     own = fix.trainer_keys.get(trainer, "")
     if own and own != fix.title:
         lines += wrap(line((f"{INDENT}{trainer}  ", Role.KEY), (visible(own), Role.PLAIN)), width, INDENT + "     ")
