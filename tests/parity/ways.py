@@ -26,7 +26,7 @@ import compare as comparing
 import record as recorder
 from case import REPO, Case, python_of, result_path
 from compare import judge
-from emulate import Emulated, Way, emulate, folder_of
+from emulate import Emulated, Way, emulate, environment_of, folder_of
 
 from sftui import pipeline, recipe_io
 from sftui.conversations import Detected
@@ -78,7 +78,7 @@ def encoded(trainer: str, version: str, case: Case, ours: Emulated) -> list[str]
         recipe.write_text(recipe_io.dump(ours.recipe, preset), encoding="utf-8")
         command = [sys.executable, "-m", "sftui", "encode", str(case.data_path()), "--recipe", str(recipe)]
         command += ["-t", str(folder_of(case)), "--unpacked", "-o", str(out)]
-        if python_of(trainer, version).exists():
+        if environment_of(trainer, version) is not None:  # torchtune's has no transformers
             command += ["--env", str(python_of(trainer, version))]
         done = subprocess.run(command, cwd=REPO, capture_output=True, text=True, check=False)
         if not out.exists():
