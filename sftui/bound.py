@@ -50,8 +50,8 @@ LEFT_BEHIND = 32 << 20
 """Bytes that the process may grow by before the next piece of work waits for the garbage collector."""
 SERIES_SECONDS = 0.05
 """Of the wall clock: how long rows one after the other share a timer and a limit (see `series`)."""
-SERIES_SIZE = 1 << 16
-"""Bytes of the largest row that does."""
+SERIES_SIZE = 1 << 14
+"""Bytes of the largest row that does: they are set for one of that size, and the page says what each may take."""
 WALL = 20.0
 """Seconds of the wall clock for each processor second: only for what waits instead of working."""
 MOST = 3
@@ -181,7 +181,7 @@ class Guard:
         self._given_up: tuple[GivenUp, ...] = ()
         self._active = False
         self._in_series = False
-        self._shared: tuple[float, float, float, int] | None = None
+        self._shared: tuple[float, float] | None = None
         self._seconds = 0.0
         self._hard = resource.getrlimit(resource.RLIMIT_DATA)[1] if _LINUX else 0
         self._spent: dict[bytes, float] = {}
@@ -225,17 +225,15 @@ class Guard:
     def begin(self, key: bytes, stage: int, size: int) -> Overrun | None:
         """Bound what follows until `end`; the overrun of before where there was one, which is then for `stage`."""
         if self._shared is not None:
-            begun, seconds, held, memory = self._shared
+            begun, held = self._shared
             if size <= SERIES_SIZE and stage != _TEMPLATE and time.monotonic() - begun < SERIES_SECONDS:
                 self._active = True
-                self._page.write(key, stage, seconds, held, memory)
+                self._tell(key, stage, size, held)
                 return None
             self._rest()
         shares = self._in_series and size <= SERIES_SIZE and not (self._overran or self._spent)
-        size = SERIES_SIZE if shares else size
         allowed = self._allowed()
-        seconds = allowed + SECONDS_PER_MB * size / 1e6
-        memory = MEMORY + MEMORY_PER_BYTE * size
+        seconds, memory = _allowance(allowed, SERIES_SIZE if shares else size)
         reserved, held = self._now_held()
         if held > self._clean + LEFT_BEHIND:
             # What work before left behind in cycles, as a failed render does, would be allowed again on top.
@@ -244,12 +242,12 @@ class Guard:
             self._clean = held
         self._active = True
         self._seconds = seconds
-        self._page.write(key, stage, seconds, held, memory)
+        self._tell(key, stage, size, held)
         if _LINUX:
             self._limit_memory(reserved + memory)
         signal.setitimer(signal.ITIMER_PROF, seconds)
         if shares:
-            self._shared = time.monotonic(), seconds, held, memory
+            self._shared = time.monotonic(), held
         before = self._overran.get(key)
         if before is None and self._given_up:
             found = next((one for one in self._given_up if one.holds(key)), None)
@@ -257,6 +255,10 @@ class Guard:
         if before is None and self._spent:
             before = self._used_up(key, stage, allowed)
         return before
+
+    def _tell(self, key: bytes, stage: int, size: int, held: float) -> None:
+        seconds, memory = _allowance(self._allowed(), size)
+        self._page.write(key, stage, seconds, held, memory)
 
     def _used_up(self, key: bytes, stage: int, allowed: float) -> Overrun | None:
         """The end of what slow pieces of the same template, or of the same recipe, may take together."""
@@ -326,6 +328,11 @@ class Guard:
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         most = most if sys.platform == "darwin" else most * 1024
         return most, most
+
+
+def _allowance(seconds: float, size: int) -> tuple[float, int]:
+    """Processor seconds and bytes of memory for a piece of work of a size, where an empty one may take `seconds`."""
+    return seconds + SECONDS_PER_MB * size / 1e6, MEMORY + MEMORY_PER_BYTE * size
 
 
 _GUARD: ContextVar[Guard | None] = ContextVar("GUARD", default=None)

@@ -191,6 +191,45 @@ def test_memory_beyond_the_allowance_is_refused_and_given_back_after() -> None:
     assert ended(after) == (0, None)
 
 
+def test_a_row_of_a_series_is_bounded_and_told_as_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound, "SECONDS", 0.3)
+
+    def rows(costs: Callable[[], object]) -> Callable[[], None]:
+        def work() -> None:
+            with bound.series():
+                for number in range(20):
+                    with bound.Work(b"recipe--" + bytes([number]) * 8, 100) as row:
+                        row.at("rendered")
+                        if number == 9:
+                            costs()
+            bytes(bound.MEMORY + (64 << 20))  # after the series nothing is bounded
+
+        return work
+
+    code, overrun = ended(rows(lambda: sum(range(10**12))))
+    assert code == -signal.SIGPROF and overrun is not None
+    assert overrun.number == int.from_bytes(bytes([9]) * 8, "little")
+    assert overrun.why == "the chat template needs more than 0.3 seconds of processor time"
+    assert ended(rows(lambda: bytes(bound.MEMORY + (64 << 20)))) == (4, None)
+    assert ended(rows(lambda: None)) == (0, None)
+
+
+def test_slow_rows_of_a_series_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound, "SECONDS", 0.4)
+    monkeypatch.setattr(bound, "UNCOUNTED_ROW", 0.05)
+
+    def work() -> None:
+        with bound.series():
+            for number in range(20):
+                with bound.Work(b"recipe--" + bytes([number]) * 8) as row:
+                    row.at("rendered")
+                    until = time.process_time() + 0.15
+                    while time.process_time() < until:
+                        pass
+
+    assert ended(work) == (3, None)
+
+
 @pytest.mark.parametrize("linux", [True, False])
 def test_where_no_limit_holds_the_watch_ends_what_grows(monkeypatch: pytest.MonkeyPatch, linux: bool) -> None:
     """Without RLIMIT_DATA, as on macOS, the parent measures; there with `ps`."""

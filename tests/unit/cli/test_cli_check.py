@@ -216,11 +216,11 @@ def test_an_interrupted_check_goes_on_where_it_was(
 
     seen: list[int] = []
 
-    def stopped_in_row_20(inspection: Any, context: Any) -> Any:
+    def stopped_in_row_20(inspection: Any, context: Any, **more: Any) -> Any:
         if inspection.row.index == 20 and seen == list(range(20)):
             os.kill(os.getpid(), signal.SIGINT)
         seen.append(inspection.row.index)
-        return check_row(inspection, context)
+        return check_row(inspection, context, **more)
 
     monkeypatch.setattr("sftui.audit.audit.check_row", stopped_in_row_20)
     stopped = check(sftui, path, "--format", "json")
@@ -285,11 +285,11 @@ def test_an_audit_goes_on_only_over_what_decided_it(
 
     stopped: list[int] = []
 
-    def stopping(inspection: Any, context: Any) -> Any:
+    def stopping(inspection: Any, context: Any, **more: Any) -> Any:
         if inspection.row.index == 20 and not stopped:
             stopped.append(20)
             os.kill(os.getpid(), signal.SIGINT)
-        return check_row(inspection, context)
+        return check_row(inspection, context, **more)
 
     monkeypatch.setattr("sftui.audit.audit.check_row", stopping)
     assert sftui(*given).code == 130
