@@ -95,6 +95,8 @@ def main() -> None:
             looking.rows = number - BEGIN
             yield found
 
+    import pyarrow.parquet  # noqa: F401 - else the first rows that are written pay for it, behind row BEGIN
+
     Ready.inspect_many = looked_at  # type: ignore[method-assign]
     more = ["-o", out, "--force"] if command == "encode" else ["--jobs", "1"]
     with suppress(SystemExit):

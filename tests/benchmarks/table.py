@@ -24,10 +24,10 @@ from rows import SHAPES, SHARED
 from setups import CONFIGS, setup
 from whole_datasets import PLAIN, Given, Way, own_python, run
 
-ROWS = {"turns": (660, 900)}
-FEW, MANY = 660, 1_800
+ROWS = {"turns": (660, 1_400)}
+FEW, MANY = 660, 4_600
 """Rows of which the first ones only warm up: of sftui as many as `stages.BEGIN` says, of the others a few."""
-WARM, PLAINLY, OWN = 40, 440, 1_240
+WARM, PLAINLY, OWN = 40, 1_040, 1_540
 """The same for the tutorial and for the trainers, which begin at once."""
 NAMES = {"chat": "short chat", "turns": "40 turns", "pair": "prompt/completion", "tools": "tool calls"}
 USUAL = ("tutorial", "encode", "check")
