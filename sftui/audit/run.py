@@ -43,13 +43,15 @@ def run_audit(
     head: Iterable[Row] = (),
     total: Callable[[], int | None] = lambda: None,
     budget: float = 0.05,
+    together: int = TOGETHER,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[AuditProgress]:
     """Take in `rows`, and tell about every `budget` seconds how far it is; the last one is `done`.
 
     Whoever runs it stops it by not asking for more: the audit then holds what it has, and goes on where it
     stopped with the rows from number `audit.rows` on. `inspect` gives rows in order, with spans. `head` are the
-    first rows of the data, with which the set-up is checked before all else, unless it is already.
+    first rows of the data, with which the set-up is checked before all else, unless it is already. `together` rows are
+    inspected before the first of them is checked.
     """
     begun, before = clock(), audit.rows
     told = begun
@@ -62,7 +64,7 @@ def run_audit(
     if sample:
         audit.add_setup(check_setup(context, sample))
     inspected = inspect(rows)
-    while some := deque(islice(inspected, TOGETHER)):
+    while some := deque(islice(inspected, together)):
         while some:
             with bound.series():
                 while some:

@@ -79,9 +79,9 @@ class Auditing:
                 yield found
 
         head = [row for row in session.sample if row.size <= HEAVY]
-        for progress in run_audit(
-            gathered, session.source.rows(self._next), inspect, context, head=head, total=session.count_now, budget=0.0
-        ):
+        rows, total = session.source.rows(self._next), session.count_now
+        # Row by row: what was inspected last is what was checked last, and no key waits for more than one.
+        for progress in run_audit(gathered, rows, inspect, context, head=head, total=total, budget=0.0, together=1):
             if progress.rows > taken:
                 taken, self._next = progress.rows, last + 1
             if progress.done:
