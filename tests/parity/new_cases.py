@@ -45,12 +45,17 @@ def new_case(name: str, data: str, tokenizer: str, config: Mapping[str, Any], da
     return Case(f"new_{name}_{data}_{tokenizer}", f"new:{data}", f"new:{tokenizer}", config, dataset=dataset, batch=ALL)
 
 
-def round_robin(settings: tuple[Setting, ...], tokenizers: tuple[str, ...], each: int) -> Iterator[Case]:
+def round_robin(
+    settings: tuple[Setting, ...],
+    tokenizers: tuple[str, ...],
+    each: int,
+    made: Callable[[str, str, str, Mapping[str, Any], Mapping[str, Any]], Case] = new_case,
+) -> Iterator[Case]:
     """Every setting on `each` tokenizers, going on where the one before ended."""
     coming = cycle(tokenizers)
     for name, data, config, dataset in settings:
         for _ in range(each):
-            yield new_case(name, data, next(coming), config, dataset)
+            yield made(name, data, next(coming), config, dataset)
 
 
 def trl() -> Iterator[Case]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import cycle
 from typing import Any
 
 import cases_torchtune as tune
 from case import Case
 from cases_unsloth import CHATML, LLAMA3
-from new_cases import MESSAGES, SHAREGPT, SHAREGPT_AXOLOTL, Setting
+from new_cases import MESSAGES, SHAREGPT, SHAREGPT_AXOLOTL, Setting, round_robin
 
 QWEN, LLAMA, PHI, MINI = "qwen2.5", "llama-3-8b-instruct", "phi-3-mini", "minimind"
 LLAMA_PAD = {"special_tokens": {"pad_token": "<|end_of_text|>"}}
@@ -20,13 +19,6 @@ Keys = Mapping[str, Any]
 def _case(name: str, data: str, tokenizer: str, config: Keys, dataset: Keys, template: str | None = None) -> Case:
     title = f"three_{name}_{data}_{tokenizer.replace(':', '_')}"
     return Case(title, f"three:{data}", tokenizer, config, template, dataset=dataset, batch=BATCHES)
-
-
-def _round(settings: tuple[Setting, ...], tokenizers: tuple[str, ...], each: int = 1) -> Iterator[Case]:
-    coming = cycle(tokenizers)
-    for name, data, config, dataset in settings:
-        for _ in range(each):
-            yield _case(name, data, next(coming), config, dataset)
 
 
 def trl() -> Iterator[Case]:
@@ -41,7 +33,7 @@ def trl() -> Iterator[Case]:
         ("bfd", "chat", packing, {}),
         ("wrapped", "strings", {**packing, "packing_strategy": "wrapped"}, {}),
     )
-    yield from _round(settings, (QWEN, LLAMA, PHI, MINI, "two:greedy"), 2)
+    yield from round_robin(settings, (QWEN, LLAMA, PHI, MINI, "two:greedy"), 2, _case)
     yield _case("systems", "systems", QWEN, {}, {})
     for data, template in (
         ("chat", "trl_qwen3_training"),
