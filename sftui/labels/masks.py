@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from sftui.errors import RecipeError
 from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Kind, Part, Reason, Rendered, Tokens, common_prefix
 from sftui.recipe import Mask
-from sftui.runs import Runs, as_runs, joined, together
+from sftui.runs import Runs, as_runs, extend, joined, together
 
-T = TypeVar("T")
 Drawn = tuple[Runs[bool], Runs[Reason]]
 Verdict = tuple[int, tuple[bool, Reason]]
 """So many tokens, trained or not, and why."""
@@ -63,17 +61,9 @@ def drawn(parts: Iterable[Verdict]) -> Drawn:
     for length, (on, reason) in parts:
         if length > 0:
             at += length
-            _extend(trains, flags, at, on)
-            _extend(ends, reasons, at, reason)
+            extend(trains, flags, at, on)
+            extend(ends, reasons, at, reason)
     return Runs(tuple(trains), tuple(flags)), Runs(tuple(ends), tuple(reasons))
-
-
-def _extend(ends: list[int], values: list[T], end: int, value: T) -> None:
-    if values and values[-1] == value:
-        ends[-1] = end
-    else:
-        ends.append(end)
-        values.append(value)
 
 
 def by_flags(flags: Sequence[bool], trained: Reason, masked: Reason) -> Drawn:
