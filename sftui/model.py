@@ -203,6 +203,11 @@ class Rendered:
     notes: tuple[str, ...] = ()
 
 
+class Cut(tuple[int, ...]):
+    """`Tokens.ends` where the tokens are known to be the text that was encoded, cut: each byte of it is in one of them,
+    in order, but for those that stand for no text. What is made of it is a plain tuple again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tokens:
     """Tokens as parallel arrays, all of one length but `prompt_ids`.

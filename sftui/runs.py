@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise, repeat
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, cast, overload
 
 T = TypeVar("T")
 _SAME = re.compile(rb"(.)\1*", re.DOTALL)
@@ -94,6 +94,43 @@ def as_runs(values: Sequence[T]) -> Runs[T]:
     return joined((sum(1 for _ in some), value) for value, some in groupby(values))
 
 
+Stretch = tuple[int, int, int, Any]
+"""Tokens that follow each other and are of one message and one part: from, to, message, part."""
+
+
+class Side(Runs[T]):
+    """One side of the stretches of a row, who wrote them or which part they are: runs that are made when one asks."""
+
+    __slots__ = ("_at", "stretches")
+    stretches: tuple[Stretch, ...]
+    _at: int
+
+    def __init__(self, stretches: tuple[Stretch, ...], at: int) -> None:
+        object.__setattr__(self, "stretches", stretches)
+        object.__setattr__(self, "_at", at)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("ends", "values"):
+            raise AttributeError(name)
+        at = self._at
+        made = joined((one[1] - one[0], one[at]) for one in self.stretches)
+        object.__setattr__(self, "ends", made.ends)
+        object.__setattr__(self, "values", made.values)
+        return getattr(made, name)
+
+    def __reduce__(self) -> tuple[type[Runs[T]], tuple[tuple[int, ...], tuple[T, ...]]]:
+        return Runs, (self.ends, self.values)
+
+    def __len__(self) -> int:
+        return self.stretches[-1][1] if self.stretches else 0
+
+
+def sides(stretches: tuple[Stretch, ...]) -> tuple[Side[int], Side[Any]]:
+    """Who wrote tokens and which part they are, by their stretches: these are in order, none is empty, neighbours
+    differ."""
+    return Side(stretches, 2), Side(stretches, 3)
+
+
 class Marks(Generic[T]):
     """One of a few values for each token of a row, written over any number of times and then read as runs."""
 
@@ -142,6 +179,9 @@ def clipped(runs: Runs[T], start: int, end: int) -> Iterator[tuple[int, int, T]]
 
 def together(first: Sequence[T], second: Sequence[Any]) -> Iterator[tuple[int, int, T, Any]]:
     """The stretches of two sequences along the same tokens in which neither changes: range and values."""
+    if type(first) is Side and type(second) is Side and first.stretches is second.stretches:
+        yield from cast(tuple[tuple[int, int, T, Any], ...], first.stretches)
+        return
     one, other = as_runs(first), as_runs(second)
     start = i = k = 0
     while i < len(one.ends) and k < len(other.ends):

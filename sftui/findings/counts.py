@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sftui.findings.look import Look, Stretch, stretches
+from sftui.findings.look import Look, stretches
 from sftui.model import IGNORE_INDEX, Inspection
+from sftui.runs import Stretch
 
 
 @dataclass(frozen=True, slots=True)

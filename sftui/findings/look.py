@@ -16,6 +16,7 @@ from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
     Conversation,
+    Cut,
     Inspection,
     Kind,
     Labels,
@@ -28,7 +29,7 @@ from sftui.model import (
 )
 from sftui.pipeline import late_in
 from sftui.recipe import changed, diff, get
-from sftui.runs import together
+from sftui.runs import Side, Stretch, together
 from sftui.text import visible, visible_token
 from sftui.tokens import prompt_text, token_text
 from sftui.trainers import trainer_named
@@ -64,12 +65,14 @@ def _made(found: T | None, what: str) -> T:
     return found
 
 
-Stretch = tuple[int, int, int, Part]
-"""Tokens that follow each other and are of one message and one part: from, to, message, part."""
-
-
 def stretches(tokens: Tokens) -> Sequence[Stretch]:
-    """All of them in order."""
+    """The tokens that follow each other and are of one message and one part, in order."""
+    if (
+        type(tokens.parts) is Side
+        and type(tokens.messages) is Side
+        and tokens.messages.stretches is tokens.parts.stretches
+    ):
+        return tokens.parts.stretches if tokens.placed else ()
     return tuple(together(tokens.messages, tokens.parts)) if tokens.placed else ()
 
 
@@ -200,6 +203,14 @@ class Look:
     def whole(self) -> bool:
         """Whether the trainer receives all of the row's tokens."""
         return self.labels.kept == ((0, len(self.tokens)),)
+
+    @lazy
+    def cut_out(self) -> bool:
+        """Whether the tokens are known to be the rendered text, cut, whatever was put around it (see `model.Cut`)."""
+        ends = self.tokens.ends
+        return type(ends) is Cut and (ends[-1] if ends and ends[-1] != NOWHERE else max(ends, default=0)) == len(
+            self.rendered.text
+        )
 
     @lazy
     def special_here(self) -> frozenset[int]:

@@ -128,7 +128,9 @@ def completion(subject: Subject, options: Mask) -> Drawn:
     if not tokens.placed:
         return drawn([*found, (n - cut, (True, Reason.COMPLETION))])
     last = n > cut and _appended(tokens, n - 1)
-    for start, end, part in as_runs(tokens.parts).runs():
+    for start, end, _, part in together(tokens.messages, tokens.parts):
+        if end <= cut:
+            continue
         length = min(end, n - last) - max(start, cut)
         if part is Part.TERMINATOR:
             trains = options.terminator == "train"
@@ -252,4 +254,4 @@ def _inside_turn(part: Part, options: Mask) -> tuple[bool, Reason]:
 
 
 def _appended(tokens: Tokens, i: int) -> bool:
-    return tokens.placed and tokens.parts[i] is Part.INJECTED and tokens.starts[i] == NOWHERE and i == len(tokens) - 1
+    return tokens.placed and tokens.starts[i] == NOWHERE and tokens.parts[i] is Part.INJECTED and i == len(tokens) - 1

@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from sftui.model import Cut
 from sftui.tokens.loaded import Encoded, FastEngine, LoadedTokenizer, ToEncode, is_panic
 from sftui.tokens.offsets import ByteOffsets, byte_offsets
 from sftui.tokens.probes import probe_strings
@@ -68,6 +69,8 @@ class Bulk:
         made, self._tried = self.of(plain), True
         if type(plain.engine) is not FastEngine or self.told is not None:
             return made
+        if self._offsets is not None:
+            self._offsets.prove()
         fast = _proven(plain.engine, probe_strings(plain.facts.special_tokens.values()), texts)
         if fast is None:
             return made
@@ -117,7 +120,8 @@ class _BulkEngine(FastEngine):
             )
         one = self._next(len(texts))
         (plain,) = self.encode_batch([texts[one]], add_special_tokens)
-        if plain == found[one]:
+        cut = type(found[one].ends) is Cut
+        if plain == found[one] and (not cut or offsets.spells(plain.ids, texts[one], add_special_tokens)):
             return found
         self._bulk.differs(texts[one], fast=plain.ids != found[one].ids)
         return self.encode_batch(texts, add_special_tokens)

@@ -6,9 +6,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from sftui.errors import TokenizerError
-from sftui.model import NO_TEXT, NOWHERE, Part, Piece, Rendered, Span, Tokens, TokenText
+from sftui.model import NO_TEXT, NOWHERE, Cut, Part, Piece, Rendered, Span, Tokens, TokenText
 from sftui.recipe import Tokenize
-from sftui.runs import Runs, joined
+from sftui.runs import Runs, Stretch, joined, sides
 from sftui.tokens.loaded import Encoded, LoadedTokenizer, ToEncode
 from sftui.tokens.surface import METASPACE
 
@@ -66,7 +66,13 @@ def tokenize(
             notes.append("this row has no parts to encode one by one: it was tokenized whole")
         text = _ended(rendered.text, tokenizer, options, ending)
         if places:
-            _place(columns, tokenizer.encode(text, options.add_special_tokens), rendered, tokenizer)
+            encoded = tokenizer.encode(text, options.add_special_tokens)
+            whole = type(encoded.ends) is Cut and len(text) == len(rendered.text)
+            if whole and not notes and _as_encoded(encoded.ids, tokenizer, options, eos_id):
+                owners = sides(_stretches(encoded, rendered, tokenizer))
+                prompt = _prompt(rendered, tokenizer, options)
+                return Tokens(encoded.ids, encoded.starts, encoded.ends, *owners, prompt)
+            _place(columns, encoded, rendered, tokenizer)
         else:
             columns.ids.extend(tokenizer.ids(text, options.add_special_tokens))
     if options.append_eos == "always" or (
@@ -125,6 +131,49 @@ def _written(
     if tokenizer.engine.decoding.dummy_prefix:
         surfaces = _without_dummies(surfaces, starts, ends, text)
     return TokenText(pieces, surfaces, special)
+
+
+def _as_encoded(ids: Sequence[int], tokenizer: LoadedTokenizer, options: Tokenize, eos_id: int | None) -> bool:
+    """Whether nothing is appended to what was encoded, and nothing dropped."""
+    if options.append_eos == "always" or (options.append_eos == "if_missing_ids" and (not ids or ids[-1] != eos_id)):
+        return False
+    return options.bos != "drop_second" or not _doubled(ids, tokenizer)
+
+
+def _stretches(encoded: Encoded, rendered: Rendered, tokenizer: LoadedTokenizer) -> tuple[Stretch, ...]:
+    """Whose the tokens are, and which part, where they are the text, cut: O(spans)."""
+    ids, starts = encoded.ids, encoded.starts
+    front, past = 0, len(ids)
+    while front < past and starts[front] == NOWHERE:
+        front += 1
+    while past > front and starts[past - 1] == NOWHERE:
+        past -= 1
+    found: list[Stretch] = []
+    around = [(i, i + 1, NOWHERE, _put(ids[i], NOWHERE, tokenizer)) for i in (*range(front), *range(past, len(ids)))]
+    for one in around[:front]:
+        _follow(found, *one)
+    spans = rendered.spans or (Span(0, len(rendered.text), NOWHERE, Part.CONTENT),)
+    at, last = front, len(spans)
+    message, part = found[-1][2:] if found else (NOWHERE, None)
+    for number, span in enumerate(spans, 1):
+        after = bisect_left(starts, span.end, at, past) if number < last else past
+        if after == at:
+            continue
+        start, at = at, after
+        if span.part is part and span.message == message:
+            start = found.pop()[0]
+        message, part = span.message, span.part
+        found.append((start, after, message, part))
+    for one in around[front:]:
+        _follow(found, *one)
+    return tuple(found)
+
+
+def _follow(found: list[Stretch], start: int, end: int, message: int, part: Part) -> None:
+    """One more stretch, or more of the last one."""
+    if found and found[-1][2:] == (message, part):
+        start = found.pop()[0]
+    found.append((start, end, message, part))
 
 
 def _place(columns: _Columns, encoded: Encoded, rendered: Rendered, tokenizer: LoadedTokenizer) -> None:

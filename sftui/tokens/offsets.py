@@ -3,6 +3,7 @@
 `tokenizers` keeps track of offsets through every step, which takes longer than the ids. Over a byte-level vocabulary
 the tokens of a text are its bytes, cut: where a token lies follows from the lengths of those before it. The lengths
 must come to the whole text, or it is encoded with real offsets (an added token that takes white space along, say).
+Once it is proven that no two pieces share an id, such tokens are the text, cut (`model.Cut`), and need no spelling.
 """
 
 from __future__ import annotations
@@ -11,18 +12,19 @@ import unicodedata
 from array import array
 from collections.abc import Sequence
 from itertools import accumulate
-from operator import add, sub
+from operator import add, itemgetter, sub
 from typing import Any
 
-from sftui.model import NOWHERE
-from sftui.tokens.surface import BYTE_OF, state_of, steps_of
+from sftui.model import NOWHERE, Cut
+from sftui.tokens.surface import BYTE_OF, Decoding, read_decoding, state_of, steps_of, surfacer
 
 _KEEPING = frozenset({"ByteLevel", "Split", "Digits", "Punctuation"})
 """Pre-tokenizers that cut a text and leave its characters as they are."""
 _AROUND = frozenset({"ByteLevel", "TemplateProcessing"})
 _LEADS = bytes(0 if 0x80 <= byte < 0xC0 else 1 for byte in range(256))
 """1 for the first byte of a character in UTF-8."""
-_UNKNOWN, _NONE = 0, 0xFFFF
+_UNKNOWN = 0xFFFF
+"""Bytes of an id that was not asked for before, or whose bytes are not known: more than the longest piece has."""
 _SPACE = "Ġ"
 
 Offsets = tuple[tuple[int, ...], tuple[int, ...]]
@@ -35,68 +37,102 @@ class ByteOffsets:
         self._backend = backend
         self._added = {i: token.content for i, token in backend.get_added_tokens_decoder().items()}
         size = max(backend.get_vocab_size(with_added_tokens=True), max(self._added, default=0) + 1)
-        self._bytes = array("H", bytes(2 * size))
+        self._bytes = array("H", [_UNKNOWN]) * size
+        self._learnt: set[int] = set()
         self._before, self._behind = (array("H", bytes(2 * size if trims else 0)) for _ in range(2))
         self._trims, self._prefix_space = trims, prefix_space
+        self._cuts = False
+        self._surface = surfacer(Decoding(byte_level=True), backend.id_to_token, self._literal)
         mask = backend.encode("x", add_special_tokens=True).special_tokens_mask
         self._front = next((i for i, put in enumerate(mask) if not put), 0)
         self._back = next((i for i, put in enumerate(reversed(mask)) if not put), 0)
 
+    def prove(self) -> None:
+        """Look once whether tokens whose bytes are as many as the text's are always the text, cut; 0.1 s.
+
+        They are where every byte has a piece, each id one piece, and an added token no other one: byte-pair encoding
+        then only joins the bytes of the text. Offsets that leave out white space tell something else.
+        """
+        model, decoding = self._backend.model, read_decoding(self._backend)
+        if self._trims or decoding != Decoding(byte_level=True):
+            return
+        if any(model.token_to_id(char) is None for char in BYTE_OF):
+            return
+        for token, content in self._added.items():
+            piece = model.id_to_token(token)
+            if piece is not None and (piece != content or any(BYTE_OF.get(char) != ord(char) for char in piece)):
+                return
+        pieces = sum(piece is not None for piece in map(model.id_to_token, range(len(self._bytes))))
+        self._cuts = pieces == self._backend.get_vocab_size(with_added_tokens=False)
+
+    def spells(self, ids: Sequence[int], text: str, special: bool) -> bool:
+        """Whether the bytes of the tokens are the text: what is claimed of all that are cut, looked up for some."""
+        front, back = (self._front, self._back) if special else (0, 0)
+        return b"".join(map(self._surface, ids[front : len(ids) - back])) == text.encode("utf-8", "surrogatepass")
+
     def of(self, ids: Sequence[int], text: str, special: bool) -> Offsets | None:
         """Where each token starts and ends, NOWHERE for those that were put around the text; None where the bytes of
         the tokens are not the text's. `special`: it was encoded with special tokens."""
-        if not text.isascii() and not unicodedata.is_normalized("NFC", text):
+        plain = text.isascii()
+        if not plain and not unicodedata.is_normalized("NFC", text):
             return None
         front, back = (self._front, self._back) if special else (0, 0)
-        own = ids[front : len(ids) - back]
-        sizes = self._sizes(own)
-        if sizes is None:
+        own = ids[front : len(ids) - back] if front or back else ids
+        data = b"" if plain else text.encode("utf-8", "surrogatepass")
+        ends = self._ends(own, len(text) if plain else len(data))
+        if ends is None:
             return None
-        ends = list(accumulate(sizes))
-        total = ends[-1] if ends else 0
-        starts = [0, *ends[:-1]] if ends else []
-        if text.isascii():
-            if total != len(text):
-                return None
-        else:
-            data = text.encode("utf-8", "surrogatepass")
-            if total != len(data):
-                return None
-            place = list(accumulate(data.translate(_LEADS)))
-            starts = [place[start] - 1 for start in starts]
-            ends = [place[end - 1] for end in ends]
+        starts = (0, *ends[:-1]) if ends else ()
+        if not plain and ends:
+            leads = data.translate(_LEADS)
+            place = (0, *accumulate(leads))
+            inside = 0 in (itemgetter(*starts)(leads) if len(starts) > 1 else b"")
+            ends = tuple([place[end] for end in ends])
+            # a token that begins inside a character stands on it, as the one before
+            starts = tuple([place[start + 1] - 1 for start in starts]) if inside else (0, *ends[:-1])
         if self._trims:
             starts, ends = self._trimmed(own, starts, ends)
-        around = (NOWHERE,) * front, (NOWHERE,) * back
-        return (*around[0], *starts, *around[1]), (*around[0], *ends, *around[1])
+        if front or back:
+            before, behind = (NOWHERE,) * front, (NOWHERE,) * back
+            starts, ends = (*before, *starts, *behind), (*before, *ends, *behind)
+        return starts, Cut(ends) if self._cuts else ends
 
-    def _sizes(self, ids: Sequence[int]) -> list[int] | None:
-        """How many bytes each id stands for; None where that is not known of one."""
-        table = self._bytes
-        try:
-            sizes = list(map(table.__getitem__, ids))
-        except IndexError:
-            return None
-        if _UNKNOWN in sizes:
-            for token in set(ids):
-                if table[token] == _UNKNOWN:
-                    self._learn(token)
-            sizes = list(map(table.__getitem__, ids))
-        return None if _NONE in sizes else sizes
+    def _ends(self, ids: Sequence[int], size: int) -> tuple[int, ...] | None:
+        """Behind which byte each token ends; None where the bytes of one are not known, or all are not `size`."""
+        for learnt in (False, True):
+            try:
+                sizes = itemgetter(*ids)(self._bytes) if len(ids) > 1 else tuple([self._bytes[one] for one in ids])
+            except IndexError:
+                return None
+            ends = tuple(accumulate(sizes))
+            known = size < _UNKNOWN or _UNKNOWN not in sizes
+            if known and (ends[-1] if ends else 0) == size:
+                return ends
+            if learnt or not self._learn(ids):
+                return None
+        return None
 
-    def _learn(self, token: int) -> None:
-        content = self._added.get(token)
-        piece = self._backend.id_to_token(token) or "" if content is None else content
-        if content is not None:
-            size = len(content.encode("utf-8", "replace"))
-        else:
-            size = len(piece) if all(char in BYTE_OF for char in piece) else 0
-        self._bytes[token] = size if 0 < size < _NONE else _NONE
-        if self._trims and size:
-            self._before[token] = min(_spaces(piece), _NONE)
-            self._behind[token] = min(_spaces(piece[::-1]), _NONE)
+    def _learn(self, ids: Sequence[int]) -> bool:
+        """Look up the bytes of ids that were not asked for before; whether there are some."""
+        new = [token for token in set(ids).difference(self._learnt) if self._bytes[token] == _UNKNOWN]
+        for token in new:
+            content = self._added.get(token)
+            piece = self._backend.id_to_token(token) or "" if content is None else content
+            if content is not None:
+                size = len(content.encode("utf-8", "replace"))
+            else:
+                size = len(piece) if all(char in BYTE_OF for char in piece) else 0
+            self._bytes[token] = size if 0 < size < _UNKNOWN else _UNKNOWN
+            if self._trims and size:
+                self._before[token] = min(_spaces(piece), _UNKNOWN)
+                self._behind[token] = min(_spaces(piece[::-1]), _UNKNOWN)
+        self._learnt.update([token for token in new if self._bytes[token] == _UNKNOWN])
+        return bool(new)
 
-    def _trimmed(self, ids: Sequence[int], starts: list[int], ends: list[int]) -> tuple[list[int], list[int]]:
+    def _literal(self, token: int) -> str | None:
+        return self._added.get(token)
+
+    def _trimmed(self, ids: Sequence[int], starts: Sequence[int], ends: Sequence[int]) -> Offsets:
         """Offsets without the white space at the ends of each token (tokenizers 0.23, pre_tokenizers/byte_level.rs,
         process_offsets)."""
         before = list(map(self._before.__getitem__, ids))
@@ -106,10 +142,10 @@ class ByteOffsets:
                     break
                 before[i] = max(before[i] - 1, 0)
         behind = map(self._behind.__getitem__, ids)
-        starts = list(map(min, map(add, starts, before), ends))
-        return starts, [
-            max(cut, start) if cut >= 0 else end for cut, start, end in zip(map(sub, ends, behind), starts, ends)
-        ]
+        starts = tuple(map(min, map(add, starts, before), ends))
+        return starts, tuple(
+            [max(cut, start) if cut >= 0 else end for cut, start, end in zip(map(sub, ends, behind), starts, ends)]
+        )
 
 
 def byte_offsets(backend: Any) -> ByteOffsets | None:

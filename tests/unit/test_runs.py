@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sftui.labels import applied, both, drawn, outside
 from sftui.model import IGNORE_INDEX, Reason
-from sftui.runs import Marks, Runs, as_runs, clipped, joined, places_of, together
+from sftui.runs import Marks, Runs, as_runs, clipped, joined, places_of, sides, together
 
 VALUES = st.lists(st.sampled_from("ab"), max_size=12)
 PAIRS = st.lists(st.tuples(st.integers(-1, 3), st.sampled_from("abc")), max_size=8)
@@ -81,3 +81,16 @@ def test_places_and_clipped_runs_are_those_of_the_values(values: list[str], star
     assert places_of(values, "ca") == [place for place, value in enumerate(values) if value in "ca"]
     some = [value for first, behind, value in clipped(as_runs(values), start, end) for _ in range(first, behind)]
     assert some == values[start:end]
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(-1, 1), st.sampled_from("ab")), max_size=8))
+def test_sides_of_stretches_read_as_runs(parts: list[tuple[int, int, str]]) -> None:
+    """Who wrote tokens, and which part they are, told by the stretches that have both in common."""
+    messages, kinds = joined((n, one) for n, one, _ in parts), joined((n, one) for n, _, one in parts)
+    stretches = tuple(together(messages, kinds))
+    mine, theirs = sides(stretches)
+    assert len(mine) == len(messages) and tuple(together(mine, theirs)) == stretches
+    assert mine == messages and theirs == kinds and messages == mine and hash(mine) == hash(messages)
+    assert pickle.loads(pickle.dumps(mine)) == messages and type(pickle.loads(pickle.dumps(theirs))) is Runs
+    fresh = sides(stretches)[1]
+    assert [fresh[i] for i in range(len(fresh))] == list(kinds) and fresh[1:] == kinds[1:]

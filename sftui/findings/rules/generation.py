@@ -407,7 +407,7 @@ GEN007 = rule(
 @row_check(
     When.LABELLED,
     GEN007,
-    row=lambda look: not _tiled(look.tokens.starts, look.tokens.ends, len(look.rendered.text)),
+    row=lambda look: not look.cut_out and not _tiled(look.tokens.starts, look.tokens.ends, len(look.rendered.text)),
     kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
 )
 def offsets(look: Look) -> Iterator[Finding]:

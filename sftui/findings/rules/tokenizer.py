@@ -109,7 +109,7 @@ def _may_be_bytes(look: Look) -> bool:
     TOK002,
     TOK005,
     shape=lambda shape: not shape.pieces,
-    row=lambda look: not _spelt(look),
+    row=lambda look: not look.cut_out and not _spelt(look),
     kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
 )
 def lossy(look: Look) -> Iterator[Finding]:

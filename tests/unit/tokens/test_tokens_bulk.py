@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sftui.tokens import LoadedTokenizer, ToEncode, load_tokenizer
+from sftui.model import Cut, Part, Rendered, Span
+from sftui.recipe import Tokenize
+from sftui.tokens import LoadedTokenizer, ToEncode, load_tokenizer, tokenize
 from sftui.tokens.bulk import Bulk, compact
 from sftui.tokens.offsets import ByteOffsets
 
@@ -146,3 +149,44 @@ def test_offsets_that_differ_are_left_and_told(monkeypatch: pytest.MonkeyPatch) 
     many.ahead([ToEncode(text, placed=True) for text in texts])
     assert [many.encode(text) for text in texts] == [plain.encode(text) for text in texts]
     assert bulk.told is not None and "offsets" in bulk.told and bulk.of(plain) is plain
+
+
+PIECES = st.lists(
+    st.tuples(st.sampled_from(["", "a", "Hello there", " x\n", "é", "日本", "<|im_end|>"]),
+              st.integers(-1, 2), st.sampled_from([Part.CONTENT, Part.HEADER, Part.BOS])),
+    min_size=1, max_size=8,
+)  # fmt: skip
+
+
+@cache
+def both_llamas() -> tuple[LoadedTokenizer, LoadedTokenizer]:
+    plain = load_tokenizer("builtin:llama3")
+    return plain, in_bulk(plain)[0]
+
+
+@given(PIECES, st.sampled_from(["never", "always", "if_missing_ids", "if_missing_text"]), st.booleans())
+def test_tokens_in_bulk_are_of_whom_they_are_of_alone(
+    pieces: list[tuple[str, int, Part]], append_eos: str, special: bool
+) -> None:
+    plain, fast = both_llamas()
+    text, spans = "", []
+    for piece, message, part in pieces:
+        spans.append(Span(len(text), len(text) + len(piece), message, part))
+        text += piece
+    options = Tokenize(add_special_tokens=special, append_eos=append_eos)
+    rendered = Rendered(text, tuple(spans))
+    fast.ahead([ToEncode(text + end, special, True) for end in ("", plain.facts.eos_token or "")] * 2)
+    mine, theirs = tokenize(rendered, fast, options), tokenize(rendered, plain, options)
+    assert (
+        mine == theirs and tuple(mine.messages) == tuple(theirs.messages) and tuple(mine.parts) == tuple(theirs.parts)
+    )
+    if text and append_eos == "never":
+        assert type(mine.ends) is Cut
+
+
+def test_a_claim_that_tokens_are_the_text_is_held_against_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = load_tokenizer("builtin:chatml")
+    many, bulk = in_bulk(plain)
+    monkeypatch.setattr(ByteOffsets, "spells", lambda self, ids, text, special: False)
+    many.ahead([ToEncode(f"{number} a text", placed=True) for number in range(8)])
+    assert bulk.told is not None and type(many.encode("1 a text").ends) is tuple

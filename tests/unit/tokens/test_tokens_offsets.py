@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from sftui.model import Cut
 from sftui.tokens import load_tokenizer
 from sftui.tokens.loaded import FastEngine
 from sftui.tokens.offsets import byte_offsets
@@ -109,3 +110,63 @@ def test_offsets_of_real_tokenizers_are_those_of_tokenizers(shared: Path) -> Non
     print({name: told for name, (told, _) in found.items()})
     assert not any(wrong for _, wrong in found.values())
     assert found["qwen2.5"][0] and found["llama-3-8b-instruct"][0]
+
+
+def cut(tokenizer: Any, text: str) -> bool:
+    """Whether the tokens of a text are told to be the text, cut."""
+    offsets = byte_offsets(tokenizer)
+    assert offsets is not None
+    offsets.prove()
+    ids = tokenizer.encode(text, add_special_tokens=False).ids
+    found = offsets.of(ids, text, False)
+    assert found is not None and (type(found[1]) is not Cut or offsets.spells(ids, text, False))
+    return type(found[1]) is Cut
+
+
+def model(**vocabulary: int) -> dict[str, Any]:
+    """The byte-pair model with some pieces under other ids."""
+    made: dict[str, Any] = json.loads(backend().to_str())["model"]
+    return {**made, "vocab": {**made["vocab"], **vocabulary}}
+
+
+def test_tokens_are_told_to_be_the_text_where_that_is_proven() -> None:
+    assert all(cut(backend(post_processor=after), text) for after in (None, AROUND) for text in ("Hello there", "é日"))
+    offsets = byte_offsets(backend())
+    assert offsets is not None and type((offsets.of([5], "&", False) or ((), ()))[1]) is tuple  # nobody has proven it
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"post_processor": BYTE_LEVEL},  # white space is trimmed off
+        {"decoder": {"type": "Fuse"}},  # the pieces stand for themselves
+        {"model": model(a=json.loads(backend().to_str())["model"]["vocab"]["b"])},  # two pieces share an id
+        {"model": {**model(), "vocab": {k: v for k, v in model()["vocab"].items() if k != "ÿ"}}},  # a byte has no piece
+    ],
+    ids=["trimmed", "fused", "doubled", "byteless"],
+)  # fmt: skip
+def test_tokens_are_not_told_to_be_the_text_where_they_may_spell_something_else(parts: Any) -> None:
+    made = backend(**parts)
+    assert byte_offsets(made) is None or not cut(made, "Hello there")
+
+
+@given(st.lists(st.text(max_size=30), max_size=6))
+def test_what_is_told_to_be_the_text_spells_it(texts: list[str]) -> None:
+    made = backend()
+    offsets = byte_offsets(made)
+    assert offsets is not None
+    offsets.prove()
+    for text in texts:
+        ids = made.encode(text, add_special_tokens=False).ids if text.isprintable() else []
+        found = offsets.of(ids, text, False)
+        assert found is None or offsets.spells(ids, text, False)
+
+
+@pytest.mark.shared
+def test_the_real_tokenizers_of_bytes_are_proven_to_cut(shared: Path) -> None:
+    told = {}
+    for path in sorted((shared / "testdata" / "tokenizers").glob("*/tokenizer.json")):
+        made = Tokenizer.from_file(str(path))
+        told[path.parent.name] = byte_offsets(made) is not None and cut(made, "Grüße, 日本 <|im_end|>\n")
+    print(told)
+    assert told["qwen2.5"] and told["llama-3-8b-instruct"]
