@@ -213,8 +213,9 @@ class Tokens:
     """Tokens as parallel arrays, all of one length but `prompt_ids`.
 
     `starts`/`ends` are character offsets into `Rendered.text` (NOWHERE where the token stands for
-    no text). These, `messages` and `parts` are all empty where nobody asked for places (`placed`). The latter change at
-    few tokens, so that they are best read as runs (`sftui.runs`).
+    no text). These, `messages` and `parts` are all empty where nobody asked for places (`placed`), but for `messages`
+    of a row that was encoded piece by piece: there a token is its piece's. The latter change at few tokens, so that
+    they are best read as runs (`sftui.runs`).
     `prompt_ids` are the ids of `Rendered.prompt`, tokenized alone. How ids are written is a `TokenText`.
     """
 

@@ -194,8 +194,8 @@ class _Way:
         self.row = row
         self._detected, self._recipe, self._tools = detected, recipe, tools
         self._trainer = trainer_named(recipe.preset)
-        self._spans = spans or self._trainer.needs_spans(recipe)
         self._places = places or self._trainer.needs_places(recipe)
+        self._spans = spans or self._trainer.needs_spans(recipe) or (self._places and self._trainer.traits.piecewise)
         self._at = Stage.CONVERSATION
         self._shaped: Shaped | None = None
         self._conversation: Conversation | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from sftui.errors import TokenizerError
 from sftui.model import NO_TEXT, NOWHERE, Cut, Part, Piece, Rendered, Span, Tokens, TokenText
@@ -11,6 +12,8 @@ from sftui.recipe import Tokenize
 from sftui.runs import Runs, Stretch, joined, sides
 from sftui.tokens.loaded import Encoded, LoadedTokenizer, ToEncode
 from sftui.tokens.surface import METASPACE
+
+T = TypeVar("T")
 
 
 class _Columns:
@@ -21,6 +24,7 @@ class _Columns:
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.owners: list[tuple[int, int, Part]] = []
+        self.by_piece = False
 
     def add(self, token: int, start: int, end: int, message: int, part: Part) -> None:
         self.ids.append(token)
@@ -31,7 +35,8 @@ class _Columns:
     def tokens(self, first: int, prompt: tuple[int, ...] | None, notes: tuple[str, ...]) -> Tokens:
         """From the token `first` on."""
         whole = len(self.starts) == len(self.ids)
-        messages = joined((length, message) for length, message, _ in self.owners) if whole else Runs[int]()
+        owned = whole or self.by_piece
+        messages = joined([(length, message) for length, message, _ in self.owners]) if owned else Runs[int]()
         parts = joined((length, part) for length, _, part in self.owners) if whole else Runs[Part]()
         starts, ends = (self.starts, self.ends) if whole else ((), ())
         if first:
@@ -47,7 +52,7 @@ def tokenize(
     """Tokenize a rendered row; O(tokens + spans).
 
     `ending` is the part of the text in whose end an EOS is looked for before one is appended, e.g. the completion
-    alone; None: all of it. `places=False` gives ids alone where the text is encoded as a whole.
+    alone; None: all of it. `places=False` gives ids alone, and of a row encoded piece by piece the message of each.
 
     A token belongs to the span in which its first character lies, also where it reaches into the
     next. Ids that stand for no text (added BOS/EOS, appended EOS) have offsets NOWHERE and the
@@ -58,7 +63,10 @@ def tokenize(
     columns = _Columns()
     eos_id = _wanted_eos(tokenizer, options)
     if options.mode == "per_part" and rendered.pieces is not None:
-        _encode_pieces(columns, rendered.pieces, tokenizer)
+        if places:
+            _encode_pieces(columns, rendered.pieces, tokenizer)
+        else:
+            _join_pieces(columns, rendered.pieces, tokenizer)
         if options.append_eos == "if_missing_text" and not rendered.text.endswith(tokenizer.facts.eos_token or ""):
             columns.add(_eos(tokenizer), NOWHERE, NOWHERE, NOWHERE, Part.INJECTED)
     else:
@@ -92,7 +100,7 @@ def texts_of(
     if options.mode == "per_part" and rendered.pieces is not None:
         for piece in rendered.pieces:
             if piece.ids is None:
-                yield ToEncode(piece.text, piece.add_special_tokens, True)
+                yield ToEncode(piece.text, piece.add_special_tokens, places)
         return
     yield ToEncode(_ended(rendered.text, tokenizer, options, ending), options.add_special_tokens, places)
     if options.mode == "prompt_and_full" and rendered.prompt is not None:
@@ -231,20 +239,14 @@ def _put(token: int, start: int, tokenizer: LoadedTokenizer) -> Part:
 
 def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> None:
     """Encode each piece alone and join them, offsets moved to where the piece stands in the text."""
-    encoded: dict[int, Encoded] = {}
-    for special in (False, True):
-        wanted = [i for i, piece in enumerate(pieces) if piece.ids is None and piece.add_special_tokens is special]
-        found = tokenizer.encode_batch([pieces[i].text for i in wanted], special) if wanted else []
-        encoded.update(zip(wanted, found))
     place = 0
-    for i, piece in enumerate(pieces):
+    for piece, one in zip(pieces, _each(pieces, tokenizer.encode_batch)):
         after = place + len(piece.text)
-        if piece.ids is not None:
+        if one is None:
             shown = (place, after) if piece.text else (NOWHERE, NOWHERE)
-            for token in piece.ids:
+            for token in piece.ids or ():
                 columns.add(token, *shown, piece.message, piece.part)
         else:
-            one = encoded[i]
             if NOWHERE in one.starts:
                 for token, start, end in zip(one.ids, one.starts, one.ends):
                     if start == NOWHERE:
@@ -257,6 +259,27 @@ def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: Loaded
                 columns.ends.extend([place + end for end in one.ends])
                 columns.owners.append((len(one), piece.message, piece.part))
         place = after
+
+
+def _join_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> None:
+    """The same without places: the ids of all pieces, and which message each piece is of."""
+    columns.by_piece = True
+    ids, owners = columns.ids, columns.owners
+    for piece, made in zip(pieces, _each(pieces, tokenizer.ids_batch)):
+        found = (piece.ids or ()) if made is None else made
+        ids += found
+        owners.append((len(found), piece.message, piece.part))
+
+
+def _each(pieces: Sequence[Piece], encode: Callable[[list[str], bool], Sequence[T]]) -> Sequence[T | None]:
+    """What each piece is encoded to; None for one whose ids are inserted as they are."""
+    found: list[T | None] = [None] * len(pieces)
+    for special in (False, True):
+        wanted = [i for i, piece in enumerate(pieces) if piece.ids is None and piece.add_special_tokens is special]
+        if wanted:
+            for i, one in zip(wanted, encode([pieces[i].text for i in wanted], special)):
+                found[i] = one
+    return found
 
 
 def _prompt(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> tuple[int, ...] | None:

@@ -105,7 +105,7 @@ class LoadedTokenizer:
         self._added = engine.added()
         self._special = frozenset(i for i, (_, special) in self._added.items() if special)
         self._ahead: dict[ToEncode, Encoded] = {}
-        self._ids_ahead: dict[ToEncode, tuple[int, ...]] = {}
+        self._ids_ahead: dict[tuple[str, bool], tuple[int, ...]] = {}
         self._described: dict[int, tuple[str, bytes, bool]] = {}
         self._bytes = _Remembered(surfacer(engine.decoding, engine.piece, self._literal))
 
@@ -124,8 +124,16 @@ class LoadedTokenizer:
 
     def ids(self, text: str, add_special_tokens: bool = False) -> tuple[int, ...]:
         """The ids of one text without offsets, which take as long again; TokenizerError as `encode`."""
-        known = self._ids_ahead.get(ToEncode(text, add_special_tokens)) if self._ids_ahead else None
-        return self._asked(self.engine.ids_batch, [text], add_special_tokens)[0] if known is None else known
+        return self.ids_batch([text], add_special_tokens)[0]
+
+    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[tuple[int, ...]]:
+        """The ids of several texts, each as `ids` gives them."""
+        if self._ids_ahead:
+            known = [self._ids_ahead.get((text, add_special_tokens)) for text in texts]
+            found = [one for one in known if one is not None]
+            if len(found) == len(texts):
+                return found
+        return self._asked(self.engine.ids_batch, texts, add_special_tokens)
 
     def ahead(self, texts: Sequence[ToEncode]) -> None:
         """Encode texts at once that will be asked for soon; those of before are forgotten.
@@ -135,14 +143,15 @@ class LoadedTokenizer:
         self._ahead, self._ids_ahead = {}, {}
         wanted = list(dict.fromkeys(texts))
         encoded: dict[ToEncode, Encoded] = {}
-        ids: dict[ToEncode, tuple[int, ...]] = {}
+        ids: dict[tuple[str, bool], tuple[int, ...]] = {}
         for special in (False, True):
             placed = [one for one in wanted if one.placed and one.special is special]
             if placed:
                 encoded.update(zip(placed, self._asked(self.engine.encode_many, [one.text for one in placed], special)))
-            bare = [one for one in wanted if not one.placed and one.special is special]
+            bare = [one.text for one in wanted if not one.placed and one.special is special]
             if bare:
-                ids.update(zip(bare, self._asked(self.engine.ids_batch, [one.text for one in bare], special)))
+                given = self._asked(self.engine.ids_batch, bare, special)
+                ids.update(zip([(text, special) for text in bare], given))
         self._ahead, self._ids_ahead = encoded, ids
 
     def _asked(self, encode: Callable[[Sequence[str], bool], list[T]], texts: Sequence[str], special: bool) -> list[T]:

@@ -85,6 +85,9 @@ class Traits:
     ends_chats: bool = True
     """`tokenize.append_eos` holds for rendered chats, too, not for texts alone."""
 
+    piecewise: bool = False
+    """Rows are encoded piece by piece: whoever asks where tokens stand gets the spans of the text, too."""
+
     # which tokens it trains
     placed: bool = False
     """Labels hang on where tokens stand in the text, whatever the recipe says."""

@@ -5,19 +5,20 @@ ReasoningTemplate.encode_multiturn) and data/formatter.py. Even turns are source
 and the header of the answer), odd turns are targets (the answer and its end).
 
 Who wrote what stands in spans: a HEADER of an assistant's message is the end of the source before
-it; whatever else belongs to an assistant's message is target (see `turns`).
+it; whatever else belongs to an assistant's message is target (see `stretches`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from sftui.errors import TemplateError
-from sftui.model import NOWHERE, Message, Part, Piece, Rendered, Span
-from sftui.runs import Runs, joined, together
+from sftui.model import NOWHERE, Message, Part, Piece, Rendered, Span, Tokens
+from sftui.runs import as_runs, together
 from sftui.trainers.llamafactory import tools as tool_formats
 from sftui.trainers.llamafactory.registry import BOS, PLACEHOLDER, Kind, Slots, SlotTemplate
 
@@ -30,7 +31,6 @@ class Options:
     enable_thinking: bool | None = True
     preserve_thinking: bool = False
     mask_history: bool = False
-    today: date = date.min
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,123 +41,172 @@ class Specials:
     eos: tuple[str, int] | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A stretch of one kind inside a piece."""
+class _Run(NamedTuple):
+    """A stretch of one kind inside a piece; in a slot `message` counts from the turn's own."""
 
     text: str
     message: int
     part: Part
 
 
-@dataclass(slots=True)
+class _Slot(NamedTuple):
+    """A piece of a turn: what stands before and behind the content, of which a slot without one has only `before`."""
+
+    before: str
+    behind: str
+    filled: bool
+    part: Part
+    ids: tuple[int, ...] | None
+    before_runs: tuple[_Run, ...]
+    behind_runs: tuple[_Run, ...] = ()
+
+
 class _Paper:
-    """The rendered text while it is written."""
+    """The rendered text while it is written; `spans` None: nobody asks who wrote what."""
 
-    pieces: list[Piece] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)
-    length: int = 0
+    def __init__(self, spans: bool) -> None:
+        self.pieces: list[Piece] = []
+        self.spans: list[Span] | None = [] if spans else None
+        self._length = 0
 
-    def add(self, runs: Sequence[_Run], trained: bool, ids: tuple[int, ...] | None = None) -> None:
-        """One piece made of runs; neighbours of one kind share a span."""
-        text = "".join(run.text for run in runs)
+    def add(self, slot: _Slot, content: Sequence[_Run], owner: int, trained: bool) -> None:
+        """One piece of the turn of message `owner`."""
+        if slot.filled:
+            said = content[0].text if len(content) == 1 else "".join([run.text for run in content])
+            text = f"{slot.before}{said}{slot.behind}"
+        else:
+            text, content = slot.before, ()
         if not text:
             return
-        for run in runs:
-            end = self.length + len(run.text)
-            if run.text:
-                self.spans.append(Span(self.length, end, run.message, run.part))
-            self.length = end
-        self.pieces.append(Piece(text, runs[0].message, runs[0].part, trained, ids=ids))
+        self.pieces.append(Piece(text, owner, slot.part, trained, False, slot.ids))
+        if self.spans is not None:
+            around = [(run, owner) for run in slot.before_runs], [(run, owner) for run in slot.behind_runs]
+            for run, first in (*around[0], *((run, 0) for run in content), *around[1]):
+                if run.text:
+                    end = self._length + len(run.text)
+                    self.spans.append(Span(self._length, end, first + run.message, run.part))
+                    self._length = end
 
 
-def render(
-    messages: Sequence[Message], tools: str | None, template: SlotTemplate, options: Options, special: Specials
-) -> Rendered:
-    """The text and pieces of alternating messages, of which the first may be the system's.
+class Writer:
+    """Puts rows into the slots of one template; what stands around contents is worked out once for a kind of turn."""
 
-    TemplateError for what stops LLaMA-Factory's run: content that is no text, tools that are no JSON.
-    """
-    system = messages[0] if messages and messages[0].role == "system" else None
-    first = 1 if system is not None else 0
-    turns = messages[first:]
-    contents = [_text_of(message) for message in turns]
-    thoughts: dict[int, bool] = {}
-    if template.kind is Kind.REASONING:
-        contents, thoughts = _thinking(contents, template, options)
-    default = template.default_system if options.default_system is None else options.default_system
-    writer = _Writer(template, special, len(messages))
-    paper = _Paper()
-    for number, message in enumerate(turns):
-        index, trained = first + number, number % 2 == 1
-        runs = [_Run(_worded(contents[number], message.role, template), index, Part.CONTENT)]
-        lead: list[_Run] = []
-        if number == 0:
-            writer.prefix(paper)
-            if system is not None:
-                lead = [_Run(_text_of(system), 0, Part.CONTENT)]
-            elif default:
-                lead = [_Run(default, NOWHERE, Part.INJECTED)]
-            if tools:
-                listing = tool_formats.describe(tools, template.tools_format, options.today)
-                lead.append(_Run(listing, 0 if system is not None else NOWHERE, Part.INJECTED))
-        if lead and template.kind is not Kind.LLAMA2:
-            writer.fill(paper, template.system, lead, lead[0].message, trained=False)
-        elif lead and message.role == "user":
-            runs = [*writer.inline(template.system, lead), *runs]
-        if thoughts.get(number):
-            paper.add([_Run("".join(template.thought), index, Part.INJECTED)], True)
-        slots = {
+    def __init__(self, template: SlotTemplate, special: Specials, options: Options) -> None:
+        self.template = template
+        self._special, self._options = special, options
+        self._known: dict[tuple[str, bool, bool], tuple[_Slot, ...]] = {}
+        self._slots = {
+            "system": template.system,
             "user": template.user,
             "assistant": template.assistant,
             "observation": template.observation,
             "function": template.function,
-        }[message.role]
-        if message.role == "user" and template.kind is not Kind.LLAMA2:
-            # the number of the round is also filled in, wherever the first {{idx}} stands
-            runs = [_Run(run.text.replace("{{idx}}", str(number // 2), 1), run.message, run.part) for run in runs]
-        writer.fill(paper, slots, runs, index, trained=trained)
-        if thoughts.get(number + 1) is False:
-            paper.add([_Run("".join(template.thought), index + 1, Part.HEADER)], False)
-    text = "".join(piece.text for piece in paper.pieces)
-    return Rendered(text=text, spans=tuple(paper.spans), pieces=tuple(paper.pieces))
+        }
+        self._prefix = self._of(template.prefix, Part.BOS)
+        self._terminator = template.terminator
+        default = options.default_system
+        self._default = template.default_system if default is None else default
+        thought = "".join(template.thought)
+        self._trained_thought = _Slot(thought, "", False, Part.INJECTED, None, (_Run(thought, 0, Part.INJECTED),))
+        self._thought = _Slot(thought, "", False, Part.HEADER, None, (_Run(thought, 1, Part.HEADER),))
 
+    def render(
+        self, messages: Sequence[Message], tools: str | None, today: Callable[[], date], *, spans: bool = True
+    ) -> Rendered:
+        """The text and pieces of alternating messages, of which the first may be the system's.
 
-class _Writer:
-    """Fills the slots of one template."""
+        The message of a piece is the one in whose turn it stands. `spans=False` leaves out who wrote what.
+        TemplateError for what stops LLaMA-Factory's run: content that is no text, tools that are no JSON.
+        """
+        template = self.template
+        system = messages[0] if messages and messages[0].role == "system" else None
+        first = 1 if system is not None else 0
+        turns = messages[first:]
+        contents = [_text_of(message) for message in turns]
+        thoughts: dict[int, bool] = {}
+        if template.kind is Kind.REASONING:
+            contents, thoughts = _thinking(contents, template, self._options)
+        plain = template.kind is not Kind.LLAMA2
+        paper, last = _Paper(spans), len(messages) - 1
+        for number, message in enumerate(turns):
+            index, trained, role = first + number, number % 2 == 1, message.role
+            content = _worded(contents[number], role, template)
+            if plain and role == "user":
+                # the number of the round is also filled in, wherever the first {{idx}} stands
+                content = content.replace("{{idx}}", str(number // 2), 1)
+            runs = [_Run(content, index, Part.CONTENT)]
+            lead: list[_Run] = []
+            if number == 0:
+                for slot in self._prefix:
+                    paper.add(slot, (), NOWHERE, False)
+                lead = self._lead(system, tools, today)
+            if lead and plain:
+                owner = lead[0].message
+                for slot in self._frame("system", False, 0 <= owner < last):
+                    paper.add(slot, lead, owner, False)
+            elif lead and role == "user":
+                runs = [*self._inline(lead), *runs]
+            if thoughts.get(number):
+                paper.add(self._trained_thought, (), index, True)
+            for slot in self._frame(role, trained, index < last):
+                paper.add(slot, runs, index, trained)
+            if thoughts.get(number + 1) is False:
+                paper.add(self._thought, (), index, False)
+        text = "".join([piece.text for piece in paper.pieces])
+        return Rendered(text=text, spans=tuple(paper.spans or ()), pieces=tuple(paper.pieces))
 
-    def __init__(self, template: SlotTemplate, special: Specials, count: int) -> None:
-        self.template = template
-        self.special = special
-        self.count = count
+    def _lead(self, system: Message | None, tools: str | None, today: Callable[[], date]) -> list[_Run]:
+        """The system text, the row's own or the default, and the list of tools."""
+        lead: list[_Run] = []
+        if system is not None:
+            lead = [_Run(_text_of(system), 0, Part.CONTENT)]
+        elif self._default:
+            lead = [_Run(self._default, NOWHERE, Part.INJECTED)]
+        if tools:
+            listing = tool_formats.describe(tools, self.template.tools_format, today())
+            lead.append(_Run(listing, 0 if system is not None else NOWHERE, Part.INJECTED))
+        return lead
 
-    def prefix(self, paper: _Paper) -> None:
-        for slot in self.template.prefix:
-            if isinstance(slot, str):
-                paper.add([_Run(slot, NOWHERE, Part.BOS)], False)
-            elif (token := self._token(slot)) is not None:
-                paper.add([_Run(token[0], NOWHERE, Part.BOS)], False, (token[1],))
+    def _frame(self, role: str, trained: bool, answered: bool) -> tuple[_Slot, ...]:
+        """The slots of a turn; `answered`: a message stands behind it."""
+        key = (role, trained, answered)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._around(self._slots[role], trained, answered and not trained)
+        return found
 
-    def fill(self, paper: _Paper, slots: Slots, content: Sequence[_Run], owner: int, *, trained: bool) -> None:
-        """The slots around the content; every slot is a piece of its own."""
+    def _around(self, slots: Slots, trained: bool, answered: bool) -> tuple[_Slot, ...]:
+        found: list[_Slot] = []
         seen = False
         for slot in slots:
             if not isinstance(slot, str):
-                token = self._token(slot)
                 begins = slot is BOS
-                if token is not None:
-                    paper.add([_Run(token[0], owner, Part.BOS if begins else Part.TERMINATOR)], trained, (token[1],))
+                found += self._of((slot,), Part.BOS if begins else Part.TERMINATOR)
                 seen = seen or not begins
             elif PLACEHOLDER in slot:
-                head, _, tail = slot.partition(PLACEHOLDER)
-                lead = Part.INJECTED if trained else Part.HEADER
-                paper.add([_Run(head, owner, lead), *content, *self._tail(tail, owner, trained, ended=False)], trained)
-            else:
-                paper.add(self._tail(slot, owner, trained, ended=seen), trained)
+                before, _, behind = slot.partition(PLACEHOLDER)
+                part = Part.INJECTED if trained else Part.HEADER
+                tail = self._tail(behind, trained, answered, ended=False)
+                found.append(_Slot(before, behind, True, part, None, (_Run(before, 0, part),), tail))
+            elif slot:
+                tail = self._tail(slot, trained, answered, ended=seen)
+                found.append(_Slot(slot, "", False, tail[0].part, None, tail))
+        return tuple(found)
 
-    def inline(self, slots: Slots, content: Sequence[_Run]) -> list[_Run]:
+    def _of(self, slots: Slots, part: Part) -> tuple[_Slot, ...]:
+        """Slots without content that are of one part."""
+        found: list[_Slot] = []
+        for slot in slots:
+            text, token = slot if isinstance(slot, str) else "", None
+            if not isinstance(slot, str):
+                text, token = (self._special.bos if slot is BOS else self._special.eos) or ("", None)
+            ids = None if token is None else (token,)
+            found.append(_Slot(text, "", False, part, ids, (_Run(text, 0, part),)))
+        return tuple(found)
+
+    def _inline(self, content: Sequence[_Run]) -> list[_Run]:
         """The system's first slot as part of the question; any others are left out."""
-        slot = slots[0]
+        slot = self.template.system[0]
         if not isinstance(slot, str):
             return []
         head, _, tail = slot.partition(PLACEHOLDER)
@@ -166,25 +215,21 @@ class _Writer:
             run for run in (_Run(head, owner, Part.HEADER), *content, _Run(tail, owner, Part.SEPARATOR)) if run.text
         ]
 
-    def _tail(self, text: str, owner: int, trained: bool, *, ended: bool) -> list[_Run]:
+    def _tail(self, text: str, trained: bool, answered: bool, *, ended: bool) -> tuple[_Run, ...]:
         """What follows the content: rest, terminator, white space, and the header of the answer."""
         runs: list[_Run] = []
-        stop = self.template.terminator
+        stop = self._terminator
         at = text.find(stop) if stop and not ended else -1
         if at >= 0:
             runs += [
-                _Run(text[:at], owner, Part.SEPARATOR if trained else Part.HEADER),
-                _Run(stop, owner, Part.TERMINATOR),
+                _Run(text[:at], 0, Part.SEPARATOR if trained else Part.HEADER),
+                _Run(stop, 0, Part.TERMINATOR),
             ]
             text = text[at + len(stop) :]
         rest = text.lstrip()
-        runs.append(_Run(text[: len(text) - len(rest)], owner, Part.SEPARATOR))
-        answer = owner + 1 if not trained and owner >= 0 and owner + 1 < self.count else owner
-        runs.append(_Run(rest, answer, Part.SEPARATOR if trained else Part.HEADER))
-        return [run for run in runs if run.text]
-
-    def _token(self, slot: object) -> tuple[str, int] | None:
-        return self.special.bos if slot is BOS else self.special.eos
+        runs.append(_Run(text[: len(text) - len(rest)], 0, Part.SEPARATOR))
+        runs.append(_Run(rest, int(answered), Part.SEPARATOR if trained else Part.HEADER))
+        return tuple([run for run in runs if run.text])
 
 
 def turn_count(messages: Sequence[Message]) -> int:
@@ -192,15 +237,24 @@ def turn_count(messages: Sequence[Message]) -> int:
     return len(messages) - (1 if messages and messages[0].role == "system" else 0)
 
 
-def turns(owners: Sequence[int], parts: Sequence[Part], messages: Sequence[Message]) -> Runs[int]:
-    """The turn of every token: even ones are sources, odd ones targets."""
+Stretch = tuple[int, int, int, Part]
+"""Tokens that follow each other: from, to, turn and part."""
+
+
+def stretches(tokens: Tokens, messages: Sequence[Message]) -> list[Stretch]:
+    """The turn of every token, and its part where tokens are placed: even turns are sources, odd ones targets."""
     first = 1 if messages and messages[0].role == "system" else 0
+    if not tokens.placed:
+        by_piece = as_runs(tokens.messages).runs()
+        return [(start, end, max(owner - first, 0), Part.CONTENT) for start, end, owner in by_piece]
 
     def turn(owner: int, part: Part) -> int:
         number = max(owner - first, 0)
         return number - 1 if part is Part.HEADER and number % 2 else number
 
-    return joined((end - start, turn(owner, part)) for start, end, owner, part in together(owners, parts))
+    return [
+        (start, end, turn(owner, part), part) for start, end, owner, part in together(tokens.messages, tokens.parts)
+    ]
 
 
 def _text_of(message: Message) -> str:
@@ -248,4 +302,4 @@ def _without_thought(text: str, template: SlotTemplate) -> str:
     return re.sub(f"{opening}(.*?){closing}", "", text, flags=re.DOTALL).lstrip("\n")
 
 
-__all__ = ["Options", "Specials", "render", "turn_count", "turns"]
+__all__ = ["Options", "Specials", "Stretch", "Writer", "stretches", "turn_count"]

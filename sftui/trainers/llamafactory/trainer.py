@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
@@ -37,7 +37,7 @@ from sftui.model import (
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
-from sftui.runs import Runs, as_runs, joined, together
+from sftui.runs import as_runs, joined
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
 from sftui.trainers.held_out import HeldOut
@@ -127,6 +127,10 @@ class LlamaFactory(Trainer):
             )
         return conversation
 
+    def needs_places(self, recipe: Recipe) -> bool:
+        # Else all tokens of a turn are trained or none is, and a piece is of one turn.
+        return recipe.mask.terminator == "mask" or recipe.mask.trailing == "mask"
+
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         tokenizer = super().tokenizer_of(tokenizer, recipe)
         own = LlamaFactoryOptions.of(recipe)
@@ -141,8 +145,25 @@ class LlamaFactory(Trainer):
 
         return ChatTemplate(source(_registered(name), tokenizer), f"{OWN}{name}")
 
-    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> SlotTemplate:
-        return template_of(recipe, tools)
+    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Survey:
+        template = template_of(recipe, tools)
+        facts, kwargs = tools.tokenizer.facts, recipe.render.kwargs
+        options = encode.Options(
+            recipe.render.inject_system,
+            kwargs.get("enable_thinking", True),
+            bool(kwargs.get("preserve_thinking")),
+            recipe.mask.turns == "last",
+        )
+        special = encode.Specials(_token(facts.bos_token, facts.bos_id), _token(facts.eos_token, facts.eos_id))
+        append = "always" if template.efficient_eos else recipe.tokenize.append_eos
+        return Survey(
+            encode.Writer(template, special, options),
+            replace(recipe.tokenize, mode="per_part", append_eos=append),
+            replace(recipe.tokenize, mode="whole"),
+        )
+
+    def _survey(self, recipe: Recipe, tools: Toolbox) -> Survey:
+        return tools.survey if isinstance(tools.survey, Survey) else self.survey(None, recipe, tools)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         return Shaped(conversation, conversation.extra.get(formats.DROPPED))
@@ -159,42 +180,30 @@ class LlamaFactory(Trainer):
                 why="its tools are no JSON text",
                 fix="store the tools as a JSON string",
             )
-        facts, kwargs = tools.tokenizer.facts, recipe.render.kwargs
-        options = encode.Options(
-            recipe.render.inject_system,
-            kwargs.get("enable_thinking", True),
-            bool(kwargs.get("preserve_thinking")),
-            recipe.mask.turns == "last",
-            day_of(recipe) or self.today(),
+        writer = self._survey(recipe, tools).writer
+        rendered = writer.render(
+            conversation.messages, conversation.tools, lambda: day_of(recipe) or self.today(), spans=spans
         )
-        special = encode.Specials(_token(facts.bos_token, facts.bos_id), _token(facts.eos_token, facts.eos_id))
-        template = self._template(recipe, tools)
-        rendered = encode.render(conversation.messages, conversation.tools, template, options, special)
-        if conversation.tools and template.tools_format == "llama3":
+        if conversation.tools and writer.template.tools_format == "llama3":
             return replace(rendered, notes=("the tool format llama3 writes the date on which the data are prepared",))
         return rendered
 
     def texts(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Iterator[ToEncode]:
-        mode: Literal["whole", "per_part"] = "whole" if rendered.pieces is None else "per_part"
-        return texts_of(rendered, tools.tokenizer, replace(recipe.tokenize, mode=mode))
+        return texts_of(rendered, tools.tokenizer, self._survey(recipe, tools).options(rendered), places=places)
 
     def tokenize(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Tokens:
-        if rendered.pieces is None:
-            return tokenize(rendered, tools.tokenizer, replace(recipe.tokenize, mode="whole"))
-        append = "always" if self._template(recipe, tools).efficient_eos else recipe.tokenize.append_eos
+        options = self._survey(recipe, tools).options(rendered)
+        if rendered.pieces is None or not places:
+            return tokenize(rendered, tools.tokenizer, options, places=places)
         numbered = tuple(
             Piece(piece.text, number, piece.part, piece.trained, piece.add_special_tokens, piece.ids)
             for number, piece in enumerate(rendered.pieces)
         )
-        tokens = tokenize(
-            replace(rendered, pieces=numbered),
-            tools.tokenizer,
-            replace(recipe.tokenize, mode="per_part", append_eos=append),
-        )
+        tokens = tokenize(replace(rendered, pieces=numbered), tools.tokenizer, options)
         owners = tuple(_owners(tokens, rendered.pieces, rendered.spans))
         return replace(
             tokens,
@@ -214,7 +223,7 @@ class LlamaFactory(Trainer):
             )
         self.require(recipe, "mask.rule")
         self.require(recipe, "length.over")
-        template = self._template(recipe, tools)
+        template = self._survey(recipe, tools).writer.template
         history, prompt = recipe.mask.turns == "last", recipe.mask.rule == "all"
         if history and prompt:
             raise RecipeError(
@@ -225,14 +234,15 @@ class LlamaFactory(Trainer):
             raise RecipeError(
                 f"the template {template.name} does not support `train_on_prompt`", fix="set mask.rule to parts"
             )
-        numbers = encode.turns(tokens.messages, tokens.parts, shaped.conversation.messages)
+        stretches = encode.stretches(tokens, shaped.conversation.messages)
         appended = int(template.efficient_eos)
         count = len(tokens) - appended
-        starts = _starts(numbers[:count], encode.turn_count(shaped.conversation.messages))
+        turns = encode.turn_count(shaped.conversation.messages)
+        starts = _starts(stretches, count, turns)
         pairs = [(starts[k + 1] - starts[k], starts[k + 2] - starts[k + 1]) for k in range(0, len(starts) - 2, 2)]
         kept = length.cut(pairs, _cutoff(recipe), reserved=appended, last_first=history)
         ranges = _ranges(starts, kept, count, appended)
-        flags, reasons = self._draw(tokens, shaped, recipe, template, numbers)
+        flags, reasons = _drawn(stretches, count, turns - 1, recipe.mask, appended)
         labels = label_rules.applied(flags, tokens.input_ids)
         if not template.efficient_eos:
             return tokens, Labels(labels, reasons, ranges)
@@ -242,18 +252,6 @@ class LlamaFactory(Trainer):
             if turn != served_first and starts[turn + 1] > starts[turn]:
                 moved[starts[turn]], why[starts[turn]] = tokens.input_ids[-1], Reason.EFFICIENT_EOS
         return tokens, Labels(tuple(moved), as_runs(why), ranges)
-
-    def _draw(
-        self, tokens: Tokens, shaped: Shaped, recipe: Recipe, template: SlotTemplate, numbers: Runs[int]
-    ) -> label_rules.Drawn:
-        last = encode.turn_count(shaped.conversation.messages) - 1
-        n = len(tokens)
-        appended = template.efficient_eos and n > 0 and tokens.starts[n - 1] == NOWHERE
-        turns = together(numbers, tokens.parts)
-        found = [
-            (min(end, n - appended) - start, _reason(turn, part, last, recipe.mask)) for start, end, turn, part in turns
-        ]
-        return label_rules.drawn([*found, (int(appended), (True, Reason.APPENDED))])
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         if not LlamaFactoryOptions.of(recipe).ignore_pad_token_for_loss:
@@ -289,8 +287,18 @@ class LlamaFactory(Trainer):
         positions = tuple(tuple(pack.position_ids or ()) for pack in packs)
         return replace(batch, position_ids=positions, notes=notes if recipe.pack.strategy == "neat" else batch.notes)
 
-    def _template(self, recipe: Recipe, tools: Toolbox) -> SlotTemplate:
-        return tools.survey if isinstance(tools.survey, SlotTemplate) else template_of(recipe, tools)
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is decided once for all rows: the slots that the recipe asks for, and how rows with pieces and rows without
+    any are encoded."""
+
+    writer: encode.Writer
+    by_piece: Tokenize
+    whole: Tokenize
+
+    def options(self, rendered: Rendered) -> Tokenize:
+        return self.whole if rendered.pieces is None else self.by_piece
 
 
 def template_of(recipe: Recipe, tools: Toolbox) -> SlotTemplate:
@@ -391,13 +399,19 @@ def _owners(tokens: Tokens, pieces: Sequence[Piece], spans: Sequence[Span]) -> I
             yield 1, spans[at].message, spans[at].part
 
 
-def _starts(numbers: Runs[int], count: int) -> list[int]:
-    """Where each turn begins, in tokens; the last entry is the end. A turn without tokens begins where the next
-    does."""
-    starts = [0] * (count + 1)
-    for start, end, number in numbers.runs():
-        starts[number + 1] += end - start
-    for i in range(count):
+def _drawn(stretches: Sequence[encode.Stretch], count: int, last: int, mask: Mask, appended: int) -> label_rules.Drawn:
+    """The mask of `count` tokens and the EOS that may be appended to them; `last` is the last turn."""
+    found = [(min(end, count) - start, _reason(turn, part, last, mask)) for start, end, turn, part in stretches]
+    return label_rules.drawn([*found, (appended, (True, Reason.APPENDED))])
+
+
+def _starts(stretches: Sequence[encode.Stretch], count: int, turns: int) -> list[int]:
+    """Where each turn begins, in the first `count` tokens; the last entry is the end. A turn without tokens begins
+    where the next does."""
+    starts = [0] * (turns + 1)
+    for start, end, turn, _ in stretches:
+        starts[turn + 1] += max(min(end, count) - start, 0)
+    for i in range(turns):
         starts[i + 1] += starts[i]
     return starts
 

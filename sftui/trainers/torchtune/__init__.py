@@ -12,6 +12,7 @@ TRAITS = Traits(
     repeats_content=True,  # torchtune 0.6.1, data/_messages.py OpenAIToMessages
     renders_templates=False,
     placed=True,
+    piecewise=True,
     finds=Finds.MESSAGES,
     assistant_rule="turn_full",
     auto_trains_answers=True,  # the default of its dataset builders
