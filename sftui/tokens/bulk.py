@@ -2,8 +2,9 @@
 
 fastokens, where it is installed, encodes 10 to 20 times as fast, but knows no offsets and takes longer to load: it is
 proven before it is used, on the probe strings and on texts of the user's own rows. Offsets are reckoned from the bytes
-of the tokens where the tokenizer allows it (`tokens.offsets`). As long as it runs, a text of every chunk goes the plain
-way too: where they differ, the chunk and all that follows is encoded by `tokenizers`, and `Bulk.told` says so.
+of the tokens where the tokenizer allows it (`tokens.offsets`), and a prompt's ids are read off those of the whole row
+(`tokens.beginnings`). As long as it runs, a text of every chunk goes the plain way too: where they differ, the chunk
+and all that follows is encoded by `tokenizers`, and `Bulk.told` says so.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from itertools import pairwise
 from typing import Any
 
 from sftui.model import Cut
-from sftui.tokens.loaded import Encoded, FastEngine, LoadedTokenizer, ToEncode, is_panic
+from sftui.tokens.beginnings import Beginnings, beginnings
+from sftui.tokens.loaded import Begun, Encoded, FastEngine, LoadedTokenizer, ToEncode, is_panic
 from sftui.tokens.offsets import ByteOffsets, byte_offsets
 from sftui.tokens.probes import probe_strings
 from sftui.tokens.release import give_back
@@ -48,6 +50,7 @@ class Bulk:
         self._plain: LoadedTokenizer | None = None
         self._many: LoadedTokenizer | None = None
         self._offsets: ByteOffsets | None = None
+        self._beginnings: Beginnings | None = None
 
     def of(self, plain: LoadedTokenizer) -> LoadedTokenizer:
         """The tokenizer for many rows, with what it has loaded and learnt so far."""
@@ -55,7 +58,8 @@ class Bulk:
             return plain
         if self._many is None or self._plain is not plain:
             self._plain, self._offsets = plain, byte_offsets(plain.engine.backend)
-            self._many = LoadedTokenizer(plain.facts, _BulkEngine(plain.engine, None, self._offsets, self))
+            self._beginnings = beginnings(plain.engine.backend)
+            self._many = LoadedTokenizer(plain.facts, self._engine(plain.engine, None))
             self.engine, self._rows, self._tried = PLAIN, 0, False
         return self._many
 
@@ -75,14 +79,14 @@ class Bulk:
         if fast is None:
             return made
         self.engine = self.FAST
-        engine = _BulkEngine(plain.engine, fast, self._offsets, self)
-        self._many = LoadedTokenizer(replace(plain.facts, engine=self.FAST), engine)
+        self._many = LoadedTokenizer(replace(plain.facts, engine=self.FAST), self._engine(plain.engine, fast))
         return self._many
 
-    def differs(self, text: str, fast: bool) -> None:
-        """Other ids, or offsets, were given for a text."""
-        what, who = ("ids", "fastokens") if fast else ("offsets", "the sum of the tokens' bytes")
-        where = "fastokens" if fast else "sftui"
+    def _engine(self, plain: FastEngine, fast: Any) -> _BulkEngine:
+        return _BulkEngine(plain, fast, self._offsets, self._beginnings, self)
+
+    def differs(self, text: str, who: str, what: str = "ids", where: str = "sftui") -> None:
+        """`who` gave other ids, or offsets, for a text; to be reported to `where`."""
         self.engine = PLAIN
         self.told = (
             f"{who} gives other {what} than tokenizers for a text that begins with {text[:40]!r}: tokenizers encoded"
@@ -93,9 +97,11 @@ class Bulk:
 class _BulkEngine(FastEngine):
     """`tokenizers` for one text; for many, what is quicker."""
 
-    def __init__(self, plain: FastEngine, fast: Any, offsets: ByteOffsets | None, bulk: Bulk) -> None:
+    def __init__(
+        self, plain: FastEngine, fast: Any, offsets: ByteOffsets | None, begun: Beginnings | None, bulk: Bulk
+    ) -> None:
         super().__init__(plain.backend, split_special_tokens=plain.backend.encode_special_tokens)
-        self._fast, self._offsets, self._bulk = fast, offsets, bulk
+        self._fast, self._offsets, self._beginnings, self._bulk = fast, offsets, begun, bulk
         self._asked = 0
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
@@ -105,7 +111,22 @@ class _BulkEngine(FastEngine):
         one = self._next(len(texts))
         if super().ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
             return found
-        self._bulk.differs(texts[one], fast=True)
+        self._bulk.differs(texts[one], Bulk.FAST, where=Bulk.FAST)
+        return super().ids_batch(texts, add_special_tokens)
+
+    def ids_begun(self, begun: Sequence[Begun], add_special_tokens: bool) -> list[tuple[int, ...]]:
+        texts, known = [one.text for one in begun], self._beginnings
+        if len(texts) < 2 or self._bulk.told is not None or known is None:
+            return self.ids_batch(texts, add_special_tokens)
+        told = known.of(begun, add_special_tokens, lambda tails: self.ids_batch(tails, False))
+        untold = [text for text, ids in zip(texts, told) if ids is None]
+        rest = iter(self.ids_batch(untold, add_special_tokens) if untold else ())
+        found = [next(rest) if ids is None else ids for ids in told]
+        one = self._next(len(texts))
+        if self._bulk.told is None and super().ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
+            return found
+        if self._bulk.told is None:
+            self._bulk.differs(texts[one], "the beginning of the whole row")
         return super().ids_batch(texts, add_special_tokens)
 
     def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
@@ -123,7 +144,10 @@ class _BulkEngine(FastEngine):
         cut = type(found[one].ends) is Cut
         if plain == found[one] and (not cut or offsets.spells(plain.ids, texts[one], add_special_tokens)):
             return found
-        self._bulk.differs(texts[one], fast=plain.ids != found[one].ids)
+        if plain.ids != found[one].ids:
+            self._bulk.differs(texts[one], Bulk.FAST, where=Bulk.FAST)
+        else:
+            self._bulk.differs(texts[one], "the sum of the tokens' bytes", "offsets")
         return self.encode_batch(texts, add_special_tokens)
 
     def _flat(self, texts: Sequence[str], special: bool) -> list[tuple[int, ...]]:

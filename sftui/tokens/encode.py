@@ -102,9 +102,10 @@ def texts_of(
             if piece.ids is None:
                 yield ToEncode(piece.text, piece.add_special_tokens, places)
         return
-    yield ToEncode(_ended(rendered.text, tokenizer, options, ending), options.add_special_tokens, places)
+    text = _ended(rendered.text, tokenizer, options, ending)
+    yield ToEncode(text, options.add_special_tokens, places)
     if options.mode == "prompt_and_full" and rendered.prompt is not None:
-        yield ToEncode(rendered.prompt, options.add_special_tokens)
+        yield ToEncode(rendered.prompt, options.add_special_tokens, other=text)
 
 
 def _ended(text: str, tokenizer: LoadedTokenizer, options: Tokenize, ending: str | None) -> str:

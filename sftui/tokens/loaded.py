@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -31,11 +31,23 @@ class Encoded:
 
 
 class ToEncode(NamedTuple):
-    """A text that will be encoded: with special tokens around it or without, with offsets or for its ids alone."""
+    """A text that will be encoded: with special tokens around it or without, with offsets or for its ids alone.
+
+    `other` is a text beside it, encoded in the same way, that begins as it does: its ids may tell those of this one.
+    """
 
     text: str
     special: bool = False
     placed: bool = False
+    other: str | None = None
+
+
+class Begun(NamedTuple):
+    """A text whose ids are asked for, and a text with its ids that begins as it does, encoded in the same way."""
+
+    text: str
+    other: str
+    ids: tuple[int, ...]
 
 
 class Engine(Protocol):
@@ -46,6 +58,7 @@ class Engine(Protocol):
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]: ...
     def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]: ...
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]: ...
+    def ids_begun(self, begun: Sequence[Begun], add_special_tokens: bool) -> list[tuple[int, ...]]: ...
     def piece(self, token: int) -> str | None: ...
     def token_id(self, piece: str) -> int | None: ...
     def added(self) -> Mapping[int, tuple[str, bool]]: ...
@@ -77,6 +90,10 @@ class FastEngine:
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
         found = self.backend.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens)
         return [tuple(encoding.ids) for encoding in found]
+
+    def ids_begun(self, begun: Sequence[Begun], add_special_tokens: bool) -> list[tuple[int, ...]]:
+        """The ids of texts beside which others are known, by whatever is quickest."""
+        return self.ids_batch([one.text for one in begun], add_special_tokens)
 
     def piece(self, token: int) -> str | None:
         try:
@@ -148,11 +165,33 @@ class LoadedTokenizer:
             placed = [one for one in wanted if one.placed and one.special is special]
             if placed:
                 encoded.update(zip(placed, self._asked(self.engine.encode_many, [one.text for one in placed], special)))
-            bare = [one.text for one in wanted if not one.placed and one.special is special]
+            bare = [one.text for one in wanted if not one.placed and one.other is None and one.special is special]
             if bare:
-                given = self._asked(self.engine.ids_batch, bare, special)
-                ids.update(zip([(text, special) for text in bare], given))
+                found = self._asked(self.engine.ids_batch, bare, special)
+                ids.update(zip([(text, special) for text in bare], found))
+        ids.update(self._begun([one for one in wanted if one.other is not None], encoded, ids))
         self._ahead, self._ids_ahead = encoded, ids
+
+    def _begun(
+        self,
+        wanted: Sequence[ToEncode],
+        encoded: Mapping[ToEncode, Encoded],
+        ids: Mapping[tuple[str, bool], tuple[int, ...]],
+    ) -> Iterator[tuple[tuple[str, bool], tuple[int, ...]]]:
+        """The ids of texts beside which others are encoded, where those are."""
+        for special in (False, True):
+            begun: list[Begun] = []
+            for text, own, _, other in wanted:
+                if own is not special or other is None:
+                    continue
+                placed = encoded.get(ToEncode(other, special, True))
+                known = ids.get((other, special)) if placed is None else placed.ids
+                if known is not None:
+                    begun.append(Begun(text, other, known))
+            if begun:
+                texts = [one.text for one in begun]
+                found = self._asked(partial(_of_begun, self.engine, begun), texts, special)
+                yield from zip([(text, special) for text in texts], found)
 
     def _asked(self, encode: Callable[[Sequence[str], bool], list[T]], texts: Sequence[str], special: bool) -> list[T]:
         try:
@@ -276,6 +315,10 @@ def panic_told(error: BaseException) -> str:
     """The first line of what Rust said."""
     text = str(error).strip()
     return text.splitlines()[0][:300] if text else "it panicked without a word"
+
+
+def _of_begun(engine: Engine, begun: Sequence[Begun], _: Sequence[str], special: bool) -> list[tuple[int, ...]]:
+    return engine.ids_begun(begun, special)
 
 
 def _encoded(encoding: Any) -> Encoded:

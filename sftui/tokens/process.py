@@ -16,7 +16,7 @@ from sftui.errors import TokenizerError
 from sftui.model import NOWHERE
 from sftui.tokens.autotokenizer import LIFELINE
 from sftui.tokens.environments import Environment
-from sftui.tokens.loaded import Encoded, RefusedText
+from sftui.tokens.loaded import Begun, Encoded, RefusedText
 from sftui.tokens.locate import Location
 from sftui.tokens.reference import load_request
 from sftui.tokens.refusal import explain_faults
@@ -215,6 +215,9 @@ class PipedEngine:
         for text in texts:
             text.encode("utf-8")
         return [tuple(row[0]) for row in self.process.encode(texts, add_special_tokens)] if texts else []
+
+    def ids_begun(self, begun: Sequence[Begun], add_special_tokens: bool) -> list[tuple[int, ...]]:
+        return self.ids_batch([one.text for one in begun], add_special_tokens)
 
     def piece(self, token: int) -> str | None:
         if token not in self._pieces:
