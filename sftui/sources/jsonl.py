@@ -8,7 +8,7 @@ from dataclasses import replace
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.indexed import IndexedSource
-from sftui.sources.line_index import LineIndex, Stretch, look_from
+from sftui.sources.line_index import APART, LineIndex, Stretch, look_from
 from sftui.sources.records import JSON_SPACE, changed_under_us, oversized, parse_record
 from sftui.sources.source import Change
 
@@ -52,6 +52,42 @@ class JsonlSource(IndexedSource):
             self._grown = True
             return True
 
+    def rows(self, start: int = 0) -> Iterator[Row]:
+        """Every row from `start` on, in order. What lies near a row is read with it: whether the file is still the one
+        that was indexed is asked once for about `APART` bytes, not for each of their rows."""
+        index = start
+        while True:
+            try:
+                row = self.row(index)
+            except IndexError:
+                return
+            yield row
+            index += 1
+            for row in self._near_by(index):
+                yield row
+                index += 1
+
+    def _near_by(self, index: int) -> Iterator[Row]:
+        """The rows from a place on that the stretch around the one before holds; none where they are long, or the file
+        is another one: then they are for `row` to read."""
+        stretch = next((one for one in self._looked_at if 0 < index - one.place.row < len(one.starts)), None)
+        if stretch is None:
+            return
+        with self._lock:
+            known = self._known()
+        starts, first = stretch.starts, index - stretch.place.row
+        last = min(len(starts) - 1, known - stretch.place.row)
+        if first >= last or starts[last] - starts[first] > 2 * APART:
+            return
+        if self._file.changed(self._index.position, grows=True) is not None:
+            return
+        begin = starts[first] - 1
+        data = self._file.pread(begin, starts[last] - begin)
+        for nth in range(first, last):
+            row, start, end = stretch.place.row + nth, starts[nth], starts[nth + 1]
+            stop = min(end, start + self._row_limit + 1)
+            yield self._parse(row, self._where(row, stretch), start, end, data[start - 1 - begin : stop - begin])
+
     def _read(self, index: int) -> Row:
         change = self._file.changed(self._index.position, grows=True)
         if change is not None and not change.readable:
@@ -60,7 +96,12 @@ class JsonlSource(IndexedSource):
         if found is None:
             return self._changed(index, MOVED)
         stretch, start, end = found
-        return self._parse(index, f"{self.title} line {index + 1 + stretch.blank_lines(index)}", start, end)
+        lead = 1 if start > self._begin else 0
+        data = self._file.pread(start - lead, lead + min(end - start, self._row_limit + 1))
+        return self._parse(index, self._where(index, stretch), start, end, data)
+
+    def _where(self, index: int, stretch: Stretch) -> str:
+        return f"{self.title} line {index + 1 + stretch.blank_lines(index)}"
 
     def _changed(self, index: int, why: str) -> Row:
         with self._lock:
@@ -138,10 +179,10 @@ class JsonlSource(IndexedSource):
             self._looked_at = (found, *self._looked_at[:1])
         return found
 
-    def _parse(self, index: int, where: str, start: int, end: int) -> Row:
+    def _parse(self, index: int, where: str, start: int, end: int, data: bytes) -> Row:
+        """The row between two places, of its bytes and the one before them, if there is one."""
         size = end - start
         lead = 1 if start > self._begin else 0
-        data = self._file.pread(start - lead, lead + min(size, self._row_limit + 1))
         broken = lead and not data.startswith(b"\n")
         data, newline, _ = data[lead:].partition(b"\n")
         if not newline and len(data) > self._row_limit:

@@ -112,6 +112,9 @@ class Resting(Source):
         except SourceError as error:
             return changed_under_us(index, where, f"it {error.what}")
 
+    def rows(self, start: int = 0) -> Iterator[Row]:
+        return super().rows(start) if self._known is not None else self.wake().rows(start)
+
     def lines(self) -> Iterator[bytes | None]:
         return self.wake().lines()
 
@@ -209,6 +212,21 @@ class ShardedSource(Source):
             except IndexError:
                 if not self._open_next(after=number):
                     raise IndexError(index) from None
+
+    def rows(self, start: int = 0) -> Iterator[Row]:
+        index = start
+        while True:
+            with self._lock:
+                number = bisect_right(self._ends, index)
+                shard, base = self._shards[number], self._ends[number - 1] if number else 0
+            with self._lent(shard):
+                for row in shard.rows(index - base):
+                    if number < len(self._ends) and index >= self._ends[number]:
+                        break  # a file before the last one has grown: its rows keep their numbers
+                    yield replace(row, index=index)
+                    index += 1
+            if not self._open_next(after=number):
+                return
 
     def near(self, index: int) -> bool:
         with self._lock:

@@ -456,3 +456,31 @@ def test_lines_that_moved_unseen_are_not_shown_as_others(tmp_path: Path, line: b
     moved = source.row(15_001)
     assert moved.data is None and "its lines no longer lie where they did" in (moved.problem or "")
     assert source.row(0).data == {"n": 0} and source.row(29_999).data == {"n": 29_999}
+
+
+def test_rows_in_order_ask_the_file_once_for_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(f'{{"n": {n}}}\n' for n in range(30_000)))
+    file = ByteFile(str(path))
+    reads: list[int] = []
+    plain = file.pread
+    monkeypatch.setattr(file, "pread", lambda offset, size: reads.append(size) or plain(offset, size))
+    source = jsonl.JsonlSource(file, row_limit=1 << 20)
+    assert [row.data for row in source.rows()] == [{"n": n} for n in range(30_000)]
+    assert len(reads) < 50
+    source.close()
+
+
+def test_rows_after_a_change_under_the_reader_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(f'{{"n": {n}}}\n' for n in range(60_000)))
+    source = jsonl.JsonlSource(ByteFile(str(path)), row_limit=1 << 20)
+    rows = source.rows()
+    assert next(rows).data == {"n": 0}
+    path.write_text("".join(f'{{"m": {n}}}\n' for n in range(60_000)))
+    rest = list(rows)
+    read = [row for row in rest if row.data is not None]
+    assert read == [] or {tuple(row.data) for row in read if row.data} == {("n",)}  # those read before, as they were
+    assert len(rest) == 59_999
+    assert "the file changed under us" in (rest[-1].problem or "")
+    source.close()
