@@ -82,7 +82,10 @@ def tokenize(
                 return Tokens(encoded.ids, encoded.starts, encoded.ends, *owners, prompt)
             _place(columns, encoded, rendered, tokenizer)
         else:
-            columns.ids.extend(tokenizer.ids(text, options.add_special_tokens))
+            ids = tokenizer.ids(text, options.add_special_tokens)
+            if options.append_eos in ("never", "if_missing_text") and options.bos != "drop_second":
+                return Tokens(ids, (), (), Runs(), Runs(), _prompt(rendered, tokenizer, options), tuple(notes))
+            columns.ids.extend(ids)
     if options.append_eos == "always" or (
         options.append_eos == "if_missing_ids" and (not columns.ids or columns.ids[-1] != eos_id)
     ):
