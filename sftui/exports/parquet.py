@@ -12,6 +12,10 @@ GROUP = 1000
 """Rows in a row group: a random row of it then reads in about a millisecond."""
 CODES = {"int8": "b", "int32": "i", "int64": "q"}
 """The items of `array` that lie in memory as Arrow's do."""
+ROW_LISTS = {"input_ids": "i", "labels": "i", "attention_mask": "b"}
+PACK_LISTS = dict.fromkeys(("input_ids", "labels", "attention_mask", "position_ids", "document_ids", "seq_lens"), "i")
+"""The columns of numbers along the tokens, with their items. They are packed as they come: it takes half the time while
+the row is still in the processor's cache, and a fifth of the memory until its group is full."""
 
 
 @contextlib.contextmanager
@@ -24,6 +28,7 @@ def parquet_writer(
     """
     held: list[Mapping[str, Any]] = []
     groups: list[_Groups] = []
+    lists = PACK_LISTS if packs else ROW_LISTS
     with contextlib.ExitStack() as stack:
 
         def flush() -> None:
@@ -33,7 +38,7 @@ def parquet_writer(
             held.clear()
 
         def put(record: dict[str, Any]) -> None:
-            held.append(_columns(record))
+            held.append(_columns(record, lists))
             if len(held) >= GROUP:
                 flush()
 
@@ -86,27 +91,26 @@ def _column(pa: Any, values: Sequence[Any], kind: Any) -> Any:
 
     pyarrow looks for pandas, which takes 40 MB, as soon as it is given a Python list.
     """
-    known = [value is not None for value in values]
-    if not any(known):
+    missing = values.count(None)
+    if missing == len(values):
         return pa.nulls(len(values), kind)
     lists = pa.types.is_list(kind)
     code = CODES.get(str(kind.value_type if lists else kind))
     if code is None:
         return pa.array(values, kind)
-    valid = None if all(known) else pa.py_buffer(_bits(known))
+    valid = pa.py_buffer(_bits([value is not None for value in values])) if missing else None
     if not lists:
-        numbers = array(code, [value or 0 for value in values])
+        numbers = array(code, [value or 0 for value in values] if missing else values)
         return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(numbers)])
-    parts = [_packed(code, value) for value in values if value is not None]
-    sizes = iter(map(len, parts))
-    ends = array("i", accumulate((next(sizes) if there else 0 for there in known), initial=0))
-    flat = pa.Array.from_buffers(kind.value_type, ends[-1], [None, pa.py_buffer(b"".join(parts))])
+    ends = array("i", accumulate((0 if value is None else len(value) for value in values), initial=0))
+    packed = pa.py_buffer(b"".join([value for value in values if value is not None]))
+    flat = pa.Array.from_buffers(kind.value_type, ends[-1], [None, packed])
     return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(ends)], children=[flat])
 
 
-def _packed(code: str, numbers: Sequence[int]) -> bytes | array[int]:
+def _packed(code: str, numbers: Sequence[int]) -> array[int]:
     """The numbers of one row; most attention masks are nothing but ones."""
-    return b"\1" * len(numbers) if code == "b" and numbers.count(1) == len(numbers) else array(code, numbers)
+    return array(code, b"\1" * len(numbers) if code == "b" and numbers.count(1) == len(numbers) else numbers)
 
 
 def _bits(flags: Sequence[bool]) -> bytes:
@@ -114,9 +118,14 @@ def _bits(flags: Sequence[bool]) -> bytes:
     return sum(1 << place for place, flag in enumerate(flags) if flag).to_bytes(-(-len(flags) // 8), "little")
 
 
-def _columns(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The record with texts that UTF-8 can hold and spans as named fields."""
-    made = {key: _utf8(value) if isinstance(value, str) else value for key, value in record.items()}
+def _columns(record: Mapping[str, Any], lists: Mapping[str, str]) -> Mapping[str, Any]:
+    """The record with its numbers packed, texts that UTF-8 can hold and spans as named fields."""
+    made = dict(record)
+    for name, value in record.items():
+        if isinstance(value, str):
+            made[name] = _utf8(value)
+        elif name in lists:
+            made[name] = _packed(lists[name], value)
     if "tokens" in made:
         made["tokens"] = [_utf8(piece) for piece in made["tokens"]]
     if "spans" in made:
