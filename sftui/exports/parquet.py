@@ -10,6 +10,12 @@ from typing import IO, Any
 
 GROUP = 1000
 """Rows in a row group: a random row of it then reads in about a millisecond."""
+TEXTS = [
+    *("split", "dropped", "error"),
+    *("tokens.list.element", "reasons.list.element", "spans.list.element.part"),
+]
+"""The columns of texts, which repeat. Numbers are packed as they are: 8 us a row of 200 tokens where a dictionary and
+snappy take 10.5, and a fifth smaller."""
 CODES = {"int8": "b", "int32": "i", "int64": "q"}
 """The items of `array` that lie in memory as Arrow's do."""
 ROW_LISTS = {"input_ids": "i", "labels": "i", "attention_mask": "b"}
@@ -54,7 +60,7 @@ class _Groups:
         import pyarrow.parquet as pq
 
         self._pa, self._schema = pa, _schema(pa, explain, packs)
-        self._writer = pq.ParquetWriter(file, self._schema)
+        self._writer = pq.ParquetWriter(file, self._schema, compression="zstd", use_dictionary=TEXTS)
 
     def write(self, records: Sequence[Mapping[str, Any]]) -> None:
         pa, schema = self._pa, self._schema
