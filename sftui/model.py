@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 IGNORE_INDEX = -100
@@ -209,6 +210,18 @@ class Cut(tuple[int, ...]):
 
 
 @dataclass(frozen=True, slots=True)
+class Boundary:
+    """Where the prompt tokenized alone parts from the whole: both agree on the first `common`."""
+
+    prompt_length: int
+    common: int
+
+    @property
+    def clean(self) -> bool:
+        return self.common == self.prompt_length
+
+
+@dataclass(frozen=True)
 class Tokens:
     """Tokens as parallel arrays, all of one length but `prompt_ids`.
 
@@ -234,6 +247,13 @@ class Tokens:
     def placed(self) -> bool:
         """Whether it is known where the tokens stand in the text."""
         return len(self.starts) == len(self.input_ids)
+
+    @cached_property
+    def boundary(self) -> Boundary | None:
+        """Where `prompt_ids` part from the whole; None where the prompt was not tokenized alone."""
+        if self.prompt_ids is None:
+            return None
+        return Boundary(len(self.prompt_ids), common_prefix(self.prompt_ids, self.input_ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,18 +303,6 @@ class Example:
     def trained(self) -> int:
         """How many positions carry loss."""
         return len(self.labels) - self.labels.count(self.ignore_index)
-
-
-@dataclass(frozen=True, slots=True)
-class Boundary:
-    """Where the prompt tokenized alone parts from the whole: both agree on the first `common`."""
-
-    prompt_length: int
-    common: int
-
-    @property
-    def clean(self) -> bool:
-        return self.common == self.prompt_length
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -32,7 +32,6 @@ from sftui.model import (
     Row,
     Stage,
     Tokens,
-    common_prefix,
 )
 from sftui.recipe import Recipe, day_of
 from sftui.trainers import Toolbox, trainer_named
@@ -178,24 +177,43 @@ def inspect(
     `spans=False` leaves out who wrote which token where no rule needs it. `text` says how tokens are written, too: for
     what is shown.
     """
-    way = _Way(row, detected, recipe, tools, spans, places=True)
+    way = _Way(row, _stages(detected, recipe, tools, spans=spans, places=True))
     way.go()
     if text:
         way.write()
     return way.found
 
 
+@dataclass(frozen=True, slots=True)
+class _Stages:
+    """What all rows of one pass share: the stages of one trainer, and what is asked of them."""
+
+    detected: Detected
+    recipe: Recipe
+    tools: Toolbox
+    trainer: Trainer
+    spans: bool
+    places: bool
+
+
+def _stages(detected: Detected, recipe: Recipe, tools: Toolbox, *, spans: bool, places: bool) -> _Stages:
+    trainer = trainer_named(recipe.preset)
+    places = places or trainer.needs_places(recipe)
+    spans = spans or trainer.needs_spans(recipe) or (places and trainer.traits.piecewise)
+    return _Stages(detected, recipe, tools, trainer, spans, places)
+
+
 class _Way:
     """One row on its way through the stages: `found` is what is known of it so far."""
 
-    def __init__(
-        self, row: Row, detected: Detected, recipe: Recipe, tools: Toolbox, spans: bool, *, places: bool
-    ) -> None:
+    __slots__ = (
+        *("_at", "_boundary", "_conversation", "_examples", "_labels", "_notes", "_problem", "_rendered"),
+        *("_shaped", "_stages", "_stopped_at", "_tokens", "_written", "row"),
+    )
+
+    def __init__(self, row: Row, stages: _Stages) -> None:
         self.row = row
-        self._detected, self._recipe, self._tools = detected, recipe, tools
-        self._trainer = trainer_named(recipe.preset)
-        self._places = places or self._trainer.needs_places(recipe)
-        self._spans = spans or self._trainer.needs_spans(recipe) or (self._places and self._trainer.traits.piecewise)
+        self._stages = stages
         self._at = Stage.CONVERSATION
         self._shaped: Shaped | None = None
         self._conversation: Conversation | None = None
@@ -225,7 +243,7 @@ class _Way:
             stopped_at=self._stopped_at,
             problem=self._problem,
             notes=self._notes,
-            provisional=self._tools.tokenizer.facts.state == "provisional",
+            provisional=self._stages.tools.tokenizer.facts.state == "provisional",
         )
 
     def go(self) -> None:
@@ -247,7 +265,8 @@ class _Way:
         if rendered is None or shaped is None:
             return []
         try:
-            return list(self._trainer.texts(rendered, shaped, self._recipe, self._tools, places=self._places))
+            of = self._stages
+            return list(of.trainer.texts(rendered, shaped, of.recipe, of.tools, places=of.places))
         except SftuiError:
             return []  # told where the row is tokenized
 
@@ -259,7 +278,7 @@ class _Way:
         """Go through stages, bounded; what they raise for what the row holds becomes its problem."""
         row = self.row
         try:
-            with bound.Work(bound.row_key(self._recipe, row.index), row.size) as work:
+            with bound.Work(bound.row_key(self._stages.recipe, row.index), row.size) as work:
                 for stage in stages:
                     stage(work)
             return
@@ -277,26 +296,25 @@ class _Way:
         work.at(stage.value)
 
     def _render(self, work: bound.Work) -> None:
-        recipe, trainer = self._recipe, self._trainer
-        read = _read(self.row, self._detected, recipe, trainer)
+        of, recipe, trainer = self._stages, self._stages.recipe, self._stages.trainer
+        read = _read(self.row, of.detected, recipe, trainer)
         self._conversation, self._stopped_at, self._problem = read
         if self._conversation is None:
             return
         shaped = trainer.shape(self._conversation, recipe)
         self._conversation = shaped.conversation
         self._begin(work, Stage.RENDERED)
-        self._rendered = trainer.render(shaped, recipe, self._tools, spans=self._spans)
+        self._rendered = trainer.render(shaped, recipe, of.tools, spans=of.spans)
         self._shaped = shaped
 
     def _label(self, work: bound.Work) -> None:
-        recipe, tools, trainer = self._recipe, self._tools, self._trainer
-        shaped, rendered = self._shaped, self._rendered
+        of, shaped, rendered = self._stages, self._shaped, self._rendered
         if shaped is None or rendered is None:
             return
+        recipe, tools, trainer = of.recipe, of.tools, of.trainer
         self._begin(work, Stage.TOKENS)
-        self._tokens = tokens = trainer.tokenize(rendered, shaped, recipe, tools, places=self._places)
-        if tokens.prompt_ids is not None:
-            self._boundary = Boundary(len(tokens.prompt_ids), common_prefix(tokens.prompt_ids, tokens.input_ids))
+        self._tokens = tokens = trainer.tokenize(rendered, shaped, recipe, tools, places=of.places)
+        self._boundary = tokens.boundary
         self._begin(work, Stage.LABELS)
         tokens, labels = trainer.label(tokens, rendered, shaped, recipe, tools)
         self._examples = trainer.examples(tokens, labels, shaped, recipe, tools)
@@ -312,11 +330,12 @@ class _Way:
     def _write(self, work: bound.Work) -> None:
         from sftui.tokens import prompt_text, token_text
 
-        tokens, rendered, tokenizer = self._tokens, self._rendered, self._tools.tokenizer
+        tokens, rendered, of = self._tokens, self._rendered, self._stages
         if tokens is None or rendered is None:
             return
+        tokenizer = of.tools.tokenizer
         whole = token_text(tokens, rendered, tokenizer)
-        self._written = whole, prompt_text(tokens, rendered, tokenizer, self._recipe.tokenize)
+        self._written = whole, prompt_text(tokens, rendered, tokenizer, of.recipe.tokenize)
 
 
 CHUNK_CHARACTERS = 500_000
@@ -338,15 +357,16 @@ def inspect_all(
     `spans=False` leaves out who wrote which token, and where they stand, where no rule needs it.
     """
     plain = tools.tokenizer
-    tools = replace(tools, tokenizer=bulk.of(plain))
+    stages = _stages(detected, recipe, replace(tools, tokenizer=bulk.of(plain)), spans=spans, places=spans)
     for some in _chunks(rows, bulk.at_once):
         at = 0
         while at < len(some):
-            ways, texts = _rendered(_Way(row, detected, recipe, tools, spans, places=spans) for row in some[at:])
+            ways, texts = _rendered(_Way(row, stages) for row in some[at:])
             at += len(ways)
-            yield from _encoded(ways, texts, tools, text)
+            yield from _encoded(ways, texts, stages.tools, text)
             if bulk.due(len(ways)) and texts:
-                tools = replace(tools, tokenizer=_faster(plain, ways, texts, bulk))
+                faster = replace(stages.tools, tokenizer=_faster(plain, ways, texts, bulk))
+                stages = replace(stages, tools=faster)
 
 
 def _chunks(rows: Iterable[Row], most: int) -> Iterator[list[Row]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sftui.errors import RecipeError
-from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Kind, Part, Reason, Rendered, Tokens, common_prefix
+from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Kind, Part, Reason, Rendered, Tokens
 from sftui.recipe import Mask
 from sftui.runs import Runs, as_runs, extend, joined, together
 
@@ -116,11 +116,11 @@ def completion(subject: Subject, options: Mask) -> Drawn:
     trl/data_utils.py). A row without a prompt, plain text, is trained as a whole.
     """
     tokens = subject.tokens
-    if tokens.prompt_ids is None:
+    boundary = tokens.boundary
+    if boundary is None:
         return whole(subject)
-    n = len(tokens)
-    shared = common_prefix(tokens.prompt_ids, tokens.input_ids)
-    cut = shared if options.boundary == "common_prefix" else min(len(tokens.prompt_ids), n)
+    n, shared = len(tokens), boundary.common
+    cut = shared if options.boundary == "common_prefix" else min(boundary.prompt_length, n)
     found: list[Verdict] = [
         (min(shared, cut), (False, Reason.PROMPT)),
         (cut - min(shared, cut), (False, Reason.BOUNDARY)),

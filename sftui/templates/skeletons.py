@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sftui.model import Part, Rendered, Span, common_prefix
 from sftui.recipe import Render
@@ -61,8 +61,7 @@ Place = tuple[int, int]
 """A place in a text: the piece that it stands before, and characters on from there (back, where negative)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """A chat that is to be rendered: `prompt` leading messages as the prompt (None: no prompt), and how."""
 
     messages: Sequence[Mapping[str, Any]]
@@ -219,6 +218,8 @@ def _same(
     one: tuple[Mapping[str, Any], Render, tuple[str, ...]], other: tuple[Mapping[str, Any], Render, tuple[str, ...]]
 ) -> bool:
     # By the letter: 1 and True are equal, and templates write them differently.
+    if one[0] is other[0] and one[1] is other[1] and one[2] is other[2]:
+        return True
     return one[0] == other[0] and one[2] == other[2] and (one[1] is other[1] or repr(one[1]) == repr(other[1]))
 
 
