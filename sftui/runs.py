@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise, repeat
 from typing import Any, Generic, TypeVar, cast, overload
@@ -154,7 +155,8 @@ class Marks(Generic[T]):
         return len(self._marks)
 
     def runs(self) -> Runs[T]:
-        return joined((len(run.group()), self._values[run.group()[0]]) for run in _SAME.finditer(self._marks))
+        ends = [run.end() for run in _SAME.finditer(self._marks)]
+        return Runs(tuple(ends), tuple([self._values[self._marks[end - 1]] for end in ends]))
 
 
 def places_of(values: Sequence[T], wanted: Iterable[T]) -> list[int]:
@@ -162,9 +164,10 @@ def places_of(values: Sequence[T], wanted: Iterable[T]) -> list[int]:
     found: list[int] = []
     for value in set(wanted):
         at = -1
-        for _ in range(values.count(value)):
-            at = values.index(value, at + 1)
-            found.append(at)
+        with suppress(ValueError):
+            while True:
+                at = values.index(value, at + 1)
+                found.append(at)
     return sorted(found)
 
 

@@ -88,8 +88,11 @@ def both(first: Drawn, second: Drawn) -> Drawn:
 
 def outside(mask: Drawn, kept: Sequence[tuple[int, int]], reason: Reason = Reason.TRUNCATED) -> Drawn:
     """The same mask with nothing trained outside ranges that are in order."""
+    size = len(mask[0])
+    if list(kept) == [(0, size)]:
+        return mask
     found: list[Verdict] = []
-    verdicts, at, size = _verdicts(mask), 0, len(mask[0])
+    verdicts, at = _verdicts(mask), 0
     for start, end in kept:
         found.append((start - at, (False, reason)))
         found += ((b - a, one) for a, b, one in verdicts[start:end].runs())

@@ -14,6 +14,12 @@ from sftui.tokens import load_tokenizer
 from sftui.tokens.bulk import Bulk
 from sftui.trainers import preset
 
+MARKERS = {
+    "mask.rule": "markers",
+    "render.template": "builtin:chatml",
+    "mask.instruction_marker": "<|im_start|>user",
+    "mask.response_marker": "<|im_start|>assistant",
+}
 RULES: list[tuple[str, dict[str, Any]]] = [
     ("hf-trainer", {}),
     ("hf-trainer", {"mask.rule": "all"}),
@@ -26,6 +32,9 @@ RULES: list[tuple[str, dict[str, Any]]] = [
     ("trl", {}),
     ("trl", {"mask.rule": "completion"}),
     ("unsloth", {}),
+    ("unsloth", MARKERS),
+    ("unsloth", {**MARKERS, "own.text_from": "messages", "length.max": 60}),
+    ("unsloth", {**MARKERS, "own.text_from": "messages", "mask.turns": "last", "length.max": 60}),
     ("axolotl", {}),
     ("llamafactory", {"own.formatting": "openai", "render.template": "llamafactory/llama3"}),
     ("torchtune", {}),

@@ -12,7 +12,6 @@ TRAITS = Traits(
     first=(2026, 8),
     package="unsloth_zoo",  # where its preparation is
     bos_by_first_row=True,
-    placed=True,
     finds=Finds.MARKERS,
     assistant_rule="markers",
     completion_rule="completion",

@@ -137,9 +137,9 @@ def hidden_places(ids: Sequence[int], markers: Markers) -> frozenset[int]:
 
 def _eager_spans(ids: Sequence[int], markers: Markers) -> Spans:
     asked, answer, n = markers.instruction, markers.response, len(ids)
-    may_end = (markers.bos, markers.eos, *markers.opener[:1], answer.core[0], asked.core[0])
-    ending = [token for token in may_end if token is not None]
-    answers, stops = _Ahead(places_of(ids, answer.core[:1])), _Ahead([*places_of(ids, ending), n - 1])
+    begins = places_of(ids, answer.core[:1])
+    may_end = {markers.bos, markers.eos, *markers.opener[:1], asked.core[0]} - {None, answer.core[0]}
+    answers, stops = _Ahead(begins), _Ahead(sorted([*begins, *places_of(ids, may_end), n - 1]))
     spans: list[tuple[int, int]] = []
     at = answers.next(0)
     while at < n:

@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
+from itertools import chain
 
 from sftui import labels as label_rules
 from sftui.errors import TemplateError
@@ -95,34 +96,39 @@ def with_markers(
     tokens: Tokens, before: label_rules.Drawn, kept: Kept, markers: Markers, *, last_only: bool
 ) -> label_rules.Drawn:
     """The mask after train_on_responses_only: inside a span and trained before."""
-    ids: list[int] = []
-    marks: Marks[tuple[bool, Reason]] = Marks(len(tokens), (False, Reason.TRUNCATED))
-    for start, end in kept:
-        ids += tokens.input_ids[start:end]
-        marks.put(start, end, (False, Reason.NOT_MARKER))
+    n, ids = len(tokens), tokens.input_ids
+    if kept == ((0, n),):
+        marks: Marks[tuple[bool, Reason]] = Marks(n, (False, Reason.NOT_MARKER))
+    else:
+        marks = Marks(n, (False, Reason.TRUNCATED))
+        for start, end in kept:
+            marks.put(start, end, (False, Reason.NOT_MARKER))
+        ids = tuple(chain.from_iterable(ids[start:end] for start, end in kept))
     parts, (trained, why) = as_runs(tokens.parts), before
+    masked, closed, spaced = False in trained, Part.TERMINATOR in parts, Part.SEPARATOR in parts
     spans = spans_of(ids, markers)
-    hidden = sorted(hidden_places(ids, markers))
+    hidden = sorted(hidden_places(ids, markers)) if markers.hidden else []
     ends = places_of(tokens.input_ids, () if markers.eos is None else (markers.eos,))
     for number, (start, end) in enumerate(spans):
+        passed_over = last_only and number < len(spans) - 1
         for first, behind in _in_row(kept, start, end):
-            if last_only and number < len(spans) - 1:
+            if passed_over:
                 marks.put(first, behind, (False, Reason.EARLIER))
                 continue
             marks.put(first, behind, (True, Reason.MARKER))
-            for a, b, part in clipped(parts, first, behind):
+            for a, b, part in clipped(parts, first, behind) if closed else ():
                 if part is Part.TERMINATOR:
                     marks.put(a, b, (True, Reason.TERMINATOR))
             for at in ends[bisect_left(ends, first) : bisect_left(ends, behind)]:
                 marks.put(at, at + 1, (True, Reason.TERMINATOR))
-            for a, b, on in clipped(trained, first, behind):
+            for a, b, on in clipped(trained, first, behind) if masked else ():
                 for c, d, reason in clipped(why, a, b) if not on else ():
                     marks.put(c, d, (False, reason))
-        if not (last_only and number < len(spans) - 1):
+        if hidden and not passed_over:
             for at in hidden[bisect_left(hidden, start) : bisect_left(hidden, end)]:
                 for first, behind in _in_row(kept, at, at + 1):
                     marks.put(first, behind, (False, Reason.FORCED))
-        for first, behind in _in_row(kept, end, end + 1):
+        for first, behind in _in_row(kept, end, end + 1) if spaced else ():
             if parts[first] is Part.SEPARATOR:
                 marks.put(first, behind, (marks.at(first)[0], Reason.TRAILING))
     return label_rules.drawn((end - start, mark) for start, end, mark in marks.runs().runs())

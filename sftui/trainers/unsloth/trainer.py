@@ -207,7 +207,8 @@ class Unsloth(Collated):
                 fix="set length.max",
             )
         if rendered_by_script(conversation, recipe):
-            return Shaped(replace(conversation, tools=None, template_kwargs={}))
+            bare = conversation.tools is None and not conversation.template_kwargs
+            return Shaped(conversation if bare else replace(conversation, tools=None, template_kwargs={}))
         refuse_arguments(conversation, "Unsloth")
         prompt = 1 if conversation.kind is Kind.STRINGS else conversation.prompt_messages
         return Shaped(conversation, None, prompt)
@@ -247,7 +248,7 @@ class Unsloth(Collated):
         self.require(recipe, "mask.rule")
         self.require(recipe, "length.over")
         conversation = shaped.conversation
-        kept = self._kept(tokens, conversation, recipe, tools)
+        kept = self._kept(tokens, rendered, shaped, recipe, tools)
         survey = self._survey(conversation, recipe, tools)
         if survey.problem is not None:
             raise survey.problem
@@ -269,9 +270,9 @@ class Unsloth(Collated):
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
         return tokens, Labels(labels, drawn[1], kept, dropped, notes)
 
-    def _kept(self, tokens: Tokens, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> masks.Kept:
+    def _kept(self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> masks.Kept:
         """What truncation leaves. Text is cut by the tokenizer, which keeps the special tokens it put around."""
-        n, length = len(tokens), recipe.length
+        n, length, conversation = len(tokens), recipe.length, shaped.conversation
         if conversation.kind is Kind.TOKENS:
             return ((0, n),)
         by_tokenizer = conversation.kind is Kind.TEXT or rendered_by_script(conversation, recipe)
@@ -282,6 +283,8 @@ class Unsloth(Collated):
             return ((0, n),)
         if by_tokenizer:
             facts = tools.tokenizer.facts
+            if not tokens.placed:  # rows that are cut are few
+                tokens = self.tokenize(rendered, shaped, recipe, tools)
             put = tuple(i for i, start in enumerate(tokens.starts) if start < 0)
             front = len(facts.front) if put and put[0] == 0 else 0
             back = len(facts.back) if put and put[-1] == n - 1 else 0

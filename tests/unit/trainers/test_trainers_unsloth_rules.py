@@ -13,7 +13,8 @@ from sftui import pipeline
 from sftui.model import Inspection, Reason, Row
 from sftui.recipe import changed
 from sftui.templates import compile_template, rendering_of
-from sftui.tokens import load_tokenizer
+from sftui.tokens import LoadedTokenizer, load_tokenizer
+from sftui.tokens.bulk import Bulk
 from sftui.trainers import preset
 from sftui.trainers.unsloth.markers import Marker, Markers, hidden_places, spans_of
 from sftui.trainers.unsloth.own import UnslothOptions
@@ -299,3 +300,23 @@ def walked(ids: list[int], how: Markers) -> tuple[tuple[int, int], ...]:
 def test_spans_are_those_of_a_walk_over_every_position(ids: list[int], eager: bool, opened: bool) -> None:
     how = markers(eager=eager, opener=(1,) if opened else ())
     assert spans_of(ids, how) == walked(ids, how)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_cut_text_keeps_its_bos_where_nobody_asks_for_places(side: str) -> None:
+    """What the tokenizer put around a text is told by where its tokens stand, which is asked of cut rows alone."""
+    loaded = load_tokenizer("builtin:llama3")
+    assert len(loaded.facts.front) == 1
+    tokenizer = LoadedTokenizer(replace(loaded.facts, truncation_side=side), loaded.engine)
+    recipe = changed(changed(preset("unsloth"), "tokenizer.name", "builtin:llama3"), "length.max", 5)
+    rows = [Row(n, {"text": f"Number {n} is " + "one of many words " * n}, "", f"row {n}") for n in range(6)]
+    detected = pipeline.detect(rows, recipe)
+    tools = pipeline.survey(rows[0], detected, recipe, pipeline.make_toolbox(recipe, tokenizer))
+    alone = [pipeline.inspect(one, detected, recipe, tools) for one in rows]
+    together = list(pipeline.inspect_all(rows, detected, recipe, tools, Bulk()))
+    assert not any(one.tokens is not None and one.tokens.placed for one in together)
+    assert [one.example for one in together] == [one.example for one in alone]
+    assert all(
+        one.example is not None and one.example.input_ids[0] == loaded.facts.bos_id and len(one.example.input_ids) == 5
+        for one in together
+    )
