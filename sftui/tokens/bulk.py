@@ -19,7 +19,7 @@ from typing import Any
 
 from sftui.model import Cut
 from sftui.tokens.beginnings import Beginnings, beginnings
-from sftui.tokens.loaded import Begun, Encoded, FastEngine, LoadedTokenizer, ToEncode, is_panic
+from sftui.tokens.loaded import Begun, Encoded, FastEngine, LayeredEngine, LoadedTokenizer, ToEncode, is_panic
 from sftui.tokens.offsets import ByteOffsets, byte_offsets
 from sftui.tokens.probes import probe_strings
 from sftui.tokens.release import give_back
@@ -54,12 +54,13 @@ class Bulk:
 
     def of(self, plain: LoadedTokenizer) -> LoadedTokenizer:
         """The tokenizer for many rows, with what it has loaded and learnt so far."""
-        if type(plain.engine) is not FastEngine or self.told is not None:
+        encoding = _encoding(plain)
+        if encoding is None or self.told is not None:
             return plain
         if self._many is None or self._plain is not plain:
-            self._plain, self._offsets = plain, byte_offsets(plain.engine.backend)
-            self._beginnings = beginnings(plain.engine.backend)
-            self._many = LoadedTokenizer(plain.facts, self._engine(plain.engine, None))
+            self._plain, self._offsets = plain, byte_offsets(encoding.backend)
+            self._beginnings = beginnings(encoding.backend)
+            self._many = _with(plain, self._engine(encoding, None))
             self.engine, self._rows, self._tried = PLAIN, 0, False
         return self._many
 
@@ -71,15 +72,16 @@ class Bulk:
     def faster(self, plain: LoadedTokenizer, texts: Sequence[ToEncode]) -> LoadedTokenizer:
         """The same with fastokens, where that is installed, takes the tokenizer and equals it on `texts`."""
         made, self._tried = self.of(plain), True
-        if type(plain.engine) is not FastEngine or self.told is not None:
+        encoding = _encoding(plain)
+        if encoding is None or self.told is not None:
             return made
         if self._offsets is not None:
             self._offsets.prove()
-        fast = _proven(plain.engine, probe_strings(plain.facts.special_tokens.values()), texts)
+        fast = _proven(encoding, probe_strings(plain.facts.special_tokens.values()), texts)
         if fast is None:
             return made
         self.engine = self.FAST
-        self._many = LoadedTokenizer(replace(plain.facts, engine=self.FAST), self._engine(plain.engine, fast))
+        self._many = _with(plain, self._engine(encoding, fast), self.FAST)
         return self._many
 
     def _engine(self, plain: FastEngine, fast: Any) -> _BulkEngine:
@@ -92,6 +94,19 @@ class Bulk:
             f"{who} gives other {what} than tokenizers for a text that begins with {text[:40]!r}: tokenizers encoded"
             f" its rows and all later ones; please report the text to {where}"
         )
+
+
+def _encoding(plain: LoadedTokenizer) -> FastEngine | None:
+    """What encodes in the end, below rules that lie over it; None where that is not `tokenizers` with the whole of its
+    vocabulary."""
+    engine = plain.engine.inner if isinstance(plain.engine, LayeredEngine) else plain.engine
+    return engine if type(engine) is FastEngine else None
+
+
+def _with(plain: LoadedTokenizer, engine: FastEngine, named: str | None = None) -> LoadedTokenizer:
+    """The tokenizer, and the rules that lie over its engine, with another engine of the same backend."""
+    facts = plain.facts if named is None else replace(plain.facts, engine=named)
+    return LoadedTokenizer(facts, plain.engine.over(engine) if isinstance(plain.engine, LayeredEngine) else engine)
 
 
 class _BulkEngine(FastEngine):

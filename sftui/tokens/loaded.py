@@ -113,6 +113,18 @@ class FastEngine:
         return {i: (token.content, token.special) for i, token in self.backend.get_added_tokens_decoder().items()}
 
 
+class LayeredEngine(FastEngine):
+    """Rules of its own over an engine that encodes what they leave of a text."""
+
+    def __init__(self, inner: FastEngine) -> None:
+        super().__init__(inner.backend, split_special_tokens=inner.backend.encode_special_tokens)
+        self.inner = inner
+
+    def over(self, inner: FastEngine) -> LayeredEngine:
+        """The same rules over another engine of the same backend."""
+        raise NotImplementedError
+
+
 class LoadedTokenizer:
     """A tokenizer with its facts; make one with `load_tokenizer`."""
 

@@ -51,10 +51,10 @@ def row(number: int) -> dict[str, Any]:
 
 
 def alike(one: Inspection) -> Inspection:
-    """Without what nobody asked for: places, and why each token is trained."""
+    """Without what nobody asked for: places, why each token is trained, and which pieces stand around contents."""
     tokens = one.tokens and replace(one.tokens, starts=(), ends=(), messages=(), parts=())
     labels = one.labels and replace(one.labels, reasons=())
-    rendered = one.rendered and replace(one.rendered, spans=(), exact=True, notes=())
+    rendered = one.rendered and replace(one.rendered, spans=(), pieces=None, exact=True, notes=())
     return replace(
         one, tokens=tokens, labels=labels, rendered=rendered, notes=(), token_text=NO_TEXT, prompt_text=NO_TEXT
     )

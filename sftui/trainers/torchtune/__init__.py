@@ -11,7 +11,6 @@ TRAITS = Traits(
     first=(0, 6),
     repeats_content=True,  # torchtune 0.6.1, data/_messages.py OpenAIToMessages
     renders_templates=False,
-    placed=True,
     piecewise=True,
     finds=Finds.MESSAGES,
     assistant_rule="turn_full",

@@ -9,7 +9,6 @@ alpaca alpaca_dataset, text text_completion_dataset.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from sftui.conversations import Detected, detect
@@ -243,13 +242,14 @@ def invalid(messages: Sequence[Message]) -> str | None:
 
 def flagged(messages: Sequence[Message], strategy: str, *, mask_system: bool) -> tuple[Message, ...]:
     """The messages with `trained` set: strategy all, assistant or last; a flag already set stays."""
-    last = max((i for i, message in enumerate(messages) if message.role == "assistant"), default=-1)
+    roles = [message.role for message in messages]
+    last = max((i for i, role in enumerate(roles) if role == "assistant"), default=-1) if strategy == "last" else -1
     found = []
-    for number, message in enumerate(messages):
-        trained = strategy == "all" or (message.role == "assistant" and (strategy == "assistant" or number == last))
+    for number, (message, role) in enumerate(zip(messages, roles)):
+        trained = strategy == "all" or (role == "assistant" and (strategy == "assistant" or number == last))
         if message.trained is not None:
             trained = message.trained
-        if mask_system and message.role == "system":
+        if mask_system and role == "system":
             trained = False
-        found.append(replace(message, trained=trained))
+        found.append(Message(message.data, message.origin, trained, message.weight))
     return tuple(found)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,8 @@ JINJA = "hf"
 """HuggingFaceModelTokenizer: tokenizer.json as it is, and its chat template."""
 MODELS = ("qwen2_5", "qwen2", "llama3", JINJA)
 UNMODELLED = ("gemma", "gemma2", "llama2", "code_llama2", "mistral", "phi3", "phi4", "t5", "clip", "qwen3")
+KEPT_FRAMES = 4096
+"""Messages by place and role of which it is remembered what stands around them."""
 LONGEST_TEXT, LONGEST_RUN = 400_000, 25_000
 """Characters that tiktoken is given at once, and of one kind (blank or not) in a row."""
 _WORDS = (
@@ -113,7 +117,7 @@ def reading_files(
         ],
     }
     whole["model"]["ignore_merges"] = llama
-    made = OwnSpecials(Tokenizer.from_str(json.dumps(whole)), special)
+    made = OwnSpecials(FastEngine(Tokenizer.from_str(json.dumps(whole))), special)
     facts = tokenizer.facts
     facts = replace(
         facts,
@@ -165,11 +169,123 @@ def pad_id(model: str, tokenizer: LoadedTokenizer) -> int:
     return special_id(tokenizer, "<|finetune_right_pad_id|>")
 
 
-def chat_pieces(
-    model: str, messages: Sequence[Message], tokenizer: LoadedTokenizer, template: Any
-) -> tuple[Piece, ...]:
-    """A conversation as the pieces that `tokenize_messages` encodes one by one, EOS last."""
-    return _llama3(messages, tokenizer, template) if model == "llama3" else _qwen(model, messages, tokenizer, template)
+class Frames:
+    """What a model's tokenizer puts around the contents of messages, worked out once for each role and place.
+
+    `template` is render.template, `prompt_template` torchtune's own.
+    """
+
+    def __init__(self, template: str, prompt_template: Any, tokenizer: LoadedTokenizer) -> None:
+        self._named, self._template, self._tokenizer = template, prompt_template, tokenizer
+        self._known: dict[tuple[int, str, bool, bool, bool], tuple[Sequence[Piece], Sequence[Piece]]] = {}
+
+    @cached_property
+    def model(self) -> str:
+        """The model whose tokenizer it is."""
+        return model_of(self._named, self._tokenizer)
+
+    @cached_property
+    def eos_id(self) -> int:
+        """The id that ends every row."""
+        return eos_id(self.model, self._tokenizer)
+
+    def chat(self, messages: Sequence[Message], *, joined: bool = False) -> tuple[Piece, ...]:
+        """A conversation as the pieces that `tokenize_messages` encodes one by one, EOS last.
+
+        `joined`: what stands before and behind the contents of a message is one piece each, with its ids.
+        """
+        llama = self.model == "llama3"
+        pieces = [*self._bos] if llama else []
+        last = len(messages) - 1
+        chatml = isinstance(self._template, str) and self._template.endswith("ChatMLTemplate")
+        for number, message in enumerate(messages):
+            content = message.content
+            texts = [content] if isinstance(content, str) else [part["text"] for part in content]
+            bare = chatml and number == last and message.role == "assistant" and not "".join(texts)
+            before, behind = self._around(number, message.role, number == last, bare, joined)
+            pieces += before
+            for text in texts:
+                pieces += self._text(text, number, Part.CONTENT)
+            pieces += behind
+        return (*pieces, *self._eos) if llama else tuple(pieces)
+
+    @cached_property
+    def _bos(self) -> tuple[Piece, ...]:
+        return (_inserted("<|begin_of_text|>", NOWHERE, Part.BOS, self._tokenizer),)
+
+    @cached_property
+    def _eos(self) -> tuple[Piece, ...]:
+        return (_inserted("<|end_of_text|>", NOWHERE, Part.INJECTED, self._tokenizer),)
+
+    def _text(self, text: str, number: int, part: Part) -> Sequence[Piece]:
+        """A text as it is encoded alone."""
+        if self.model == "llama3":
+            return _plain(text.strip(), number, part, self._tokenizer)
+        return (Piece(unicodedata.normalize("NFC", text), number, part),)
+
+    def _around(
+        self, number: int, role: str, last: bool, bare: bool, joined: bool
+    ) -> tuple[Sequence[Piece], Sequence[Piece]]:
+        """The pieces before and behind the contents of a message; `bare`: the template puts nothing behind them."""
+        key = (number, role, last, bare, joined)
+        found = self._known.get(key)
+        if found is None:
+            found = self._before(number, role), self._behind(number, role, last, bare)
+            if joined:
+                found = self._joined(found[0]), self._joined(found[1])
+            if len(self._known) >= KEPT_FRAMES:
+                self._known.clear()
+            self._known[key] = found
+        return found
+
+    def _before(self, number: int, role: str) -> Sequence[Piece]:
+        tokenizer = self._tokenizer
+        text = self._template_texts(role)[0]
+        own = self._text(text, number, Part.HEADER) if text else ()
+        if self.model == "llama3":
+            return (
+                _inserted("<|start_header_id|>", number, Part.HEADER, tokenizer),
+                *_plain(role.strip(), number, Part.HEADER, tokenizer),
+                _inserted("<|end_header_id|>", number, Part.HEADER, tokenizer),
+                Piece("\n\n", number, Part.HEADER),
+                *own,
+            )
+        if role == "ipython":
+            if self.model == "qwen2_5":
+                raise RecipeError("sftui does not model torchtune's ipython messages", fix="remove them")
+            return own
+        header = _inserted("<|im_start|>", number, Part.HEADER, tokenizer), Piece(f"{role}\n", number, Part.HEADER)
+        return (*header, *own)
+
+    def _behind(self, number: int, role: str, last: bool, bare: bool) -> Sequence[Piece]:
+        """The template's text and the end of the message; the last assistant message has EOS for its end."""
+        tokenizer = self._tokenizer
+        text = "" if bare else self._template_texts(role)[1]
+        found = [*self._text(text, number, Part.SEPARATOR)] if text else []
+        if self.model == "llama3":
+            return (*found, _inserted("<|eot_id|>", number, Part.TERMINATOR, tokenizer))
+        end = _inserted("<|im_end|>", number, Part.TERMINATOR, tokenizer)
+        if role != "ipython" and (role != "assistant" or not last):
+            found += [end, Piece("\n", number, Part.SEPARATOR)]
+        return (*found, end) if last else found
+
+    def _template_texts(self, role: str) -> tuple[str, str]:
+        named = self._template
+        if self.model != "llama3" and isinstance(named, str) and named.endswith("ChatMLTemplate"):
+            raise RecipeError(
+                "torchtune refuses ChatMLTemplate with the Qwen tokenizers",
+                why="they write <|im_start|> themselves",
+                fix="remove prompt_template",
+            )
+        return _around(named, role)
+
+    def _joined(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
+        """The pieces as one, with the ids of all."""
+        if not pieces:
+            return ()
+        ids = [self._tokenizer.ids(piece.text) if piece.ids is None else piece.ids for piece in pieces]
+        text, first = "".join([piece.text for piece in pieces]), pieces[0]
+        return (Piece(text, first.message, first.part, ids=tuple(chain.from_iterable(ids))),)
 
 
 def text_pieces(
@@ -193,49 +309,6 @@ def text_pieces(
             _inserted("<|end_of_text|>" if model == "llama3" else "<|im_end|>", message, Part.TERMINATOR, tokenizer)
         )
     return tuple(body)
-
-
-def _qwen(model: str, messages: Sequence[Message], tokenizer: LoadedTokenizer, template: Any) -> tuple[Piece, ...]:
-    """Header, content and footer of each message; the last assistant message has EOS for its footer."""
-    if isinstance(template, str) and template.endswith("ChatMLTemplate"):
-        raise RecipeError(
-            "torchtune refuses ChatMLTemplate with the Qwen tokenizers",
-            why="they write <|im_start|> themselves",
-            fix="remove prompt_template",
-        )
-    pieces: list[Piece] = []
-    for number, message in enumerate(messages):
-        role = message.role
-        if role != "ipython":
-            pieces += [
-                _inserted("<|im_start|>", number, Part.HEADER, tokenizer),
-                Piece(f"{role}\n", number, Part.HEADER),
-            ]
-        elif model == "qwen2_5":
-            raise RecipeError("sftui does not model torchtune's ipython messages", fix="remove them")
-        pieces += [
-            Piece(unicodedata.normalize("NFC", text), number, part) for text, part in _items(messages, number, template)
-        ]
-        if role != "ipython" and (role != "assistant" or number < len(messages) - 1):
-            pieces += [_inserted("<|im_end|>", number, Part.TERMINATOR, tokenizer), Piece("\n", number, Part.SEPARATOR)]
-    pieces.append(_inserted("<|im_end|>", len(messages) - 1, Part.TERMINATOR, tokenizer))
-    return tuple(pieces)
-
-
-def _llama3(messages: Sequence[Message], tokenizer: LoadedTokenizer, template: Any) -> tuple[Piece, ...]:
-    """BOS, then header, stripped content and <|eot_id|> of each message, then EOS; special tokens in texts stay
-    text."""
-    pieces = [_inserted("<|begin_of_text|>", NOWHERE, Part.BOS, tokenizer)]
-    for number, message in enumerate(messages):
-        pieces.append(_inserted("<|start_header_id|>", number, Part.HEADER, tokenizer))
-        pieces += _plain(message.role.strip(), number, Part.HEADER, tokenizer)
-        pieces.append(_inserted("<|end_header_id|>", number, Part.HEADER, tokenizer))
-        pieces.append(Piece("\n\n", number, Part.HEADER))
-        for text, part in _items(messages, number, template):
-            pieces += _plain(text.strip(), number, part, tokenizer)
-        pieces.append(_inserted("<|eot_id|>", number, Part.TERMINATOR, tokenizer))
-    pieces.append(_inserted("<|end_of_text|>", NOWHERE, Part.INJECTED, tokenizer))
-    return tuple(pieces)
 
 
 def jinja_pieces(messages: Sequence[Message], tokenizer: LoadedTokenizer, template: ChatTemplate) -> tuple[Piece, ...]:
@@ -264,24 +337,6 @@ def jinja_pieces(messages: Sequence[Message], tokenizer: LoadedTokenizer, templa
     if facts.eos_token is not None:
         pieces.append(_inserted(facts.eos_token, NOWHERE, Part.INJECTED, tokenizer))
     return tuple(pieces)
-
-
-def _items(messages: Sequence[Message], number: int, template: Any) -> list[tuple[str, Part]]:
-    """The texts of a message, each encoded alone: what the prompt template puts before and after, and the content."""
-    message = messages[number]
-    content = message.content
-    texts = [content] if isinstance(content, str) else [part["text"] for part in content]
-    before, after = _around(template, message.role)
-    named = template if isinstance(template, str) else ""
-    if (
-        named.endswith("ChatMLTemplate")
-        and message.role == "assistant"
-        and number == len(messages) - 1
-        and not "".join(texts)
-    ):
-        after = ""
-    found = [(text, Part.CONTENT) for text in texts]
-    return [*([(before, Part.HEADER)] if before else []), *found, *([(after, Part.SEPARATOR)] if after else [])]
 
 
 def _around(template: Any, role: str) -> tuple[str, str]:

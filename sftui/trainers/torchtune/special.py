@@ -11,14 +11,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError, SftuiError
 from sftui.recipe import Tokenizer as TokenizerOptions
 from sftui.tokens import LoadedTokenizer
-from sftui.tokens.loaded import Encoded, FastEngine
+from sftui.tokens.loaded import Encoded, FastEngine, LayeredEngine
 
 OPTION = "special_tokens_path"
 """The option, and the key of the `tokenizer` block."""
@@ -54,20 +54,43 @@ NEEDED: Mapping[str, Sequence[str]] = {
 """What each constructor looks up, and stops without."""
 
 
-class OwnSpecials(FastEngine):
-    """A backend without added tokens, and a table of special tokens beside it, whose texts are found in a text."""
+class OwnSpecials(LayeredEngine):
+    """A table of special tokens, whose texts are found in a text, over an engine without added tokens."""
 
-    def __init__(self, backend: Any, special: Mapping[str, int]) -> None:
-        super().__init__(backend)
+    def __init__(self, inner: FastEngine, special: Mapping[str, int]) -> None:
+        super().__init__(inner)
         self._special = dict(special)
         self._names = {token: name for name, token in special.items()}
         longest_first = sorted(special, key=len, reverse=True)
         self._pattern = re.compile("(" + "|".join(map(re.escape, longest_first)) + ")") if special else None
 
+    def over(self, inner: FastEngine) -> OwnSpecials:
+        return OwnSpecials(inner, self._special)
+
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
-        parts = [self._pattern.split(text) if self._pattern is not None else [text] for text in texts]
-        # Every second part is a special token, where the text was split.
-        plain = iter(super().encode_batch([part for some in parts for part in some[::2]], False))
+        return self._placed(texts, self.inner.encode_batch)
+
+    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+        return self._placed(texts, self.inner.encode_many)
+
+    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
+        parts = self._split(texts)
+        plain = iter(self.inner.ids_batch([part for some in parts for part in some[::2]], False))
+        return [next(plain) if len(some) == 1 else self._joined(some, plain) for some in parts]
+
+    def _joined(self, parts: Sequence[str], plain: Iterator[tuple[int, ...]]) -> tuple[int, ...]:
+        ids: list[int] = []
+        for at, part in enumerate(parts):
+            ids += (self._special[part],) if at % 2 else next(plain)
+        return tuple(ids)
+
+    def _split(self, texts: Sequence[str]) -> list[list[str]]:
+        """Texts in parts, of which every second one is a special token."""
+        return [[text] if self._pattern is None else self._pattern.split(text) for text in texts]
+
+    def _placed(self, texts: Sequence[str], encode: Callable[[list[str], bool], list[Encoded]]) -> list[Encoded]:
+        parts = self._split(texts)
+        plain = iter(encode([part for some in parts for part in some[::2]], False))
         found = []
         for some in parts:
             ids: list[int] = []
@@ -93,7 +116,7 @@ class OwnSpecials(FastEngine):
         holds none."""
         if self._pattern is None or self._pattern.search(text) is None:
             return None
-        return super().encode_batch([text], False)[0].ids
+        return self.inner.ids_batch([text], False)[0]
 
     def piece(self, token: int) -> str | None:
         return self._names.get(token) or super().piece(token)

@@ -49,8 +49,7 @@ from sftui.trainers.torchtune import TRAITS, gsm8k, special
 from sftui.trainers.torchtune import messages as message_rules
 from sftui.trainers.torchtune.models import (
     JINJA,
-    chat_pieces,
-    eos_id,
+    Frames,
     jinja_pieces,
     model_of,
     pad_id,
@@ -62,6 +61,9 @@ from sftui.trainers.torchtune.packing import pack_sequential
 
 WHOLE_DATASET = 1_000_000_000
 """torchtune packs all rows together, in order."""
+
+
+_BY_PIECE = Tokenize(mode="per_part")
 
 
 class Torchtune(Trainer):
@@ -131,6 +133,12 @@ class Torchtune(Trainer):
             "{# torchtune renders messages in its own code, not with a chat template #}", f"torchtune/{name}"
         )
 
+    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Frames:
+        return Frames(recipe.render.template, TorchtuneOptions.of(recipe).prompt_template, tools.tokenizer)
+
+    def _frames(self, recipe: Recipe, tools: Toolbox) -> Frames:
+        return tools.survey if isinstance(tools.survey, Frames) else self.survey(None, recipe, tools)
+
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         if gsm8k.chosen(recipe) and recipe.mask.rule not in ("auto", "turn_full", "assistant"):
             raise RecipeError(f"torchtune's {gsm8k.NAME} has no mask.rule {recipe.mask.rule}", fix="set it to auto")
@@ -149,8 +157,8 @@ class Torchtune(Trainer):
         return Shaped(replace(conversation, messages=marked))
 
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
-        conversation = shaped.conversation
-        model = model_of(recipe.render.template, tools.tokenizer)
+        conversation, frames = shaped.conversation, self._frames(recipe, tools)
+        model = frames.model
         if conversation.kind is Kind.TEXT:
             pieces = text_pieces(
                 model, conversation.text or "", tools.tokenizer, add_eos=recipe.tokenize.append_eos != "never"
@@ -170,13 +178,18 @@ class Torchtune(Trainer):
                 )
             pieces = jinja_pieces(conversation.messages, tools.tokenizer, pick_template(conversation, tools))
         else:
-            pieces = chat_pieces(
-                model, conversation.messages, tools.tokenizer, TorchtuneOptions.of(recipe).prompt_template
-            )
-        return Rendered("".join(piece.text for piece in pieces), spans_of(pieces), pieces=pieces)
+            pieces = frames.chat(conversation.messages, joined=not spans)
+        text = "".join([piece.text for piece in pieces])
+        return Rendered(text, spans_of(pieces) if spans else (), pieces=pieces)
+
+    def needs_spans(self, recipe: Recipe) -> bool:
+        return False  # whole messages are masked, each of pieces of its own
+
+    def needs_places(self, recipe: Recipe) -> bool:
+        return False
 
     def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
-        return Tokenize(mode="per_part"), None
+        return _BY_PIECE, None
 
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
@@ -199,12 +212,13 @@ class Torchtune(Trainer):
         else:
             mask = message_mask(tokens, conversation, strategy(conversation, recipe))
             kept = self._kept(tokens, conversation, recipe)
-            model = model_of(recipe.render.template, tools.tokenizer)
-            if (recipe.length.max is not None or model == JINJA) and kept[-1][1]:
-                last, eos = kept[-1][1] - 1, eos_id(model, tools.tokenizer)
-                tokens = with_id(tokens, last, eos)
+            frames = self._frames(recipe, tools)
+            if (recipe.length.max is not None or frames.model == JINJA) and kept[-1][1]:
+                last = kept[-1][1] - 1
+                tokens = with_id(tokens, last, frames.eos_id)
                 mask = forced(mask, last, Reason.FORCED)
-        mask = outside(mask, kept)
+        if kept != ((0, n),):
+            mask = outside(mask, kept)
         first = kept[0][0]
         if newest(recipe) and first < kept[0][1] and mask[0][first]:
             mask = forced(mask, first, Reason.FIRST_OF_DOCUMENT)
@@ -345,8 +359,11 @@ def message_mask(tokens: Tokens, conversation: Conversation, chosen: str) -> Dra
             return True, Reason.WHOLE
         return True, Reason.TERMINATOR if part is Part.TERMINATOR else Reason.ASSISTANT
 
-    owners = together(tokens.messages, tokens.parts)
-    return drawn((end - start, verdict(owner, part)) for start, end, owner, part in owners)
+    if not tokens.placed:  # then the parts of a message are not known, and decide nothing
+        owners = as_runs(tokens.messages).runs()
+        return drawn([(end - start, verdict(owner, Part.CONTENT)) for start, end, owner in owners])
+    placed = together(tokens.messages, tokens.parts)
+    return drawn([(end - start, verdict(owner, part)) for start, end, owner, part in placed])
 
 
 def forced(mask: Drawn, place: int, reason: Reason) -> Drawn:
@@ -365,7 +382,7 @@ def with_id(tokens: Tokens, place: int, token: int) -> Tokens:
     return replace(
         tokens,
         input_ids=put(tokens.input_ids, token),
-        parts=as_runs(put(tokens.parts, Part.INJECTED)),
+        parts=as_runs(put(tokens.parts, Part.INJECTED)) if tokens.placed else tokens.parts,
     )
 
 

@@ -69,14 +69,17 @@ def of_torchtune(number: int) -> dict[str, Any]:
     return {"messages": [{"role": "system", "content": system}] * (system is not None) + turns}
 
 
-def prepared(recipe: Recipe, rows: list[Row], tokenizer: str) -> tuple[list[Inspection], list[Inspection]]:
+def prepared(
+    recipe: Recipe, rows: list[Row], tokenizer: str, bulk: Bulk | None = None
+) -> tuple[list[Inspection], list[Inspection]]:
     """Each row alone as the screen shows it, and all of them as `encode` writes them."""
+    bulk = bulk or Bulk(after=None, at_once=8)
     detected = pipeline.detect(rows, recipe)
     assert detected.refused is None, detected.refused
     tools = pipeline.make_toolbox(recipe, load_tokenizer(tokenizer))
     tools = pipeline.survey(rows[0], detected, recipe, tools)
     alone = [pipeline.inspect(row, detected, recipe, tools) for row in rows]
-    return alone, list(pipeline.inspect_all(rows, detected, recipe, tools, Bulk(after=None, at_once=8)))
+    return alone, list(pipeline.inspect_all(rows, detected, recipe, tools, bulk))
 
 
 def received(inspection: Inspection) -> tuple[Example | None, str | None, object]:
@@ -116,3 +119,16 @@ def test_torchtune_trains_the_same_tokens_with_places_and_without(trainer: str, 
     assert list(map(received, many)) == list(map(received, alone))
     if trainer == "torchtune@0.7" or "length.over" not in TT[at]:
         assert sum(one.trained for one in many) > 50
+
+
+@pytest.mark.parametrize("model", ["qwen2_5", "llama3"])
+def test_torchtunes_own_special_tokens_lie_over_the_faster_engine(model: str) -> None:
+    """The texts of special tokens stay text, or stay tokens, when fastokens encodes what is between them."""
+    pytest.importorskip("fastokens", reason="fastokens is in the extra `fast`")
+    tokenizer = f"builtin:{'llama3' if model == 'llama3' else 'chatml'}"
+    rows = [Row(number, of_torchtune(number), "", f"row {number}") for number in range(24)]
+    bulk = Bulk(after=8, at_once=8)
+    recipe = setting("torchtune", tokenizer, {"render.template": f"torchtune/{model}"})
+    alone, many = prepared(recipe, rows, tokenizer, bulk)
+    assert list(map(received, many)) == list(map(received, alone))
+    assert bulk.engine == Bulk.FAST and bulk.told is None
