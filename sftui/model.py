@@ -273,6 +273,13 @@ NO_TEXT = TokenText()
 """Nobody asked, or there is nothing."""
 
 
+class Trained(tuple[int, ...]):
+    """`Labels.labels` that are the row's own ids where they are trained, and else -100: `ranges` says where, half open
+    and in order. What is made of it is a plain tuple again."""
+
+    ranges: tuple[tuple[int, int], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Labels:
     """One label and one reason (best read as runs) per token of `Tokens`, un-shifted, before anything is cut.

@@ -13,10 +13,10 @@ from sftui.audit.lengths import best_fit, quantiles
 from sftui.audit.marks import dataset_marks
 from sftui.audit.tallies import Tallies
 from sftui.findings import Context, DatasetChecks, Finding, check_dataset, check_row
-from sftui.findings.counts import Counts, drawn_in
+from sftui.findings.counts import Counts
 from sftui.findings.dataset import Tally
 from sftui.findings.hashes import Hashes
-from sftui.findings.look import Look
+from sftui.findings.look import Look, trained_in
 from sftui.model import IGNORE_INDEX, Inspection, Labels, Tokens
 from sftui.text import visible
 
@@ -177,7 +177,7 @@ class Audit:
             for start, end in labels.kept:
                 cut[start:end] = given[start:end]
             given = tuple(cut)
-            drawn = drawn_in(counts.stretches, given, n - given.count(IGNORE_INDEX))
+            drawn = trained_in(counts.stretches, given, n - given.count(IGNORE_INDEX))
         ids, roles, special = tokens.input_ids, counts.roles, self._special
         for (start, end, message, part), count in zip(counts.stretches, drawn):
             if not count:

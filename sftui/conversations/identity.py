@@ -43,8 +43,6 @@ _MEDIA = frozenset(
 )
 _WORDS = re.compile(r"[a-z]+")
 _MESSAGE_DEPTH = 2
-_OTHER_BLANKS = ("\n", "  ", "\t", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f")
-"""What parts words in ASCII beside single spaces."""
 _SAME_IN_MANY = frozenset({"tools", "functions"})
 """Columns that say the same in many rows: how that is told is remembered."""
 _LONGEST_REMEMBERED = 16_000
@@ -52,6 +50,8 @@ _ROLES = frozenset({"role", "from"})
 """Keys whose texts come again and again."""
 _SHORT, _SHORT_NAMES = 40, 400
 """Characters of a name that is remembered, and of all the names of a mapping."""
+_FEW = 8
+"""Keys of a mapping that is told at once."""
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
@@ -82,13 +82,9 @@ def seen_text(text: str) -> str:
 
 def squeezed(text: str) -> str:
     """A text with single spaces between its words and none around it."""
-    # To look whether it has others is several times faster than to split it.
-    if text.isascii():
-        for blanks in _OTHER_BLANKS:
-            if blanks in text:
-                break
-        else:
-            return text.strip(" ")
+    # To look whether it has others is several times faster than to split it: what is printed has no other blank.
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip(" ")
     return " ".join(text.split())
 
 
@@ -146,7 +142,9 @@ def _told(value: Any, depth: int) -> bytes:
             told.append(b"i%d:" % len(data) + data)
         elif isinstance(one, (list, tuple)):
             told.append(b"[%d:" % len(one))
-            for at, item in enumerate(one):
+            begun = _plain(one)
+            told += begun
+            for at, item in enumerate(one[len(begun) :], len(begun)):
                 left = _mapping(item, depth + 1, told) if type(item) is dict else [(item, depth + 1)]
                 if left:
                     waiting += [(rest, depth + 1) for rest in reversed(one[at + 1 :])]
@@ -156,6 +154,30 @@ def _told(value: Any, depth: int) -> bytes:
             data = bytes(one) if isinstance(one, (bytes, bytearray)) else repr(one).encode("utf-8", "surrogatepass")
             told.append(b"%s%d:" % (type(one).__name__.encode(), len(data)) + data)
     return b"".join(told)
+
+
+def _plain(items: Sequence[Any]) -> list[bytes]:
+    """The first of some items, each a mapping of nothing but ASCII texts, as messages are: told as `_mapping` does."""
+    told: list[bytes] = []
+    for item in items:
+        if type(item) is not dict or len(item) > _FEW:
+            break
+        try:
+            head, names = _written_names(tuple(item))
+        except TypeError:  # some key is no text
+            break
+        parts = [head]
+        for key, name, roles in names:
+            value = item[key]
+            if type(value) is not str or not value.isascii():
+                return told
+            if roles and len(value) < _SHORT:
+                parts += (name, _short_written(value))
+                continue
+            seen = seen_text(value) if "\n" in value else value.rstrip()
+            parts += (name, f"s{len(seen)}:{seen}")
+        told.append("".join(parts).encode())
+    return told
 
 
 def _mapping(one: Mapping[Any, Any], depth: int, told: list[bytes]) -> Sequence[tuple[Any, int]]:
@@ -185,6 +207,21 @@ def _names(keys: tuple[Any, ...]) -> _Names:
         return _few_names(keys) if len("".join(keys)) < _SHORT_NAMES else _all_names(keys)
     except TypeError:  # some key is no text, but may equal the key of another: 1 and True
         return _all_names(keys)
+
+
+@lru_cache(maxsize=1000)
+def _written_names(keys: tuple[str, ...]) -> tuple[str, tuple[tuple[str, str, bool], ...]]:
+    """The same of keys that are few, as text, and whether the texts of each come again and again; TypeError for keys
+    that are no short ASCII text."""
+    if not all(type(key) is str and len(key) < _SHORT and key.isascii() for key in keys):
+        raise TypeError
+    head, names = _all_names(keys)
+    return head.decode(), tuple([(key, name.data.decode(), key in _ROLES) for key, name, _ in names])
+
+
+@lru_cache(maxsize=1000)
+def _short_written(text: str) -> str:
+    return _text(text).decode()
 
 
 def _all_names(keys: tuple[Any, ...]) -> _Names:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sftui.findings.look import Look, stretches
+from sftui.findings.look import Look, stretches, trained_in
 from sftui.model import IGNORE_INDEX, Inspection
 from sftui.runs import Stretch
 
@@ -38,21 +38,14 @@ class Counts:
             return cls(roles)
         values = labels.labels
         n = len(values)
-        trained = n - values.count(IGNORE_INDEX)
+        if look is None:
+            trained, runs = n - values.count(IGNORE_INDEX), stretches(tokens)
+            drawn = trained_in(runs, values, trained)
+        else:
+            trained, runs, drawn = look.trained, look.stretches, look.trained_in
         received = received_trained = 0
         for example in inspection.examples:
             received += len(example.input_ids)
             same = example.labels is values and example.ignore_index == IGNORE_INDEX
             received_trained += trained if same else example.trained
-        runs = stretches(tokens) if look is None else look.stretches
-        return cls(roles, n, trained, received, received_trained, runs, drawn_in(runs, values, trained))
-
-
-def drawn_in(runs: Sequence[Stretch], labels: Sequence[int], trained: int) -> list[int]:
-    """How many tokens of each stretch have a label, of `trained` in all."""
-    found = []
-    for start, end, _, _ in runs:
-        here = end - start - labels[start:end].count(IGNORE_INDEX) if trained else 0
-        trained -= here
-        found.append(here)
-    return found
+        return cls(roles, n, trained, received, received_trained, runs, drawn)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
@@ -26,6 +27,7 @@ from sftui.model import (
     Rendered,
     Tokens,
     TokenText,
+    Trained,
 )
 from sftui.pipeline import late_in
 from sftui.recipe import changed, diff, get
@@ -74,6 +76,26 @@ def stretches(tokens: Tokens) -> Sequence[Stretch]:
     ):
         return tokens.parts.stretches if tokens.placed else ()
     return tuple(together(tokens.messages, tokens.parts)) if tokens.placed else ()
+
+
+def trained_in(stretches: Sequence[Stretch], labels: Sequence[int], trained: int) -> Sequence[int]:
+    """How many tokens of each stretch have a label, of `trained` in all."""
+    found = [0] * len(stretches)
+    if type(labels) is Trained and stretches:
+        last = stretches[-1][1]
+        for start, end in labels.ranges:
+            at = bisect_left(stretches, (start + 1,)) - 1
+            while start < end and start < last:
+                until = min(end, stretches[at][1])
+                found[at] += until - start
+                start, at = until, at + 1
+        return found
+    for at, (start, end, _, _) in enumerate(stretches):
+        if not trained:
+            break
+        found[at] = end - start - labels[start:end].count(IGNORE_INDEX)
+        trained -= found[at]
+    return found
 
 
 class lazy(Generic[T]):
@@ -167,7 +189,7 @@ class Look:
         labels, rendered, boundary = inspection.labels, inspection.rendered, inspection.boundary
         if labels is None or rendered is None or inspection.tokens is None:
             return Shape(*told)
-        stretches = self.stretches
+        _, _, messages, parts = tuple(zip(*self.stretches)) or ((), (), (), ())
         return Shape(
             *told,
             True,
@@ -177,8 +199,8 @@ class Look:
             rendered.pieces is not None,
             boundary is not None and not boundary.clean,
             self.extent,
-            tuple([one[2] for one in stretches]),
-            tuple([one[3] for one in stretches]),
+            messages,
+            parts,
             self.extents,
         )
 
@@ -358,28 +380,39 @@ class Look:
     @lazy
     def extent(self) -> int:
         """How much of the row the mask trains, before anything is cut."""
+        n = len(self.labels.labels)
+        return extent_of(n - self.trained, n)
+
+    @lazy
+    def trained(self) -> int:
+        """How many tokens the mask trains, before anything is cut."""
         labels = self.labels.labels
-        return extent_of(labels.count(IGNORE_INDEX), len(labels))
+        if type(labels) is Trained:
+            return sum([end - start for start, end in labels.ranges])
+        return len(labels) - labels.count(IGNORE_INDEX)
+
+    @lazy
+    def trained_in(self) -> Sequence[int]:
+        """How many tokens of each of the `stretches` the mask trains."""
+        return trained_in(self.stretches, self.labels.labels, self.trained)
 
     @lazy
     def extents(self) -> tuple[int, ...]:
         """How much of each of the `stretches` the mask trains."""
-        labels = self.labels.labels
         return tuple(
-            [extent_of(labels[start:end].count(IGNORE_INDEX), end - start) for start, end, _, _ in self.stretches]
+            [
+                (ALL if count == one[1] - one[0] else SOME) if count else NONE
+                for one, count in zip(self.stretches, self.trained_in)
+            ]
         )
 
     @lazy
     def runs(self) -> tuple[tuple[int, int], ...]:
         """The half-open ranges of tokens that the mask trains, before anything is cut."""
+        labels = self.labels.labels
+        if type(labels) is Trained:
+            return labels.ranges
         found: list[tuple[int, int]] = []
-        if self.stretches and SOME not in self.extents and self.stretches[-1][1] == len(self.labels.labels):
-            for (start, end, _, _), extent in zip(self.stretches, self.extents):
-                if extent is ALL:
-                    if found and found[-1][1] == start:
-                        start = found.pop()[0]
-                    found.append((start, end))
-            return tuple(found)
         drawn, at, n = self.drawn, 0, len(self.drawn)
         while at < n:
             try:

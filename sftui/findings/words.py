@@ -153,6 +153,27 @@ def cover(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+class Marks:
+    """Whether any of some texts stands in another: where the characters with which they begin are rare, it takes a
+    fraction of the time of looking for one after the other."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        begun: dict[str, list[str]] = {}
+        for text in texts:
+            begun.setdefault(text[0], []).append(text)
+        self._begun = [
+            (first, re.compile("|".join(map(re.escape, sorted(some)))).search) for first, some in sorted(begun.items())
+        ]
+
+    def in_(self, text: str) -> bool:
+        return any([first in text and search(text) is not None for first, search in self._begun])
+
+
+def sign_of(mark: str) -> str:
+    """A character of a mark that is seldom in texts, as signs but the brackets of tags are."""
+    return min(mark, key=lambda char: (char.isalnum(), char in "<>/"))
+
+
 class Standing:
     """Whether texts stand in a long one, `said in standing`; ask for them in the order in which they were written.
 

@@ -10,6 +10,7 @@ from sftui.labels.masks import (
     Drawn,
     Subject,
     applied,
+    applied_to_ids,
     both,
     by_flags,
     char_index,
@@ -27,6 +28,7 @@ __all__ = [
     "Drawn",
     "Subject",
     "applied",
+    "applied_to_ids",
     "both",
     "by_flags",
     "char_index",
@@ -54,10 +56,10 @@ def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe
     """
     subject = Subject(tokens, rendered, conversation)
     mask, reasons = draw(subject, recipe.mask)
-    values = tokens.input_ids
-    if conversation.kind is Kind.TOKENS and conversation.labels is not None:
-        values = conversation.labels
-    labels = applied(mask, values)
+    if conversation.kind is Kind.TOKENS:
+        labels = applied(mask, tokens.input_ids if conversation.labels is None else conversation.labels)
+    else:
+        labels = applied_to_ids(mask, tokens.input_ids)
     kept, dropped = keep(len(tokens), recipe.length)
     if dropped is None and recipe.length.drop_unlabelled and unlabelled(within(kept, labels)):
         dropped = "no trained token is left"

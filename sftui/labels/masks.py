@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sftui.errors import RecipeError
-from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Kind, Part, Reason, Rendered, Tokens
+from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Kind, Part, Reason, Rendered, Tokens, Trained
 from sftui.recipe import Mask
 from sftui.runs import Runs, as_runs, extend, joined, together
 
@@ -78,6 +78,13 @@ def applied(flags: Runs[bool], values: Sequence[int]) -> tuple[int, ...]:
     for start, end, on in flags.runs():
         labels += values[start:end] if on else (IGNORE_INDEX,) * (end - start)
     return tuple(labels)
+
+
+def applied_to_ids(flags: Runs[bool], ids: Sequence[int]) -> Trained:
+    """The same of a row's own ids, none of which is -100: it is then known where it is trained."""
+    made = Trained(applied(flags, ids))
+    made.ranges = tuple([(start, end) for start, end, on in flags.runs() if on])
+    return made
 
 
 def both(first: Drawn, second: Drawn) -> Drawn:

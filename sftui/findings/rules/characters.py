@@ -115,7 +115,7 @@ def broken_characters(look: Look) -> Iterator[Finding]:
 
 
 def _may_be_broken(text: str | None) -> bool:
-    if text is None or _ESCAPED in text:
+    if text is None or ("\\" in text and _ESCAPED in text):
         return True
     if text.isascii():
         return len(text.encode().translate(None, _CONTROL)) != len(text)

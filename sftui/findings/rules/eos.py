@@ -14,8 +14,9 @@ from sftui.findings.look import Look, Turn
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
 from sftui.findings.shapes import Shape
-from sftui.findings.words import spoken_of, texts, without_code
+from sftui.findings.words import Marks, spoken_of, texts, without_code
 from sftui.model import NOWHERE, Kind, Part, Reason
+from sftui.runs import places_of
 from sftui.trainers import trainer_named
 
 # Stop tokens of published families, as they are seen typed into data of another one, and what begins their turns.
@@ -25,7 +26,7 @@ _FOREIGN = re.compile(
 )
 
 # Each of them holds one of these.
-_MARKS = ("|>", "</s>", "<eos>", "<EOS>", "[EOS]", "<end_of_", "<start_of_turn>", "<｜end")
+_MARKS = Marks(("|>", "</s>", "<eos>", "<EOS>", "[EOS]", "<end_of_", "<start_of_turn>", "<｜end"))
 
 _DIALOGUE = re.compile(r"^### ?(?:Response|Assistant|Answer|Output)|\[/INST\]|<\|?(?:assistant|im_start)", re.MULTILINE)
 
@@ -340,13 +341,12 @@ def _may_double(look: Look) -> bool:
         return True
     before = None
     for start, end in look.runs:
-        if special.isdisjoint(ids[start : end - 1]):
-            start = end - 1
-        for i in range(start, end):
-            if ids[i] in special:
-                if before is not None and (before == i - 1 or look.blank(i - 1)):
-                    return True
-                before = i
+        here = ids[start:end]
+        for at in places_of(here, special.intersection(here)):
+            i = start + at
+            if before is not None and (before == i - 1 or look.blank(i - 1)):
+                return True
+            before = i
     return False
 
 
@@ -368,13 +368,13 @@ EOS012 = rule(
 @row_check(
     When.CONVERSATION,
     EOS012,
-    row=lambda look: look.plain is None or any([mark in look.plain for mark in _MARKS]),
+    row=lambda look: look.plain is None or _MARKS.in_(look.plain),
 )
 def foreign_stop(look: Look) -> Iterator[Finding]:
     """EOS012: a stop token's text that is plain text for this tokenizer; the worst place of the row."""
     tokenizer, milder = look.context.tools.tokenizer, None
     for number, text, content in texts(look):
-        if not any([mark in text for mark in _MARKS]):
+        if not _MARKS.in_(text):
             continue
         bare = without_code(text)
         for match in _FOREIGN.finditer(bare):

@@ -13,7 +13,7 @@ from sftui.findings.examples import FINE, ROUNDS_OF, case, chat
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, rule
-from sftui.findings.words import WANTED, cover, said, words
+from sftui.findings.words import WANTED, cover, said, sign_of, words
 from sftui.model import Kind, Part
 
 MEDIA = (
@@ -112,7 +112,8 @@ def _may_be_typed(look: Look) -> bool:
     plain = look.plain
     if plain is None or look.conversation.tools:
         return True
-    if not any([mark in plain for mark in look.context.once("marks", lambda: _marks(look.context))]):
+    marks = look.context.once("marks", lambda: [(sign_of(mark), mark) for mark in _marks(look.context)])
+    if not any([sign in plain and mark in plain for sign, mark in marks]):
         return False
     tokenizer = look.context.tools.tokenizer
     found = look.special_here | media_ids(look.context).intersection(look.tokens.input_ids)

@@ -42,7 +42,7 @@ PAD004 = rule(
 @row_check(
     When.LABELLED,
     PAD004,
-    row=lambda look: look.facts.pad_id in look.tokens.input_ids,
+    row=lambda look: _may_be_in_text(look),
     recipe=lambda context: context.facts.pad_id not in (None, context.facts.eos_id),
     kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
 )
@@ -61,6 +61,14 @@ def pad_in_text(look: Look) -> Iterator[Finding]:
                 tokens=(max(0, i - 2), i + 3),
             )
             return
+
+
+def _may_be_in_text(look: Look) -> bool:
+    """Whether the pad token is among the row's: where tokens are the text, cut, it then stands there in writing."""
+    pad, tokenizer = look.facts.pad_id, look.context.tools.tokenizer
+    if pad in tokenizer.special_ids and look.cut_out and tokenizer.special_pieces[pad] not in look.rendered.text:
+        return False
+    return pad in look.tokens.input_ids
 
 
 PAD001 = rule(

@@ -11,7 +11,7 @@ from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, rule
 from sftui.findings.rules.roles import raw_message
-from sftui.findings.words import REASONING, Standing, cover, spoken_of, thought_in, without_code
+from sftui.findings.words import REASONING, Marks, Standing, spoken_of, thought_in, without_code
 
 _NAMES = ("think", "thinking", "thought", "reasoning", "seed:think")
 _TAGS = (
@@ -20,7 +20,7 @@ _TAGS = (
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
 )
 _TAG = re.compile("|".join(re.escape(tag) for tags in _TAGS for tag in tags))
-_MARKS = cover(tag for tags in _TAGS for tag in tags)
+_MARKS = Marks(tag for tags in _TAGS for tag in tags)
 
 
 _THINKING = "{% set last = messages | length - 1 %}" + chatml(
@@ -153,7 +153,7 @@ THK005 = rule(
 @row_check(
     When.CONVERSATION,
     THK005,
-    row=lambda look: look.plain is None or (any([mark in look.plain for mark in _MARKS]) and _TAG.search(look.plain)),
+    row=lambda look: look.plain is None or _MARKS.in_(look.plain),
 )
 def unbalanced(look: Look) -> Iterator[Finding]:
     """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""

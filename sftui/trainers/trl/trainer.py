@@ -200,7 +200,7 @@ class Trl(Collated):
             labels = conversation.labels
         else:
             drawn = self._draw(subject, recipe)
-            labels = label_rules.applied(drawn[0], tokens.input_ids)
+            labels = label_rules.applied_to_ids(drawn[0], tokens.input_ids)
         packing = recipe.pack.strategy != "none"
         length = recipe.length
         if packing:  # truncation_mode is not asked: bfd keeps the start, the others cut nothing

@@ -6,7 +6,10 @@ import sys
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from sftui.conversations import identity as told
 from sftui.conversations.identity import identity, squeezed
 
 A_CALL = {"id": "c", "function": {"name": "f", "arguments": {"n": [1, 2], "x": None, "y": 1.5}}}
@@ -75,3 +78,27 @@ def test_every_blank_parts_words() -> None:
     for blank in [*blanks, "  ", " \n "]:
         for text in (f"a{blank}b", f"{blank}a b", f"a b{blank}", blank, f"é{blank}b"):
             assert squeezed(text) == " ".join(text.split()), repr(text)
+
+
+TEXTS = st.sampled_from(
+    ["", "a", "user", " b \n\nc\t\n", "d\r\ne", "é ", "\ud800", "x" * 50, "  two  ", "\x1f", "\x00"]
+)
+ITEMS = st.dictionaries(
+    st.sampled_from(["role", "content", "from", "name", "é", "k" * 60, 1, None]),
+    st.one_of(TEXTS, st.none(), st.integers(), st.lists(TEXTS, max_size=2)),
+    max_size=10,
+)
+
+
+@given(st.lists(st.one_of(ITEMS, TEXTS, st.lists(ITEMS, max_size=2)), max_size=6))
+def test_what_is_told_at_once_is_what_is_told_piece_by_piece(items: list[Any]) -> None:
+    data = {"messages": items}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(told, "_plain", lambda items: [])
+        wanted = told._told(data, 0)
+    assert told._told(data, 0) == wanted
+
+
+@given(st.text(" \t\nab\x1c\x85\u2003é", max_size=12))
+def test_squeezed_has_single_spaces_between_words(text: str) -> None:
+    assert squeezed(text) == " ".join(text.split())

@@ -20,7 +20,7 @@ from sftui.findings.rule import Case
 from sftui.findings.rules import eos
 from sftui.findings.run import moments
 from sftui.findings.shapes import Shape
-from sftui.findings.words import cover
+from sftui.findings.words import Marks, cover, sign_of
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection
 
 RECIPES: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -195,4 +195,10 @@ def test_every_text_holds_a_part_of_the_cover(texts: list[str]) -> None:
 
 @given(st.from_regex(eos._FOREIGN, fullmatch=True))
 def test_every_foreign_stop_holds_a_mark(literal: str) -> None:
-    assert any(mark in literal for mark in eos._MARKS)
+    assert eos._MARKS.in_(literal)
+
+
+@given(st.lists(st.text("a<|>", min_size=1, max_size=3), max_size=5), st.text("ab<|>", max_size=12))
+def test_marks_stand_in_a_text_where_one_of_them_does(marks: list[str], text: str) -> None:
+    assert Marks(marks).in_(text) == any(mark in text for mark in marks)
+    assert all(sign_of(mark) in mark for mark in marks)
