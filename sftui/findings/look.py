@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from sftui import trainers
+from sftui.findings.calls import Call, Tools, calls_of, told_of
 from sftui.findings.context import Context
 from sftui.findings.model import GENERATION_TAGS, Finding, Fix, Severity
 from sftui.findings.rule import Rule
 from sftui.findings.shapes import ALL, NONE, SOME, Order, Shape, extent_of
 from sftui.findings.signatures import clipped, signature_of
+from sftui.findings.words import texts
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -215,6 +217,27 @@ class Look:
         if found is None or contents is None:
             return None
         return "\n".join([*contents, *[one for one in (found.prompt, found.completion, found.text) if one is not None]])
+
+    @lazy
+    def texts(self) -> Sequence[tuple[int | None, str, bool]]:
+        """Every text of the conversation (see `words.texts`)."""
+        return tuple(texts(self.conversation))
+
+    @lazy
+    def spoken(self) -> str:
+        """All of them, one under the other: what is not in it stands in none of them."""
+        plain = self.plain
+        return "\n".join([text for _, text, _ in self.texts]) if plain is None else plain
+
+    @lazy
+    def calls(self) -> Sequence[Sequence[Call]]:
+        """The tool calls of each message."""
+        return [calls_of(message) if "tool_calls" in message.data else () for message in self.messages]
+
+    @lazy
+    def tools(self) -> Tools:
+        """What several checks ask of the row's list of tools, once for all rows that have the same."""
+        return told_of(self.conversation.tools)
 
     @lazy
     def edged(self) -> bool:

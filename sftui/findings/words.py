@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from sftui.findings.look import Look
-from sftui.model import Message
+from sftui.model import Conversation, Message
 from sftui.text import readable
 
 REASONING = ("reasoning_content", "thinking", "reasoning")
@@ -38,10 +37,9 @@ OPENING, CLOSING = "<think>", "</think>"
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
-def texts(look: Look) -> Iterator[tuple[int | None, str, bool]]:
-    """Every text of the conversation with its message, and whether it is the content; None for a row that is one
+def texts(conversation: Conversation) -> Iterator[tuple[int | None, str, bool]]:
+    """Every text of a conversation with its message, and whether it is the content; None for a row that is one
     text."""
-    conversation = look.conversation
     for number, message in enumerate(conversation.messages):
         content = message.data.get("content")
         if type(content) is str:
@@ -90,6 +88,11 @@ def walk(value: Any) -> Iterator[Any]:
             waiting += [item for key, inner in reversed(list(one.items())) for item in (inner, key)]
         elif isinstance(one, (list, tuple)):
             waiting += reversed(one)
+
+
+def mappings(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Every mapping inside nested data."""
+    return (one for one in walk(value) if isinstance(one, Mapping))
 
 
 def without_code(text: str) -> str:

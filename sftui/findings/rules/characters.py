@@ -10,7 +10,6 @@ from sftui.findings.examples import case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
-from sftui.findings.words import texts
 
 # Control characters but tab, line feed and carriage return; NUL; U+FFFD; lone surrogates; BOM; characters that are
 # none.
@@ -74,11 +73,11 @@ CON012 = rule(
 )
 
 
-@row_check(When.CONVERSATION, CON008, CON012, row=lambda look: _may_be_broken(look.plain))
+@row_check(When.CONVERSATION, CON008, CON012, row=lambda look: _may_be_broken(look.spoken))
 def broken_characters(look: Look) -> Iterator[Finding]:
     """CON008 and CON012, one finding each a row."""
     broken = escaped = False
-    for number, text, content in texts(look):
+    for number, text, content in look.texts:
         if not broken and (not text.isascii() or _BROKEN.search(text)):
             match = _mojibake(text) or _BROKEN.search(text) or _INVISIBLE.search(text)
             if match:
@@ -114,8 +113,8 @@ def broken_characters(look: Look) -> Iterator[Finding]:
                 )
 
 
-def _may_be_broken(text: str | None) -> bool:
-    if text is None or ("\\" in text and _ESCAPED in text):
+def _may_be_broken(text: str) -> bool:
+    if "\\" in text and _ESCAPED in text:
         return True
     if text.isascii():
         return len(text.encode().translate(None, _CONTROL)) != len(text)

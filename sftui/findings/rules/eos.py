@@ -14,7 +14,7 @@ from sftui.findings.look import Look, Turn
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
 from sftui.findings.shapes import Shape
-from sftui.findings.words import Marks, spoken_of, texts, without_code
+from sftui.findings.words import Marks, spoken_of, without_code
 from sftui.model import NOWHERE, Kind, Part, Reason
 from sftui.runs import places_of
 from sftui.trainers import trainer_named
@@ -368,12 +368,12 @@ EOS012 = rule(
 @row_check(
     When.CONVERSATION,
     EOS012,
-    row=lambda look: look.plain is None or _MARKS.in_(look.plain),
+    row=lambda look: _MARKS.in_(look.spoken),
 )
 def foreign_stop(look: Look) -> Iterator[Finding]:
     """EOS012: a stop token's text that is plain text for this tokenizer; the worst place of the row."""
     tokenizer, milder = look.context.tools.tokenizer, None
-    for number, text, content in texts(look):
+    for number, text, content in look.texts:
         if not _MARKS.in_(text):
             continue
         bare = without_code(text)

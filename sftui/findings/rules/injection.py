@@ -109,15 +109,17 @@ def typed(look: Look) -> Iterator[Finding]:
 
 def _may_be_typed(look: Look) -> bool:
     """Whether a control token or media placeholder that the row has may be of its data."""
-    plain = look.plain
-    if plain is None or look.conversation.tools:
-        return True
+    if look.plain is None and any([type(message.data.get("content", "")) is not str for message in look.messages]):
+        return True  # parts may hold texts that are no content
     marks = look.context.once("marks", lambda: [(sign_of(mark), mark) for mark in _marks(look.context)])
-    if not any([sign in plain and mark in plain for sign, mark in marks]):
-        return False
     tokenizer = look.context.tools.tokenizer
-    found = look.special_here | media_ids(look.context).intersection(look.tokens.input_ids)
-    return any(tokenizer.piece(token) in plain for token in found)
+    tools = look.tools.text if look.conversation.tools else ""
+    for text in (look.spoken, tools):
+        if text and any([sign in text and mark in text for sign, mark in marks]):
+            found = look.special_here | media_ids(look.context).intersection(look.tokens.input_ids)
+            if any(tokenizer.piece(token) in text for token in found):
+                return True
+    return False
 
 
 def _marks(context: Context) -> tuple[str, ...]:

@@ -79,7 +79,11 @@ THK004 = rule(
     THK001,
     THK003,
     THK004,
-    row=lambda look: look.plain is None or "</think>" in look.plain or not look.context.traits.renders_templates,
+    row=lambda look: (
+        "</think>" in look.spoken
+        or not look.context.traits.renders_templates
+        or (look.plain is None and _reasons(look))
+    ),
 )
 def lost(look: Look) -> Iterator[Finding]:
     """THK001, THK003 and THK004: reasoning whose text is nowhere in the rendering."""
@@ -127,6 +131,11 @@ def lost(look: Look) -> Iterator[Finding]:
         )
 
 
+def _reasons(look: Look) -> bool:
+    """Whether some message keeps reasoning beside its content."""
+    return look.plain is None and any([not message.data.keys().isdisjoint(REASONING) for message in look.messages])
+
+
 def _reason(look: Look, number: int) -> str:
     message = look.messages[number]
     said = thought_in(look.text_of(message))
@@ -153,7 +162,7 @@ THK005 = rule(
 @row_check(
     When.CONVERSATION,
     THK005,
-    row=lambda look: look.plain is None or _MARKS.in_(look.plain),
+    row=lambda look: _MARKS.in_(look.spoken),
 )
 def unbalanced(look: Look) -> Iterator[Finding]:
     """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""

@@ -27,7 +27,13 @@ TPL009 = rule(
 )
 
 
-@row_check(When.LABELLED, TPL009, shape=lambda shape: not shape.plain or shape.edged, kinds=(Kind.CHAT,))
+@row_check(
+    When.LABELLED,
+    TPL009,
+    shape=lambda shape: not shape.plain or shape.edged,
+    row=lambda look: any([_edged(look.text_of(message)) for message in look.messages]),
+    kinds=(Kind.CHAT,),
+)
 def stripped(look: Look) -> Iterator[Finding]:
     """TPL009: the content's edges are missing from a region that is proven to be its own."""
     if not look.chat or not look.known:
@@ -60,6 +66,10 @@ def stripped(look: Look) -> Iterator[Finding]:
         return
 
 
+def _edged(text: str) -> bool:
+    return bool(text) and (text[0].isspace() or text[-1].isspace())
+
+
 TPL015 = rule(
     "TPL015",
     "content-left-out",
@@ -78,7 +88,7 @@ TPL015 = rule(
 @row_check(
     When.LABELLED,
     TPL015,
-    row=lambda look: look.plain is None or not look.order.turns <= look.placed,
+    row=lambda look: not look.order.turns <= look.placed or (look.plain is None and _says_beside_calls(look)),
     kinds=(Kind.CHAT,),
 )
 def left_out(look: Look) -> Iterator[Finding]:
@@ -107,6 +117,11 @@ def left_out(look: Look) -> Iterator[Finding]:
             severity=Severity.WARNING if called and number in look.placed else None,
         )
         return
+
+
+def _says_beside_calls(look: Look) -> bool:
+    """Whether some message with tool calls has text as well."""
+    return any([bool(message.data.get("tool_calls") and look.text_of(message)) for message in look.messages])
 
 
 TPL007 = rule(

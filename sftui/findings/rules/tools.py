@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.detected import type_word
+from sftui.findings.calls import Call, calls_of
 from sftui.findings.checks import When, row_check
 from sftui.findings.examples import CALL, CALLING, FINE, TOOL, case, chat
 from sftui.findings.look import Look, shown
@@ -16,22 +17,8 @@ from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.shapes import RESULT_ROLES
-from sftui.findings.words import Standing, walk
+from sftui.findings.words import Standing, mappings, walk
 from sftui.model import Message, Stage
-
-_NULL_IN_SCHEMAS = {"default", "const", "example", "examples"}
-
-
-def calls_of(message: Message) -> list[tuple[str, Any, str | None]]:
-    """Name, arguments and id of each tool call of a message; what is no call is left out."""
-    found = []
-    calls = message.data.get("tool_calls")
-    for call in calls if isinstance(calls, (list, tuple)) else ():
-        function = call.get("function", call) if isinstance(call, Mapping) else None
-        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
-            one = call.get("id")
-            found.append((function["name"], function.get("arguments"), one if isinstance(one, str) else None))
-    return found
 
 
 def unread_calls(look: Look, number: int) -> list[tuple[str, Any, str | None]]:
@@ -75,8 +62,8 @@ def double_encoded(look: Look) -> Iterator[Finding]:
     if rendered is None:
         return
     standing, plain = Standing(rendered.text), Standing(rendered.text)
-    for number, message in enumerate(look.messages):
-        for name, arguments, _ in calls_of(message):
+    for number in range(len(look.messages)):
+        for name, arguments, _ in look.calls[number]:
             if not isinstance(arguments, str) or '"' not in arguments:
                 continue
             escaped = json.dumps(arguments, ensure_ascii=False)[1:-1]
@@ -136,8 +123,8 @@ def dropped(look: Look) -> Iterator[Finding]:
                 evidence=shown(", ".join(name for name, _, _ in unread)),
             )
             return
-        place = _place(look, number)
-        for name, arguments, _ in calls_of(message):
+        place = _place(look, number) if look.calls[number] else ""
+        for name, arguments, _ in look.calls[number]:
             lost = _lost(name, arguments, rendered.text, place)
             if lost:
                 yield look.finding(
@@ -177,11 +164,18 @@ def _lost(name: str, arguments: Any, text: str, place: str) -> str:
     if keys and not any(_named(key, place) for key in keys):
         return f"what is given to the tool call {shown(name, 40)}"
     # Numbers may be written in more than one way.
-    values = [one for one in walk(list(given.values())) if isinstance(one, str) and len(_bare(one)) > 1]
-    bare = _bare(place)
-    if values and not any(one in place or _bare(one) in bare or _bare(json.dumps(one)[1:-1]) in bare for one in values):
+    said = [one for one in walk(list(given.values())) if isinstance(one, str)]
+    if any(one in place and _says(one) for one in said):
+        return ""
+    values, bare = [one for one in said if _says(one)], _bare(place)
+    if values and not any(_bare(one) in bare or _bare(json.dumps(one)[1:-1]) in bare for one in values):
         return f"the value of `{shown(keys[0], 40)}` in the tool call {shown(name, 40)}"
     return ""
+
+
+def _says(text: str) -> bool:
+    """Whether a text has more than one letter or digit."""
+    return len(text) > 1 and (text.isalnum() or len(_bare(text)) > 1)
 
 
 def _parsed(arguments: Any) -> Mapping[str, Any]:
@@ -196,7 +190,19 @@ def _parsed(arguments: Any) -> Mapping[str, Any]:
 
 def _named(name: str, text: str) -> bool:
     """Whether a tool or key is named as a whole word: short names stand inside many words."""
-    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+    if not name:
+        return re.search(r"(?<!\w)(?!\w)", text) is not None
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not (_in_word(text[at - 1 : at]) or _in_word(text[end : end + 1])):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _in_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
 
 
 def _bare(text: str) -> str:
@@ -227,7 +233,7 @@ def tools_missing(look: Look) -> Iterator[Finding]:
     tools = look.conversation.tools
     if rendered is None or not tools or not isinstance(tools, (list, tuple)):
         return
-    names = [name for tool in tools if isinstance(tool, Mapping) for name in [_tool_name(tool)] if name]
+    names = look.tools.names
     template = look.context.template
     unread = look.chat and template is not None and rendered.pieces is None and "tools" not in template.source
     if (
@@ -246,12 +252,6 @@ def _schema_stands(name: str, text: str) -> bool:
     """Whether the text describes the tool and does not only call it: its name stands as a JSON value beside a
     description."""
     return re.search(rf'"name":\s*"{re.escape(name)}",\s*"(?:description|parameters)"', text) is not None
-
-
-def _tool_name(tool: Mapping[str, Any]) -> str:
-    function = tool.get("function", tool)
-    name = function.get("name") if isinstance(function, Mapping) else None
-    return name if isinstance(name, str) else ""
 
 
 TOO005 = rule(
@@ -310,12 +310,7 @@ TOO006 = rule(
 def graph(look: Look) -> Iterator[Finding]:
     """TOO006: the first of malformed calls, calls of no tool and results without a call; else a call without a
     result."""
-    tools = look.conversation.tools
-    known = (
-        {name for tool in tools if isinstance(tool, Mapping) if (name := _tool_name(tool))}
-        if isinstance(tools, (list, tuple))
-        else set()
-    )
+    known = look.tools.known
     # Calls that wait for their result by their number, and those numbers by the id: one look-up for each result.
     open_calls: dict[int, tuple[str, str | None]] = {}
     by_id: dict[str, int] = {}
@@ -326,7 +321,7 @@ def graph(look: Look) -> Iterator[Finding]:
         return look.finding(TOO006, what, message=number, evidence=shown(evidence), severity=severity)
 
     for number, message in enumerate(look.messages):
-        calls = calls_of(message)
+        calls = look.calls[number]
         wrong = _malformed(message, number, calls, known)
         if wrong is not None:
             yield told(wrong[0], number, wrong[1])
@@ -374,11 +369,11 @@ def graph(look: Look) -> Iterator[Finding]:
         yield unanswered
 
 
-def _malformed(
-    message: Message, number: int, calls: list[tuple[str, Any, str | None]], known: set[str]
-) -> tuple[str, str] | None:
+def _malformed(message: Message, number: int, calls: Sequence[Call], known: frozenset[str]) -> tuple[str, str] | None:
     """What is wrong with the calls of one message, and the text that shows it."""
     raw = message.data.get("tool_calls")
+    if not raw:
+        return None
     if isinstance(raw, str) and raw.strip():
         return f"the tool calls of message {number} are text, not a list", raw
     if isinstance(raw, (list, tuple)) and len(calls) < len(raw):
@@ -446,9 +441,9 @@ CON009 = rule(
 @row_check(When.CONVERSATION, CON009, shape=lambda shape: not shape.plain or shape.tools)
 def null_keys(look: Look) -> Iterator[Finding]:
     """CON009: keys that are null in tool arguments or schemas, which Arrow adds so that all rows have the same."""
-    for number, message in enumerate(look.messages):
-        for _, arguments, _ in calls_of(message):
-            for level in _mappings(arguments):
+    for number, calls in enumerate(look.calls):
+        for _, arguments, _ in calls:
+            for level in mappings(arguments):
                 empty = [str(key) for key, value in level.items() if value is None]
                 # One null may be meant, several beside others are Arrow's.
                 if len(empty) > 1 and len(empty) * 2 >= len(level):
@@ -460,17 +455,10 @@ def null_keys(look: Look) -> Iterator[Finding]:
                     )
                     return
     # A schema says null in few places; a property that is null, or several keys, say nothing to a model.
-    levels = _mappings(look.conversation.tools)
-    empty = [
-        str(key) for level in levels for key, value in level.items() if value is None and key not in _NULL_IN_SCHEMAS
-    ]
-    if len(empty) > 1:
+    null = look.tools.empty
+    if len(null) > 1:
         yield look.finding(
             CON009,
-            f"the row's tools hold {len(empty)} keys that are null",
-            evidence=shown(", ".join(dict.fromkeys(empty))),
+            f"the row's tools hold {len(null)} keys that are null",
+            evidence=shown(", ".join(dict.fromkeys(null))),
         )
-
-
-def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (one for one in walk(value) if isinstance(one, Mapping))

@@ -1,0 +1,73 @@
+"""What rows hold of tools: the calls of their messages, and the list of tools, which is the same in many rows."""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from sftui.findings.words import mappings, words
+from sftui.model import Message
+
+Call = tuple[str, Any, "str | None"]
+"""Name, arguments and id of a call."""
+_NULL_IN_SCHEMAS = {"default", "const", "example", "examples"}
+_LONGEST_REMEMBERED = 16_000
+"""Bytes of a list of tools of which is remembered what it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """A list of tools: their names, `known` as a set, the keys that are null where that says nothing (`empty`), and all
+    texts in it, one under the other."""
+
+    names: tuple[str, ...]
+    known: frozenset[str]
+    empty: tuple[str, ...]
+    text: str
+
+
+def calls_of(message: Message) -> list[Call]:
+    """Name, arguments and id of each tool call of a message; what is no call is left out."""
+    found = []
+    calls = message.data.get("tool_calls")
+    for call in calls if isinstance(calls, (list, tuple)) else ():
+        function = call.get("function", call) if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
+            one = call.get("id")
+            found.append((function["name"], function.get("arguments"), one if isinstance(one, str) else None))
+    return found
+
+
+def told_of(tools: Any) -> Tools:
+    """What a list of tools says; the same lists come again and again."""
+    try:
+        written = marshal.dumps(tools, 2)  # a form in which equal bytes are the same data
+    except ValueError:
+        return _told(tools)
+    return _remembered(written) if len(written) <= _LONGEST_REMEMBERED else _told(tools)
+
+
+def _told(tools: Any) -> Tools:
+    listed = tools if isinstance(tools, (list, tuple)) else ()
+    names = [name for tool in listed if isinstance(tool, Mapping) if (name := _tool_name(tool))]
+    empty = [
+        str(key)
+        for level in mappings(tools)
+        for key, value in level.items()
+        if value is None and key not in _NULL_IN_SCHEMAS
+    ]
+    return Tools(tuple(names), frozenset(names), tuple(empty), "\n".join(words(tools)))
+
+
+@lru_cache(maxsize=64)
+def _remembered(written: bytes) -> Tools:
+    return _told(marshal.loads(written))
+
+
+def _tool_name(tool: Mapping[str, Any]) -> str:
+    function = tool.get("function", tool)
+    name = function.get("name") if isinstance(function, Mapping) else None
+    return name if isinstance(name, str) else ""
