@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 IGNORE_INDEX = -100
 NOWHERE = -1
@@ -158,8 +158,7 @@ class Conversation:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A stretch of the rendered text that belongs to one message (or to none) and is one part."""
 
     start: int

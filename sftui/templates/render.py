@@ -186,7 +186,7 @@ def _attributed(rendered: Rendered, asked: Asked, template: ChatTemplate) -> Ren
 def _strings(conversation: Conversation, prompt_messages: int | None) -> Rendered:
     prompt, completion = conversation.prompt or "", conversation.completion or ""
     spans = _whole(prompt, 0) + tuple(
-        replace(span, start=span.start + len(prompt), end=span.end + len(prompt)) for span in _whole(completion, 1)
+        span._replace(start=span.start + len(prompt), end=span.end + len(prompt)) for span in _whole(completion, 1)
     )
     return Rendered(text=prompt + completion, spans=spans, prompt=prompt if prompt_messages is not None else None)
 

@@ -396,7 +396,10 @@ class _Plan:
         if opener_of(text, self.special, self.bos) != self.opener:
             return None
         at = [0, *accumulate(map(len, pieces))]
-        return tuple([Span(at[a] + da, at[b] + db, message, part) for a, da, b, db, message, part in self.spans])
+        made = tuple.__new__  # a third of the time of calling it
+        return tuple(
+            [made(Span, (at[a] + da, at[b] + db, message, part)) for a, da, b, db, message, part in self.spans]
+        )
 
 
 class _Skeleton:
