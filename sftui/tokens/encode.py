@@ -37,13 +37,12 @@ class _Columns:
         whole = len(self.starts) == len(self.ids)
         owned = whole or self.by_piece
         messages = joined([(length, message) for length, message, _ in self.owners]) if owned else Runs[int]()
-        parts = joined((length, part) for length, _, part in self.owners) if whole else Runs[Part]()
-        starts, ends = (self.starts, self.ends) if whole else ((), ())
+        parts = joined([(length, part) for length, _, part in self.owners]) if whole else Runs[Part]()
+        ids, starts, ends = self.ids, *((self.starts, self.ends) if whole else (list[int](), list[int]()))
         if first:
+            ids, starts, ends = ids[first:], starts[first:], ends[first:]
             messages, parts = messages[first:], parts[first:]
-        return Tokens(
-            tuple(self.ids[first:]), tuple(starts[first:]), tuple(ends[first:]), messages, parts, prompt, notes
-        )
+        return Tokens(tuple(ids), tuple(starts), tuple(ends), messages, parts, prompt, notes)
 
 
 def tokenize(

@@ -173,7 +173,8 @@ def _of_any_number(place: Place) -> Place:
 def late_kind(row: Row, places: Place, preset: str, title: str) -> Late | None:
     """What another kind of value does, in a row after those whose kinds are known; None where it has no such value, or
     one by which no text changes."""
-    found, version = other_kind(row.data, places), _brought(preset)
+    found = other_kind(row.data, places)
+    version = None if found is None else _brought(preset)
     if found is None or version is None:
         return None
     keeps = at_least(parse(version, "datasets"), KEEPS_MIXED)

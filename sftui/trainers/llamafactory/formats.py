@@ -38,6 +38,7 @@ CHAT_ROLES = {
     "system": "system",
 }
 TURNS = (("user", "observation"), ("assistant", "function"))
+_OURS = (*TURNS[0], *TURNS[1], "system")
 DROPPED = "llamafactory_dropped"
 """The key of `Conversation.extra` that says why the row is dropped."""
 
@@ -248,12 +249,10 @@ def convert(row: Row, detected: Detected, *, openai: bool) -> Conversation:
 
 def _tags(detected: Detected) -> dict[str, str | None]:
     """The data's name of each of LLaMA-Factory's roles, None for the ones without."""
-    roles = {theirs: "observation" if ours == "tool" else ours for theirs, ours in detected.role_map.items()}
-    return {
-        ours: next((theirs for theirs, name in roles.items() if name == ours), None)
-        for pair in (*TURNS, ("system",))
-        for ours in pair
-    }
+    named: dict[str, str] = {}
+    for theirs, ours in detected.role_map.items():
+        named.setdefault("observation" if ours == "tool" else ours, theirs)
+    return {ours: named.get(ours) for ours in _OURS}
 
 
 def _role(value: Any) -> str | None:

@@ -243,10 +243,11 @@ def invalid(messages: Sequence[Message]) -> str | None:
 def flagged(messages: Sequence[Message], strategy: str, *, mask_system: bool) -> tuple[Message, ...]:
     """The messages with `trained` set: strategy all, assistant or last; a flag already set stays."""
     roles = [message.role for message in messages]
+    every = strategy == "all"
     last = max((i for i, role in enumerate(roles) if role == "assistant"), default=-1) if strategy == "last" else -1
     found = []
     for number, (message, role) in enumerate(zip(messages, roles)):
-        trained = strategy == "all" or (role == "assistant" and (strategy == "assistant" or number == last))
+        trained = every or (role == "assistant" and (strategy == "assistant" or number == last))
         if message.trained is not None:
             trained = message.trained
         if mask_system and role == "system":
