@@ -252,8 +252,10 @@ def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: Loaded
         else:
             if NOWHERE in one.starts:
                 for token, start, end in zip(one.ids, one.starts, one.ends):
-                    if start == NOWHERE:
+                    if start == NOWHERE and piece.add_special_tokens:
                         columns.add(token, NOWHERE, NOWHERE, NOWHERE, _put(token, start, tokenizer))
+                    elif start == NOWHERE:  # the tokenizer cannot tell where in the piece
+                        columns.add(token, NOWHERE, NOWHERE, piece.message, piece.part)
                     else:
                         columns.add(token, place + start, place + end, piece.message, piece.part)
             else:

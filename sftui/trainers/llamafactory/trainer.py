@@ -373,9 +373,9 @@ def _owners(tokens: Tokens, pieces: Sequence[Piece], spans: Sequence[Span]) -> I
     at = 0
     for first, behind, number in as_runs(tokens.messages).runs():
         starts = tokens.starts[first:behind]
+        while number != NOWHERE and begins[number] >= spans[at].end:
+            at += 1
         if NOWHERE not in starts:
-            while begins[number] >= spans[at].end:
-                at += 1
             if begins[number + 1] <= spans[at].end:
                 yield behind - first, spans[at].message, spans[at].part
                 continue
@@ -389,7 +389,7 @@ def _owners(tokens: Tokens, pieces: Sequence[Piece], spans: Sequence[Span]) -> I
                 continue
         for start in starts:
             if start == NOWHERE:
-                yield 1, NOWHERE, Part.INJECTED
+                yield (1, NOWHERE, Part.INJECTED) if number == NOWHERE else (1, spans[at].message, spans[at].part)
                 continue
             place = min(max(start, begins[number]), begins[number + 1] - 1)
             while place >= spans[at].end:

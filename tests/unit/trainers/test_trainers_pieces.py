@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from sftui import pipeline
-from sftui.model import Example, Inspection, Row
+from sftui.model import NOWHERE, Example, Inspection, Row
 from sftui.recipe import Recipe, changed
-from sftui.tokens import load_tokenizer
+from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.bulk import Bulk
+from sftui.tokens.loaded import Encoded, FastEngine
 from sftui.trainers import preset
 from sftui.trainers.llamafactory.registry import TEMPLATES
 
@@ -132,3 +134,26 @@ def test_torchtunes_own_special_tokens_lie_over_the_faster_engine(model: str) ->
     alone, many = prepared(recipe, rows, tokenizer, bulk)
     assert list(map(received, many)) == list(map(received, alone))
     assert bulk.engine == Bulk.FAST and bulk.told is None
+
+
+class Unplaced(FastEngine):
+    """An engine that cannot tell where its tokens stand, as a slow tokenizer whose pieces do not spell the text."""
+
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+        nowhere = [(NOWHERE,) * len(one) for one in super().encode_batch(texts, add_special_tokens)]
+        ids = self.ids_batch(texts, add_special_tokens)
+        return [Encoded(own, places, places) for own, places in zip(ids, nowhere)]
+
+
+def test_llamafactory_trains_answers_of_a_tokenizer_that_tells_no_places() -> None:
+    recipe = setting("llamafactory", "builtin:chatml", {"render.template": "llamafactory/qwen"})
+    rows = [Row(number, of_llamafactory(number), "", f"row {number}") for number in range(6)]
+    detected = pipeline.detect(rows, recipe)
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
+    tools = pipeline.survey(rows[0], detected, recipe, tools)
+    right = [pipeline.inspect(row, detected, recipe, tools) for row in rows]
+    assert isinstance(tools.tokenizer.engine, FastEngine)
+    unplaced = LoadedTokenizer(tools.tokenizer.facts, Unplaced(tools.tokenizer.engine.backend))
+    told = [pipeline.inspect(row, detected, recipe, replace(tools, tokenizer=unplaced)) for row in rows]
+    assert list(map(received, told)) == list(map(received, right))
+    assert sum(one.trained for one in told) > 50
