@@ -216,27 +216,11 @@ def verify(python: str, rows: int, **given: Any) -> int:
 @click.option(
     "--jobs", type=click.IntRange(min=1), metavar="N", help="processes; default: one fewer than the machine has cores"
 )
-def check(
-    form: str,
-    fail_on: str,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    max_rows: int | None,
-    sample: int | None,
-    baseline: str | None,
-    write_baseline: bool,
-    evaluation: str | None,
-    out: str | None,
-    force: bool,
-    jobs: int | None,
-    **given: Any,
-) -> int:
+def check(**given: Any) -> int:
     """Find what is wrong in the set-up and in every row, and the key that fixes it; exit 1 if problems are found."""
     from sftui.cli.check import check_data
 
-    return check_data(
-        given, form, fail_on, select, ignore, max_rows, sample, baseline, write_baseline, evaluation, out, force, jobs
-    )
+    return check_data(**given)
 
 
 @click.command("sftui report", context_settings=CONTEXT)
@@ -253,21 +237,11 @@ def check(
 @click.option(
     "--jobs", type=click.IntRange(min=1), metavar="N", help="processes; default: one fewer than the machine has cores"
 )
-def report(
-    out: str,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    max_rows: int | None,
-    sample: int | None,
-    evaluation: str | None,
-    force: bool,
-    jobs: int | None,
-    **given: Any,
-) -> int:
+def report(**given: Any) -> int:
     """Write the figures, plots and findings of the whole dataset as one self-contained HTML page."""
     from sftui.cli.report import write_report
 
-    return write_report(given, out, select, ignore, max_rows, sample, evaluation, force, jobs)
+    return write_report(**given)
 
 
 @click.command("sftui explain", context_settings=CONTEXT)
@@ -293,21 +267,11 @@ def explain(code: str | None) -> int:
 @click.option("--dry-run", is_flag=True, help="count what would change, write no data")
 @click.option("--list", "listing", is_flag=True, help="list the repairs")
 @click.option("--force", is_flag=True, help="overwrite without asking")
-def repair(
-    apply: tuple[str, ...],
-    drop: tuple[str, ...],
-    marks: str | None,
-    out: str | None,
-    log: str | None,
-    dry_run: bool,
-    listing: bool,
-    force: bool,
-    **given: Any,
-) -> int:
+def repair(listing: bool, **given: Any) -> int:
     """Write DATA with repairs to a new file, never in place; rows that need none keep every byte."""
     from sftui.cli.repair import list_repairs, repair_data
 
-    return list_repairs() if listing else repair_data(given, apply, drop, marks, out, log, dry_run, force)
+    return list_repairs() if listing else repair_data(**given)
 
 
 @click.command("sftui template", context_settings=CONTEXT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,6 @@ DEFAULT_WIDTH = 100
 
 
 def check_data(
-    given: Mapping[str, Any],
     form: str,
     fail_on: str,
     select: tuple[str, ...],
@@ -39,6 +38,7 @@ def check_data(
     out: str | None,
     force: bool,
     jobs: int | None,
+    **given: Any,
 ) -> int:
     """Print or write what was found; 1 where something at or above `fail_on` stands, else 0."""
     from sftui.audit import Filter

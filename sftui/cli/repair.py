@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def repair_data(
-    given: Mapping[str, Any],
     apply: tuple[str, ...],
     drop: tuple[str, ...],
     marks: str | None,
@@ -33,6 +32,7 @@ def repair_data(
     log: str | None,
     dry_run: bool,
     force: bool,
+    **given: Any,
 ) -> int:
     """Write the repaired rows to a new file; with `dry_run` only count. Counts go to stderr.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from sftui.cli.auditing import audited
@@ -16,7 +15,6 @@ LOOKS = 3
 
 
 def write_report(
-    given: Mapping[str, Any],
     out: str,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -25,6 +23,7 @@ def write_report(
     evaluation: str | None,
     force: bool,
     jobs: int | None,
+    **given: Any,
 ) -> int:
     """Write the page; what it tells does not change the exit code, `sftui check` is for that."""
     from sftui.audit import Filter

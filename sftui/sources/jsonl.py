@@ -52,24 +52,9 @@ class JsonlSource(IndexedSource):
             self._grown = True
             return True
 
-    def rows(self, start: int = 0) -> Iterator[Row]:
-        """Every row from `start` on, in order. What lies near a row is read with it: whether the file is still the one
-        that was indexed is asked once for about `APART` bytes, not for each of their rows."""
-        index = start
-        while True:
-            try:
-                row = self.row(index)
-            except IndexError:
-                return
-            yield row
-            index += 1
-            for row in self._near_by(index):
-                yield row
-                index += 1
-
     def _near_by(self, index: int) -> Iterator[Row]:
-        """The rows from a place on that the stretch around the one before holds; none where they are long, or the file
-        is another one: then they are for `row` to read."""
+        """Those of the same stretch, read at once, so that the file is asked once for about `APART` bytes whether it is
+        still the one that was indexed. None where they are long, or it is another one: then `row` reads, and tells."""
         stretch = next((one for one in self._looked_at if 0 < index - one.place.row < len(one.starts)), None)
         if stretch is None:
             return

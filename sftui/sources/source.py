@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
 from typing import NamedTuple
@@ -181,3 +181,10 @@ class Source(ABC):
                 return
             yield row
             index += 1
+            for row in self._near_by(index):
+                yield row
+                index += 1
+
+    def _near_by(self, index: int) -> Iterable[Row]:
+        """Rows from `index` on that are at hand, since the one before them was read."""
+        return ()

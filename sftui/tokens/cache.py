@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.tokens.autotokenizer import LIBRARIES
-from sftui.tokens.environments import Environment
+from sftui.tokens.environments import Environment, versions_in
 from sftui.tokens.facts import TokenizerFacts, from_json
 from sftui.tokens.locate import Location, fingerprint, read_json
 from sftui.tokens.quick import packed
@@ -56,17 +56,7 @@ def versions() -> dict[str, str]:
     Read from the names of the .dist-info folders, because asking importlib.metadata costs 70 ms of
     a start that takes 500; it is asked where the required ones are not found that way.
     """
-    found: dict[str, str] = {}
-    for folder in sys.path:
-        try:
-            names = os.listdir(folder or ".")
-        except OSError:
-            continue
-        for name in names:
-            library, _, version = name.removesuffix(".dist-info").partition("-")
-            library = library.lower().replace("_", "-")
-            if name.endswith(".dist-info") and library in LIBRARIES:
-                found.setdefault(library, version)
+    found = versions_in(folder or "." for folder in sys.path)
     if not found.keys() >= set(LIBRARIES[:2]):
         from importlib import metadata
 

@@ -74,8 +74,13 @@ def environment_at(path: str | Path, origin: str) -> Environment:
 
 def versions_under(prefix: Path) -> dict[str, str]:
     """The versions that the .dist-info folders of an environment name, without running anything of it."""
+    return versions_in((*prefix.glob("lib/python3*/site-packages"), prefix / "Lib" / "site-packages"))
+
+
+def versions_in(folders: Iterable[Path | str]) -> dict[str, str]:
+    """The versions of the libraries that take part in loading, by the names of the .dist-info folders in these."""
     found: dict[str, str] = {}
-    for folder in (*prefix.glob("lib/python3*/site-packages"), prefix / "Lib" / "site-packages"):
+    for folder in folders:
         try:
             names = os.listdir(folder)
         except OSError:
