@@ -120,9 +120,9 @@ _WORDS = {"yes", "no", "on", "off", "y", "n", "true", "false", "null"}
 
 
 def _unquoted(text: str) -> bool:
-    """Whether a text is ruamel's to write: it quotes what YAML 1.2 needs quoted, but not `:0`, `?0` or `a:?` as an
-    entry, nor does it escape every line separator."""
-    odd = not text.isprintable() or text.startswith((":", "?")) or ":?" in text
+    """Whether a text is ruamel's to write: it quotes what YAML 1.2 needs quoted, but not `:0` or `a?` as an entry, at
+    which PyYAML stops, nor does it escape every line separator."""
+    odd = not text.isprintable() or text.startswith(":") or "?" in text
     return not odd and text.lower() not in _WORDS and is_text(text)
 
 

@@ -143,6 +143,8 @@ READ_OTHERWISE = st.one_of(
 
 @example(":0", "a:?")
 @example("?0", "\x85")
+@example("no", "0?")
+@example("a?b", "x")
 @given(READ_OTHERWISE, READ_OTHERWISE)
 def test_a_text_stays_a_text_for_every_reader(text: str, other: str) -> None:
     """A sexagesimal `1:30`, and any word in a list, were written as YAML 1.2 alone leaves them texts."""
