@@ -15,6 +15,8 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from sftui.values import value_class
+
 IGNORE_INDEX = -100
 NOWHERE = -1
 """An offset or a message index for a token that stands for no text of the row."""
@@ -75,7 +77,7 @@ class Stage(str, Enum):
     LABELS = "labels"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Row:
     """One record as it stands in the source.
 
@@ -101,7 +103,7 @@ class Row:
 RAW_LIMIT = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Message:
     """One message, as the chat template receives it.
 
@@ -133,7 +135,7 @@ class Kind(str, Enum):
     TOKENS = "tokens"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Conversation:
     """One row as messages, as a prompt and a completion, as text, or as ready ids.
 
@@ -167,7 +169,7 @@ class Span(NamedTuple):
     part: Part
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Piece:
     """A stretch of text that a per-part trainer encodes alone, or ids that it inserts.
 
@@ -183,7 +185,7 @@ class Piece:
     ids: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Rendered:
     """The rendered text with who wrote what.
 
@@ -208,7 +210,7 @@ class Cut(tuple[int, ...]):
     in order, but for those that stand for no text. What is made of it is a plain tuple again."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Boundary:
     """Where the prompt tokenized alone parts from the whole: both agree on the first `common`."""
 
@@ -279,7 +281,7 @@ class Trained(tuple[int, ...]):
     ranges: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Labels:
     """One label and one reason (best read as runs) per token of `Tokens`, un-shifted, before anything is cut.
 
@@ -295,7 +297,7 @@ class Labels:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Example:
     """What the trainer receives for one row, shifted if the recipe stores labels shifted."""
 
@@ -328,7 +330,7 @@ class Problem:
         return f"{head}; {self.fix}" if self.fix else head
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Inspection:
     """Everything sftui knows about one row under one recipe.
 

@@ -10,15 +10,16 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain, groupby, pairwise, repeat
 from typing import Any, Generic, TypeVar, cast, overload
+
+from sftui.values import value_class
 
 T = TypeVar("T")
 _SAME = re.compile(rb"(.)\1*", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class
 class Runs(Sequence[T], Generic[T]):
     """Run k holds `values[k]` and ends before position `ends[k]`; no run is empty, and neighbours differ."""
 

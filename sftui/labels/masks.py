@@ -7,19 +7,19 @@ character lies, so a token that straddles a border counts to the left of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from sftui.errors import RecipeError
 from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Kind, Part, Reason, Rendered, Tokens, Trained
 from sftui.recipe import Mask
 from sftui.runs import Runs, as_runs, extend, joined, together
+from sftui.values import value_class
 
 Drawn = tuple[Runs[bool], Runs[Reason]]
 Verdict = tuple[int, tuple[bool, Reason]]
 """So many tokens, trained or not, and why."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Subject:
     """What a mask is drawn on."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sftui.errors import TokenizerError
 from sftui.model import NO_TEXT, NOWHERE, Cut, Part, Piece, Rendered, Span, Tokens, TokenText
@@ -14,6 +14,9 @@ from sftui.tokens.loaded import Encoded, LoadedTokenizer, ToEncode
 from sftui.tokens.surface import METASPACE
 
 T = TypeVar("T")
+
+UNPLACED: Runs[Any] = Runs()
+"""Messages and parts where nobody asked for places."""
 
 
 class _Columns:
@@ -83,7 +86,7 @@ def tokenize(
         else:
             ids = tokenizer.ids(text, options.add_special_tokens)
             if options.append_eos in ("never", "if_missing_text") and options.bos != "drop_second":
-                return Tokens(ids, (), (), Runs(), Runs(), _prompt(rendered, tokenizer, options), tuple(notes))
+                return Tokens(ids, (), (), UNPLACED, UNPLACED, _prompt(rendered, tokenizer, options), tuple(notes))
             columns.ids.extend(ids)
     if options.append_eos == "always" or (
         options.append_eos == "if_missing_ids" and (not columns.ids or columns.ids[-1] != eos_id)

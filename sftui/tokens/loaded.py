@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -12,13 +12,14 @@ from sftui.errors import TokenizerError
 from sftui.model import NOWHERE
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.surface import Decoding, read_decoding, surfacer
+from sftui.values import value_class
 
 T = TypeVar("T")
 KEPT = 20_000
 """How many ids' pieces and bytes are remembered at most; a full vocabulary would cost 25 MB."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Encoded:
     """Ids with half-open character offsets into the encoded text; NOWHERE for ids put around it."""
 

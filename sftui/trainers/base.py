@@ -29,6 +29,7 @@ from sftui.model import (
 )
 from sftui.model import Part as PartOf
 from sftui.recipe import KnobInfo, Recipe, Tokenize, changed, get
+from sftui.values import value_class
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
@@ -58,7 +59,7 @@ class Toolbox:
         return self.tokenizer.facts.template_tokens
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Shaped:
     """A conversation as the trainer sees it, and why it drops the row, if it does."""
 
