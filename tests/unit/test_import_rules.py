@@ -115,6 +115,7 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
         "text",
         "trainers",
         "tui",
+        "values",
         "views",
         "workspace",
     }
