@@ -1,0 +1,49 @@
+"""What is remembered of lists of tools, and quick ways of looking for names: as the plain ways tell it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sftui.findings import calls
+from sftui.findings.calls import told_of
+from sftui.findings.rules import tools
+from sftui.findings.words import words
+
+NESTED: st.SearchStrategy[Any] = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.sampled_from(["", "name", "default", "f", "é"])),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["name", "function", "default", "x", "y"]), inner, max_size=3),
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.one_of(NESTED, st.lists(NESTED, max_size=3)))
+def test_a_list_of_tools_says_the_same_each_time(listed: Any) -> None:
+    first, again = told_of(listed), told_of(listed)
+    assert first == again == calls._told(listed) and first.known == set(first.names)
+    assert all(text in first.text for text in words(listed))
+
+
+def test_what_cannot_be_remembered_is_told_all_the_same() -> None:
+    named = {"name": "f", "x": None, "y": {"default": None}}
+    strange = {"name": "g", "of": object()}
+    assert told_of([named, strange]).names == ("f", "g") and told_of([named]).empty == ("x",)
+    assert told_of([{**named, "text": "a" * 20_000}]).names == ("f",)
+    assert told_of(1).names == told_of(True).names == () and told_of(None).text == ""
+
+
+@given(st.text("ab_é-. ", max_size=4), st.text("ab_é-. ", max_size=12))
+def test_a_name_stands_as_a_whole_word(name: str, text: str) -> None:
+    plain = name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+    assert tools._named(name, text) == plain
+
+
+@given(st.text("a1\\nu é_", max_size=8))
+def test_what_says_more_than_one_letter(text: str) -> None:
+    assert tools._says(text) == (len(tools._bare(text)) > 1)
