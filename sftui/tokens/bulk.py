@@ -118,6 +118,8 @@ class _BulkEngine(FastEngine):
         super().__init__(plain.backend, split_special_tokens=plain.backend.encode_special_tokens)
         self._fast, self._offsets, self._beginnings, self._bulk = fast, offsets, begun, bulk
         self._asked = 0
+        if fast is None and begun is not None:  # fastokens encodes a prompt sooner than it is looked up
+            self.begun = self._by_beginning
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
         if len(texts) < 2 or self._bulk.told is not None or self._fast is None:
@@ -129,7 +131,7 @@ class _BulkEngine(FastEngine):
         self._bulk.differs(texts[one], Bulk.FAST, where=Bulk.FAST)
         return super().ids_batch(texts, add_special_tokens)
 
-    def ids_begun(self, begun: Sequence[Begun], add_special_tokens: bool) -> list[tuple[int, ...]]:
+    def _by_beginning(self, begun: Sequence[Begun], add_special_tokens: bool) -> list[tuple[int, ...]]:
         texts, known = [one.text for one in begun], self._beginnings
         if len(texts) < 2 or self._bulk.told is not None or known is None:
             return self.ids_batch(texts, add_special_tokens)

@@ -51,15 +51,19 @@ class Begun(NamedTuple):
     ids: tuple[int, ...]
 
 
+ByBeginning = Callable[[Sequence[Begun], bool], list[tuple[int, ...]]]
+
+
 class Engine(Protocol):
     """What encodes: the `tokenizers` backend, or a slow transformers tokenizer."""
 
     decoding: Decoding
+    begun: ByBeginning | None
+    """The ids of texts beside which others are known, where there is a quicker way to them than encoding the texts."""
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]: ...
     def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]: ...
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]: ...
-    def ids_begun(self, begun: Sequence[Begun], add_special_tokens: bool) -> list[tuple[int, ...]]: ...
     def piece(self, token: int) -> str | None: ...
     def token_id(self, piece: str) -> int | None: ...
     def added(self) -> Mapping[int, tuple[str, bool]]: ...
@@ -71,6 +75,8 @@ class FastEngine:
     AutoTokenizer sets both anew in every call (transformers 5.23, `set_truncation_and_padding`)
     and by default to neither, so a backend without them gives the same ids.
     """
+
+    begun: ByBeginning | None = None
 
     def __init__(self, backend: Any, *, split_special_tokens: bool = False) -> None:
         backend.no_truncation()
@@ -91,10 +97,6 @@ class FastEngine:
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
         found = self.backend.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens)
         return [tuple(encoding.ids) for encoding in found]
-
-    def ids_begun(self, begun: Sequence[Begun], add_special_tokens: bool) -> list[tuple[int, ...]]:
-        """The ids of texts beside which others are known, by whatever is quickest."""
-        return self.ids_batch([one.text for one in begun], add_special_tokens)
 
     def piece(self, token: int) -> str | None:
         try:
@@ -171,22 +173,28 @@ class LoadedTokenizer:
         TokenizerError as `encode`, where nothing is kept.
         """
         self._ahead, self._ids_ahead = {}, {}
-        wanted = list(dict.fromkeys(texts))
+        wanted, begun = list(dict.fromkeys(texts)), self.engine.begun
         encoded: dict[ToEncode, Encoded] = {}
         ids: dict[tuple[str, bool], tuple[int, ...]] = {}
         for special in (False, True):
             placed = [one for one in wanted if one.placed and one.special is special]
             if placed:
                 encoded.update(zip(placed, self._asked(self.engine.encode_many, [one.text for one in placed], special)))
-            bare = [one.text for one in wanted if not one.placed and one.other is None and one.special is special]
+            bare = [
+                one.text
+                for one in wanted
+                if not one.placed and (begun is None or one.other is None) and one.special is special
+            ]
             if bare:
                 found = self._asked(self.engine.ids_batch, bare, special)
                 ids.update(zip([(text, special) for text in bare], found))
-        ids.update(self._begun([one for one in wanted if one.other is not None], encoded, ids))
+        if begun is not None:
+            ids.update(self._begun(begun, [one for one in wanted if one.other is not None], encoded, ids))
         self._ahead, self._ids_ahead = encoded, ids
 
     def _begun(
         self,
+        encode: ByBeginning,
         wanted: Sequence[ToEncode],
         encoded: Mapping[ToEncode, Encoded],
         ids: Mapping[tuple[str, bool], tuple[int, ...]],
@@ -203,7 +211,7 @@ class LoadedTokenizer:
                     begun.append(Begun(text, other, known))
             if begun:
                 texts = [one.text for one in begun]
-                found = self._asked(partial(_of_begun, self.engine, begun), texts, special)
+                found = self._asked(partial(_of_begun, encode, begun), texts, special)
                 yield from zip([(text, special) for text in texts], found)
 
     def _asked(self, encode: Callable[[Sequence[str], bool], list[T]], texts: Sequence[str], special: bool) -> list[T]:
@@ -330,8 +338,8 @@ def panic_told(error: BaseException) -> str:
     return text.splitlines()[0][:300] if text else "it panicked without a word"
 
 
-def _of_begun(engine: Engine, begun: Sequence[Begun], _: Sequence[str], special: bool) -> list[tuple[int, ...]]:
-    return engine.ids_begun(begun, special)
+def _of_begun(encode: ByBeginning, begun: Sequence[Begun], _: Sequence[str], special: bool) -> list[tuple[int, ...]]:
+    return encode(begun, special)
 
 
 def _encoded(encoding: Any) -> Encoded:

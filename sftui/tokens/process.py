@@ -16,7 +16,7 @@ from sftui.errors import TokenizerError
 from sftui.model import NOWHERE
 from sftui.tokens.autotokenizer import LIFELINE
 from sftui.tokens.environments import Environment
-from sftui.tokens.loaded import Begun, Encoded, RefusedText
+from sftui.tokens.loaded import ByBeginning, Encoded, RefusedText
 from sftui.tokens.locate import Location
 from sftui.tokens.reference import load_request
 from sftui.tokens.refusal import explain_faults
@@ -187,6 +187,8 @@ class AskedProcess:
 class PipedEngine:
     """AutoTokenizer itself as the engine, in its own process; a slow one gets offsets from the pieces' spelling."""
 
+    begun: ByBeginning | None = None
+
     def __init__(self, process: AskedProcess, told: Mapping[str, Any] | None = None) -> None:
         told = process.load() if told is None else told
         self.process = process
@@ -215,9 +217,6 @@ class PipedEngine:
         for text in texts:
             text.encode("utf-8")
         return [tuple(row[0]) for row in self.process.encode(texts, add_special_tokens)] if texts else []
-
-    def ids_begun(self, begun: Sequence[Begun], add_special_tokens: bool) -> list[tuple[int, ...]]:
-        return self.ids_batch([one.text for one in begun], add_special_tokens)
 
     def piece(self, token: int) -> str | None:
         if token not in self._pieces:
