@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from sftui.cli.loading import loaded_session
+from sftui.findings import calls
 from sftui.findings.words import Standing, thought_in, without_thoughts
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready
@@ -132,6 +133,7 @@ def test_the_lines_that_run_grow_no_faster_than_the_row(shape: str, trainer: str
     for size in (SMALL, SMALL * TIMES):
         session = session_of(tmp_path, SHAPES[shape](size), trainer)
         session.found(session.inspect(0))  # what is found out once a session
+        calls._remembered.cache_clear()  # lists of tools that are not too long are remembered from row to row
         session = session_of(tmp_path, SHAPES[shape](size), trainer)
         counts.append(lines_run(lambda session=session: session.found(session.inspect(0))))  # type: ignore[misc]
         session.close()
