@@ -1,8 +1,8 @@
-"""COMMAND DATA TOKENIZER OUT: what a row of `encode` or `check` costs, and how that is shared among its stages.
+"""COMMAND DATA TOKENIZER OUT [BEGIN]: what a row of `encode` or `check` costs, and how that is shared among its stages.
 
 The command runs in this process. Every so many milliseconds of processor time the stack is looked at, and the time
 since the last look goes to the stage that is at work; long calls into C count whole that way. Looking begins with the
-row `BEGIN`, when everything is loaded. The last line printed is JSON: processor
+row BEGIN, when everything is loaded. The last line printed is JSON: processor
 µs a row behind that one, and stage → share. DATA may be a trainer's config.
 """
 
@@ -26,6 +26,7 @@ from sftui.session.ready import Ready
 
 EVERY = 0.003
 BEGIN = 600
+"""The row from which on time is taken, where none is named: the faster engine is loaded by then."""
 HOME = str(REPO / "sftui")
 STAGES = (
     ("read", "sources/", None),
@@ -84,18 +85,19 @@ def stage_of(path: str, function: str) -> str | None:
 
 
 def main() -> None:
-    command, data, tokenizer, out = sys.argv[1:]
+    command, data, tokenizer, out, *begin = sys.argv[1:]
+    first = int(begin[0]) if begin else BEGIN
     looking = Looking()
     plain = Ready.inspect_many
 
     def looked_at(self: Ready, *given: Any, **named: Any) -> Iterator[Any]:
         for number, found in enumerate(plain(self, *given, **named)):
-            if number == BEGIN:
+            if number == first:
                 looking.begin()
-            looking.rows = number - BEGIN
+            looking.rows = number - first
             yield found
 
-    import pyarrow.parquet  # noqa: F401 - else the first rows that are written pay for it, behind row BEGIN
+    import pyarrow.parquet  # noqa: F401 - else the first rows that are written pay for it, behind that row
 
     Ready.inspect_many = looked_at  # type: ignore[method-assign]
     more = ["-o", out, "--force"] if command == "encode" else ["--jobs", "1"]

@@ -25,9 +25,11 @@ from setups import CONFIGS, setup
 from whole_datasets import PLAIN, Given, Way, own_python, run
 
 ROWS = {"turns": (660, 1_400)}
-FEW, MANY = 660, 4_600
-"""Rows of which the first ones only warm up: of sftui as many as `stages.BEGIN` says, of the others a few."""
-PLAINLY = (39, 40, 6_040)
+FEW, MANY = 2_000, 12_000
+"""Rows of which the first ones only warm up: caches of words fill, and memory is taken, which on a virtual machine
+costs more than the row (the second thousand takes twice as long as the fifth)."""
+PLAINLY = {"turns": (39, 40, 1_040)}
+PLAIN_ROWS = (39, 40, 6_040)
 """The same for the tutorial and for the trainers: the first run takes what only a first one does (imports, caches that
 the libraries fill late), the second what every run does, and what is printed is the third beyond the second. Every run
 takes 1.5 to 2.3 s of them whatever its rows, so fewer rows would print that difference."""
@@ -55,7 +57,8 @@ class Runs:
 
     def of(self, way: str, trainer: str) -> Told | None:
         """One run of a way: USUAL, or `own` and `encode` with a trainer; None where that has no way for such rows."""
-        counts = PLAINLY if way in ("tutorial", "own") else (self._few, self._many)
+        plainly = PLAINLY.get(self._shape, PLAIN_ROWS)
+        counts = plainly if way in ("tutorial", "own") else (self._few, self._many)
         files = [self._given.data(count) for count in counts]
         if trainer:
             configs = [setup(trainer, self._shape, self._tokenizer, file, self._rows) for file in files]
@@ -71,7 +74,7 @@ class Runs:
             _, few, many = self._said([python, script, *map(str, files), *folder, "OUT.parquet"])
             return Told((many - few) / (counts[-1] - counts[-2]) * 1e6)
         script = str(Path(__file__).with_name("stages.py"))
-        said = self._said([sys.executable, script, way, str(files[-1]), "TOKENIZER", "OUT.parquet"])
+        said = self._said([sys.executable, script, way, str(files[-1]), "TOKENIZER", "OUT.parquet", str(self._few)])
         return Told(said["us"], said["stages"])
 
     def _said(self, command: Sequence[str]) -> Any:
