@@ -9,7 +9,9 @@ from itertools import accumulate
 from typing import IO, Any
 
 GROUP = 1000
-"""Rows in a row group: a random row of it then reads in about a millisecond."""
+GROUP_TOKENS, FIRST_TOKENS = 1 << 18, 1 << 21
+"""Rows in a row group, and tokens after which it is full (the first one later, see `parquet_writer`): a random row of
+it then reads in about a millisecond, and memory does not grow with the length of the rows."""
 TEXTS = [
     *("split", "dropped", "error"),
     *("tokens.list.element", "reasons.list.element", "spans.list.element.part"),
@@ -33,19 +35,24 @@ def parquet_writer(
     pyarrow is loaded when the first group is full: what loads in the rows before (fastokens) needs the memory first.
     """
     held: list[Mapping[str, Any]] = []
+    tokens = 0
     groups: list[_Groups] = []
     lists = PACK_LISTS if packs else ROW_LISTS
     with contextlib.ExitStack() as stack:
 
         def flush() -> None:
+            nonlocal tokens
+            tokens = 0
             if not groups:
                 groups.append(stack.enter_context(contextlib.closing(_Groups(file, explain, packs))))
             groups[0].write(held)
             held.clear()
 
         def put(record: dict[str, Any]) -> None:
+            nonlocal tokens
             held.append(_columns(record, lists))
-            if len(held) >= GROUP:
+            tokens += len(record.get("input_ids", ()))
+            if len(held) >= GROUP or tokens >= (GROUP_TOKENS if groups else FIRST_TOKENS):
                 flush()
 
         yield put
