@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from operator import eq, gt
 from typing import Any
@@ -289,6 +290,18 @@ GEN011 = rule(
 )
 
 
+def _touching(look: Look, blocks: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """The tokens of each of some stretches of the text, which are in order and apart."""
+    found: list[list[int]] = [[] for _ in blocks]
+    ends = [end for _, end in blocks]
+    for i, (start, end) in enumerate(zip(look.tokens.starts, look.tokens.ends) if blocks else ()):
+        at = bisect_right(ends, start) if start != NOWHERE else len(blocks)
+        while at < len(blocks) and blocks[at][0] < end:
+            found[at].append(i)
+            at += 1
+    return found
+
+
 @row_check(When.LABELLED, GEN011, row=lambda look: "</think>" in look.rendered.text)
 def empty_think(look: Look) -> Iterator[Finding]:
     """GEN011: an empty think block that the data does not have, and that is trained."""
@@ -296,14 +309,8 @@ def empty_think(look: Look) -> Iterator[Finding]:
     if "</think>" not in text:
         return
     own = {match.group() for message in look.messages for match in _EMPTY_THINK.finditer(look.text_of(message))}
-    for match in _EMPTY_THINK.finditer(text):
-        if match.group() in own:
-            continue
-        where = [
-            i
-            for i, (start, end) in enumerate(zip(look.tokens.starts, look.tokens.ends))
-            if start != NOWHERE and start < match.end() and end > match.start()
-        ]
+    blocks = [match.span() for match in _EMPTY_THINK.finditer(text) if match.group() not in own]
+    for where in _touching(look, blocks):
         if where and all(look.drawn[i] for i in where[1:-1] or where):
             change = None
             if look.context.traits.thinking_option:
