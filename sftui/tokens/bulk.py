@@ -14,6 +14,7 @@ import sys
 from array import array
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -116,10 +117,10 @@ class _BulkEngine(FastEngine):
         self, plain: FastEngine, fast: Any, offsets: ByteOffsets | None, begun: Beginnings | None, bulk: Bulk
     ) -> None:
         super().__init__(plain.backend, split_special_tokens=plain.backend.encode_special_tokens)
-        self._fast, self._offsets, self._beginnings, self._bulk = fast, offsets, begun, bulk
+        self._fast, self._offsets, self._bulk = fast, offsets, bulk
         self._asked = 0
         if fast is None and begun is not None:  # fastokens encodes a prompt sooner than it is looked up
-            self.begun = self._by_beginning
+            self.begun = partial(self._by_beginning, begun)
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
         if len(texts) < 2 or self._bulk.told is not None or self._fast is None:
@@ -131,20 +132,21 @@ class _BulkEngine(FastEngine):
         self._bulk.differs(texts[one], Bulk.FAST, where=Bulk.FAST)
         return super().ids_batch(texts, add_special_tokens)
 
-    def _by_beginning(self, begun: Sequence[Begun], add_special_tokens: bool) -> list[tuple[int, ...]]:
-        texts, known = [one.text for one in begun], self._beginnings
-        if len(texts) < 2 or self._bulk.told is not None or known is None:
+    def _by_beginning(
+        self, known: Beginnings, begun: Sequence[Begun], add_special_tokens: bool
+    ) -> list[tuple[int, ...]]:
+        texts = [one.text for one in begun]
+        if len(texts) < 2 or self._bulk.told is not None:
             return self.ids_batch(texts, add_special_tokens)
         told = known.of(begun, add_special_tokens, lambda tails: self.ids_batch(tails, False))
         untold = [text for text, ids in zip(texts, told) if ids is None]
         rest = iter(self.ids_batch(untold, add_special_tokens) if untold else ())
         found = [next(rest) if ids is None else ids for ids in told]
         one = self._next(len(texts))
-        if self._bulk.told is None and super().ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
+        if self.ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
             return found
-        if self._bulk.told is None:
-            self._bulk.differs(texts[one], "the beginning of the whole row")
-        return super().ids_batch(texts, add_special_tokens)
+        self._bulk.differs(texts[one], "the beginning of the whole row")
+        return self.ids_batch(texts, add_special_tokens)
 
     def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
         offsets = self._offsets

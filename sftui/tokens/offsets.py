@@ -41,29 +41,34 @@ class ByteOffsets:
         self._learnt: set[int] = set()
         self._before, self._behind = (array("H", bytes(2 * size if trims else 0)) for _ in range(2))
         self._trims, self._prefix_space = trims, prefix_space
-        self._cuts = False
+        self._due = self._cuts = False
         self._surface = surfacer(Decoding(byte_level=True), backend.id_to_token, self._literal)
         mask = backend.encode("x", add_special_tokens=True).special_tokens_mask
         self._front = next((i for i, put in enumerate(mask) if not put), 0)
         self._back = next((i for i, put in enumerate(reversed(mask)) if not put), 0)
 
     def prove(self) -> None:
-        """Look once whether tokens whose bytes are as many as the text's are always the text, cut; 0.1 s.
+        """Look once, when the next places are asked for, whether tokens whose bytes are as many as the text's are
+        always the text, cut: it takes 0.1 s, which pays where many are asked for."""
+        self._due = True
+
+    def _proven(self) -> bool:
+        """Whether they are.
 
         They are where every byte has a piece, each id one piece, and an added token no other one: byte-pair encoding
         then only joins the bytes of the text. Offsets that leave out white space tell something else.
         """
         model, decoding = self._backend.model, read_decoding(self._backend)
         if self._trims or decoding != Decoding(byte_level=True):
-            return
+            return False
         if any(model.token_to_id(char) is None for char in BYTE_OF):
-            return
+            return False
         for token, content in self._added.items():
             piece = model.id_to_token(token)
             if piece is not None and (piece != content or any(BYTE_OF.get(char) != ord(char) for char in piece)):
-                return
+                return False
         pieces = sum(piece is not None for piece in map(model.id_to_token, range(len(self._bytes))))
-        self._cuts = pieces == self._backend.get_vocab_size(with_added_tokens=False)
+        return bool(pieces == self._backend.get_vocab_size(with_added_tokens=False))
 
     def spells(self, ids: Sequence[int], text: str, special: bool) -> bool:
         """Whether the bytes of the tokens are the text: what is claimed of all that are cut, looked up for some."""
@@ -95,6 +100,8 @@ class ByteOffsets:
         if front or back:
             before, behind = (NOWHERE,) * front, (NOWHERE,) * back
             starts, ends = (*before, *starts, *behind), (*before, *ends, *behind)
+        if self._due:
+            self._due, self._cuts = False, self._proven()
         return starts, Cut(ends) if self._cuts else ends
 
     def _ends(self, ids: Sequence[int], size: int) -> tuple[int, ...] | None:
