@@ -108,16 +108,14 @@ class Side(Runs[T]):
     _at: int
 
     def __init__(self, stretches: tuple[Stretch, ...], at: int) -> None:
-        object.__setattr__(self, "stretches", stretches)
-        object.__setattr__(self, "_at", at)
+        self.stretches, self._at = stretches, at
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("ends", "values"):
             raise AttributeError(name)
         at = self._at
         made = joined((one[1] - one[0], one[at]) for one in self.stretches)
-        object.__setattr__(self, "ends", made.ends)
-        object.__setattr__(self, "values", made.values)
+        super().__init__(made.ends, cast("tuple[T, ...]", made.values))
         return getattr(made, name)
 
     def __reduce__(self) -> tuple[type[Runs[T]], tuple[tuple[int, ...], tuple[T, ...]]]:
@@ -131,6 +129,13 @@ def sides(stretches: tuple[Stretch, ...]) -> tuple[Side[int], Side[Any]]:
     """Who wrote tokens and which part they are, by their stretches: these are in order, none is empty, neighbours
     differ."""
     return Side(stretches, 2), Side(stretches, 3)
+
+
+def stretches_of(first: Sequence[T], second: Sequence[Any]) -> tuple[tuple[int, int, T, Any], ...] | None:
+    """The stretches of which two sequences are the sides; None where they are not."""
+    if type(first) is not Side or type(second) is not Side or first.stretches is not second.stretches:
+        return None
+    return cast("tuple[tuple[int, int, T, Any], ...]", first.stretches)
 
 
 class Marks(Generic[T]):
@@ -183,8 +188,9 @@ def clipped(runs: Runs[T], start: int, end: int) -> Iterator[tuple[int, int, T]]
 
 def together(first: Sequence[T], second: Sequence[Any]) -> Iterator[tuple[int, int, T, Any]]:
     """The stretches of two sequences along the same tokens in which neither changes: range and values."""
-    if type(first) is Side and type(second) is Side and first.stretches is second.stretches:
-        yield from cast(tuple[tuple[int, int, T, Any], ...], first.stretches)
+    known = stretches_of(first, second)
+    if known is not None:
+        yield from known
         return
     one, other = as_runs(first), as_runs(second)
     start = i = k = 0

@@ -33,7 +33,7 @@ from sftui.model import (
 )
 from sftui.pipeline import late_in
 from sftui.recipe import changed, diff, get
-from sftui.runs import Side, Stretch, together
+from sftui.runs import Stretch, stretches_of, together
 from sftui.text import visible, visible_token
 from sftui.tokens import prompt_text, token_text
 from sftui.trainers import trainer_named
@@ -71,13 +71,10 @@ def _made(found: T | None, what: str) -> T:
 
 def stretches(tokens: Tokens) -> Sequence[Stretch]:
     """The tokens that follow each other and are of one message and one part, in order."""
-    if (
-        type(tokens.parts) is Side
-        and type(tokens.messages) is Side
-        and tokens.messages.stretches is tokens.parts.stretches
-    ):
-        return tokens.parts.stretches if tokens.placed else ()
-    return tuple(together(tokens.messages, tokens.parts)) if tokens.placed else ()
+    if not tokens.placed:
+        return ()
+    known = stretches_of(tokens.messages, tokens.parts)
+    return tuple(together(tokens.messages, tokens.parts)) if known is None else known
 
 
 def trained_in(stretches: Sequence[Stretch], labels: Sequence[int], trained: int) -> Sequence[int]:
