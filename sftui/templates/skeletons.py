@@ -218,8 +218,6 @@ def _same(
     one: tuple[Mapping[str, Any], Render, tuple[str, ...]], other: tuple[Mapping[str, Any], Render, tuple[str, ...]]
 ) -> bool:
     # By the letter: 1 and True are equal, and templates write them differently.
-    if one[0] is other[0] and one[1] is other[1] and one[2] is other[2]:
-        return True
     return one[0] == other[0] and one[2] == other[2] and (one[1] is other[1] or repr(one[1]) == repr(other[1]))
 
 

@@ -133,7 +133,7 @@ def lost(look: Look) -> Iterator[Finding]:
 
 def _reasons(look: Look) -> bool:
     """Whether some message keeps reasoning beside its content."""
-    return look.plain is None and any([not message.data.keys().isdisjoint(REASONING) for message in look.messages])
+    return any([not message.data.keys().isdisjoint(REASONING) for message in look.messages])
 
 
 def _reason(look: Look, number: int) -> str:

@@ -21,7 +21,7 @@ from sftui.findings.words import Standing, mappings, walk
 from sftui.model import Message, Stage
 
 
-def unread_calls(look: Look, number: int) -> list[tuple[str, Any, str | None]]:
+def unread_calls(look: Look, number: int) -> list[Call]:
     """The calls that the row holds of a message, where the trainer leaves them behind."""
     if look.context.traits.reads_tool_calls or look.messages[number].data.get("tool_calls"):
         return []

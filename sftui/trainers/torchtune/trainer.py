@@ -217,8 +217,7 @@ class Torchtune(Trainer):
                 last = kept[-1][1] - 1
                 tokens = with_id(tokens, last, frames.eos_id)
                 mask = forced(mask, last, Reason.FORCED)
-        if kept != ((0, n),):
-            mask = outside(mask, kept)
+        mask = outside(mask, kept)
         first = kept[0][0]
         if newest(recipe) and first < kept[0][1] and mask[0][first]:
             mask = forced(mask, first, Reason.FIRST_OF_DOCUMENT)
