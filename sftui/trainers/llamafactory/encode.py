@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from sftui.errors import TemplateError
 from sftui.model import NOWHERE, Message, Part, Piece, Rendered, Span, Tokens
-from sftui.runs import as_runs, together
+from sftui.runs import Stretch, as_runs, together
 from sftui.trainers.llamafactory import tools as tool_formats
 from sftui.trainers.llamafactory.registry import BOS, PLACEHOLDER, Kind, Slots, SlotTemplate
 
@@ -237,12 +237,8 @@ def turn_count(messages: Sequence[Message]) -> int:
     return len(messages) - (1 if messages and messages[0].role == "system" else 0)
 
 
-Stretch = tuple[int, int, int, Part]
-"""Tokens that follow each other: from, to, turn and part."""
-
-
 def stretches(tokens: Tokens, messages: Sequence[Message]) -> list[Stretch]:
-    """The turn of every token, and its part where tokens are placed: even turns are sources, odd ones targets."""
+    """The tokens by turn (in place of message; even ones are sources, odd ones targets) and, where placed, by part."""
     first = 1 if messages and messages[0].role == "system" else 0
     if not tokens.placed:
         by_piece = as_runs(tokens.messages).runs()
@@ -302,4 +298,4 @@ def _without_thought(text: str, template: SlotTemplate) -> str:
     return re.sub(f"{opening}(.*?){closing}", "", text, flags=re.DOTALL).lstrip("\n")
 
 
-__all__ = ["Options", "Specials", "Stretch", "Writer", "stretches", "turn_count"]
+__all__ = ["Options", "Specials", "Writer", "stretches", "turn_count"]

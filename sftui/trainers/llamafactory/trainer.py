@@ -37,7 +37,7 @@ from sftui.model import (
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
-from sftui.runs import as_runs, joined
+from sftui.runs import Stretch, as_runs, joined
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
 from sftui.trainers.held_out import HeldOut
@@ -399,13 +399,13 @@ def _owners(tokens: Tokens, pieces: Sequence[Piece], spans: Sequence[Span]) -> I
             yield 1, spans[at].message, spans[at].part
 
 
-def _drawn(stretches: Sequence[encode.Stretch], count: int, last: int, mask: Mask, appended: int) -> label_rules.Drawn:
+def _drawn(stretches: Sequence[Stretch], count: int, last: int, mask: Mask, appended: int) -> label_rules.Drawn:
     """The mask of `count` tokens and the EOS that may be appended to them; `last` is the last turn."""
     found = [(min(end, count) - start, _reason(turn, part, last, mask)) for start, end, turn, part in stretches]
     return label_rules.drawn([*found, (appended, (True, Reason.APPENDED))])
 
 
-def _starts(stretches: Sequence[encode.Stretch], count: int, turns: int) -> list[int]:
+def _starts(stretches: Sequence[Stretch], count: int, turns: int) -> list[int]:
     """Where each turn begins, in the first `count` tokens; the last entry is the end. A turn without tokens begins
     where the next does."""
     starts = [0] * (turns + 1)
