@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import marshal
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from sftui.conversations.refusals import MEDIA_COLUMNS
+from sftui.conversations.repeated import Repeated
 from sftui.conversations.tokenized import MASK_COLUMNS
 
 _READ = frozenset(
@@ -45,7 +45,6 @@ _WORDS = re.compile(r"[a-z]+")
 _MESSAGE_DEPTH = 2
 _SAME_IN_MANY = frozenset({"tools", "functions"})
 """Columns that say the same in many rows: how that is told is remembered."""
-_LONGEST_REMEMBERED = 16_000
 _ROLES = frozenset({"role", "from"})
 """Keys whose texts come again and again."""
 _SHORT, _SHORT_NAMES = 40, 400
@@ -250,13 +249,8 @@ _short_text = lru_cache(maxsize=1000)(_text)
 def _again(value: Any) -> Any:
     """A value of a column that says the same in many rows as it was told before; itself where it is long, or no plain
     data."""
-    try:
-        written = marshal.dumps(value, 2)  # a form in which equal bytes are the same data
-    except ValueError:
-        return value
-    return _remembered(written) if len(written) <= _LONGEST_REMEMBERED else value
+    found = _REPEATED.of(value)
+    return value if found is None else found
 
 
-@lru_cache(maxsize=64)
-def _remembered(written: bytes) -> _Told:
-    return _Told(_told(marshal.loads(written), 1))
+_REPEATED = Repeated(lambda value: _Told(_told(value, 1)))

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
+from sftui.conversations.repeated import Repeated
 from sftui.findings.words import mappings, words
 from sftui.model import Message
 
 Call = tuple[str, Any, "str | None"]
 """Name, arguments and id of a call."""
 _NULL_IN_SCHEMAS = {"default", "const", "example", "examples"}
-_LONGEST_REMEMBERED = 16_000
-"""Bytes of a list of tools of which is remembered what it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +40,8 @@ def calls_of(message: Message) -> list[Call]:
 
 def told_of(tools: Any) -> Tools:
     """What a list of tools says; the same lists come again and again."""
-    try:
-        written = marshal.dumps(tools, 2)  # a form in which equal bytes are the same data
-    except ValueError:
-        return _told(tools)
-    return _remembered(written) if len(written) <= _LONGEST_REMEMBERED else _told(tools)
+    found = REPEATED.of(tools)
+    return _told(tools) if found is None else found
 
 
 def _told(tools: Any) -> Tools:
@@ -62,9 +56,7 @@ def _told(tools: Any) -> Tools:
     return Tools(tuple(names), frozenset(names), tuple(empty), "\n".join(words(tools)))
 
 
-@lru_cache(maxsize=64)
-def _remembered(written: bytes) -> Tools:
-    return _told(marshal.loads(written))
+REPEATED = Repeated(_told)
 
 
 def _tool_name(tool: Mapping[str, Any]) -> str:

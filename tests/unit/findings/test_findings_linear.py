@@ -133,7 +133,7 @@ def test_the_lines_that_run_grow_no_faster_than_the_row(shape: str, trainer: str
     for size in (SMALL, SMALL * TIMES):
         session = session_of(tmp_path, SHAPES[shape](size), trainer)
         session.found(session.inspect(0))  # what is found out once a session
-        calls._remembered.cache_clear()  # lists of tools that are not too long are remembered from row to row
+        calls.REPEATED.forget()  # lists of tools that are not too long are remembered from row to row
         session = session_of(tmp_path, SHAPES[shape](size), trainer)
         counts.append(lines_run(lambda session=session: session.found(session.inspect(0))))  # type: ignore[misc]
         session.close()
