@@ -12,11 +12,11 @@ import click
 
 from sftui.cli.loading import load_tokenizer, open_data, tell_notes, tell_versions
 from sftui.cli.opening import open_options
-from sftui.cli.records import as_json
 from sftui.cli.sides import SideRecipe, other_side
 from sftui.cli.telling import DataNotes
 from sftui.cli.writing import Progress
 from sftui.errors import RecipeError
+from sftui.exports.records import as_json
 from sftui.session.splitting import PREPARED
 from sftui.text import visible
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sftui.cli.configs import config_file, open_config
 from sftui.errors import RecipeError, SourceError
-from sftui.nearest import did_you_mean
 from sftui.text import visible
 
 if TYPE_CHECKING:
-    from sftui.recipe import Recipe
+    from sftui.session.asked import Asked
     from sftui.session.options import OpenOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -106,8 +105,14 @@ def _decorated(command: F, *names: str) -> F:
 
 
 def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
-    """The options of a command line, see `_options`; says on stderr that the Hub will be asked, before it is."""
-    options = _options(given, row)
+    """The options of a command line, see `Asked.options`; says on stderr what there is to say about a config, and that
+    the Hub will be asked, before it is."""
+    wanted = asked(given)
+    options, told = wanted.options(row, _made)
+    if options.config is None:
+        options = replace(options, paths=data_paths(wanted.data))
+    for sentence in told:
+        click.echo(f"sftui: {visible(sentence)}", err=True)
     if any(map(os.path.exists, options.paths)):  # what is here needs no more of sftui loaded
         return options
     from sftui.sources.opening import hub_name
@@ -118,172 +123,19 @@ def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
     return options
 
 
-def _options(given: Mapping[str, Any], row: int) -> OpenOptions:
-    """The options of a command line as OpenOptions; RecipeError and SourceError say what does not fit.
-
-    What names the data, the tokenizer and the template sets the starting recipe up;
-    `--max-length` and `--set` correct it, and exports tell so.
-    """
-    from sftui.session.options import OpenOptions
-
-    path = config_file(given)
-    if path is not None:
-        return _from_config(path, given, row)
-    if given["dataset"] is not None:
-        raise RecipeError(
-            "--dataset chooses among the datasets of a config, and no config is open",
-            fix="give the trainer's YAML as DATA or with --config",
-        )
-    base = _set_up(starting_recipe(given["recipe_file"], given["trainer"]), given)
-    return OpenOptions(
-        paths=data_paths(given["data"]),
-        recipe=_corrected(base, given),
-        base=base,
-        split=given["split"],
-        subset=given["subset"],
-        data_revision=given["data_revision"],
-        row=row,
-        debug=given["debug"],
-        recipe_file=given["recipe_file"],
-        **_reading(given),
-    )
-
-
-def _from_config(path: str, given: Mapping[str, Any], row: int) -> OpenOptions:
-    """What a trainer's own config opens; the other options of the command line come on top."""
-    from sftui.session.options import OpenOptions
-
-    if given["recipe_file"] is not None:
-        raise RecipeError("--recipe and a trainer's config both name a starting recipe", fix="give one of them")
-    chosen = open_config(path, given["trainer"], given["dataset"])
-    for sentence in chosen.told:
-        click.echo(f"sftui: {visible(sentence)}", err=True)
-    reference = chosen.reference
-    return OpenOptions(
-        paths=reference.paths,
-        recipe=_corrected(_set_up(reference.recipe, given), given),
-        base=reference.recipe,
-        split=given["split"] or reference.split,
-        subset=given["subset"] or reference.subset,
-        data_revision=given["data_revision"] or reference.revision,
-        row=row,
-        debug=given["debug"],
-        config=chosen.opened,
-        dataset=chosen.dataset,
-        notes=chosen.notes,
-        **_reading(given),
-    )
-
-
-def _reading(given: Mapping[str, Any]) -> dict[str, Any]:
-    """How the file is read, whatever names it."""
-    limit = given["row_limit"]
-    return {
-        "rows_in": given["rows_in"],
-        "row_limit": limit * 2**20 if limit is not None else None,
-        "env": given["env"],
-    }
-
-
-def _of_version(recipe: Recipe, given: Mapping[str, Any]) -> Recipe:
-    """The recipe with the version of transformers that `--env` or `--transformers` names; the latter makes an
-    environment where there is none."""
-    from sftui.recipe import changed
-
-    if given["env"] is None and given["transformers"] is None:
-        return recipe
-    if given["env"] is not None and given["transformers"] is not None:
-        raise RecipeError("--env and --transformers both say whose ids are shown", fix="give one of them")
-    if given["env"] is not None:
-        from sftui.tokens.environments import environment_at
-
-        return changed(recipe, "tokenizer.transformers", environment_at(given["env"], "--env").transformers)
+def _made(version: str) -> None:
     from sftui.cli.envs import make_for
-    from sftui.trainers.pins import check_version
 
-    recipe = changed(recipe, "tokenizer.transformers", given["transformers"])
-    check_version(recipe)
-    make_for(given["transformers"])
-    return recipe
+    make_for(version)
 
 
-def starting_recipe(file: str | None, trainer: str | None) -> Recipe:
-    """The recipe of a file, of a trainer's preset, or the default one."""
-    if file is not None and trainer is not None:
-        raise RecipeError("--recipe and --trainer both name a starting recipe", fix="give one of them")
-    if file is not None:
-        from sftui.side_files import read_side_file
-        from sftui.trainers import load_recipe
+def asked(given: Mapping[str, Any]) -> Asked:
+    """What a command line says, its options by name; RecipeError for a pair that is none."""
+    from sftui.session.asked import Asked
 
-        return load_recipe(read_side_file(file, "the recipe", RecipeError), file)
-    from sftui.trainers import preset
-
-    return preset(trainer) if trainer else preset()
-
-
-def _set_up(recipe: Recipe, given: Mapping[str, Any]) -> Recipe:
-    from sftui.recipe import changed
-
-    if given["tokenizer"] is not None:
-        recipe = changed(recipe, "tokenizer.name", given["tokenizer"])
-    if given["tokenizer_revision"] is not None:
-        recipe = changed(recipe, "tokenizer.revision", given["tokenizer_revision"])
-    recipe = _of_version(recipe, given)
-    if given["template"] is not None:
-        recipe = changed(recipe, "render.template", template_of(given["template"]))
-    if given["data_format"] is not None:
-        from sftui.recipe_io import parse_value
-
-        recipe = changed(recipe, "data.format", parse_value("data.format", given["data_format"], recipe))
-    if given["fields"]:
-        fields = dict(recipe.data.fields)
-        fields.update(_pair(text, "--field", "FIELD=COLUMN") for text in given["fields"])
-        recipe = changed(recipe, "data.fields", fields)
-    return recipe
-
-
-def _corrected(recipe: Recipe, given: Mapping[str, Any]) -> Recipe:
-    from sftui.recipe import changed
-
-    if given["max_length"] is not None:
-        recipe = changed(recipe, "length.max", given["max_length"])
-    for text in given["knobs"]:
-        path, value = _pair(text, "--set", "PATH=VALUE")
-        recipe = set_knob(recipe, path, value)
-    return recipe
-
-
-def set_knob(recipe: Recipe, path: str, text: str) -> Recipe:
-    """The recipe with one knob as typed; a third part of the path is one entry of a knob that holds several, and `own`
-    takes several options of the trainer at once."""
-    from sftui.recipe import changed, get
-    from sftui.recipe_io import knob_at, parse_mapping, parse_value, parse_yaml, set_knob_to, today
-
-    path = today(path)
-    if path == "own":
-        for name, value in parse_mapping(text, path).items():
-            recipe = set_knob_to(recipe, f"own.{name}", value)
-        return recipe
-    holder, _, entry = path.rpartition(".")
-    if "." in holder and (kind := knob_at(holder, recipe).type) in ("mapping", "names"):
-        entered = text if kind == "names" else parse_yaml(f"value: {text}", path).get("value")
-        return set_knob_to(recipe, holder, {**get(recipe, holder), entry: entered}, path)
-    return changed(recipe, path, parse_value(path, text, recipe))
-
-
-def template_of(text: str) -> str:
-    """What --template means in a recipe: a file that is there, else a built-in name."""
-    if text.startswith(("file:", "builtin:")) or text == "tokenizer":
-        return text
-    if os.path.exists(text) or text.endswith((".jinja", ".j2", ".txt", ".json")) or os.sep in text:
-        return f"file:{text}"
-    from sftui.templates import builtin_names
-
-    names = builtin_names()
-    if text not in names:
-        fix = did_you_mean(text, names, f"built-in are {', '.join(names)}; a file needs its path")
-        raise RecipeError(f"there is no template `{text}`", fix=fix)
-    return f"builtin:{text}"
+    same = {one.name: given[one.name] for one in fields(Asked) if one.name in given and one.name != "knobs"}
+    same["fields"] = dict(_pair(text, "--field", "FIELD=COLUMN") for text in given["fields"])
+    return Asked(**same, knobs=tuple(_pair(text, "--set", "PATH=VALUE") for text in given["knobs"]))
 
 
 def data_paths(words: tuple[str, ...]) -> tuple[str, ...]:

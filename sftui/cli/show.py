@@ -12,8 +12,8 @@ import click
 
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
-from sftui.cli.records import as_json, record, shift_record
 from sftui.cli.telling import DataNotes
+from sftui.exports.records import as_json, record, shift_record
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.session.splitting import PREPARED, Split

@@ -7,9 +7,9 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sftui.cli.configs import SUFFIXES, config_text, open_config
-from sftui.cli.opening import set_knob, starting_recipe, template_of
 from sftui.errors import RecipeError
+from sftui.session.asked import CONFIGS, set_knob, starting_recipe, template_of
+from sftui.session.configs import config_text, open_config
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
@@ -63,7 +63,7 @@ def other_side(text: str, base: SideRecipe) -> SideRecipe:
 
 def _start(word: str, base: Recipe) -> tuple[Recipe, OpenedConfig | None]:
     """A recipe file, a trainer's config (returned, too), or a preset on the tokenizer and the data of `base`."""
-    if word.lower().endswith(SUFFIXES):
+    if word.lower().endswith(CONFIGS):
         from sftui.recipe_io import parse_yaml
         from sftui.trainers.recognise import recognise
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sftui.errors import SourceError
 from sftui.session.inputs import data_files
 from sftui.text import visible
 
@@ -58,12 +57,3 @@ def _size(file: str) -> int:
         return os.path.getsize(file)
     except OSError:
         return 0
-
-
-def refuse_half(session: Opened) -> None:
-    """SourceError where what would be written is not all of the data: half a dataset looks like a smaller one."""
-    session.source.read_through()
-    for one in session.source.damage:
-        raise SourceError(
-            "nothing is written: the data cannot be read to its end", where=one.title, why=one.why, fix=one.fix
-        )

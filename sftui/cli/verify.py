@@ -11,7 +11,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from sftui.cli.configs import config_file
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes
@@ -173,12 +172,13 @@ def _by_version(
 
 def _trainer(given: Mapping[str, Any]) -> tuple[str, str | None]:
     """The trainer to run and the version asked for, from --trainer, the config or the recipe."""
-    from sftui.cli.opening import starting_recipe
+    from sftui.cli.opening import asked
+    from sftui.session.asked import starting_recipe
 
     named = given["trainer"]
-    path = config_file(given)
+    path = asked(given).config_file()
     if named is None and path is not None:
-        from sftui.cli.configs import recognised
+        from sftui.session.configs import recognised
 
         named = recognised(path)
     elif named is None and given["recipe_file"] is not None:

@@ -31,7 +31,7 @@ the row is still in the processor's cache, and a fifth of the memory until its g
 def parquet_writer(
     file: IO[bytes], explain: bool = False, packs: bool = False
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Takes records (see `sftui.cli.records`), of rows or of packs; the columns a record lacks are null.
+    """Takes records (see `sftui.exports.records`), of rows or of packs; the columns a record lacks are null.
 
     pyarrow is loaded when the first group is full: what loads in the rows before (fastokens) needs the memory first.
     """

@@ -40,7 +40,7 @@ STAGES = (
     ("label", "trainers/", "label"),
     ("examples", "trainers/", "examples"),
     ("write", "exports/", None),
-    ("write", "cli/records.py", None),
+    ("write", "exports/records.py", None),
     ("findings", "findings/", None),
     ("audit", "audit/", None),
 )

@@ -161,8 +161,8 @@ _OPTION_NAMES = (
 
 def _inspect(rows: list[Row], recipe: Recipe, tools: Any, more: float) -> None:
     from sftui.audit import Audit, audit_context
-    from sftui.cli.records import as_json, records
     from sftui.cli.show import text_lines
+    from sftui.exports.records import as_json, records
     from sftui.findings import check_row
 
     detected = pipeline.detect(rows, recipe)

@@ -135,7 +135,10 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
         "requests",
         "workspace",
     }
-    assert {name for name in loaded if ".session." in name} == {"sftui.session.options"}
+    assert {name for name in loaded if ".session." in name} == {
+        "sftui.session.asked",
+        "sftui.session.options",
+    }
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))

@@ -11,8 +11,8 @@ from typing import Any
 from unittest import mock
 
 from sftui.cli.loading import loaded_session
-from sftui.cli.records import record
 from sftui.exports.plan import ExportPlan
+from sftui.exports.records import record
 from sftui.recipe import Recipe
 from sftui.session.options import OpenOptions
 

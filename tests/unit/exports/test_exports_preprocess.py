@@ -13,9 +13,9 @@ import pytest
 from exported_scripts import run_alone, run_script, shown
 
 from sftui.cli.loading import loaded_session
-from sftui.cli.records import record
 from sftui.errors import ExportError
 from sftui.exports.plan import plan_export
+from sftui.exports.records import record
 from sftui.exports.script_text import literal
 from sftui.recipe import Recipe, changed
 from sftui.session.options import OpenOptions

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sftui.cli.configs import open_config
+from sftui.session.configs import open_config
 from sftui.workspace import events as ev
 
 CONFIG = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sftui.cli.records import as_json, record, records, shift_record
+from sftui.exports.records import as_json, record, records, shift_record
 from sftui.model import Example, Inspection, Labels, Part, Problem, Reason, Row, Tokens, TokenText
 
 

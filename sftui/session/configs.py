@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sftui.errors import RecipeError, SourceError
 
 if TYPE_CHECKING:
     from sftui.trainers.config import DatasetRef, OpenedConfig
-
-SUFFIXES = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +28,6 @@ class ChosenConfig:
     @property
     def reference(self) -> DatasetRef:
         return self.opened.datasets[self.dataset]
-
-
-def config_file(given: Mapping[str, Any]) -> str | None:
-    """The config file that a command line names, by --config or as its DATA; None where it names none."""
-    words: tuple[str, ...] = given["data"]
-    if given["config"] is not None:
-        if words:
-            raise RecipeError(
-                "--config and DATA both name the data", fix="the data is taken from the config: leave DATA out"
-            )
-        return str(given["config"])
-    return words[0] if len(words) == 1 and words[0].lower().endswith(SUFFIXES) else None
 
 
 def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenConfig:

@@ -1,0 +1,232 @@
+"""What a user asks to open, in the words of a command line or of a Python call, and what it comes to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sftui.errors import RecipeError
+from sftui.nearest import did_you_mean
+from sftui.session.options import OpenOptions
+
+if TYPE_CHECKING:
+    from sftui.recipe import Recipe
+
+MEGABYTE = 1 << 20
+CONFIGS = (".yaml", ".yml")
+"""How a trainer's config is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Each field but these is an option of every command that opens data (see `sftui.cli.opening`).
+
+    `data` are the words that name it: files, folders, a Hub dataset, or one trainer's config. `recipe` stands for
+    `recipe_file` where it is read already. `row_limit` is in megabytes. `knobs` are paths of the recipe with values: a
+    text is read as on the command line, anything else is set.
+    """
+
+    data: tuple[str, ...] = ()
+    tokenizer: str | None = None
+    tokenizer_revision: str | None = None
+    recipe_file: str | None = None
+    recipe: Recipe | None = None
+    trainer: str | None = None
+    config: str | None = None
+    dataset: str | None = None
+    max_length: int | None = None
+    template: str | None = None
+    split: str | None = None
+    subset: str | None = None
+    data_revision: str | None = None
+    env: str | None = None
+    transformers: str | None = None
+    rows_in: str | None = None
+    row_limit: int | None = None
+    data_format: str | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    knobs: tuple[tuple[str, Any], ...] = ()
+    debug: bool = False
+
+    def config_file(self) -> str | None:
+        """The trainer's config that is named, by `config` or as the data; None where none is."""
+        if self.config is not None:
+            if self.data:
+                raise RecipeError(
+                    "--config and DATA both name the data", fix="the data is taken from the config: leave DATA out"
+                )
+            return self.config
+        return self.data[0] if len(self.data) == 1 and self.data[0].lower().endswith(CONFIGS) else None
+
+    def options(self, row: int = 0, make: Callable[[str], None] | None = None) -> tuple[OpenOptions, tuple[str, ...]]:
+        """The same as OpenOptions, and the sentences to tell about the config; RecipeError and SourceError say what
+        does not fit.
+
+        What names the data, the tokenizer and the template sets the starting recipe up; `max_length` and `knobs`
+        correct it, and exports tell so. `make` sees that an environment with a version of transformers is at hand, see
+        `tokens.made.make`.
+        """
+        path = self.config_file()
+        if path is not None:
+            return self._from_config(path, row, make)
+        if self.dataset is not None:
+            raise RecipeError(
+                "--dataset chooses among the datasets of a config, and no config is open",
+                fix="give the trainer's YAML as DATA or with --config",
+            )
+        base = self._set_up(self._starting(), make)
+        return (
+            OpenOptions(
+                paths=self.data,
+                recipe=self._corrected(base),
+                base=base,
+                split=self.split,
+                subset=self.subset,
+                data_revision=self.data_revision,
+                row=row,
+                debug=self.debug,
+                recipe_file=self.recipe_file,
+                **self._reading(),
+            ),
+            (),
+        )
+
+    def _from_config(
+        self, path: str, row: int, make: Callable[[str], None] | None
+    ) -> tuple[OpenOptions, tuple[str, ...]]:
+        """What a trainer's own config opens; the other options come on top."""
+        if self.recipe_file is not None or self.recipe is not None:
+            raise RecipeError("--recipe and a trainer's config both name a starting recipe", fix="give one of them")
+        from sftui.session.configs import open_config
+
+        chosen = open_config(path, self.trainer, self.dataset)
+        reference = chosen.reference
+        made = OpenOptions(
+            paths=reference.paths,
+            recipe=self._corrected(self._set_up(reference.recipe, make)),
+            base=reference.recipe,
+            split=self.split or reference.split,
+            subset=self.subset or reference.subset,
+            data_revision=self.data_revision or reference.revision,
+            row=row,
+            debug=self.debug,
+            config=chosen.opened,
+            dataset=chosen.dataset,
+            notes=chosen.notes,
+            **self._reading(),
+        )
+        return made, chosen.told
+
+    def _reading(self) -> dict[str, Any]:
+        """How the file is read, whatever names it."""
+        limit = self.row_limit
+        return {
+            "rows_in": self.rows_in,
+            "row_limit": limit * MEGABYTE if limit is not None else None,
+            "env": self.env,
+        }
+
+    def _starting(self) -> Recipe:
+        if self.recipe is None:
+            return starting_recipe(self.recipe_file, self.trainer)
+        if self.trainer is not None:
+            raise RecipeError("--recipe and --trainer both name a starting recipe", fix="give one of them")
+        return self.recipe
+
+    def _set_up(self, recipe: Recipe, make: Callable[[str], None] | None) -> Recipe:
+        from sftui.recipe import changed
+
+        if self.tokenizer is not None:
+            recipe = changed(recipe, "tokenizer.name", self.tokenizer)
+        if self.tokenizer_revision is not None:
+            recipe = changed(recipe, "tokenizer.revision", self.tokenizer_revision)
+        recipe = self._of_version(recipe, make)
+        if self.template is not None:
+            recipe = changed(recipe, "render.template", template_of(self.template))
+        if self.data_format is not None:
+            from sftui.recipe_io import parse_value
+
+            recipe = changed(recipe, "data.format", parse_value("data.format", self.data_format, recipe))
+        if self.fields:
+            recipe = changed(recipe, "data.fields", {**recipe.data.fields, **self.fields})
+        return recipe
+
+    def _of_version(self, recipe: Recipe, make: Callable[[str], None] | None) -> Recipe:
+        """The recipe with the version of transformers that `env` or `transformers` names; the latter makes an
+        environment where there is none."""
+        from sftui.recipe import changed
+
+        if self.env is None and self.transformers is None:
+            return recipe
+        if self.env is not None and self.transformers is not None:
+            raise RecipeError("--env and --transformers both say whose ids are shown", fix="give one of them")
+        if self.env is not None:
+            from sftui.tokens.environments import environment_at
+
+            return changed(recipe, "tokenizer.transformers", environment_at(self.env, "--env").transformers)
+        from sftui.trainers.pins import check_version
+
+        recipe = changed(recipe, "tokenizer.transformers", self.transformers)
+        check_version(recipe)
+        if make is not None and self.transformers is not None:
+            make(self.transformers)
+        return recipe
+
+    def _corrected(self, recipe: Recipe) -> Recipe:
+        from sftui.recipe import changed
+        from sftui.recipe_io import set_knob_to
+
+        if self.max_length is not None:
+            recipe = changed(recipe, "length.max", self.max_length)
+        for path, value in self.knobs:
+            recipe = set_knob(recipe, path, value) if isinstance(value, str) else set_knob_to(recipe, path, value)
+        return recipe
+
+
+def starting_recipe(file: str | None, trainer: str | None) -> Recipe:
+    """The recipe of a file, of a trainer's preset, or the default one."""
+    if file is not None and trainer is not None:
+        raise RecipeError("--recipe and --trainer both name a starting recipe", fix="give one of them")
+    if file is not None:
+        from sftui.side_files import read_side_file
+        from sftui.trainers import load_recipe
+
+        return load_recipe(read_side_file(file, "the recipe", RecipeError), file)
+    from sftui.trainers import preset
+
+    return preset(trainer) if trainer else preset()
+
+
+def set_knob(recipe: Recipe, path: str, text: str) -> Recipe:
+    """The recipe with one knob as typed; a third part of the path is one entry of a knob that holds several, and `own`
+    takes several options of the trainer at once."""
+    from sftui.recipe import changed, get
+    from sftui.recipe_io import knob_at, parse_mapping, parse_value, parse_yaml, set_knob_to, today
+
+    path = today(path)
+    if path == "own":
+        for name, value in parse_mapping(text, path).items():
+            recipe = set_knob_to(recipe, f"own.{name}", value)
+        return recipe
+    holder, _, entry = path.rpartition(".")
+    if "." in holder and (kind := knob_at(holder, recipe).type) in ("mapping", "names"):
+        entered = text if kind == "names" else parse_yaml(f"value: {text}", path).get("value")
+        return set_knob_to(recipe, holder, {**get(recipe, holder), entry: entered}, path)
+    return changed(recipe, path, parse_value(path, text, recipe))
+
+
+def template_of(text: str) -> str:
+    """What a template is named by in a recipe: a file that is there, else a built-in name."""
+    if text.startswith(("file:", "builtin:")) or text == "tokenizer":
+        return text
+    if os.path.exists(text) or text.endswith((".jinja", ".j2", ".txt", ".json")) or os.sep in text:
+        return f"file:{text}"
+    from sftui.templates import builtin_names
+
+    names = builtin_names()
+    if text not in names:
+        fix = did_you_mean(text, names, f"built-in are {', '.join(names)}; a file needs its path")
+        raise RecipeError(f"there is no template `{text}`", fix=fix)
+    return f"builtin:{text}"

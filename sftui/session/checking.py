@@ -1,0 +1,160 @@
+"""The audit of open data from beginning to end, in this process or in several: for commands, Python calls and tests."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sftui.exports.report_model import Checked, Look, tried_as
+
+if TYPE_CHECKING:
+    from sftui.audit import Audit, AuditProgress, Filter
+    from sftui.findings import Context, Finding
+    from sftui.findings.hashes import Hashes
+    from sftui.session.opened import Opened
+    from sftui.session.options import OpenOptions
+    from sftui.session.ready import Ready
+
+WORTH_IT = 1000
+"""Rows from which more processes pay for loading the tokenizer again."""
+
+
+class Checking:
+    """One audit of a session: `audit` holds what is found so far, `steps` goes on with it.
+
+    `prompts` are those of the evaluation set (see `prompts_of`), `max_rows` and `sample` choose some of the rows,
+    `jobs` are the processes.
+    """
+
+    def __init__(
+        self,
+        session: Ready,
+        wanted: Filter,
+        prompts: Hashes | None = None,
+        *,
+        max_rows: int | None = None,
+        sample: int | None = None,
+        jobs: int = 1,
+    ) -> None:
+        from sftui.audit import Audit
+
+        self.session, self.prompts, self.jobs = session, prompts, jobs
+        self.max_rows, self.sample = max_rows, sample
+        self.wanted = dataclasses.replace(wanted, waivers=session.waivers)
+        self.audit: Audit = Audit(self.context, self.wanted, prompts)
+        figures = [figure for figure in (session.count_now(), max_rows, sample) if figure is not None]
+        self.total = min(figures) if figures else None
+
+    @cached_property
+    def context(self) -> Context:
+        """What the checks need to know."""
+        return self.session.checks()
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows are wanted."""
+        return self.max_rows is None and self.sample is None
+
+    def steps(self) -> Iterator[AuditProgress]:
+        """Take in the rows behind those that the audit holds; the last progress is `done`."""
+        from sftui.audit import check_head, run_audit
+        from sftui.session.comparing import chosen_rows
+
+        session, audit = self.session, self.audit
+        if self.whole:
+            rows = session.source.rows(audit.rows)
+        else:
+            rows = chosen_rows(session.source, self.max_rows, self.sample)
+        if self.jobs == 1 or (self.total is not None and self.total < WORTH_IT):
+            return run_audit(
+                audit,
+                rows,
+                session.inspect_many,
+                self.context,
+                head=session.source.rows(),
+                total=lambda: self.total,
+                budget=0.0,
+            )
+        check_head(audit, session.source.rows(), session.inspect_many, self.context)
+        from sftui.audit.processes import Task, audit_in_processes
+        from sftui.session.sent import sent
+
+        task = Task(sent(session), self.wanted, self.prompts)
+        return audit_in_processes(audit, rows, task, self.jobs, total=lambda: self.total)
+
+    def checked(
+        self,
+        paths: tuple[str, ...],
+        *,
+        looks: int = 0,
+        files: Mapping[str, str] | None = None,
+        tracked: Mapping[str, str] | None = None,
+    ) -> Checked:
+        """What reports are written from; `paths` is what the user named, and `looks`: so many rows of each code are
+        inspected again, for drawing."""
+        from sftui.findings import damaged_files
+        from sftui.trainers import trainer_named
+
+        session, audit = self.session, self.audit
+        source, recipe, tools = session.source, session.recipe, session.tools
+        audit.found.add(damaged_files(source.damage))
+        return Checked(
+            audit,
+            recipe,
+            source.title,
+            paths,
+            source.kind,
+            tools.tokenizer.facts,
+            tools.template_name,
+            complete=self.whole and not source.damage,
+            notes=(
+                *session.options.notes,
+                *source.notes,
+                *session.detected.notes,
+                *trainer_named(recipe.preset).notes(recipe),
+            ),
+            looks=tuple(_looks(audit, session, looks)),
+            failing=_failing(audit, session),
+            files=files or {},
+            tracked=tracked or {},
+        )
+
+
+def prompts_of(held: Opened, trained: Ready, damaged: Callable[[str], None] = lambda sentence: None) -> Hashes:
+    """The hashes of every prompt of an evaluation set, opened by the recipe of the one that trains, whose tokenizer it
+    shares; `damaged` is told what of it cannot be read."""
+    from sftui.findings import DatasetChecks
+    from sftui.session.ready import with_tokenizer
+
+    ready = with_tokenizer(held, trained.tokenizer).ready()
+    checks = DatasetChecks(ready.checks())
+    for row in ready.source.rows():
+        checks.add(ready.early(row))
+    for one in ready.source.damage:
+        damaged(one.sentence())
+    return checks.prompts
+
+
+def evaluation_options(options: OpenOptions, evaluation: str) -> OpenOptions:
+    """The options that open the evaluation set as its training set is opened."""
+    return dataclasses.replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None)
+
+
+def _failing(audit: Audit, session: Ready) -> frozenset[tuple[object, ...]]:
+    """The fixes of what was found that do not help where they are tried."""
+    from sftui.session.trial import fix_fails
+
+    alike: dict[tuple[object, ...], list[Finding]] = {}
+    for one in audit.found.ordered():
+        for kept in one.kept:
+            alike.setdefault(tried_as(kept.finding), []).append(kept.finding)
+    return frozenset(key for key, found in alike.items() if fix_fails(session, found))
+
+
+def _looks(audit: Audit, session: Ready, each: int) -> Iterator[Look]:
+    for one in audit.found.ordered() if each else ():
+        named = [(kept, kept.finding.row) for kept in one.kept if kept.finding.row is not None]
+        for found, row in named[:each]:
+            yield Look(found, session.inspect(row))

@@ -1,0 +1,152 @@
+"""Open data as the records that a trainer is fed: rows, or packs where the recipe packs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from sftui.errors import ExportError, SourceError
+from sftui.exports.records import Told, pack_explained, pack_record, record, records, told_of
+from sftui.model import Inspection
+
+if TYPE_CHECKING:
+    from sftui.recipe import Recipe
+    from sftui.session.opened import Opened
+    from sftui.session.ready import Ready
+
+KEPT_ROWS = 4
+"""Rows of which what explains them is kept: the parts of a row that was split stand in packs one after the other."""
+
+
+@dataclass(slots=True)
+class Written:
+    """What was written, of how many rows; `tokens` are those of the rows that no pack holds yet, `first` why the first
+    one failed, `ours` how many of the failed ones sftui itself left and `unknown` why the first of these."""
+
+    rows: int = 0
+    dropped: int = 0
+    failed: int = 0
+    ours: int = 0
+    packs: int = 0
+    tokens: int = 0
+    aside: int = 0
+    kept: int = 0
+    trained: int = 0
+    first: str = ""
+    unknown: str = ""
+
+    def row(self, inspection: Inspection) -> None:
+        self.rows += 1
+        self.aside += inspection.evaluates
+        self.dropped += inspection.problem is None and inspection.dropped is not None
+        self.failed += inspection.problem is not None
+        self.ours += inspection.problem is not None and inspection.problem.ours
+        if not inspection.evaluates:
+            self.kept += inspection.example is not None
+            self.trained += sum(made.trained for made in inspection.examples)
+        if inspection.problem is None:
+            return
+        told = f"row {inspection.row.index}: {inspection.problem.what}"
+        if inspection.problem.ours:
+            self.unknown = self.unknown or told
+        else:
+            self.first = self.first or told
+
+    def stop_of(self, recipe: Recipe) -> str | None:
+        """Why the run as a whole trains nothing; None where it trains something."""
+        from sftui.trainers import trainer_named
+
+        trainer = trainer_named(recipe.preset)
+        if self.first:
+            return f"{trainer.title} stops the whole run at {self.first}; nothing is trained while it stands"
+        if self.unknown:
+            return f"what {trainer.title} makes of {self.unknown} is not known: sftui went no further"
+        return trainer.stop_of(self.rows - self.aside, self.kept, self.trained, recipe.mask.rule)
+
+
+def packs(session: Ready, unpacked: bool = False) -> bool:
+    """Whether what is written are packs."""
+    return session.recipe.pack.strategy != "none" and not unpacked
+
+
+def refuse_half(session: Opened) -> None:
+    """SourceError where what would be written is not all of the data: half a dataset looks like a smaller one."""
+    session.source.read_through()
+    for one in session.source.damage:
+        raise SourceError(
+            "nothing is written: the data cannot be read to its end", where=one.title, why=one.why, fix=one.fix
+        )
+
+
+def encoded(
+    session: Ready,
+    written: Written,
+    *,
+    explain: bool = False,
+    unpacked: bool = False,
+    passed: Callable[[], None] = lambda: None,
+) -> Iterator[dict[str, Any]]:
+    """The records of all rows or packs (see `exports.records`), counted in `written`; `passed` is called behind each
+    row. ExportError at the end where none of the rows could be prepared."""
+
+    def counted(rows: Iterator[Inspection]) -> Iterator[Inspection]:
+        for inspection in rows:
+            yield inspection
+            written.row(inspection)
+            passed()
+
+    if packs(session, unpacked):
+        split = session.settle_split()
+        rows = counted(session.rows_that(evaluate=False, spans=explain))
+        yield from _packed(session, rows, written, explain, evaluate=False)
+        rows = counted(session.rows_that(evaluate=True, spans=explain))
+        if split.packs:
+            yield from _packed(session, rows, written, explain, evaluate=True)
+        else:
+            yield from _unpacked(rows, explain)
+    else:
+        yield from _unpacked(counted(session.all_rows(spans=explain)), explain)
+    if written.ours and written.ours == written.rows:
+        raise ExportError("none of the rows could be prepared", why=f"sftui stopped at {written.unknown}")
+
+
+def _unpacked(rows: Iterator[Inspection], explain: bool) -> Iterator[dict[str, Any]]:
+    for inspection in rows:
+        yield from records(inspection, explain)
+
+
+def _packed(
+    session: Ready, rows: Iterator[Inspection], written: Written, explain: bool, evaluate: bool
+) -> Iterator[dict[str, Any]]:
+    """Packs as they are filled, and before each the rows read for it that are in none.
+
+    What explains a pack is worked out again from its rows, of which a group may hold very many.
+    """
+    ignore, tokenizer = session.recipe.mask.ignore_index, session.tools.tokenizer
+    apart = {"split": "evaluation"} if evaluate else {}
+    outside: list[dict[str, Any]] = []
+
+    def passing() -> Iterator[Inspection]:
+        for inspection in rows:
+            if inspection.example is None:
+                outside.append({**record(inspection), **apart})
+            else:
+                written.tokens += sum(len(one.input_ids) for one in inspection.examples)
+            yield inspection
+
+    @lru_cache(maxsize=KEPT_ROWS)
+    def row(number: int) -> Told:
+        return told_of(session.inspect(number))
+
+    for pack in session.feed_packs(passing()):
+        yield from outside
+        outside.clear()
+        made = {**pack_record(pack, written.packs), **apart}
+        if explain:
+            made.update(pack_explained(pack, row, tokenizer.piece, ignore))
+        written.packs += 1
+        written.tokens -= sum(end - start for _, start, end in pack.documents)
+        yield made
+    yield from outside
