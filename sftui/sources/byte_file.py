@@ -39,11 +39,13 @@ class Stop(NamedTuple):
 class ByteFile:
     """A plain file, read by offset from any thread (`os.pread`), that notices when it changes.
 
-    Raises SourceError where it cannot be opened. `label` is the name shown to the user.
+    Raises SourceError where it cannot be opened. `label` is the name shown to the user. What lies behind `end`, where
+    that is given, is left out.
     """
 
-    def __init__(self, path: str, label: str | None = None) -> None:
+    def __init__(self, path: str, label: str | None = None, end: int | None = None) -> None:
         self.path = path
+        self._end = end
         self.label = label or os.path.basename(path)
         try:
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -57,7 +59,12 @@ class ByteFile:
             ) from error
         self._seen = os.fstat(self._fd)
         self._head = self.pread(0, HEAD)
-        self._tail = self._last(self._seen.st_size)
+        self._tail = self._last(self._seen.st_size if end is None else min(end, self._seen.st_size))
+
+    @property
+    def apart(self) -> bool:
+        """Whether any part of it can be read by itself, by whoever has the path."""
+        return True
 
     @property
     def complete(self) -> bool:
@@ -73,7 +80,8 @@ class ByteFile:
         """Unpack some more; returns at once where there is nothing to unpack."""
 
     def size(self) -> int:
-        return os.fstat(self._fd).st_size
+        size = os.fstat(self._fd).st_size
+        return size if self._end is None else min(size, self._end)
 
     def progress(self, position: int) -> float:
         """How much of the file lies before `position`, from 0 to 1."""
@@ -82,6 +90,8 @@ class ByteFile:
 
     def pread(self, offset: int, size: int) -> bytes:
         """`size` bytes at `offset`, fewer only at the end."""
+        if self._end is not None:
+            size = max(0, min(size, self._end - offset))
         data = os.pread(self._fd, size, offset)
         if len(data) == size or not data:
             return data
@@ -153,6 +163,7 @@ class SpooledFile(ByteFile):
         origin: str | None = None,
     ) -> None:
         self.path = label
+        self._end = None
         self._origin = (origin, os.stat(origin)) if origin is not None else None
         self._test = f" ({test} finds such damage)" if test else ""
         self.label = label
@@ -165,6 +176,10 @@ class SpooledFile(ByteFile):
         self._stopped: Stop | None = None
         self._broken: Exception | None = None
         self._lock = threading.Lock()
+
+    @property
+    def apart(self) -> bool:
+        return False
 
     @property
     def complete(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,21 +11,31 @@ from sftui.sources.byte_file import ByteFile
 from sftui.sources.indexed import IndexedSource
 from sftui.sources.line_index import APART, LineIndex, Stretch, look_from
 from sftui.sources.records import JSON_SPACE, changed_under_us, oversized, parse_record
-from sftui.sources.source import Change
+from sftui.sources.source import STEP_SECONDS, Change, Piece
 
 BLOCK = 1 << 19
 MOVED = "its lines no longer lie where they did"
 
 
 class JsonlSource(IndexedSource):
-    """Rows of one JSON Lines file. `begin` is where the first line begins (after a BOM)."""
+    """Rows of one JSON Lines file. `begin` is where the first line begins (after a BOM), or that of the row with the
+    number `before`, which has `blanks` blank lines above it."""
 
     kind = "jsonl"
 
-    def __init__(self, file: ByteFile, *, row_limit: int, begin: int = 0, notes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        file: ByteFile,
+        *,
+        row_limit: int,
+        begin: int = 0,
+        before: int = 0,
+        blanks: int = 0,
+        notes: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(file, row_limit=row_limit, notes=notes)
         self._begin = begin
-        self._index = LineIndex(begin)
+        self._index = LineIndex(begin, before, blanks)
         self._looked_at: tuple[Stretch, ...] = ()
         self._grown = False
         self._whole_at_end = False
@@ -98,6 +109,30 @@ class JsonlSource(IndexedSource):
         with self._file.open() as file:
             file.seek(self._begin)
             yield from (line for line in file if line.strip(JSON_SPACE))
+
+    def pieces(self, size: int) -> Iterator[Piece | tuple[Row, ...]]:
+        if not self._file.apart:
+            yield from super().pieces(size)
+            return
+        path = os.path.abspath(self._file.path)
+        begin, row, blanks = self._begin, 0, 0
+        number = 0
+        done = False
+        while not done:
+            done = self.index_more(STEP_SECONDS)
+            while True:
+                with self._lock:
+                    place = self._index.place(number)
+                if place is None:
+                    break
+                number += 1
+                if place[0] - begin >= size and place[1] > row:
+                    end, stop, above = place
+                    yield Piece(path, self.title, self.kind, row, stop - row, row, begin, end, blanks, self._row_limit)
+                    begin, row, blanks = end, stop, above
+        stop, end = self.count().rows, self._index.position
+        if stop > row:
+            yield Piece(path, self.title, self.kind, row, stop - row, row, begin, end, blanks, self._row_limit)
 
     def _position(self) -> int:
         return self._index.position

@@ -162,9 +162,12 @@ class Stretch(NamedTuple):
 
 
 class LineIndex:
-    """How many rows there are, and places to look for one of them from, each 24 bytes of memory."""
+    """How many rows there are, and places to look for one of them from, each 24 bytes of memory.
 
-    def __init__(self, begin: int) -> None:
+    It begins behind `rows` rows and `blanks` blank lines.
+    """
+
+    def __init__(self, begin: int, rows: int = 0, blanks: int = 0) -> None:
         self._begin = begin
         self._scanner = LineScanner(begin)
         self._offsets = array("Q")
@@ -172,8 +175,8 @@ class LineIndex:
         self._blanks = array("Q")
         self._counter: RowCounter | None = None
         self._long = False
-        self._blank_lines = 0
-        self.rows = 0
+        self._blank_lines = blanks
+        self._before = self.rows = rows
 
     @property
     def position(self) -> int:
@@ -208,7 +211,7 @@ class LineIndex:
     def _counts(self, block: bytes, pieces: Sequence[tuple[int, int]], follow: int) -> Iterable[int | None]:
         """How many rows begin in each piece, as far as that is known without looking at each line."""
         counted = self.position - self._begin
-        short = self.rows * SHORT >= counted
+        short = (self.rows - self._before) * SHORT >= counted
         if short and self._counter is None and follow > PAYS and counted > SCANNED:
             self._counter = RowCounter()
         if short and self._counter is not None:
@@ -233,6 +236,12 @@ class LineIndex:
         more = slot + 1 < len(self._rows)
         rows, end = (self._rows[slot + 1], self._offsets[slot + 1]) if more else (self.rows, self.position)
         return Place(self._offsets[slot], before, self._blanks[slot], rows - before, end)
+
+    def place(self, number: int) -> tuple[int, int, int] | None:
+        """Where the place of that number is: its offset, and how many rows and blank lines come before it."""
+        if number >= len(self._offsets):
+            return None
+        return self._offsets[number], self._rows[number], self._blanks[number]
 
     def line(self, row: int) -> int | None:
         """Which line of the file a known row is, from 1; None where only the file itself can tell."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from bisect import bisect_right
@@ -16,7 +17,7 @@ from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, Source
+from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, Piece, Source
 from sftui.sources.spool import ArrowSpool
 
 BATCH_BYTES = 1 << 20
@@ -24,6 +25,8 @@ KEPT_BATCHES = 6
 FEWER = 16
 """By so much batches become smaller when one of them needs too much memory."""
 READ_BUFFER = 1 << 16
+LEAST_ROWS = 256
+"""Rows of a piece at least, however large they are."""
 LARGE_GROUP = 32 << 20
 """Row groups of more decoded bytes are also unpacked in the background, see `index_more`."""
 SPOOL_LIMIT = 4 << 30
@@ -47,6 +50,7 @@ class ParquetSource(Source):
 
         self.title = file.label
         self._file = file
+        self._row_limit = row_limit
         self._lock = threading.Lock()
         self._stream: IO[bytes] = file.open()
         self._size = file.size()
@@ -141,6 +145,20 @@ class ParquetSource(Source):
                     yield
             except (OSError, ValueError) as error:
                 self._dead.setdefault(group, " ".join(str(error).split()))
+
+    def pieces(self, size: int) -> Iterator[Piece | tuple[Row, ...]]:
+        """Parts of one row group each, which is decoded from its beginning for each of them."""
+        if not self._file.apart:
+            yield from super().pieces(size)
+            return
+        path = os.path.abspath(self._file.path)
+        most = max(LEAST_ROWS, size // self._row_bytes)
+        for group, end in enumerate(self._ends):
+            rows = self._rows_of(group)
+            parts = -(-rows // most)
+            ends = [end - rows + rows * (part + 1) // parts for part in range(parts)]
+            for first, stop in zip((end - rows, *ends), ends):
+                yield Piece(path, self.title, self.kind, first, stop - first, first, 0, 0, 0, self._row_limit)
 
     def change(self) -> Change | None:
         return self._file.changed(self._size)

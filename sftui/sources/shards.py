@@ -17,7 +17,7 @@ from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.byte_file import stat_changed
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, NoRows, Source
+from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, NoRows, Piece, Source
 
 FILES_OF_ONE = 3
 """Files that one shard has open at most: itself, what it is unpacked to, and its columns."""
@@ -114,6 +114,9 @@ class Resting(Source):
 
     def rows(self, start: int = 0) -> Iterator[Row]:
         return super().rows(start) if self._known is not None else self.wake().rows(start)
+
+    def pieces(self, size: int) -> Iterator[Piece | tuple[Row, ...]]:
+        return self.wake().pieces(size)
 
     def lines(self) -> Iterator[bytes | None]:
         return self.wake().lines()
@@ -227,6 +230,23 @@ class ShardedSource(Source):
                     index += 1
             if not self._open_next(after=number):
                 return
+
+    def pieces(self, size: int) -> Iterator[Piece | tuple[Row, ...]]:
+        number = base = 0
+        while True:
+            with self._lock:
+                shard = self._shards[number]
+            with self._lent(shard):
+                for piece in shard.pieces(size):
+                    if isinstance(piece, Piece):
+                        yield piece._replace(first=base + piece.first)
+                    else:
+                        yield tuple([replace(row, index=base + row.index) for row in piece])
+            if not self._open_next(after=number):
+                return
+            with self._lock:
+                base = self._ends[number]
+            number += 1
 
     def near(self, index: int) -> bool:
         with self._lock:

@@ -14,6 +14,8 @@ from sftui.model import Row
 MIB = 1 << 20
 STEP_SECONDS = 0.02
 COPY_AGAIN = "copy or write it again"
+MOST_ROWS = 4096
+"""Rows of a piece that is handed on as rows."""
 LOOK_AHEAD = 32
 """Rows that are looked at for the column names of a format that has no header."""
 
@@ -69,6 +71,25 @@ class Damage:
             f"{self.rows:,} rows of it are" if self.rows > 1 else "one row of it is" if self.rows else "no row of it is"
         )
         return f"{self.title} cannot be read whole, because {self.why}; {read} read"
+
+
+class Piece(NamedTuple):
+    """Rows that can be read without those before them, by whoever has the file.
+
+    `first` is the number of the first of the `rows` rows in the data, `before` its number in the file. With `jsonl`
+    they are the bytes from `begin` to `end`, and `blanks` blank lines come before them.
+    """
+
+    path: str
+    title: str
+    kind: str
+    first: int
+    rows: int
+    before: int
+    begin: int
+    end: int
+    blanks: int
+    row_limit: int
 
 
 class Change(NamedTuple):
@@ -184,6 +205,20 @@ class Source(ABC):
             for row in self._near_by(index):
                 yield row
                 index += 1
+
+    def pieces(self, size: int) -> Iterator[Piece | tuple[Row, ...]]:
+        """Every row in order, in pieces of about `size` bytes that can be worked on apart from each other: where they
+        lie, or the rows themselves where they cannot be read without those before them."""
+        held: list[Row] = []
+        bytes_held = 0
+        for row in self.rows():
+            held.append(row)
+            bytes_held += row.size
+            if bytes_held >= size or len(held) >= MOST_ROWS:
+                yield tuple(held)
+                held, bytes_held = [], 0
+        if held:
+            yield tuple(held)
 
     def _near_by(self, index: int) -> Iterable[Row]:
         """Rows from `index` on that are at hand, since the one before them was read."""
