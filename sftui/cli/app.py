@@ -38,6 +38,8 @@ class Output(click.types.StringParamType):
 
 
 OUTPUT = Output()
+FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
+"""What `sftui check` writes."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -192,9 +194,16 @@ def verify(python: str, rows: int, **given: Any) -> int:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "sarif", "junit", "github"]),
+    type=click.Choice(FORMATS),
     default="text",
     help="text to read, or a format for programs",
+)
+@click.option(
+    "--also",
+    multiple=True,
+    type=(click.Choice(FORMATS), OUTPUT),
+    metavar="FORMAT FILE",
+    help="write another format to FILE, of the same run; may be repeated",
 )
 @click.option(
     "--fail-on",

@@ -21,12 +21,12 @@ from sftui.text import visible
 if TYPE_CHECKING:
     from sftui.exports.report_model import Checked
 
-FORMATS = ("text", "json", "sarif", "junit", "github")
 DEFAULT_WIDTH = 100
 
 
 def check_data(
     form: str,
+    also: tuple[tuple[str, str], ...],
     fail_on: str,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -40,7 +40,8 @@ def check_data(
     jobs: int | None,
     **given: Any,
 ) -> int:
-    """Print or write what was found; 1 where something at or above `fail_on` stands, else 0."""
+    """Print or write what was found, and `also` as (format, file); 1 where something at or above `fail_on` stands, else
+    0."""
     from sftui.audit import Filter
     from sftui.exports.baseline import Baseline, baseline_text, may_replace, read_baseline
     from sftui.findings import Severity
@@ -60,7 +61,8 @@ def check_data(
     options = open_options(given)
     remembered = baseline if write_baseline else None
     inputs = inputs_of(options, evaluation, None if write_baseline else baseline)
-    target, (memory,) = outputs(inputs, force, out or STDOUT, remembered, ours=remembered)
+    more = [file for _, file in also]
+    target, (memory, *others) = outputs(inputs, force, out or STDOUT, remembered, *more, ours=remembered)
     if memory is not None and memory.path is not None:
         may_replace(memory.path)
     found = audited(options, wanted, max_rows=max_rows, sample=sample, evaluation=evaluation, jobs=jobs)
@@ -72,6 +74,9 @@ def check_data(
             err=True,
         )
     target.write(_writer(form)(found))
+    for (extra, _), place in zip(also, others):
+        if place is not None:
+            place.write(_writer(extra)(found))
     if memory is not None:
         text, count = baseline_text(found.audit.found, found.tokenizer)
         with memory.open() as file:
@@ -126,6 +131,10 @@ def _writer(form: str) -> Callable[[Checked], str]:
         from sftui.exports.formats_github import as_github
 
         return as_github
+    if form == "markdown":
+        from sftui.exports.formats_markdown import as_markdown
+
+        return as_markdown
     from sftui.exports.formats_text import as_text
 
     width = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns if sys.stdout.isatty() else DEFAULT_WIDTH

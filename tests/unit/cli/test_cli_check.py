@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -12,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from markdown_it import MarkdownIt
 
 from sftui.findings import CODES
 
@@ -345,7 +347,61 @@ def test_github_annotates_lines_and_escapes(sftui: Sftui, tmp_path: Path) -> Non
     assert f"file={str(path).replace(',', '%2C').replace(':', '%3A')},line=1,title=CON001 " in error
 
 
-@pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "github"])
+def test_markdown_counts_in_a_table_and_folds_the_findings(sftui: Sftui, dirty: Path) -> None:
+    out = check(sftui, dirty, "--format", "markdown").out
+    assert out.startswith("### sftui check: dirty&#46;jsonl\n\n") and "in 4 rows" in out
+    table = [line for line in out.splitlines() if line.startswith("| ✗ error | CON001 |")]
+    assert len(table) == 1 and table[0].endswith("| 1 | 1 |")
+    found = check(sftui, dirty, "--format", "json")
+    counts = codes(found)
+    assert out.count("<details>") == out.count("</details>") == len(counts)
+    assert all(f"<b>{code}</b>" in out for code in counts)
+    assert "<br>fix: <code>" in out
+
+
+def test_nothing_in_the_data_is_read_as_markdown(sftui: Sftui, tmp_path: Path) -> None:
+    hostile = "</details> <img src=x> [a](http://x.example) @everyone #1 **b** _c_ `d` | e"
+    path = lines(tmp_path / "a_b_`c`|<b>.jsonl", chat(("user", "Hello?"), (hostile, "Hi."), ("assistant", None)), GOOD)
+    out = check(sftui, path, "--format", "markdown").out
+    page = MarkdownIt("commonmark").enable("table").render(out)
+    known = {
+        "h3",
+        "p",
+        "ul",
+        "li",
+        "br",
+        "b",
+        "code",
+        "details",
+        "summary",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+    }
+    assert set(re.findall(r"<(\w+)", page)) <= known
+    assert page.count("<details>") == page.count("</details>") > 0
+    assert not re.search(r"@(?!<!-- -->)|(?<!&)#(?!<!-- -->)", page), "a mention, or the number of an issue"
+    text = html.unescape(page.replace("<!-- -->", ""))
+    assert hostile.lower() in text.lower() and path.name in text
+    assert {row.count("<t") for row in page.split("<tr>")[1:]} <= {5, 6}, "no bar makes another column"
+
+
+def test_one_run_writes_several_formats(sftui: Sftui, dirty: Path, tmp_path: Path) -> None:
+    also = {form: tmp_path / f"out.{form}" for form in ("json", "markdown", "text")}
+    words = [word for form, file in also.items() for word in ("--also", form, file)]
+    done = check(sftui, dirty, "--format", "github", *words)
+    assert done.code == 1 and done.out == check(sftui, dirty, "--format", "github").out
+    for form, file in also.items():
+        assert file.read_text() == check(sftui, dirty, "--format", form).out
+    twice = check(sftui, dirty, "--also", "json", tmp_path / "x", "--also", "text", tmp_path / "x")
+    assert twice.code == 2 and "is named for two outputs" in twice.err and not (tmp_path / "x").exists()
+    assert check(sftui, dirty, "--also", "json", "-").code == 2, "stdout is named for two outputs"
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "github", "markdown"])
 def test_hostile_rows_reach_no_terminal_and_break_no_format(sftui: Sftui, tmp_path: Path, form: str) -> None:
     hostile = "\x1b[31m\x9b1m\u202e\ufffe\ud800\x00</failure>]]><script>"
     path = lines(

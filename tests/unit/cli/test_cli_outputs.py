@@ -58,11 +58,20 @@ BESIDE: dict[tuple[str, str], tuple[str, ...]] = {
     ("repair", "--log"): ("--dry-run",),
 }
 """What else makes the option write, where the option alone does not."""
+BEFORE: dict[str, tuple[str, ...]] = {"--also": ("json",)}
+"""What the option asks for before the file."""
+
+
+def parts(option: click.Option) -> list[click.ParamType[Any]]:
+    """The types of an option's words."""
+    return list(option.type.types) if isinstance(option.type, click.Tuple) else [option.type]
+
+
 OPTIONS = [
     (command, option)
     for command, declared in COMMANDS.items()
     for option in declared.params
-    if isinstance(option, click.Option) and isinstance(option.type, Output)
+    if isinstance(option, click.Option) and isinstance(parts(option)[-1], Output)
 ]
 NAMES = [f"{command} {option.opts[-1]}" for command, option in OPTIONS]
 
@@ -73,8 +82,8 @@ def test_every_option_is_known_to_read_to_write_or_to_name_no_file() -> None:
         for option in declared.params:
             if (
                 isinstance(option, click.Option)
-                and isinstance(option.type, click.types.StringParamType)
-                and not isinstance(option.type, Output)
+                and any(isinstance(one, click.types.StringParamType) for one in parts(option))
+                and not any(isinstance(one, Output) for one in parts(option))
             ):
                 assert option.opts[-1] in READS | PLAIN, f"{declared.name} {option.opts[-1]}"
     assert {command for command, _ in OPTIONS} == set(WORDS)
@@ -137,6 +146,7 @@ def run(sftui: Sftui, command: str, option: click.Option, target: object, *words
         *rest,
         *BESIDE.get((command, option.opts[-1]), ()),
         option.opts[-1],
+        *BEFORE.get(option.opts[-1], ()),
         target,
         "--force",
         *(("-o", "fresh.jsonl") if needs_out else ()),
@@ -188,7 +198,8 @@ def test_a_file_that_is_there_is_not_overwritten_unasked(
 ) -> None:
     target = folder / f"there{endings(option)}"
     target.write_text("mine\n")
-    words = ("rows.jsonl", *WORDS[command], *BESIDE.get((command, option.opts[-1]), ()), option.opts[-1], target)
+    named = (option.opts[-1], *BEFORE.get(option.opts[-1], ()), target)
+    words = ("rows.jsonl", *WORDS[command], *BESIDE.get((command, option.opts[-1]), ()), *named)
     done = sftui(command, *words)
     assert done.code == 2 and "--force" in done.err and target.read_text() == "mine\n"
     assert sftui(command, *words, "--force").code == 0 and target.read_text() != "mine\n"

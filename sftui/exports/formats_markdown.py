@@ -1,0 +1,96 @@
+"""The audit as GitHub's Markdown: the summary of a job, or a comment on a pull request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sftui.exports.formats_text import MARKS, SHOWN, summary
+from sftui.exports.report_model import Checked
+from sftui.findings import CODES
+from sftui.text import ELLIPSIS, visible
+
+if TYPE_CHECKING:
+    from sftui.audit import FoundCode, FoundFinding
+
+LONGEST = 600
+"""Characters of one text: GitHub shows a summary up to 1 MiB, which is room for every code."""
+ROWS = 12
+"""Row numbers of one code in the table."""
+
+
+def as_markdown(checked: Checked) -> str:
+    """A line of counts, a table of the codes, and below it the first findings of each, folded away.
+
+    Nothing that the data says is read as Markdown or HTML, as a link, or as a mention.
+    """
+    return "\n".join(_lines(checked)) + "\n"
+
+
+def _lines(checked: Checked) -> Iterator[str]:
+    codes = sorted(checked.audit.found.ordered(), key=lambda one: one.severity.rank)
+    yield f"### sftui check: {_text(checked.title)}"
+    yield ""
+    yield _text(summary(checked))
+    if codes:
+        yield from ("", "| severity | code | finding | count | rows |", "|---|---|---|--:|---|")
+        yield from (_table_row(one) for one in codes)
+    for one in codes:
+        yield ""
+        yield from _code(checked, one)
+    notes = list(dict.fromkeys(checked.notes))
+    if notes:
+        yield ""
+        yield from (f"- {_text(note)}" for note in notes)
+
+
+def _table_row(one: FoundCode) -> str:
+    shown = list(one.rows)[:ROWS]
+    rows = ", ".join(map(str, shown)) + (", …" if len(one.rows) > len(shown) else "")
+    cells = (MARKS[one.severity], one.code, _text(CODES[one.code].title), f"{one.count:,}", rows)
+    return f"| {' | '.join(cells)} |"
+
+
+def _code(checked: Checked, one: FoundCode) -> Iterator[str]:
+    many = f", {one.count:,} times" if one.count > 1 else ""
+    title = f"<b>{one.code}</b> {_text(CODES[one.code].title)}{many}"
+    yield f"<details><summary>{MARKS[one.severity]} {title}</summary>"
+    yield ""
+    before = ""
+    for found in one.kept[:SHOWN]:
+        yield _finding(checked, found)
+        key = checked.key(found.finding)
+        if key and key != before:
+            before = key
+            yield f"  <br>fix: {_code_text(key)}"
+    left = one.count - min(len(one.kept), SHOWN)
+    if left > 0:
+        yield f"- and {left:,} more"
+    yield ""
+    yield "</details>"
+
+
+def _finding(checked: Checked, found: FoundFinding) -> str:
+    finding, (file, line) = found.finding, checked.place_in_repository(found)
+    place = ""
+    if finding.row is not None:
+        place = f"{_code_text(file if line is None else f'{file}:{line}')} row {finding.row}: "
+    evidence = f"\n  <br>{_code_text(finding.evidence)}" if finding.evidence else ""
+    return f"- {place}{_text(finding.sentence)}{evidence}"
+
+
+def _text(text: str) -> str:
+    """Text that stays text: each sign that could mean something is written by its number, and `@name` and `#1` are
+    parted, since GitHub looks for those after Markdown is read."""
+    return re.sub(r"&#(?:64|35);", lambda sign: f"{sign[0]}<!-- -->", _signs(text))
+
+
+def _code_text(text: str) -> str:
+    return f"<code>{_signs(text)}</code>"
+
+
+def _signs(text: str) -> str:
+    clear = visible(text)
+    short = clear if len(clear) <= LONGEST else clear[: LONGEST - 1] + ELLIPSIS
+    return re.sub(r"[^\w\s,;?%'…—–·-]|_", lambda sign: f"&#{ord(sign[0])};" if sign[0].isascii() else sign[0], short)
