@@ -48,7 +48,7 @@ class Ran:
 
 def run_step(step: dict[str, Any], folder: Path, **given: str) -> Ran:
     """One step with the inputs `given`, in `folder`, by the shell that GitHub names for `shell: bash`."""
-    inputs = {name: one["default"] for name, one in ACTION["inputs"].items()}
+    inputs: dict[str, str] = {name: one["default"] for name, one in ACTION["inputs"].items()}
     assert set(given) <= {name.replace("-", "_") for name in inputs}
     inputs |= {name.replace("_", "-"): value for name, value in given.items()}
 
