@@ -18,12 +18,13 @@ sftui shows exactly what your trainer trains on, token for token.
   sftui data.jsonl -t Qwen/Qwen2.5-0.5B     open your own data with a tokenizer of the Hub
   sftui axolotl.yml                         open a trainer's own config: data, tokenizer and all
   sftui show data.jsonl -t TOK --row 3      print one row instead of opening it
+  sftui help                                the pages of help: labels, templates, trainers, findings, …
   sftui --help                              every command and option
 """
 
 EPILOG = """\
-Commands: demo, show, encode, export, compare, verify, check, report, repair, template, explain, envs;
-`sftui COMMAND --help` lists its options. Data whose name is that of a command is opened
+Commands: demo, show, encode, export, compare, verify, check, report, repair, template, explain, envs, help;
+`sftui COMMAND --help` lists its options, `sftui help` the pages of help. Data whose name is that of a command is opened
 with its path, as in `sftui ./show`.
 """
 
@@ -262,6 +263,15 @@ def explain(code: str | None) -> int:
     return explain_code(code)
 
 
+@click.command("sftui help", context_settings=CONTEXT)
+@click.argument("topic", nargs=-1)
+def help_(topic: tuple[str, ...]) -> int:
+    """The pages of help, offline: TOPIC is a page, a command or the code of a finding; without it, the list."""
+    from sftui.cli.help import show_help
+
+    return show_help(topic)
+
+
 @click.command("sftui repair", context_settings=CONTEXT)
 @opening_options
 @click.option(
@@ -335,10 +345,11 @@ COMMANDS = {
     "template": template,
     "explain": explain,
     "envs": envs,
+    "help": help_,
 }
 
 
-UNWATCHED = (inspect, demo, explain, envs)
+UNWATCHED = (inspect, demo, explain, envs, help_)
 """What runs in this very process: the inspector has a worker, and no row comes into an explanation."""
 
 

@@ -29,6 +29,16 @@ def redraw(text: str) -> None:
     inner.flush()
 
 
+def write_own(text: str) -> None:
+    """Print a text of sftui's own making as it is, with its colours; never one that data came into."""
+    stream: Any = sys.stdout
+    stream.flush()
+    buffer = getattr(stream, "buffer", None)
+    inner = buffer.inner if isinstance(buffer, _Shown) else stream
+    inner.write(text)
+    inner.flush()
+
+
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
     """stderr, and stdout where it is a terminal, through `text.visible` for as long as this lasts."""

@@ -1,4 +1,4 @@
-"""sftui/findings/CODES.md: every code with what repairs it, and the examples of its rule that raise it and do not."""
+"""sftui/docs/codes.md: every code with what repairs it, and the examples of its rule that raise it and do not."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from sftui.findings.rule import NAMED, Case
 from sftui.sources import Damage
 from sftui.text import clip, visible
 
-PATH = Path(__file__).resolve().parents[3] / "sftui" / "findings" / "CODES.md"
+PATH = Path(__file__).resolve().parents[3] / "sftui" / "docs" / "codes.md"
 WIDTH, SHORT, LEAD = 76, 30, 12
 """Terminal cells of an example or a setting, and of one column in it; characters of a template before its
 difference."""
 HEAD = """\
 # Every finding
 
-{count} codes: {errors} errors, {warnings} warnings, {infos} notices. `sftui explain CODE` explains each.
-Written by `SFTUI_GOLDEN=write pytest tests/unit/findings/test_findings_codes.py` from the rules in
-`sftui/findings/rules/`, whose bad example raises the code in the tests and whose good one does not.
+{count} codes: {errors} errors, {warnings} warnings, {infos} notices. `sftui explain CODE` shows one of
+them in the terminal; [findings](findings.md) tells how to work with them.
+
+<!-- Written by `SFTUI_GOLDEN=write pytest tests/unit/findings/test_findings_codes.py` from `sftui/findings/rules/`. -->
+
+Each code names an example that raises it and one that does not; the tests hold both.
 Examples are named by a row that the other has not (or the first one), then the settings that are not the default
 (`hf-trainer`, tokenizer `builtin:chatml`); long ones are clipped. "a plain chat" is one question with one answer, by
 default settings.
@@ -49,7 +52,7 @@ def document() -> str:
 
 
 def _section(rule: Rule) -> str:
-    """A heading whose anchor is the code alone (`CODES.md#tru001`), and what the catalogue and the examples say."""
+    """A heading whose anchor is the code alone (`codes.md#tru001`), and what the catalogue and the examples say."""
     bad, good = rule.bad, rule.good
     lines = [
         f"\n### {rule.code}\n",

@@ -1,0 +1,86 @@
+"""`sftui help`: the pages of help, in the terminal and offline."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from sftui.docs import markdown, topic_for, topics
+from sftui.errors import SftuiError
+from sftui.text import visible
+
+if TYPE_CHECKING:
+    from rich.segment import Segment
+
+WIDEST = 100
+"""Columns of a page; longer lines are hard to read."""
+_CODE = re.compile(r"[A-Za-z]{3}\d{3}")
+
+
+def show_help(words: tuple[str, ...]) -> int:
+    """The page that the words name, a command's options, or what a finding's code means; without words the list."""
+    if not words:
+        return _list()
+    asked = " ".join(words)
+    if _CODE.fullmatch(asked):
+        from sftui.cli.explain import explain_code
+
+        return explain_code(asked.upper())
+    from sftui.cli.app import COMMANDS
+
+    found = topic_for(asked)
+    if asked in COMMANDS and (found is None or found[0].name != asked):
+        command = COMMANDS[asked]
+        with command.make_context(command.name, [], resilient_parsing=True) as context:
+            click.echo(command.get_help(context))
+        if found is not None:
+            click.echo(f"\n`sftui help {found[0].name}` tells more: {found[0].line}")
+        return 0
+    if found is None:
+        there = ", ".join(one.name for one in topics())
+        raise SftuiError(f"there is no page `{asked}`", fix=f"there are {there}; `sftui help` says what each is for")
+    topic, named = found
+    if not named:
+        click.echo(f"sftui: there is no page `{visible(asked)}`; this is `{topic.name}`", err=True)
+    _show(markdown(topic.name))
+    return 0
+
+
+def _list() -> int:
+    widest = max(len(one.name) for one in topics())
+    click.echo("sftui help TOPIC shows one of these pages:\n")
+    for one in topics():
+        click.echo(f"  {one.name:<{widest}}  {one.line}")
+    click.echo(
+        "\n`sftui help COMMAND` shows the options of a command, `sftui help CODE` what a finding means."
+        "\n`sftui --help` lists the commands."
+    )
+    return 0
+
+
+def _show(text: str) -> None:
+    from sftui.docs.rendering import page_lines
+
+    width = min(shutil.get_terminal_size().columns, WIDEST)
+    if sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb":
+        from sftui.cli.terminal import write_own
+
+        write_own("".join(_coloured(run) + "\n" for run in page_lines(text, width)))
+        return
+    for runs in page_lines(text, width):
+        click.echo("".join(one.text for one in runs).rstrip())
+
+
+def _coloured(runs: Iterable[Segment]) -> str:
+    from rich.color import ColorSystem
+
+    return "".join(
+        one.style.render(one.text, color_system=ColorSystem.STANDARD) if one.style is not None else one.text
+        for one in runs
+    )

@@ -1,0 +1,68 @@
+"""The pages of help: Markdown files beside this one, shown by `sftui help`, by the app and on the web site.
+
+`index.md` names the pages in their order, each with a line on what it is for; what it does not name is no page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from sftui.nearest import nearest
+
+FOLDER = Path(__file__).parent
+INDEX = "index"
+_ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<name>[a-z-]+)\.md\): (?P<line>.+)$", re.MULTILINE)
+_SHORTEST = 4
+"""Letters of the words of a title by which its page is found, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One page: the name of its file, its title, and what it is for."""
+
+    name: str
+    title: str
+    line: str
+
+
+@cache
+def topics() -> tuple[Topic, ...]:
+    """Every page in the order of the index."""
+    return tuple(Topic(**found.groupdict()) for found in _ENTRY.finditer(markdown(INDEX)))
+
+
+def markdown(name: str) -> str:
+    """The text of a page; FileNotFoundError where there is none of that name."""
+    return (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+
+
+def topic_for(word: str) -> tuple[Topic, bool] | None:
+    """The page that a word means, and whether the word is one of its names; None where no page is near.
+
+    A page's names are its own and the words of its title, letter case aside; else the nearest of them is taken.
+    """
+    names = _names()
+    asked = word.strip().lower()
+    if asked in names:
+        return names[asked], True
+    near = nearest(asked, names)
+    return (names[near], False) if near is not None else None
+
+
+@cache
+def _names() -> Mapping[str, Topic]:
+    """Every word that is taken for a page; the pages' own names before words of titles."""
+    found = {one.name: one for one in topics()}
+    for one in topics():
+        for word in _words(one.title):
+            found.setdefault(word, one)
+    return found
+
+
+def _words(title: str) -> Iterator[str]:
+    yield title.lower()
+    yield from (word for word in re.findall(r"[a-z]+", title.lower()) if len(word) >= _SHORTEST)

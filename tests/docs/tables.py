@@ -1,0 +1,253 @@
+"""The tables of the docs that come from the code: `<!-- table: NAME WORDS -->` … `<!-- table: end -->` in a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+import click
+
+from sftui.cli.app import COMMANDS, inspect
+from sftui.cli.opening import OPENING
+from sftui.findings import CODES
+from sftui.recipe import knobs, knobs_of
+from sftui.repairs import TITLES
+from sftui.repairs.rows import DROP_REASONS
+from sftui.templates import builtin_names
+from sftui.trainers import preset, preset_names, trainer_names, traits_of
+from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version
+from sftui.tui.commands import COMMANDS as KEYS
+from sftui.tui.commands import CONTEXTS, show_key
+from sftui.views import value_text
+from sftui.views.choices import MEANINGS
+
+_TABLE = re.compile(r"(<!-- table: (?P<name>[a-z]+) ?(?P<words>[^>]*?) -->\n).*?(<!-- table: end -->)", re.DOTALL)
+
+
+def with_tables(markdown: str) -> str:
+    """A page with its tables as the code has them now."""
+    return _TABLE.sub(lambda found: found[1] + TABLES[found["name"]](found["words"]) + found[4], markdown)
+
+
+def names_of(markdown: str) -> list[str]:
+    return [found["name"] for found in _TABLE.finditer(markdown)]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *([_cell(one) for one in row] for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n".replace("| ---", "|---").replace("--- |", "---|") for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def choices(path: str) -> str:
+    """What each choice of a knob does."""
+    return _table([_code(path), "what it does"], [(_code(name), told) for name, told in MEANINGS[path].items()])
+
+
+def all_knobs(section: str) -> str:
+    """The knobs of one section that all trainers share; their defaults are those of hf-trainer."""
+    return _table(
+        ["knob", "default", "what it says"],
+        [
+            (_code(one.path), _code(value_text(one.default)), _said(one.doc, one.choices))
+            for one in knobs()
+            if one.path.startswith(f"{section}.")
+        ],
+    )
+
+
+def own_knobs(trainer: str) -> str:
+    """The options that a trainer alone has."""
+    shared = {one.path for one in knobs()}
+    return _table(
+        ["knob", "what it says"],
+        [(_code(one.path), _said(one.doc, one.choices)) for one in knobs_of(preset(trainer)) if one.path not in shared],
+    )
+
+
+def _said(doc: str, given: Iterable[str]) -> str:
+    told = " ".join(_code(one) for one in given)
+    return f"{doc}: {told}" if told else doc
+
+
+def presets(_: str) -> str:
+    """Every preset, and whose release its rules were taken from."""
+    rows = []
+    for name in preset_names():
+        pins, recipe = pins_of(name), preset(name)
+        asked = pins.asks.get("transformers", {}).get(pins.package, "") if pins is not None else ""
+        admitted = " ".join(one for one in reversed(asked.split(",")) if not one.startswith("!="))
+        shown = reference_version(recipe) if pins is not None and loads_by_transformers(name) else ""
+        rows.append(
+            (
+                _code(name),
+                f"{pins.package} {pins.version}" if pins is not None else "",
+                _code(admitted),
+                shown,
+            )
+        )
+    return _table(["preset", "read from", "asks of transformers", "ids of transformers"], rows)
+
+
+def defaults(_: str) -> str:
+    """What decides labels in each preset, before anything is set."""
+    paths = ("mask.rule", "length.max", "length.over")
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for name in preset_names():
+        recipe = preset(name)
+        said = tuple(_plain(recipe, path) for path in paths)
+        rows.setdefault(said, []).append(name)
+    return _table(
+        ["preset", *(_code(path) for path in paths)],
+        [(" ".join(_code(name) for name in names), *said) for said, names in rows.items()],
+    )
+
+
+def _plain(recipe: object, path: str) -> str:
+    section, _, name = path.partition(".")
+    return str(value_text(getattr(getattr(recipe, section), name)))
+
+
+def trainers(_: str) -> str:
+    """The trainers, and how each finds the tokens of an answer."""
+    rows = [
+        (_code(one.name), one.title, ", ".join(one.versions) or "–", one.finds.value)
+        for one in map(traits_of, trainer_names())
+    ]
+    return _table(["name", "trainer", "releases", "finds answers by"], rows)
+
+
+def templates(_: str) -> str:
+    return ", ".join(_code(name) for name in builtin_names()) + "\n"
+
+
+def keys(context: str) -> str:
+    """The keys of one pane."""
+    assert context in CONTEXTS, context
+    return _table(
+        ["keys", "what", "name"],
+        [
+            (" ".join(_code(show_key(key)) for key in one.keys), one.help, _code(one.id))
+            for one in KEYS
+            if one.context == context
+        ],
+    )
+
+
+def commands(_: str) -> str:
+    """Every command in a line."""
+    rows = [("`sftui DATA…`", _first(inspect))]
+    rows += [(_code(f"sftui {name}"), _first(one)) for name, one in COMMANDS.items()]
+    return _table(["command", "what it does"], rows)
+
+
+def options(name: str) -> str:
+    """The options of a command beside those that say what to open."""
+    command = COMMANDS[name] if name else inspect
+    shared = {"--data-format", *(one for kind in OPENING for one in _names_of(kind))}
+    rows = [
+        (_code(_spelt(one)), one.help or "")
+        for one in command.params
+        if isinstance(one, click.Option) and not one.hidden and not set(one.opts) & shared
+    ]
+    return _table(["option", "what it says"], rows) if rows else "It has no options of its own.\n"
+
+
+def opening(_: str) -> str:
+    """The options that say what to open and how it is prepared."""
+    shared = {"--data-format", *(name for kind in OPENING for name in _names_of(kind))}
+    return _table(
+        ["option", "what it says"],
+        [
+            (_code(_spelt(one)), one.help or "")
+            for one in inspect.params
+            if isinstance(one, click.Option) and set(one.opts) & shared
+        ],
+    )
+
+
+def _names_of(decorate: Callable[[Callable[..., None]], object]) -> list[str]:
+    def nothing() -> None: ...
+
+    decorate(nothing)
+    found: list[click.Parameter] = getattr(nothing, "__click_params__", [])
+    return [name for one in found if isinstance(one, click.Option) for name in one.opts]
+
+
+def _spelt(option: click.Option) -> str:
+    what = "" if option.is_flag else f" {option.metavar or _kind(option)}"
+    return ", ".join(sorted(option.opts, key=len)) + what
+
+
+def _kind(option: click.Option) -> str:
+    return "|".join(option.type.choices) if isinstance(option.type, click.Choice) else option.type.name.upper()
+
+
+def _first(command: click.Command) -> str:
+    return " ".join((command.help or "").split()).partition(". ")[0].rstrip(".")
+
+
+def repairs(_: str) -> str:
+    return _table(["repair", "what it does"], [(_code(k), told) for k, told in TITLES.items() if k != "drop"])
+
+
+def dropping(_: str) -> str:
+    return _table(["`--drop`", "leaves out"], [(_code(name), told) for name, told in DROP_REASONS.items()])
+
+
+FAMILIES = {
+    "BND": "where the prompt ends and the answer begins",
+    "BOS": "the token that begins a row",
+    "CFG": "stored ids against the recipe",
+    "CON": "what messages hold",
+    "DUP": "rows that say the same",
+    "EOS": "what ends an answer",
+    "GEN": "masks drawn from generation tags",
+    "INJ": "special tokens inside of texts",
+    "LAB": "labels: what is trained and what is not",
+    "PAC": "packing",
+    "PAD": "padding",
+    "ROL": "roles and keys",
+    "ROW": "rows that cannot be read or prepared",
+    "RUN": "what stops the whole run",
+    "THK": "reasoning and think tags",
+    "TOK": "the tokenizer",
+    "TOO": "tools, calls and results",
+    "TPL": "chat templates",
+    "TRU": "length and cutting",
+}
+
+
+def families(_: str) -> str:
+    """The families of codes and how many each has."""
+    counts = {family: sum(code.startswith(family) for code in CODES) for family in {code[:3] for code in CODES}}
+    assert {*counts} == {*FAMILIES}, {*counts} ^ {*FAMILIES}
+    return _table(
+        ["family", "what it is about", "codes"],
+        [(_code(one), told, str(counts[one])) for one, told in FAMILIES.items()],
+    )
+
+
+TABLES: dict[str, Callable[[str], str]] = {
+    "choices": choices,
+    "commands": commands,
+    "defaults": defaults,
+    "dropping": dropping,
+    "families": families,
+    "keys": keys,
+    "knobs": all_knobs,
+    "opening": opening,
+    "options": options,
+    "own": own_knobs,
+    "presets": presets,
+    "repairs": repairs,
+    "templates": templates,
+    "trainers": trainers,
+}
