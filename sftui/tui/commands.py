@@ -1,15 +1,12 @@
-"""The one table of commands: keys, palette, help, footer and the README's key table come from it.
+"""The one table of commands: keys, palette, help, footer and the tables of docs/keys.md come from it.
 
-Pure data, no Textual. `python -m sftui.tui.commands` prints the README table;
-`python -m sftui.tui.commands README.md` writes it between the markers of that file.
+Pure data, no Textual.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 ANY = "anywhere"
 TOKENS = "tokens"
@@ -21,8 +18,6 @@ DOCUMENT = "other panes"
 DIALOG = "dialog"
 CONTEXTS = (ANY, TOKENS, LIST, RECIPE, FINDINGS, FIGURES, DOCUMENT, DIALOG)
 """Where a command's keys work. A pane's own commands win over those that work anywhere; a dialog knows only its own."""
-
-START_MARK, END_MARK = "<!-- keys:start -->", "<!-- keys:end -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -542,34 +537,3 @@ def groups(commands: Iterable[Command]) -> dict[str, list[Command]]:
     for command in commands:
         found.setdefault(command.group, []).append(command)
     return found
-
-
-def markdown_table() -> str:
-    """The key table of the README."""
-    lines = ["| keys | what | where |", "|---|---|---|"]
-    for command in COMMANDS:
-        keys = " ".join(f"`{show_key(key)}`" for key in command.keys).replace("|", "\\|")
-        lines.append(f"| {keys} | {command.help} | {command.context} |")
-    return "\n".join(lines)
-
-
-def with_table(readme: str) -> str:
-    """The README with the table between its markers; ValueError where they are missing."""
-    head, start, rest = readme.partition(START_MARK)
-    _, end, tail = rest.partition(END_MARK)
-    if not start or not end:
-        raise ValueError(f"{START_MARK} and {END_MARK} are not both there")
-    return f"{head}{START_MARK}\n{markdown_table()}\n{END_MARK}{tail}"
-
-
-def main(arguments: Sequence[str]) -> int:
-    if not arguments:
-        sys.stdout.write(markdown_table() + "\n")
-        return 0
-    path = Path(arguments[0])
-    path.write_text(with_table(path.read_text(encoding="utf-8")), encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))

@@ -3,7 +3,7 @@
 The tutorial, `sftui encode`, `sftui check` and, with `--trainers`, each trainer's own preparation beside `sftui encode`
 on the same config. Each way is one process that takes the time of its own rows behind the first ones, so start-up and
 loading are off without the two runs of `whole_datasets.py`, and the stages of sftui come out of the same runs.
-Processor µs a row; on a busy machine only the ratios mean something. `--markdown` writes the table of the README.
+Processor µs a row; on a busy machine only the ratios mean something. `--markdown` writes the table of docs/speed.md.
 """
 
 from __future__ import annotations

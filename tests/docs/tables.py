@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 import click
+from examples import REPO
 
 from sftui.cli.app import COMMANDS, inspect
 from sftui.cli.opening import OPENING
@@ -13,6 +14,7 @@ from sftui.findings import CODES
 from sftui.recipe import knobs, knobs_of
 from sftui.repairs import TITLES
 from sftui.repairs.rows import DROP_REASONS
+from sftui.safe_yaml import load_yaml
 from sftui.templates import builtin_names
 from sftui.trainers import preset, preset_names, trainer_names, traits_of
 from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version
@@ -202,6 +204,12 @@ def dropping(_: str) -> str:
     return _table(["`--drop`", "leaves out"], [(_code(name), told) for name, told in DROP_REASONS.items()])
 
 
+def action(_: str) -> str:
+    """The inputs of the action for users' CI."""
+    told = load_yaml((REPO / ".github" / "actions" / "check" / "action.yml").read_text(encoding="utf-8"))
+    return _table(["input", "what it says"], [(_code(k), one["description"]) for k, one in told["inputs"].items()])
+
+
 FAMILIES = {
     "BND": "where the prompt ends and the answer begins",
     "BOS": "the token that begins a row",
@@ -236,6 +244,7 @@ def families(_: str) -> str:
 
 
 TABLES: dict[str, Callable[[str], str]] = {
+    "action": action,
     "choices": choices,
     "commands": commands,
     "defaults": defaults,

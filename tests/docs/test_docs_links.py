@@ -18,9 +18,9 @@ _CODE = re.compile(r"\b[A-Z]{3}\d{3}\b")
 
 
 def prose(path: Path) -> str:
-    """A page without its fences and code in lines, whose brackets are no links."""
+    """A page without its fences, code in lines and comments, whose brackets are no links."""
     text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    return re.sub(r"`[^`\n]*`", "", text)
+    return re.sub(r"`[^`\n]*`|<!--.*?-->", "", text)
 
 
 def anchors(path: Path) -> set[str]:

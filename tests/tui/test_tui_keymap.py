@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from sftui.tui.commands import ANY, COMMANDS, CONTEXTS, DIALOG, END_MARK, START_MARK, footer, markdown_table, with_table
+from sftui.tui.commands import ANY, COMMANDS, CONTEXTS, DIALOG, footer
 from sftui.tui.help_text import help_lines
 from sftui.tui.keys import EATEN, KeymapError, KeyReader, build_keymap, keymap_problems
 from sftui.views import plain
-
-README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 def test_ids_are_unique_and_contexts_known() -> None:
@@ -125,18 +121,6 @@ def test_footer_fits_80_and_60_cells() -> None:
         whole = footer_cells(context, 200, build_keymap())
         assert sum(run.width for run in whole) <= 80
         assert sum(run.width for run in footer_cells(context, 60, build_keymap())) <= 60
-
-
-def test_readme_table_is_generated() -> None:
-    if not README.exists():
-        pytest.skip("the README is not written yet")
-    readme = README.read_text(encoding="utf-8")
-    assert START_MARK in readme and END_MARK in readme, "the README has no key table"
-    assert with_table(readme) == readme, "run: python -m sftui.tui.commands README.md"
-
-
-def test_markdown_table_has_a_line_for_every_command() -> None:
-    assert len(markdown_table().splitlines()) == len(COMMANDS) + 2
 
 
 def test_the_table_is_the_only_source_of_bindings() -> None:
