@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Toolbox",
+    "collate_examples",
+    "collate_packs",
     "detect",
     "feed_packs",
     "inspect",
@@ -447,7 +449,7 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
             rows.append(inspection.row.index)
     if not examples:
         raise RecipeError("there is no row to put into a batch", why="none of the rows reaches the trainer")
-    batch = trainer_named(recipe.preset).collate(examples, rows, recipe, tools)
+    batch = collate_examples(examples, rows, recipe, tools)
     if left_out:
         batch = replace(
             batch, notes=(*batch.notes, f"{left_out} of {len(inspections)} rows are dropped before training")
@@ -538,11 +540,21 @@ def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
     if not packs:
         raise RecipeError("there is no row to pack", why="none of the rows reaches the trainer")
     trainer = trainer_named(recipe.preset)
-    batch = trainer.collate_packs(packs, recipe, tools)
+    return tuple(trainer.fed(pack, recipe) for pack in packs), collate_packs(packs, recipe, tools)
+
+
+def collate_packs(packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
+    """The rectangle made of packs, as `pack_rows` gives them."""
+    batch = trainer_named(recipe.preset).collate_packs(packs, recipe, tools)
     if len(batch.lengths) == len(packs) == len(batch.input_ids):
         # A packer may pad to its size itself; what no document holds is padding all the same.
         batch = replace(batch, lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs))
-    return tuple(trainer.fed(pack, recipe) for pack in packs), batch
+    return batch
+
+
+def collate_examples(examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+    """The padded rectangle of examples, each of the row of that number; RecipeError where it cannot be padded."""
+    return trainer_named(recipe.preset).collate(examples, rows, recipe, tools)
 
 
 def as_problem(error: SftuiError) -> Problem:

@@ -175,11 +175,10 @@ class Asked:
         return recipe
 
     def _corrected(self, recipe: Recipe) -> Recipe:
-        from sftui.recipe import changed
         from sftui.recipe_io import set_knob_to
 
         if self.max_length is not None:
-            recipe = changed(recipe, "length.max", self.max_length)
+            recipe = set_knob_to(recipe, "length.max", self.max_length)
         for path, value in self.knobs:
             recipe = set_knob(recipe, path, value) if isinstance(value, str) else set_knob_to(recipe, path, value)
         return recipe

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sftui.errors import RecipeError
 from sftui.exports.report_model import Checked, Look, tried_as
+from sftui.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from sftui.audit import Audit, AuditProgress, Filter
@@ -140,6 +142,31 @@ def prompts_of(held: Opened, trained: Ready, damaged: Callable[[str], None] = la
 def evaluation_options(options: OpenOptions, evaluation: str) -> OpenOptions:
     """The options that open the evaluation set as its training set is opened."""
     return dataclasses.replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None)
+
+
+def words_of(values: Sequence[str], option: str, what: str, fix: str) -> tuple[str, ...]:
+    """The words of an option that takes several, repeated or with commas; RecipeError where a value holds none."""
+    for value in values:
+        if not any(word.strip() for word in value.split(",")):
+            raise RecipeError(f"{option} names no {what}", fix=fix)
+    return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
+
+
+def codes_of(values: Sequence[str], option: str) -> tuple[str, ...]:
+    """Codes and beginnings of codes (`TRU`), repeated or with commas; RecipeError for one that no code begins with, or
+    for none."""
+    from sftui.findings import CODES
+
+    codes = tuple(
+        word.upper()
+        for word in words_of(values, option, "code", "leave it out for all codes; `sftui explain` lists them")
+    )
+    for code in codes:
+        if not any(known.startswith(code) for known in CODES):
+            raise RecipeError(
+                f"{option}: there is no code `{code}`", fix=did_you_mean(code, CODES, "`sftui explain` lists them")
+            )
+    return codes
 
 
 def _failing(audit: Audit, session: Ready) -> frozenset[tuple[object, ...]]:

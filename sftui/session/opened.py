@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sftui.exports.prepared import Prepared
     from sftui.session.overlay import Overlay
     from sftui.session.ready import Ready
-    from sftui.sources import Source
+    from sftui.sources import Source, SourceSpec
 
 SAMPLE_ROWS = 32
 SAMPLE_BYTES = 4 << 20
@@ -47,8 +47,14 @@ class Stored:
 
 def open_stored(options: OpenOptions) -> Stored:
     """Open the source and read its first rows; SourceError."""
-    from sftui.conversations import detect
-    from sftui.sources import SourceSpec, open_source
+    from sftui.sources import open_source
+
+    return stored(options, open_source(source_spec(options)))
+
+
+def source_spec(options: OpenOptions) -> SourceSpec:
+    """What of the options says which rows there are."""
+    from sftui.sources import SourceSpec
 
     spec = SourceSpec(
         paths=options.paths,
@@ -57,7 +63,13 @@ def open_stored(options: OpenOptions) -> Stored:
         subset=options.subset,
         field=options.rows_in,
     )
-    source = open_source(spec if options.row_limit is None else replace(spec, row_limit=options.row_limit))
+    return spec if options.row_limit is None else replace(spec, row_limit=options.row_limit)
+
+
+def stored(options: OpenOptions, source: Source) -> Stored:
+    """An open source with its first rows."""
+    from sftui.conversations import detect
+
     sample = tuple(_first_rows(source))
     return Stored(options, source, sample, _with_roles_seen(detect(sample, Data()), sample))
 

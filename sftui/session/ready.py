@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
@@ -140,6 +141,22 @@ class Ready(Tokenized):
         made = [self.inspect_row(self.row(index), spans=False) for index in range(start, stop)]
         return make_batch(made, self.recipe, self.tools)
 
+    def batches(self, size: int) -> Iterator[Batch]:
+        """What trains, so many rows or packs at a time, each time padded as the collator does; the dataset's order
+        stands for the sampler's. RecipeError where rows cannot be padded."""
+        from sftui.pipeline import collate_examples, collate_packs, pack_rows
+
+        training = self.rows_that(evaluate=False)
+        if self.recipe.pack.strategy != "none":
+            packs = pack_rows(training, self.recipe, self.tools)
+            while some := tuple(islice(packs, size)):
+                yield collate_packs(some, self.recipe, self.tools)
+            return
+        examples = ((found.row.index, one) for found in training for one in found.examples)
+        while batch := tuple(islice(examples, size)):
+            rows = [row for row, _ in batch]
+            yield collate_examples([one for _, one in batch], rows, self.recipe, self.tools)
+
     def packs(self, inspections: Sequence[Inspection]) -> tuple[tuple[Pack, ...], Batch]:
         """Inspected rows packed and collated; SftuiError where they cannot be."""
         from sftui.pipeline import make_packs
@@ -202,7 +219,12 @@ class Ready(Tokenized):
 def open_data(options: OpenOptions, recipe: Recipe | None = None, repairs: tuple[str, ...] = ()) -> Opened:
     """Open the source and find out how its rows are read under a recipe (None: that of the options); SourceError,
     RecipeError for a repair that is none."""
-    return _staged(open_stored(options), options.full_recipe() if recipe is None else recipe, repairs, None)
+    return opened_from(open_stored(options), recipe, repairs)
+
+
+def opened_from(stored: Stored, recipe: Recipe | None = None, repairs: tuple[str, ...] = ()) -> Opened:
+    """The same of a source that is open already; RecipeError for a repair that is none."""
+    return _staged(stored, stored.options.full_recipe() if recipe is None else recipe, repairs, None)
 
 
 def with_tokenizer(opened: Opened, tokenizer: LoadedTokenizer | Problem) -> Opened:

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from sftui.conversations import Detected
     from sftui.model import Row
     from sftui.recipe import Recipe
+    from sftui.tokens import LoadedTokenizer
     from sftui.tokens.environments import Environment
+    from sftui.tokens.given import Carried
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
     """What another process needs to be as ready as this one; `first` is the row from which the trainer decides for the
     whole set (none where there is no row), `environment` the one whose transformers loads the tokenizer, by the class
-    `loader` where one is named."""
+    `loader` where one is named; `given` stands for it where a Python program brought it."""
 
     options: OpenOptions
     recipe: Recipe
@@ -32,30 +34,36 @@ class Sent:
     split: Split
     environment: Environment | None
     loader: str
+    given: Carried | None = None
 
     def open(self) -> Ready:
         """The same session, without the data; TokenizerError, TemplateError."""
-        from sftui.tokens import load_tokenizer
-
-        named = self.recipe.tokenizer
-        tokenizer = load_tokenizer(
-            named.name or "",
-            revision=named.revision,
-            cache_dir=self.options.cache_dir,
-            environment=self.environment,
-            loader=self.loader,
-        )
+        tokenizer = self._tokenizer() if self.given is None else self.given.load()
         stored = Stored(self.options, Handed(), self.first, self.detected)
         opened = Opened(stored, self.recipe, (), stored.source, self.first, self.detected)
         ready = with_tokenizer(opened, tokenizer).ready()
         ready.known.split = self.split
         return ready
 
+    def _tokenizer(self) -> LoadedTokenizer:
+        from sftui.tokens import load_tokenizer
+
+        named = self.recipe.tokenizer
+        return load_tokenizer(
+            named.name or "",
+            revision=named.revision,
+            cache_dir=self.options.cache_dir,
+            environment=self.environment,
+            loader=self.loader,
+        )
+
 
 def sent(session: Ready) -> Sent:
     """A session to be opened in another process; which rows evaluate is found out before, where it can be."""
     from sftui.session.versions import loaded_by, wanted_version
+    from sftui.tokens.given import GivenTokenizer
 
+    loaded = session.tokenizer
     return Sent(
         session.options,
         session.recipe,
@@ -63,7 +71,8 @@ def sent(session: Ready) -> Sent:
         session.sample[:1],
         Split(evaluation=session.settle_split().evaluation),
         wanted_version(session.recipe, session.options).environment,
-        loaded_by(session.recipe, session.tokenizer.facts),
+        loaded_by(session.recipe, loaded.facts),
+        loaded.carried if isinstance(loaded, GivenTokenizer) else None,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -12,9 +11,10 @@ from typing import Any
 
 from sftui.errors import SourceError
 from sftui.hub import Trouble
-from sftui.model import RAW_LIMIT, Row
+from sftui.model import Row
 from sftui.nearest import did_you_mean
 from sftui.sources.files import choose_split
+from sftui.sources.records import row_of
 from sftui.sources.source import Count, Source, SourceSpec
 
 
@@ -47,14 +47,7 @@ class HubSource(Source):
             data = dict(self._dataset[index])
         except Exception as error:  # a feature decoder (image, audio) may raise anything
             return Row(index, None, "", where, 0, f"{where} cannot be decoded: {error}")
-        raw = json.dumps(data, ensure_ascii=False, default=str)
-        if len(raw) > self._row_limit:
-            problem = (
-                f"{where} is {len(raw):,} characters, over the limit of {self._row_limit:,} a row; --row-limit MB"
-                " reads it"
-            )
-            return Row(index, None, raw[:RAW_LIMIT], where, len(raw), problem)
-        return Row(index, data, raw[:RAW_LIMIT], where, len(raw))
+        return row_of(data, index, where, self._row_limit)
 
     @property
     def cached(self) -> tuple[str, ...]:

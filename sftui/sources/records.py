@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from sftui.model import RAW_LIMIT, Row
@@ -55,6 +56,15 @@ def parse_record(data: bytes, index: int, where: str, *, offset: int, column: st
     if problem:
         return Row(index, None, raw, where, len(data), f"{where} {problem}")
     return Row(index, value, raw, where, len(data))
+
+
+def row_of(data: Mapping[str, Any], index: int, where: str, limit: int) -> Row:
+    """A record that is no text as a Row, with the JSON that it would be; one longer than the limit is not taken."""
+    raw = json.dumps(data, ensure_ascii=False, default=str)
+    if len(raw) <= limit:
+        return Row(index, data, raw[:RAW_LIMIT], where, len(raw))
+    problem = f"{where} is {len(raw):,} characters, over the limit of {limit:,} a row; --row-limit MB reads it"
+    return Row(index, None, raw[:RAW_LIMIT], where, len(raw), problem)
 
 
 def oversized(head: bytes, size: int, limit: int, index: int, where: str) -> Row:

@@ -10,7 +10,7 @@ import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sftui.errors import TokenizerError
 from sftui.model import NOWHERE
@@ -164,7 +164,7 @@ class AskedProcess:
         if "error" in answer:
             if "load" in request:
                 raise explain_faults(answer["error"], self.place, answer["missing"])
-            raise _unencodable(answer["error"])
+            raise refused_text(answer["error"])
         return answer
 
     def _ended(self, process: subprocess.Popen[str], late: bool, limit: float, loading: bool) -> TokenizerError:
@@ -184,12 +184,20 @@ class AskedProcess:
         )
 
 
+class Asking(Protocol):
+    """A tokenizer of transformers that answers requests, see `autotokenizer`."""
+
+    def load(self) -> dict[str, Any]: ...
+    def ask(self, request: Mapping[str, Any], limit: float | None = None) -> dict[str, Any]: ...
+    def encode(self, texts: Sequence[str], special: bool, limit: float | None = None) -> list[list[Any]]: ...
+
+
 class PipedEngine:
-    """AutoTokenizer itself as the engine, in its own process; a slow one gets offsets from the pieces' spelling."""
+    """AutoTokenizer itself as the engine, asked elsewhere; a slow one gets offsets from the pieces' spelling."""
 
     begun: ByBeginning | None = None
 
-    def __init__(self, process: AskedProcess, told: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, process: Asking, told: Mapping[str, Any] | None = None) -> None:
         told = process.load() if told is None else told
         self.process = process
         self._fast = bool(told["is_fast"])
@@ -259,6 +267,7 @@ def _decoding(told: Mapping[str, Any]) -> Decoding:
     return Decoding(space="▁", byte_fallback=True, dummy_prefix=True) if told["sentencepiece"] else Decoding()
 
 
-def _unencodable(chain: Sequence[Mapping[str, Any]]) -> RefusedText:
+def refused_text(chain: Sequence[Mapping[str, Any]]) -> RefusedText:
+    """The error for a text that a tokenizer does not encode, from the `autotokenizer.faults` of what it raised."""
     lines = str(chain[0]["text"]).splitlines() or [str(chain[0]["names"][0])]
     return RefusedText("the text cannot be tokenized", why=lines[0][:300])

@@ -1,75 +1,119 @@
-"""Memory stays flat whatever the size: measured in a process of its own."""
+"""Rows that a program holds: each as the row that its JSON would be."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
+import enum
+import json
+from typing import Any
 
 import pytest
 
-MEASURE = """
-import sys, psutil
-from sftui.sources import SourceSpec, open_source
-import sftui.sources.json_array, sftui.sources.jsonl
-if sys.argv[1].endswith("parquet"):
-    import pyarrow.parquet
-process = psutil.Process()
-before = process.memory_info().rss
-source = open_source(SourceSpec((sys.argv[1],)))
-peak = 0
-while True:
-    done = source.index_more(0.02)
-    peak = max(peak, process.memory_info().rss)
-    if done:
-        break
-last = source.row(source.count().rows - 1)
-assert last.problem is None, last.problem
-peak = max(peak, process.memory_info().rss)
-print(source.count().rows, (peak - before) >> 20)
-"""
+from sftui.errors import SourceError
+from sftui.sources import SourceSpec
+from sftui.sources.memory import ListSource, plain, source_in_memory
+
+SPEC = SourceSpec(())
 
 
-def measure(path: Path) -> tuple[int, int]:
-    """Rows, and how many MB the process grew at most."""
-    result = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True)
-    rows, grown = result.stdout.split()
-    return int(rows), int(grown)
+class Role(str, enum.Enum):
+    USER = "user"
 
 
-def test_many_lines(tmp_path: Path) -> None:
-    with (tmp_path / "t.jsonl").open("wb") as file:
-        for _ in range(100):
-            file.write(b'{"text": "%s"}\n' % (b"x" * 100) * 5_000)
-    rows, grown = measure(tmp_path / "t.jsonl")
-    assert rows == 500_000
-    assert grown < 16  # 4 MB of offsets
-
-
-@pytest.mark.parametrize("name", ["t.jsonl", "t.json"])
-def test_a_100_mb_line(tmp_path: Path, name: str) -> None:
-    array = name == "t.json"
-    with (tmp_path / name).open("wb") as file:
-        file.write(b"[{}," if array else b"{}\n")
-        file.write(b'{"a": "')
-        for _ in range(100):
-            file.write(b'some \\"text\\"\\n and more of it, ' * 30_000)
-        file.write(b'"},{}]' if array else b'"}\n{}\n')
-    rows, grown = measure(tmp_path / name)
-    assert rows == 3
-    assert grown < 24
-
-
-def test_a_large_parquet_row_group(tmp_path: Path) -> None:
+def test_values_become_what_json_brings_back() -> None:
     import numpy as np
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    random = np.random.default_rng(0)
-    texts = [random.bytes(250).hex() for _ in range(20_000)]
-    table = pa.table({"n": pa.array(range(200_000)), "text": pa.array(texts * 10)})
-    pq.write_table(table, tmp_path / "t.parquet", use_dictionary=False, compression="none")
-    assert pq.ParquetFile(tmp_path / "t.parquet").num_row_groups == 1
-    rows, grown = measure(tmp_path / "t.parquet")
-    assert rows == 200_000
-    assert grown < 60
+    given = {
+        "a": (1, 2),
+        "b": np.arange(3),
+        "c": np.float32(0.5),
+        "d": Role.USER,
+        "e": {"f": [None, True, 1.5]},
+        "g": np.bool_(True),
+        "h": np.str_("text"),
+    }
+    found = plain(given)
+    assert found == {
+        "a": [1, 2],
+        "b": [0, 1, 2],
+        "c": 0.5,
+        "d": "user",
+        "e": {"f": [None, True, 1.5]},
+        "g": True,
+        "h": "text",
+    }
+    assert found == json.loads(json.dumps(found)) and type(found["d"]) is type(found["h"]) is str
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"a": object()}, "object is no JSON value"),
+        ({"a": {1: 2}}, "the key 1 is no text"),
+        ({"a": {3, 4}}, "set is no JSON value"),
+        ([1], "is not a dict but list"),
+        (None, "is not a dict but NoneType"),
+        ("text", "is not a dict but str"),
+    ],
+)
+def test_a_row_that_is_none_says_so_and_the_others_are_read(row: Any, told: str) -> None:
+    source = source_in_memory([{"text": "a"}, row, {"text": "b"}], SPEC)
+    assert source.row(1).data is None and told in str(source.row(1).problem)
+    assert [one.data for one in source.rows()] == [{"text": "a"}, None, {"text": "b"}]
+
+
+def test_what_holds_itself_ends() -> None:
+    loop: dict[str, Any] = {}
+    loop["loop"] = loop
+    assert "nested more than 200 deep" in str(source_in_memory([loop], SPEC).row(0).problem)
+
+
+def test_rows_are_snapshots() -> None:
+    rows = [{"messages": [{"role": "user"}]}]
+    seen = source_in_memory(rows, SPEC).row(0)
+    rows[0]["messages"].append({"role": "assistant"})
+    assert seen.data == {"messages": [{"role": "user"}]}
+
+
+def test_a_long_row_is_refused() -> None:
+    source = ListSource([{"text": "x" * 100}], row_limit=50)
+    assert "over the limit of 50 a row" in str(source.row(0).problem)
+
+
+def test_a_generator_is_taken_whole() -> None:
+    source = source_in_memory(({"text": str(n)} for n in range(5)), SPEC)
+    assert source.count().rows == 5 and source.count().exact and source.columns() == ("text",)
+    for past in (5, -1):
+        with pytest.raises(IndexError):
+            source.row(past)
+
+
+def test_tables_of_arrow_pandas_and_datasets_are_read() -> None:
+    import datasets
+    import pandas as pd
+    import pyarrow as pa
+
+    rows = [{"text": str(n), "n": n} for n in range(7)]
+    table = pa.concat_tables([pa.Table.from_pylist(rows[:3]), pa.Table.from_pylist(rows[3:])])
+    for data in (table, table.combine_chunks().to_batches()[0], pd.DataFrame(rows), datasets.Dataset.from_list(rows)):
+        source = source_in_memory(data, SPEC)
+        assert [row.data for row in source.rows()] == rows and source.columns() == ("text", "n")
+        source.close()
+
+
+def test_what_cannot_be_read_by_number_says_what_to_give() -> None:
+    import datasets
+
+    one = datasets.Dataset.from_list([{"a": 1}])
+    for data, told in (
+        (one.to_iterable_dataset(), "an IterableDataset has no rows by number"),
+        ({"a": 1}, "one dict is one row; put it into a list"),
+        (b"bytes", "bytes is no data that can be opened"),
+        (datasets.Dataset.from_list([]), "the Dataset: has no rows"),
+    ):
+        with pytest.raises(SourceError) as raised:
+            source_in_memory(data, SPEC)
+        assert told in str(raised.value)
+    split = datasets.DatasetDict({"train": one, "test": datasets.Dataset.from_list([{"a": 2}])})
+    assert source_in_memory(split, SourceSpec((), split="test")).row(0).data == {"a": 2}
+    with pytest.raises(SourceError, match="dev"):
+        source_in_memory(split, SourceSpec((), split="dev"))

@@ -1,0 +1,161 @@
+"""Rows that a Python program holds already: dicts, an Arrow table, a `datasets.Dataset`."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any
+
+from sftui.errors import SourceError
+from sftui.model import RAW_LIMIT, Row
+from sftui.sources.records import row_of
+from sftui.sources.source import Count, Source, SourceSpec
+
+FIX = "give a path, dicts, a datasets.Dataset, or anything that pyarrow.table takes"
+DEEPEST = 200
+"""How deep a value may hold others: one that holds itself would never end."""
+
+
+def source_in_memory(data: Any, spec: SourceSpec) -> Source:
+    """Rows of a `datasets.Dataset` or DatasetDict, of an Arrow table or what exports one (pandas, polars), or of dicts;
+    SourceError for anything else. The data is read when rows are asked for, and never changed."""
+    if _is_a(data, "datasets", "DatasetDict"):
+        from sftui.sources.files import choose_split
+
+        split = choose_split(tuple(map(str, data)), spec.split, "the DatasetDict")
+        return source_in_memory(data[split], replace(spec, split=None))
+    if spec.split not in (None, "train"):
+        raise SourceError(f"has no split {spec.split}", where=_kind_of(data), why="it is no DatasetDict")
+    if _is_a(data, "datasets", "Dataset"):
+        from sftui.sources.hub import HubSource
+
+        if not len(data):
+            raise SourceError("has no rows", where="the Dataset")
+        return HubSource(data.with_format(None), "dataset", row_limit=spec.row_limit)
+    if _is_a(data, "datasets", "IterableDataset") or _is_a(data, "datasets", "IterableDatasetDict"):
+        raise SourceError(
+            "an IterableDataset has no rows by number", fix="take some of it: datasets.Dataset.from_list(list(…))"
+        )
+    if _is_a(data, "pyarrow", "Table") or _is_a(data, "pyarrow", "RecordBatch") or hasattr(data, "__arrow_c_stream__"):
+        return TableSource(data, row_limit=spec.row_limit)
+    if is_row(data):
+        raise SourceError("one dict is one row", fix="put it into a list")
+    if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+        raise SourceError(f"{_kind_of(data)} is no data that can be opened", fix=FIX)
+    return ListSource(data if isinstance(data, Sequence) else list(data), row_limit=spec.row_limit)
+
+
+def is_row(data: Any) -> bool:
+    """Whether it is one row, and no data of many."""
+    return isinstance(data, Mapping) and not _is_a(data, "datasets", "DatasetDict")
+
+
+class ListSource(Source):
+    """Rows that are dicts, each read as the JSON that it would be written as."""
+
+    kind = "list"
+
+    def __init__(self, rows: Sequence[Any], *, row_limit: int) -> None:
+        if not len(rows):
+            raise SourceError("has no rows", where="the list")
+        self.title = "list"
+        self._rows: Sequence[Any] = rows
+        self._row_limit = row_limit
+
+    def count(self) -> Count:
+        return Count(len(self._rows), True, 1.0)
+
+    def row(self, index: int) -> Row:
+        if not 0 <= index < len(self._rows):
+            raise IndexError(index)
+        where = f"{self.title} row {index}"
+        given = self._rows[index]
+        if not isinstance(given, Mapping):
+            problem = f"{where} is not a dict but {_kind_of(given)}"
+            return Row(index, None, repr(given)[:RAW_LIMIT], where, 0, problem)
+        try:
+            return row_of(plain(given), index, where, self._row_limit)
+        except (TypeError, ValueError, RecursionError) as error:
+            return Row(index, None, "", where, 0, f"{where} cannot be read as JSON: {error}")
+
+    def close(self) -> None:
+        self._rows = ()
+
+
+class TableSource(Source):
+    """Rows of an Arrow table, or of what exports one."""
+
+    kind = "arrow"
+
+    def __init__(self, table: Any, *, row_limit: int) -> None:
+        import pyarrow as pa
+
+        from sftui.sources.arrow_rows import ArrowDecoder
+
+        try:
+            table = table if isinstance(table, pa.Table) else pa.table(table)
+        except (TypeError, ValueError) as error:
+            raise SourceError(f"{_kind_of(table)} cannot be read as an Arrow table", why=str(error)) from error
+        if not table.num_rows:
+            raise SourceError("has no rows", where="the table")
+        self.title = "table"
+        self._batches: list[Any] = table.to_batches()
+        self._ends = list(accumulate(batch.num_rows for batch in self._batches))
+        self._decoder = ArrowDecoder(table.schema, row_limit)
+
+    def count(self) -> Count:
+        return Count(self._ends[-1] if self._ends else 0, True, 1.0)
+
+    def columns(self) -> tuple[str, ...]:
+        return self._decoder.columns
+
+    def row(self, index: int) -> Row:
+        if not 0 <= index < self.count().rows:
+            raise IndexError(index)
+        number = bisect_right(self._ends, index)
+        at = index - (self._ends[number - 1] if number else 0)
+        return self._decoder.row(self._batches[number], at, index, f"{self.title} row {index}")
+
+    def close(self) -> None:
+        self._batches, self._ends = [], []
+
+
+def plain(value: Any, deep: int = 0) -> Any:
+    """A value as JSON would bring it back: lists for tuples and arrays, numbers for those of numpy; TypeError for what
+    JSON does not know."""
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value if type(value) in (type(None), str, bool, int, float) else _bare(value)
+    if deep > DEEPEST:
+        raise ValueError(f"it is nested more than {DEEPEST} deep")
+    if isinstance(value, Mapping):
+        return {_key(key): plain(one, deep + 1) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one, deep + 1) for one in value]
+    if callable(getattr(value, "tolist", None)):  # numpy's and torch's arrays and numbers
+        return plain(value.tolist(), deep + 1)
+    raise TypeError(f"{_kind_of(value)} is no JSON value")
+
+
+def _bare(value: Any) -> Any:
+    """A subclass of a plain type as that type: an enum of str is its text."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    return float(value) if isinstance(value, float) else int(value)
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"the key {key!r} is no text")
+    return str.__str__(key)
+
+
+def _is_a(value: Any, package: str, name: str) -> bool:
+    """Whether a value is of a class of a package, which is not imported for it."""
+    return any(one.__name__ == name and one.__module__.partition(".")[0] == package for one in type(value).__mro__)
+
+
+def _kind_of(value: Any) -> str:
+    package, name = type(value).__module__.partition(".")[0], type(value).__qualname__
+    return name if package == "builtins" else f"{package}.{name}"

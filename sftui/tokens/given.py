@@ -1,0 +1,167 @@
+"""A transformers tokenizer that a Python program has loaded already, taken as it is and proven like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sftui.errors import TokenizerError
+from sftui.tokens import autotokenizer
+from sftui.tokens.compare import OwnEncoder, added_contents, count_differences, read_json_backend, wanted
+from sftui.tokens.facts import TokenizerFacts
+from sftui.tokens.loaded import FastEngine, LoadedTokenizer
+from sftui.tokens.locate import Location
+from sftui.tokens.probes import probe_strings
+from sftui.tokens.process import PipedEngine, refused_text
+from sftui.tokens.reference import read_facts
+
+UNNAMED = "the tokenizer given"
+NEEDED = ("is_fast", "special_tokens_map", "added_tokens_decoder", "convert_tokens_to_ids")
+STATE = ("chat_template", "padding_side", "truncation_side", "model_max_length", "split_special_tokens")
+PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+
+
+class Given:
+    """A tokenizer of this process; TokenizerError for what is none."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        if not callable(tokenizer) or not all(hasattr(tokenizer, name) for name in NEEDED):
+            what, fix = _no_tokenizer(tokenizer)
+            raise TokenizerError(what, fix=fix)
+        self.tokenizer = tokenizer
+        self._seen = state_of(tokenizer)
+
+    def load(self) -> GivenTokenizer:
+        """The same as sftui's: its ids by a copy of its backend where that gives the same for the probe strings, else
+        by itself. TokenizerError."""
+        try:
+            told = autotokenizer.facts(self.tokenizer)
+        except Exception as error:
+            raise TokenizerError(
+                "the tokenizer cannot be used", where=_name_of(self.tokenizer), why=str(error).splitlines()[0][:300]
+            ) from error
+        from sftui.tokens.observe import observations
+
+        place = Location(_name_of(self.tokenizer), "given", "")
+        facts = read_facts(told, place)
+        probes = tuple(dict.fromkeys(probe_strings([*facts.special_tokens.values(), *added_contents(told)])))
+        answers = wanted(OwnEncoder(self.tokenizer), probes)
+        facts = facts.noting(*observations(told, facts, place, probes, answers))
+        if facts.is_fast:
+            differ = _differences(told, answers, probes)
+            if not differ:
+                return Carried(replace(facts, probes=len(probes)), told["backend"], None).load()
+            facts = replace(facts, engine="transformers").noting(
+                f"its serialised backend differs from it on {differ} of {len(probes)} probe strings, so it encodes"
+                " itself"
+            )
+        return Carried(facts, None, self.tokenizer).load()
+
+    def proven_on(self, loaded: GivenTokenizer, texts: Sequence[str]) -> GivenTokenizer:
+        """What `load` gave where the tokenizer gives the same ids and offsets for the texts, else the tokenizer
+        itself."""
+        if not isinstance(loaded.engine, FastEngine) or not texts:
+            return loaded
+        differ = count_differences(wanted(OwnEncoder(self.tokenizer), texts), loaded.engine.backend, texts)
+        if not differ:
+            return loaded
+        facts = replace(loaded.facts, engine="transformers", probes=0).noting(
+            f"its serialised backend differs from it on {differ} of {len(texts)} texts of the first rows, so it encodes"
+            " itself"
+        )
+        return Carried(facts, None, self.tokenizer).load()
+
+    def changed(self) -> str:
+        """What of it is another than when it was given, as a list of names; empty where nothing is."""
+        now = state_of(self.tokenizer)
+        return ", ".join(name for name, value in now.items() if value != self._seen[name])
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What makes it again, in another process too: its backend as JSON, or the tokenizer itself."""
+
+    facts: TokenizerFacts
+    backend: str | None
+    tokenizer: Any
+
+    def load(self) -> GivenTokenizer:
+        if self.backend is None:
+            return GivenTokenizer(self.facts, PipedEngine(AskedObject(self.tokenizer)), self)
+        backend = read_json_backend(self.backend, self.facts.split_special_tokens)
+        engine = FastEngine(backend, split_special_tokens=self.facts.split_special_tokens)
+        return GivenTokenizer(self.facts, engine, self)
+
+
+class GivenTokenizer(LoadedTokenizer):
+    """A loaded tokenizer that no file stands for."""
+
+    def __init__(self, facts: TokenizerFacts, engine: FastEngine | PipedEngine, carried: Carried) -> None:
+        super().__init__(facts, engine)
+        self.carried = carried
+
+    def noting(self, *notes: str) -> GivenTokenizer:
+        """The same with more notes."""
+        return replace(self.carried, facts=self.facts.noting(*notes)).load()
+
+
+class AskedObject:
+    """A tokenizer of this process, asked as one in a process of its own is."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._held = {"tokenizer": tokenizer}
+
+    def load(self) -> dict[str, Any]:
+        """What `autotokenizer.facts` tells."""
+        return autotokenizer.facts(self._held["tokenizer"])
+
+    def ask(self, request: Mapping[str, Any], limit: float | None = None) -> dict[str, Any]:
+        """The answer to one request; TokenizerError for a text that it refuses."""
+        try:
+            return autotokenizer.answer(dict(request), self._held)
+        except Exception as error:
+            raise refused_text(autotokenizer.faults(error)) from error
+
+    def encode(self, texts: Sequence[str], special: bool, limit: float | None = None) -> list[list[Any]]:
+        """Texts as `[ids, offsets or None, mask or None]`."""
+        found: list[list[Any]] = self.ask({"encode": list(texts), "special": special})["rows"]
+        return found
+
+
+def state_of(tokenizer: Any) -> dict[str, Any]:
+    """What decides ids and texts and can be changed on a loaded tokenizer, by name; cheap next to one row."""
+    found: dict[str, Any] = {name: str(getattr(tokenizer, name, None)) for name in STATE}
+    found["vocabulary"] = len(tokenizer)
+    found["special tokens"] = str(tokenizer.special_tokens_map)
+    found["added tokens"] = str(tokenizer.added_tokens_decoder)
+    backend = getattr(tokenizer, "backend_tokenizer", None) if tokenizer.is_fast else None
+    for name in PARTS if backend is not None else ():
+        part = getattr(backend, name)
+        found[name] = None if part is None else part.__getstate__()
+    return found
+
+
+def _differences(told: Mapping[str, Any], answers: Any, probes: Sequence[str]) -> int:
+    """On how many probes the backend, read again, is not the tokenizer; all where it cannot be read."""
+    try:
+        again = read_json_backend(told["backend"], told["split_special_tokens"])
+    except Exception:  # tokenizers raises bare Exception for everything it cannot read
+        return len(probes)
+    return count_differences(answers, again, probes)
+
+
+def _name_of(tokenizer: Any) -> str:
+    return str(getattr(tokenizer, "name_or_path", "") or UNNAMED)
+
+
+def _no_tokenizer(value: Any) -> tuple[str, str]:
+    """What it is instead, and what to give."""
+    kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+    if hasattr(value, "tokenizer"):
+        return f"{kind} is no tokenizer", "give its .tokenizer"
+    if kind.startswith("tokenizers."):
+        return f"{kind} has no special tokens and no chat template", (
+            "give transformers.PreTrainedTokenizerFast(tokenizer_object=…)"
+        )
+    return f"{kind} is no tokenizer", "give its name, a folder, or a tokenizer of transformers"
