@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import struct
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import IO, Any
 
@@ -71,13 +71,40 @@ class _Groups:
         self._writer = pq.ParquetWriter(file, self._schema, compression="zstd", use_dictionary=TEXTS)
 
     def write(self, records: Sequence[Mapping[str, Any]]) -> None:
-        pa, schema = self._pa, self._schema
         if records:
-            columns = [_column(pa, [record.get(field.name) for record in records], field.type) for field in schema]
-            self._writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+            self._writer.write_batch(_batch(self._pa, self._schema, records))
 
     def close(self) -> None:
         self._writer.close()
+
+
+def arrow_schema(explain: bool = False, packs: bool = False) -> Any:
+    """The columns of the same records, as a pyarrow schema."""
+    import pyarrow as pa
+
+    return _schema(pa, explain, packs)
+
+
+def arrow_batches(records: Iterable[dict[str, Any]], explain: bool = False, packs: bool = False) -> Iterator[Any]:
+    """The same records as pyarrow's record batches, made as they are asked for, each of no more than a row group."""
+    import pyarrow as pa
+
+    schema, lists = _schema(pa, explain, packs), PACK_LISTS if packs else ROW_LISTS
+    held: list[Mapping[str, Any]] = []
+    tokens = 0
+    for record in records:
+        held.append(_columns(record, lists))
+        tokens += len(record.get("input_ids", ()))
+        if len(held) >= GROUP or tokens >= GROUP_TOKENS:
+            yield _batch(pa, schema, held)
+            held, tokens = [], 0
+    if held:
+        yield _batch(pa, schema, held)
+
+
+def _batch(pa: Any, schema: Any, records: Sequence[Mapping[str, Any]]) -> Any:
+    columns = [_column(pa, [record.get(field.name) for record in records], field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _schema(pa: Any, explain: bool, packs: bool) -> Any:

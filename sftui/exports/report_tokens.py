@@ -20,11 +20,22 @@ WORDS = {"on": "trained", "off": "masked", "cut": "cut"}
 
 def token_box(inspection: Inspection, finding: Finding, ignore: int = IGNORE_INDEX) -> str:
     """The tokens of a finding with some before and behind; "" where it names none or the row has none."""
-    tokens, labels = inspection.tokens, inspection.labels
-    if tokens is None or labels is None or finding.tokens is None or not len(tokens):
+    tokens = inspection.tokens
+    if tokens is None or inspection.labels is None or finding.tokens is None or not len(tokens):
         return ""
     first, last = max(0, finding.tokens[0]), min(len(tokens), finding.tokens[1])
     start, stop = max(0, first - AROUND), min(len(tokens), max(first + 1, last) + AROUND, max(0, first - AROUND) + MOST)
+    return token_range(inspection, (start, stop), ignore, (first, last))
+
+
+def token_range(
+    inspection: Inspection, shown: tuple[int, int], ignore: int = IGNORE_INDEX, marked: tuple[int, int] = (0, 0)
+) -> str:
+    """The tokens of a half-open range, those of another one in brackets; "" where the row has no labels."""
+    tokens, labels = inspection.tokens, inspection.labels
+    if tokens is None or labels is None:
+        return ""
+    (start, stop), (first, last) = shown, marked
     kept = [labels.dropped is None and any(a <= i < b for a, b in labels.kept) for i in range(start, stop)]
     kinds = [
         "cut" if not on else "off" if labels.labels[i] in (IGNORE_INDEX, ignore) else "on"
