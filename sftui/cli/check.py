@@ -14,7 +14,7 @@ from sftui.cli.auditing import audited
 from sftui.cli.opening import open_options
 from sftui.cli.writing import STDOUT, outputs
 from sftui.errors import RecipeError
-from sftui.nearest import did_you_mean
+from sftui.session.checking import codes_of
 from sftui.session.inputs import inputs_of
 from sftui.text import visible
 
@@ -87,31 +87,6 @@ def check_data(
     if fail_on == "never" or worst is None:
         return 0
     return 1 if worst.rank <= Severity(fail_on).rank else 0
-
-
-def words_of(values: tuple[str, ...], option: str, what: str, fix: str) -> tuple[str, ...]:
-    """The words of an option that takes several, repeated or with commas; RecipeError where a value holds none."""
-    for value in values:
-        if not any(word.strip() for word in value.split(",")):
-            raise RecipeError(f"{option} names no {what}", fix=fix)
-    return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
-
-
-def codes_of(values: tuple[str, ...], option: str) -> tuple[str, ...]:
-    """Codes and beginnings of codes (`TRU`), repeated or with commas; RecipeError for one that no code begins with, or
-    for none."""
-    from sftui.findings import CODES
-
-    codes = tuple(
-        word.upper()
-        for word in words_of(values, option, "code", "leave it out for all codes; `sftui explain` lists them")
-    )
-    for code in codes:
-        if not any(known.startswith(code) for known in CODES):
-            raise RecipeError(
-                f"{option}: there is no code `{code}`", fix=did_you_mean(code, CODES, "`sftui explain` lists them")
-            )
-    return codes
 
 
 def _writer(form: str) -> Callable[[Checked], str]:

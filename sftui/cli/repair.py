@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sftui.cli.check import words_of
 from sftui.cli.loading import loaded_session, open_data
 from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes
 from sftui.cli.writing import STDOUT, Progress, Target, targets
 from sftui.errors import ExportError, RecipeError
+from sftui.session.checking import words_of
 from sftui.session.encoding import refuse_half
 from sftui.session.inputs import inputs_of
 from sftui.text import many, visible

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from sftui.cli.auditing import audited
-from sftui.cli.check import codes_of
 from sftui.cli.opening import open_options
 from sftui.cli.writing import outputs
+from sftui.session.checking import codes_of
 from sftui.session.inputs import inputs_of
 from sftui.text import many
 

@@ -1,0 +1,254 @@
+"""Open data: rows by number and in order, batches, the encoded table, the check."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from operator import index as as_index
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar, overload
+
+from sftui.api.report import Report
+from sftui.api.row import PreparedRow
+from sftui.api.table import EncodedTable
+from sftui.errors import SftuiError
+
+if TYPE_CHECKING:
+    from sftui.findings import Finding
+    from sftui.model import Batch, Inspection
+    from sftui.recipe import Recipe
+    from sftui.session.ready import Ready
+    from sftui.tokens import TokenizerFacts
+    from sftui.tokens.given import Given
+
+T = TypeVar("T")
+STEP = 0.1
+"""Seconds of indexing between two looks whether another thread waits."""
+
+
+class OpenDataset:
+    """Data with its tokenizer under a recipe; made by `sftui.open`.
+
+    Every method may be called from any thread: they take turns, also between two rows of an iteration. After `close`
+    each of them raises SftuiError. Another tokenizer, trainer or recipe is another `sftui.open`.
+    """
+
+    def __init__(self, ready: Ready, told: tuple[str, ...] = (), given: Given | None = None) -> None:
+        self._ready, self._told, self._given = ready, told, given
+        self._closed = False
+        self._turn = threading.RLock()
+
+    # --- what it is -------------------------------------------------------------------------
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe that rows are prepared by."""
+        return self._ready.recipe
+
+    @property
+    def tokenizer(self) -> TokenizerFacts:
+        """What is known of the tokenizer: its special tokens, its templates, the transformers that loads it."""
+        return self._ready.tools.tokenizer.facts
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known of how the data, the config and the tokenizer are read: what commands say on stderr."""
+        from sftui.session.versions import version_notes
+
+        ready = self._ready
+        found = (
+            *self._told,
+            *ready.options.notes,
+            *version_notes(ready.tokenizer.facts),
+            *(ready.tools.notes or ()),
+            *ready.source.notes,
+            *ready.detected.notes,
+            *ready.notes,
+            *(one.sentence() for one in ready.source.damage),
+        )
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    # --- rows -------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """The number of rows; reads the data to its end the first time."""
+        with self._using() as ready:
+            while not ready.source.index_more(STEP):
+                pass
+            return ready.source.count().rows
+
+    @overload
+    def __getitem__(self, index: int) -> PreparedRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[PreparedRow]: ...
+    def __getitem__(self, index: int | slice) -> PreparedRow | list[PreparedRow]:
+        """The row of a number, from the end where it is negative, or those of a slice; IndexError past the end."""
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        number = as_index(index)
+        if number < 0:
+            number += len(self)
+        with self._using() as ready:
+            try:
+                row = ready.source.row(number)
+            except IndexError:
+                raise IndexError(f"there is no row {as_index(index)}") from None
+            ready.settle_split()
+            return self._row(ready.inspect_row(row))
+
+    def __iter__(self) -> Iterator[PreparedRow]:
+        """All rows in order, many prepared at once."""
+
+        def rows() -> Iterator[PreparedRow]:
+            with self._using() as ready:
+                ready.settle_split()
+                made = ready.all_rows(spans=True)
+            yield from map(self._row, made)
+
+        return self._turns(rows)
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """What trains, `size` rows (or packs, where the recipe packs) at a time, padded as the trainer's collator does.
+
+        In the order of the dataset, which stands for the trainer's sampler; the last batch may be smaller. SftuiError
+        where rows cannot be padded, or the size is below 1.
+        """
+        if as_index(size) < 1:
+            raise SftuiError(f"a batch of {size} rows holds nothing", fix="give a size of 1 or more")
+        return self._turns(lambda: self._ready.batches(size))
+
+    # --- the whole --------------------------------------------------------------------------
+
+    def encode(self, *, explain: bool = False, unpacked: bool = False) -> EncodedTable:
+        """What the trainer would receive of every row, or every pack where the recipe packs, as `sftui encode` writes
+        it: made when the table is read.
+
+        `explain` adds tokens, reasons and spans; `unpacked` gives rows where the recipe packs. SftuiError where the
+        data cannot be read to its end.
+        """
+        from sftui.session.encoding import refuse_half
+
+        with self._using() as ready:
+            refuse_half(ready)
+            return EncodedTable(ready, self._turns, explain, unpacked)
+
+    def check(
+        self,
+        *,
+        select: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        max_rows: int | None = None,
+        sample: int | None = None,
+        evaluation: str | os.PathLike[str] | None = None,
+        jobs: int = 1,
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> Report:
+        """What is wrong in the set-up, the dataset and its rows, and the figures, as `sftui check` tells them.
+
+        `select` and `ignore` are codes or their beginnings. `max_rows` takes the first rows, `sample` some of all.
+        `evaluation` is the evaluation set, whose prompts must not be among the rows. `jobs` processes work (where there
+        are more than one, the program's main module must be importable, as with multiprocessing). `progress` is called
+        with the rows that are done and all of them (None: not known yet). SftuiError.
+        """
+        from sftui.audit import Filter
+        from sftui.session.checking import Checking, codes_of, evaluation_options, prompts_of
+        from sftui.session.inputs import data_files
+        from sftui.session.ready import open_data
+
+        wanted = Filter(codes_of(select, "select"), codes_of(ignore, "ignore"))
+        with self._using() as ready:
+            prompts = None
+            if evaluation is not None:
+                with closing(open_data(evaluation_options(ready.options, os.fspath(evaluation)), ready.recipe)) as held:
+                    prompts = prompts_of(held, ready)
+            ready.settle_split()
+            checking = Checking(ready, wanted, prompts, max_rows=max_rows, sample=sample, jobs=jobs)
+        for told in self._turns(checking.steps):
+            if progress is not None:
+                progress(told.rows, told.total)
+        with self._using() as ready:
+            paths = ready.options.paths
+            files = data_files(paths, ready.options.split)
+            return Report(checking.checked(paths, looks=0, files={os.path.basename(file): file for file in files}))
+
+    # --- its end ----------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Give back files; rows, tables that were read and reports stay as they are."""
+        with self._turn:
+            if not self._closed:
+                self._closed = True
+                self._ready.close()
+
+    def __enter__(self) -> OpenDataset:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = ", closed" if self._closed else ""
+        return f"<sftui data {self._ready.source.title}: {self.recipe.preset}, {self.tokenizer.name}{state}>"
+
+    # --- in turns ---------------------------------------------------------------------------
+
+    def _using(self) -> _Turn:
+        return _Turn(self)
+
+    def _turns(self, begin: Callable[[], Iterator[T]]) -> Iterator[T]:
+        """What an iterator gives, each step in a turn of its own."""
+        made: Iterator[T] | None = None
+        while True:
+            with self._using():
+                made = begin() if made is None else made
+                try:
+                    found = next(made)
+                except StopIteration:
+                    return
+            yield found
+
+    def _row(self, found: Inspection) -> PreparedRow:
+        recipe = self._ready.recipe
+        return PreparedRow(found, recipe.preset, recipe.mask.ignore_index, self._look)
+
+    def _look(self, found: Inspection) -> tuple[Finding, ...]:
+        with self._turn:
+            return self._ready.found(found)
+
+    def _usable(self) -> None:
+        if self._closed:
+            raise SftuiError("the data is closed", fix="open it again")
+        changed = self._given.changed() if self._given is not None else ""
+        if changed:
+            raise SftuiError(
+                "the tokenizer was changed after the data was opened",
+                why=f"it has another {changed}",
+                fix="open it again",
+            )
+
+
+class _Turn:
+    """The data, used by one thread at a time; SftuiError where it is closed or its tokenizer was changed."""
+
+    def __init__(self, data: OpenDataset) -> None:
+        self._data = data
+
+    def __enter__(self) -> Ready:
+        self._data._turn.acquire()
+        try:
+            self._data._usable()
+        except BaseException:
+            self._data._turn.release()
+            raise
+        return self._data._ready
+
+    def __exit__(self, *_: object) -> None:
+        self._data._turn.release()

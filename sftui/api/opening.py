@@ -1,0 +1,201 @@
+"""The three functions of the package: what a call asks for, as open data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypedDict, overload
+
+from sftui.api.dataset import OpenDataset
+from sftui.errors import RecipeError, SftuiError
+from sftui.recipe import Recipe, changed
+from sftui.session.asked import Asked
+from sftui.session.opened import source_spec, stored
+from sftui.session.ready import open_data, opened_from, prove_rows, row_texts, tokenized, with_tokenizer
+from sftui.sources.memory import is_row, source_in_memory
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from sftui.api.report import Report
+    from sftui.api.row import PreparedRow
+    from sftui.api.table import EncodedTable
+    from sftui.session.opened import Opened
+    from sftui.session.options import OpenOptions
+    from sftui.tokens.given import Given
+
+
+class Opening(TypedDict, total=False):
+    """What `open`, `encode` and `check` take beside the data; each is the option of that name of `sftui` commands.
+
+    `tokenizer`: a Hub name, a folder, `builtin:NAME`, or a loaded tokenizer of transformers. `recipe`: the path of a
+    saved recipe, a mapping, or a Recipe. `fields` maps sftui's fields to columns, `set` knobs of the recipe to values.
+    """
+
+    tokenizer: Any
+    tokenizer_revision: str | None
+    trainer: str | None
+    recipe: str | os.PathLike[str] | Mapping[str, Any] | Recipe | None
+    config: str | os.PathLike[str] | None
+    dataset: str | int | None
+    max_length: int | None
+    template: str | os.PathLike[str] | None
+    split: str | None
+    subset: str | None
+    data_revision: str | None
+    env: str | os.PathLike[str] | None
+    transformers: str | None
+    rows_in: str | None
+    row_limit: int | None
+    data_format: str | None
+    fields: Mapping[str, str] | None
+    set: Mapping[str, Any] | None
+
+
+def open(data: Any = None, **opening: Unpack[Opening]) -> OpenDataset:  # noqa: A001 - it is sftui.open
+    """Open data with its tokenizer under a trainer's recipe, as the commands do; to be closed, or used in a `with`.
+
+    `data`: a path (file, folder, glob), several, the name of a Hub dataset, a trainer's config, or rows in memory:
+    dicts, a `datasets.Dataset`, an Arrow table. Nothing of it is read but the first rows. SftuiError.
+    """
+    paths, rows = _data_of(data)
+    asked, given = _asked(paths, opening)
+    if rows is not None and asked.config is not None:
+        raise RecipeError("config names the data, and rows are given as well", fix="give one of them")
+    if rows is None and not paths and asked.config is None:
+        raise SftuiError("no data was named", fix="give a path, a Hub dataset, rows, or config=")
+    options, told = asked.options(make=_make)
+    opened = open_data(options) if rows is None else _opened(options, rows)
+    try:
+        opened.accepted()
+        ready = (prove_rows(tokenized(opened)) if given is None else _with_given(opened, given)).ready()
+    except BaseException:
+        opened.close()
+        raise
+    return OpenDataset(ready, told, given)
+
+
+@overload
+def encode(
+    data: Mapping[str, Any], *, explain: bool = False, unpacked: bool = False, **opening: Unpack[Opening]
+) -> PreparedRow: ...
+@overload
+def encode(
+    data: Any = None, *, explain: bool = False, unpacked: bool = False, **opening: Unpack[Opening]
+) -> EncodedTable: ...
+def encode(
+    data: Any = None, *, explain: bool = False, unpacked: bool = False, **opening: Unpack[Opening]
+) -> PreparedRow | EncodedTable:
+    """What the trainer would receive: of one row (a dict) that row, of a dataset a table that is made as it is read.
+
+    Everything is opened anew for each call: for row after row open the data once, or encode a list. SftuiError.
+    """
+    if is_row(data):
+        with open([data], **opening) as opened:
+            return opened[0]
+    return open(data, **opening).encode(explain=explain, unpacked=unpacked)
+
+
+def check(
+    data: Any = None,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    max_rows: int | None = None,
+    sample: int | None = None,
+    evaluation: str | os.PathLike[str] | None = None,
+    jobs: int = 1,
+    **opening: Unpack[Opening],
+) -> Report:
+    """What is wrong in the set-up, the dataset and its rows, with the figures; see `OpenDataset.check`. SftuiError."""
+    with open(data, **opening) as opened:
+        return opened.check(
+            select=select, ignore=ignore, max_rows=max_rows, sample=sample, evaluation=evaluation, jobs=jobs
+        )
+
+
+def _data_of(data: Any) -> tuple[tuple[str, ...], Any]:
+    """The paths that are named, or the rows that are given (None: none are)."""
+    if data is None:
+        return (), None
+    if isinstance(data, (str, os.PathLike)):
+        return (os.fspath(data),), None
+    if isinstance(data, (list, tuple)) and data and all(isinstance(one, (str, os.PathLike)) for one in data):
+        return tuple(os.fspath(one) for one in data), None
+    return (), data
+
+
+def _asked(paths: tuple[str, ...], opening: Opening) -> tuple[Asked, Given | None]:
+    """The call in the words of `Asked`; RecipeError for what it does not know, TokenizerError for no tokenizer."""
+    from sftui.nearest import did_you_mean
+
+    for name in opening:
+        if name not in Opening.__annotations__:
+            fix = did_you_mean(name, Opening.__annotations__, "see help(sftui.open)")
+            raise RecipeError(f"there is no option {name}=", fix=fix)
+    tokenizer, recipe = opening.get("tokenizer"), opening.get("recipe")
+    given: Given | None = None
+    more: dict[str, Any] = {}
+    if tokenizer is not None and not isinstance(tokenizer, (str, os.PathLike)):
+        from sftui.tokens.given import Given
+
+        for name in ("env", "transformers", "tokenizer_revision"):
+            if opening.get(name) is not None:
+                why = "a loaded tokenizer is taken as it is, by the transformers that loaded it"
+                raise RecipeError(f"{name}= says how the tokenizer is loaded", why=why, fix="give its name instead")
+        given, tokenizer = Given(tokenizer), None
+    if isinstance(recipe, (str, os.PathLike)):
+        more["recipe_file"] = os.fspath(recipe)
+    elif recipe is not None:
+        more["recipe"] = recipe if isinstance(recipe, Recipe) else _recipe_of(recipe)
+    same = {one.name for one in fields(Asked)} - {"data", "knobs", "debug", "fields", "recipe", "recipe_file"}
+    words = {name: _word(value) for name, value in opening.items() if name in same and value is not None}
+    if "dataset" in words:
+        words["dataset"] = str(words["dataset"])
+    made = Asked(
+        data=paths,
+        **{**words, "tokenizer": None if tokenizer is None else os.fspath(tokenizer)},
+        **more,
+        fields=dict(opening.get("fields") or {}),
+        knobs=tuple((opening.get("set") or {}).items()),
+    )
+    return made, given
+
+
+def _word(value: Any) -> Any:
+    """A value as `Asked` has it: a path is its text."""
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _recipe_of(recipe: Mapping[str, Any]) -> Recipe:
+    """A recipe from a mapping of the keys that a saved one has; RecipeError."""
+    from sftui.recipe_io import from_mapping
+    from sftui.trainers import preset
+
+    return from_mapping(recipe, "recipe=", preset)
+
+
+def _make(version: str) -> None:
+    """See that an environment with this version of transformers is at hand."""
+    from sftui.tokens import made
+    from sftui.trainers.pins import RUNNING, running_version
+
+    if version not in (RUNNING, running_version()) and made.made_environment(version) is None:
+        made.make(version)
+
+
+def _opened(options: OpenOptions, rows: Any) -> Opened:
+    return opened_from(stored(options, source_in_memory(rows, source_spec(options))))
+
+
+def _with_given(opened: Opened, given: Given) -> Opened:
+    """The data with a tokenizer that was given, held against the first rows."""
+    from sftui.session.ready import under
+    from sftui.trainers.pins import RUNNING
+
+    recipe = changed(changed(opened.recipe, "tokenizer.name", None), "tokenizer.transformers", RUNNING)
+    loaded = given.load()
+    ready = with_tokenizer(under(opened, recipe), loaded)
+    proven = given.proven_on(loaded, row_texts(ready))
+    return ready if proven is loaded else with_tokenizer(ready, proven)

@@ -1,0 +1,128 @@
+"""What a check found, as Python values, text, JSON and HTML."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sftui.errors import ExportError, SftuiError
+from sftui.exports.report_model import Checked, counted
+from sftui.findings import CODES, Finding, Severity
+
+if TYPE_CHECKING:
+    from sftui.audit import Figures
+
+
+class FindingsError(SftuiError):
+    """Something at or above the severity that `Report.raise_on` names was found; `report` is where."""
+
+    def __init__(self, what: str, *, report: Report | None = None, **more: str) -> None:
+        super().__init__(what, **more)
+        self.report = report
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFound:
+    """All findings of one code: `count` of them, in `rows` (in order; none for what concerns no single row), of which
+    `findings` are the first in full. `fix` is what to set for the trainer, empty where there is nothing that helps."""
+
+    code: str
+    title: str
+    severity: str
+    scope: str
+    count: int
+    rows: tuple[int, ...]
+    findings: tuple[Finding, ...]
+    fix: str
+
+
+class Report:
+    """What is wrong, the worst first, and what the rows add up to; does not change."""
+
+    def __init__(self, checked: Checked) -> None:
+        self._checked = checked
+
+    @property
+    def findings(self) -> tuple[CodeFound, ...]:
+        """What was found, by code: errors before warnings before infos."""
+        codes = sorted(self._checked.audit.found.ordered(), key=lambda one: one.severity.rank)
+        return tuple(
+            CodeFound(
+                one.code,
+                CODES[one.code].title,
+                one.severity.value,
+                CODES[one.code].scope,
+                one.count,
+                tuple(one.rows),
+                tuple(kept.finding for kept in one.kept),
+                next((key for kept in one.kept if (key := self._checked.key(kept.finding))), ""),
+            )
+            for one in codes
+        )
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many findings there are of each severity."""
+        return {severity.value: self._checked.audit.found.severities[severity] for severity in Severity}
+
+    @property
+    def figures(self) -> Figures:
+        """Lengths, trained tokens, drops, duplicates and more, over all rows that were looked at."""
+        return self._checked.audit.figures()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row was looked at."""
+        return self._checked.complete
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known of how the data was read."""
+        return tuple(dict.fromkeys(self._checked.notes))
+
+    def raise_on(self, severity: str = "error") -> Report:
+        """Itself, where nothing of this severity or a worse one was found; else FindingsError."""
+        try:
+            least = Severity(severity)
+        except ValueError:
+            known = ", ".join(one.value for one in Severity)
+            raise SftuiError(f"there is no severity {severity}", fix=f"say {known}") from None
+        bad = [one for one in self.findings if Severity(one.severity).rank <= least.rank]
+        if bad:
+            named = ", ".join(f"{one.code} {one.title} ({one.count:,})" for one in bad[:5])
+            more = f" and {len(bad) - 5} codes more" if len(bad) > 5 else ""
+            raise FindingsError(f"{counted(self._checked)}: {named}{more}", report=self)
+        return self
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `sftui check --format json` prints."""
+        from sftui.exports.formats_json import as_object
+
+        return as_object(self._checked)
+
+    def to_html(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the page that `sftui report` writes, without the rows' tokens; ExportError."""
+        from sftui.exports.files import write_atomically
+        from sftui.exports.report import report_html
+
+        file = Path(path)
+        if file.exists() and not overwrite:
+            raise ExportError(f"{file} already exists", fix="say overwrite=True, or name another")
+        write_atomically(file, report_html(self._checked).encode("utf-8", "replace"))
+
+    def __str__(self) -> str:
+        """What `sftui check` prints."""
+        from sftui.exports.formats_text import as_text
+
+        return as_text(self._checked)
+
+    def __repr__(self) -> str:
+        return f"<report: {counted(self._checked)} in {self._checked.audit.rows:,} rows>"
+
+    def _repr_html_(self) -> str:
+        from sftui.exports.notebook import audit_box
+
+        return audit_box(self._checked)

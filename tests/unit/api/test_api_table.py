@@ -1,0 +1,91 @@
+"""The encoded table: read in every way, written whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sftui
+from sftui.cli import main
+
+REPO = Path(__file__).resolve().parents[3]
+CHAT = REPO / "sample_data" / "chat_messages.jsonl"
+GIVEN: dict[str, Any] = {"tokenizer": "builtin:chatml"}
+
+
+def test_every_way_of_reading_gives_the_same() -> None:
+    import pyarrow as pa
+
+    with sftui.open(CHAT, **GIVEN) as data:
+        table = data.encode(explain=True)
+        assert table.written is None
+        whole = table.to_arrow()
+        assert whole.schema == table.schema and pa.table(table) == whole == pa.Table.from_batches(table.batches())
+        records = list(table.records())
+        assert table.written is not None and table.written.rows == len(records) == whole.num_rows
+        assert [tuple(ids) if ids is not None else None for ids in whole["input_ids"].to_pylist()] == [
+            one.get("input_ids") for one in records
+        ]
+        rows = {row.index: row for row in data}
+        for one in records:
+            if "tokens" in one:
+                assert tuple(one["tokens"]) == rows[one["row"]].tokens
+
+
+def test_parquet_is_that_of_the_command(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours.parquet", tmp_path / "theirs.parquet"
+    with pytest.raises(SystemExit):
+        main(["encode", str(CHAT), "-t", "builtin:chatml", "-o", str(theirs)])
+    with sftui.open(CHAT, **GIVEN) as data:
+        written = data.encode().to_parquet(ours)
+        assert written.rows == 43 and ours.read_bytes() == theirs.read_bytes()
+        with pytest.raises(sftui.SftuiError, match="already exists"):
+            data.encode().to_parquet(ours)
+        data.encode(explain=True).to_parquet(ours, overwrite=True)
+        assert ours.read_bytes() != theirs.read_bytes()
+        with pytest.raises(sftui.SftuiError, match="nothing is ever written in place"):
+            data.encode().to_parquet(CHAT, overwrite=True)
+    assert sorted(one.name for one in tmp_path.iterdir() if one.is_file()) == ["ours.parquet", "theirs.parquet"]
+
+
+def test_what_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
+    data = sftui.open(CHAT, **GIVEN)
+    table = data.encode()
+    data.close()
+    with pytest.raises(sftui.SftuiError, match="closed"):
+        table.to_parquet(tmp_path / "out.parquet")
+    assert not [one for one in tmp_path.iterdir() if one.is_file()]
+
+
+def test_a_dataset_holds_what_reaches_the_trainer() -> None:
+    rows = [
+        {"messages": [{"role": "user", "content": "Hi?"}, {"role": "assistant", "content": "Hi."}]},
+        {"messages": [{"role": "user", "content": "Hi " * 40}, {"role": "assistant", "content": "Hi."}]},
+    ]
+    found = sftui.encode(rows, **GIVEN, trainer="axolotl", max_length=24).to_dataset()
+    assert found.column_names == ["input_ids", "labels", "attention_mask"] and len(found) == 1
+    packed = sftui.encode(rows, **GIVEN, trainer="trl", set={"pack.strategy": "bfd", "length.max": 64}).to_dataset()
+    assert {"input_ids", "labels", "seq_lens"} <= set(packed.column_names) and len(packed) == 2
+    with pytest.raises(sftui.SftuiError, match="there is no split dev"):
+        sftui.encode(rows, **GIVEN).to_dataset("dev")
+
+
+def test_where_the_trainer_stops_there_is_no_dataset() -> None:
+    rows = [
+        {"messages": [{"role": "user", "content": "Hi?"}, {"role": "assistant", "content": "Hi."}]},
+        {"messages": 7},
+    ]
+    with pytest.raises(sftui.SftuiError, match="stops the whole run at row 1"):
+        sftui.encode(rows, **GIVEN, trainer="trl").to_dataset()
+
+
+def test_half_a_file_is_not_encoded(tmp_path: Path) -> None:
+    import gzip
+
+    whole = gzip.compress(CHAT.read_bytes())
+    half = tmp_path / "half.jsonl.gz"
+    half.write_bytes(whole[: len(whole) // 2])
+    with sftui.open(half, **GIVEN) as data, pytest.raises(sftui.SftuiError, match="cannot be read to its end"):
+        data.encode()
