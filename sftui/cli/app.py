@@ -23,9 +23,9 @@ sftui shows exactly what your trainer trains on, token for token.
 """
 
 EPILOG = """\
-Commands: demo, show, encode, export, compare, verify, check, report, repair, template, explain, envs, help;
-`sftui COMMAND --help` lists its options, `sftui help` the pages of help. Data whose name is that of a command is opened
-with its path, as in `sftui ./show`.
+Commands: demo, show, encode, export, compare, verify, check, report, repair, template, explain, envs, help,
+bug-report. `sftui COMMAND --help` lists its options, `sftui help` the pages of help. Data whose name is that of a
+command is opened with its path, as in `sftui ./show`.
 """
 
 
@@ -332,6 +332,17 @@ def remove_envs(versions: tuple[str, ...], everything: bool) -> int:
     return remove_environments(versions, everything)
 
 
+@click.command("sftui bug-report", context_settings=CONTEXT)
+@opening_options
+def bug_report(**given: Any) -> int:
+    """Print what a bug report needs, as Markdown to paste: versions, engine, recipe; no data, paths or secrets.
+
+    Name DATA or CONFIG and the options as in the command that went wrong; the data is not read."""
+    from sftui.cli.bug_report import report_bug
+
+    return report_bug(given)
+
+
 COMMANDS = {
     "demo": demo,
     "show": show,
@@ -346,10 +357,11 @@ COMMANDS = {
     "explain": explain,
     "envs": envs,
     "help": help_,
+    "bug-report": bug_report,
 }
 
 
-UNWATCHED = (inspect, demo, explain, envs, help_)
+UNWATCHED = (inspect, demo, explain, envs, help_, bug_report)
 """What runs in this very process: the inspector has a worker, and no row comes into an explanation."""
 
 
