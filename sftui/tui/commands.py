@@ -463,7 +463,10 @@ COMMANDS: tuple[Command, ...] = (
     ),
     # — sftui itself —
     Command("palette", (":", "ctrl+p"), "palette", "Finds any command by name; a number goes to that row.", "Help"),
-    Command("help", ("?", "f1"), "help", "Shows the keys, those of this pane first.", "Help"),
+    Command(
+        "help", ("?", "f1"), "help", "Shows the keys, those of this pane first; Enter lists the pages of help.", "Help"
+    ),
+    Command("help.pages", ("H",), "pages of help", "Lists the pages of help: labels, templates, trainers, …", "Help"),
     Command("theme", ("t",), "theme", "Neutral dark, neutral light, ansi (your palette), mono.", "Help"),
     Command("mouse", ("m",), "mouse", "Turns sftui's use of the mouse on or off.", "Help"),
     Command("suspend", ("ctrl+z",), "suspend", "Goes back to the shell; fg returns.", "Help"),

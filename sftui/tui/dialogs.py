@@ -21,6 +21,8 @@ from sftui.views.cells import LineBuilder, line
 
 EXPORT = 1
 """The answer of a dialog that goes to the export instead."""
+ONWARD = 2
+"""The answer of a dialog to read whose Enter goes on to what `onward` says."""
 LONGEST_TITLE, LONGEST_NOTE = 4, 3
 """Lines of a title, and of what the marked line is too short for."""
 
@@ -63,8 +65,8 @@ class DialogLines(LineView):
 
 
 class Dialog(ModalScreen[int | None], inherit_bindings=False):
-    """A titled box. Dismisses with None, or with the number of the line picked (0 for yes, EXPORT where that is
-    offered)."""
+    """A titled box. Dismisses with None, or with the number of the line picked (0 for yes, EXPORT or ONWARD where
+    that is offered)."""
 
     DEFAULT_CSS = """
     Dialog { align: center middle; background: transparent; }
@@ -87,6 +89,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         picking: bool = False,
         offer: str = "",
         exports: bool = False,
+        onward: str = "",
         leave: str = "closes",
         marked: int = 0,
     ) -> None:
@@ -94,6 +97,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         self.heading = title
         self.offer = offer + ("x exports · " if exports else "")
         self.exports = exports
+        self.onward = onward
         self.leave = leave
         self.reader = KeyReader(keymap)
         self.look = look
@@ -143,7 +147,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         return (
             "j k move · Enter selects · Esc closes"
             if self.lines.picking
-            else f"j k scroll · {self.offer}Esc {self.leave}"
+            else f"j k scroll · {self.offer}{f'Enter {self.onward} · ' if self.onward else ''}Esc {self.leave}"
         )
 
     def tell(self, width: int = 0) -> None:
@@ -183,7 +187,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
             self.dismiss(None)
 
     def choose(self, number: int | None) -> None:
-        self.dismiss(number if self.lines.picking else None)
+        self.dismiss(number if self.lines.picking else ONWARD if self.onward else None)
 
     def on_line_view_clicked(self, message: LineView.Clicked) -> None:
         if self.lines.picking and message.line < self.lines.line_count():

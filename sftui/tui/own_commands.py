@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sftui.text import visible
-from sftui.tui.dialogs import EXPORT, Dialog
+from sftui.tui.dialogs import EXPORT, ONWARD, Dialog
 from sftui.tui.export_dialog import ExportDialog
 from sftui.tui.help_text import help_lines
 from sftui.tui.themes import TITLES, Styles
@@ -37,6 +37,7 @@ class OwnCommands:
     def handlers(self) -> dict[str, Callable[[int | None], None]]:
         return {
             "help": lambda n: self.help(),
+            "help.pages": lambda n: self.pages(),
             "palette": lambda n: self.palette(n),
             "theme": lambda n: self.theme(),
             "mouse": lambda n: self.mouse(),
@@ -49,7 +50,19 @@ class OwnCommands:
     def help(self) -> None:
         """The keys from the one table, those of the pane that has the keys first."""
         context, keymap = self.screen.context, self.screen.keymap
-        self.app.push_screen(Dialog("keys", lambda width: help_lines(context, keymap, width), keymap, self.screen.look))
+        dialog = Dialog(
+            "keys",
+            lambda width: help_lines(context, keymap, width),
+            keymap,
+            self.screen.look,
+            onward="lists the pages of help",
+        )
+        self.app.push_screen(dialog, lambda answer: self.pages() if answer == ONWARD else None)
+
+    def pages(self) -> None:
+        from sftui.tui.help_pages import open_pages
+
+        open_pages(self.screen)
 
     def palette(self, count: int | None) -> None:
         """The palette; with a count in front that row at once."""
