@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from sftui.cli.engines import engine_options
 from sftui.cli.opening import opening_options, opening_options_beside_format
 from sftui.starting import Started
 
@@ -224,8 +225,12 @@ def verify(python: str, rows: int, **given: Any) -> int:
 @click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="write there instead of to stdout")
 @click.option("--force", is_flag=True, help="overwrite without asking")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), metavar="N", help="processes; default: one fewer than the machine has cores"
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="processes; default: one fewer than the machine has cores, or with ray all that the cluster has",
 )
+@engine_options
 def check(**given: Any) -> int:
     """Find what is wrong in the set-up and in every row, and the key that fixes it; exit 1 if problems are found."""
     from sftui.cli.check import check_data
@@ -245,8 +250,12 @@ def check(**given: Any) -> int:
 )
 @click.option("--force", is_flag=True, help="overwrite without asking")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), metavar="N", help="processes; default: one fewer than the machine has cores"
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="processes; default: one fewer than the machine has cores, or with ray all that the cluster has",
 )
+@engine_options
 def report(**given: Any) -> int:
     """Write the figures, plots and findings of the whole dataset as one self-contained HTML page."""
     from sftui.cli.report import write_report

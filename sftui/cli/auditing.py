@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sftui.cli.engines import LOCAL, on_ray
 from sftui.cli.loading import loaded_session, open_data
 from sftui.cli.reading import labels_of, repository_names
 from sftui.cli.telling import DataNotes
-from sftui.cli.writing import Progress
+from sftui.cli.writing import Progress, tell_beside
 from sftui.session.checking import Checking, evaluation_options, prompts_of
 from sftui.session.inputs import data_files
 from sftui.text import visible
@@ -41,20 +42,25 @@ def audited(
     sample: int | None = None,
     evaluation: str | None = None,
     jobs: int | None = None,
+    engine: str = LOCAL,
+    address: str | None = None,
     looks: int = 0,
 ) -> Checked:
     """The audit of the options' data under their recipe; `looks`: so many rows of each code are inspected again, for
     drawing."""
+    cluster = on_ray(engine, address)
     session = loaded_session(options)
     try:
-        checking = Checking(
-            session,
-            wanted,
-            _prompts(options, evaluation, session) if evaluation is not None else None,
-            max_rows=max_rows,
-            sample=sample,
-            jobs=jobs or max(1, (os.cpu_count() or 1) - 1),
-        )
+        prompts = _prompts(options, evaluation, session) if evaluation is not None else None
+        if cluster:
+            from sftui.engines.checking import RayChecking
+
+            checking: Checking = RayChecking(
+                session, wanted, prompts, max_rows=max_rows, sample=sample, address=address, jobs=jobs, tell=tell_beside
+            )
+        else:
+            cores = max(1, (os.cpu_count() or 1) - 1)
+            checking = Checking(session, wanted, prompts, max_rows=max_rows, sample=sample, jobs=jobs or cores)
         note = session.settle_split().note
         if note:
             click.echo(f"sftui: {visible(note)}; figures are of all rows", err=True)
@@ -84,7 +90,7 @@ def _run(checking: Checking, files: tuple[str, ...]) -> None:
 
     options = checking.session.options
     folder = cache_root(options.cache_dir).parent / "audits"
-    whole = checking.whole and bool(files)
+    whole = checking.resumable and bool(files)
     key = (
         state_key(
             checking.context,

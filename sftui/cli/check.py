@@ -38,6 +38,8 @@ def check_data(
     out: str | None,
     force: bool,
     jobs: int | None,
+    engine: str,
+    address: str | None,
     **given: Any,
 ) -> int:
     """Print or write what was found, and `also` as (format, file); 1 where something at or above `fail_on` stands, else
@@ -65,7 +67,16 @@ def check_data(
     target, (memory, *others) = outputs(inputs, force, out or STDOUT, remembered, *more, ours=remembered)
     if memory is not None and memory.path is not None:
         may_replace(memory.path)
-    found = audited(options, wanted, max_rows=max_rows, sample=sample, evaluation=evaluation, jobs=jobs)
+    found = audited(
+        options,
+        wanted,
+        max_rows=max_rows,
+        sample=sample,
+        evaluation=evaluation,
+        jobs=jobs,
+        engine=engine,
+        address=address,
+    )
     other = known.other_ids(found.tokenizer) if baseline is not None and not write_baseline else ""
     if other:
         click.echo(

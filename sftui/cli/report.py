@@ -23,6 +23,8 @@ def write_report(
     evaluation: str | None,
     force: bool,
     jobs: int | None,
+    engine: str,
+    address: str | None,
     **given: Any,
 ) -> int:
     """Write the page; what it tells does not change the exit code, `sftui check` is for that."""
@@ -32,6 +34,16 @@ def write_report(
     wanted = Filter(codes_of(select, "--select"), codes_of(ignore, "--ignore"))
     options = open_options(given)
     target, _ = outputs(inputs_of(options, evaluation), force, out)
-    checked = audited(options, wanted, max_rows=max_rows, sample=sample, evaluation=evaluation, jobs=jobs, looks=LOOKS)
+    checked = audited(
+        options,
+        wanted,
+        max_rows=max_rows,
+        sample=sample,
+        evaluation=evaluation,
+        jobs=jobs,
+        engine=engine,
+        address=address,
+        looks=LOOKS,
+    )
     target.write(report_html(checked), f"{many(checked.audit.rows, 'row')} ")
     return 0

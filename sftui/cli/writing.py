@@ -112,6 +112,14 @@ def may_write(files: Sequence[Path], inputs: Inputs, force: bool, ours: str | No
     click.confirm(f"{names} {exist}; overwrite?", abort=True, err=True)
 
 
+def tell_beside(sentence: str) -> None:
+    """A sentence on stderr where a line of progress may stand."""
+    if sys.stderr.isatty():
+        redraw(" " * 79)
+        redraw("")
+    click.echo(f"sftui: {visible(sentence)}", err=True)
+
+
 class Progress:
     """One line on stderr that says how many rows are done; silent where stderr is no terminal."""
 

@@ -68,9 +68,11 @@ class DatasetChecks:
         self.over: Counter[int] = Counter()
         self.lost: Counter[int] = Counter()
         self.seen = Hashes(ROW)
-        # Of each prompt the first row that asks it, with the hash of its answer; of each other answer its first row.
+        # Of each prompt the first row that asks it, with the hash of its answer; of each other answer its first row,
+        # with the hash of its prompt.
         self.asked = Hashes(ROW + HASH)
-        self.others = Hashes(ROW)
+        self.others = Hashes(ROW + HASH)
+        self.elsewhere = Tally()
         self.same, self.leaked = Tally(), Tally()
         self.all_trained, self.few_trained, self.early, self.long_prompt = Tally(), Tally(), Tally(), Tally()
         self.some_turns, self.cut = Tally(), Tally()
@@ -85,8 +87,10 @@ class DatasetChecks:
     @property
     def again(self) -> Tally:
         """The first row of each answer to a prompt that an earlier row answers differently; repeated rows are
-        `same`."""
-        return Tally(len(self.others), list(map(_number, nsmallest(EXAMPLES, self.others.values()))))
+        `same`. Those that were found `elsewhere` count, too."""
+        found = Tally(len(self.others), [_number(one[:ROW]) for one in nsmallest(EXAMPLES, self.others.values())])
+        found.merge(self.elsewhere)
+        return found
 
     def add(self, inspection: Inspection, counts: Counts | None = None) -> None:
         """One more row; a row that stopped early counts with what it has, one that evaluates is only compared.
@@ -154,15 +158,15 @@ class DatasetChecks:
         if given < before:
             self.asked.change(prompt, given)
         first, other = sorted((given, before))
-        answer, number = other[ROW:], other[:ROW]
+        answer, later = other[ROW:], other[:ROW] + prompt
         if answer == first[ROW:]:
             return
         self.others.discard(first[ROW:])
         known = self.others.get(answer)
         if known is None and len(self.others) < self.remembered:
-            self.others.add(answer, number)
-        elif known is not None and number < known:
-            self.others.change(answer, number)
+            self.others.add(answer, later)
+        elif known is not None and later < known:
+            self.others.change(answer, later)
 
     def _measure(self, inspection: Inspection, labels: Labels, counts: Counts) -> None:
         row = inspection.row.index
@@ -225,10 +229,10 @@ class DatasetChecks:
             if before is not None:
                 repeated.merge(Tally(1, [_number(max(number, before))]))
         self.same.merge(repeated)
-        for answer, number in other.others.items():
-            known = self.others.add(answer, number)
-            if known is not None and number < known:
-                self.others.change(answer, number)
+        for answer, later in other.others.items():
+            known = self.others.add(answer, later)
+            if known is not None and later < known:
+                self.others.change(answer, later)
         for prompt, given in other.asked.items():
             self._ask(prompt, given)
 

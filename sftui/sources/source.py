@@ -209,17 +209,22 @@ class Source(ABC):
     def pieces(self, size: int) -> Iterator[Piece | tuple[Row, ...]]:
         """Every row in order, in pieces of about `size` bytes that can be worked on apart from each other: where they
         lie, or the rows themselves where they cannot be read without those before them."""
-        held: list[Row] = []
-        bytes_held = 0
-        for row in self.rows():
-            held.append(row)
-            bytes_held += row.size
-            if bytes_held >= size or len(held) >= MOST_ROWS:
-                yield tuple(held)
-                held, bytes_held = [], 0
-        if held:
-            yield tuple(held)
+        yield from in_pieces(self.rows(), size)
 
     def _near_by(self, index: int) -> Iterable[Row]:
         """Rows from `index` on that are at hand, since the one before them was read."""
         return ()
+
+
+def in_pieces(rows: Iterable[Row], size: int) -> Iterator[tuple[Row, ...]]:
+    """Rows as pieces of about `size` bytes."""
+    held: list[Row] = []
+    bytes_held = 0
+    for row in rows:
+        held.append(row)
+        bytes_held += row.size
+        if bytes_held >= size or len(held) >= MOST_ROWS:
+            yield tuple(held)
+            held, bytes_held = [], 0
+    if held:
+        yield tuple(held)

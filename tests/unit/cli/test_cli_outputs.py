@@ -24,6 +24,7 @@ TEMPLATE = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im
 READS = {"--tokenizer", "--recipe", "--config", "--template", "--eval", "--marks", "--python", "--with"}
 """Options that name files which are only read."""
 PLAIN = {
+    "--address",
     "--env",
     "--transformers",
     "--trainer",

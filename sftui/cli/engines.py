@@ -1,0 +1,40 @@
+"""The options that say where the work is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from sftui.errors import RecipeError
+
+F = TypeVar("F", bound=Callable[..., Any])
+LOCAL, RAY = "local", "ray"
+
+
+def engine_options(command: F) -> F:
+    """Decorate a command whose work a cluster can do."""
+    for option in (
+        click.option("--address", metavar="ADDRESS", help="the Ray cluster, e.g. auto; default: one of this machine"),
+        click.option(
+            "--engine",
+            type=click.Choice([LOCAL, RAY]),
+            default=LOCAL,
+            help="where the work is done: here, or on a Ray cluster; default: local",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def on_ray(engine: str, address: str | None) -> bool:
+    """Whether Ray is asked for; RecipeError for an address of nothing, SftuiError where Ray is not installed."""
+    if engine == RAY:
+        from sftui.engines.cluster import required
+
+        required()
+        return True
+    if address is not None:
+        raise RecipeError("--address names a Ray cluster, and the engine is local", fix="add --engine ray")
+    return False

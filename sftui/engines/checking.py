@@ -1,0 +1,145 @@
+"""The audit of open data on a Ray cluster: equal to the local one, row for row and finding for finding."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from sftui.engines.cluster import connected
+from sftui.engines.pool import Pool
+from sftui.engines.shards import CheckPieces, Rows, head_of, rows_of
+from sftui.session.checking import Checking
+from sftui.sources.source import Piece
+
+if TYPE_CHECKING:
+    from sftui.audit import Audit, AuditProgress, Filter
+    from sftui.findings.hashes import Hashes
+    from sftui.session.ready import Ready
+
+LARGEST, SMALLEST = 16 << 20, 1 << 17
+"""Bytes of a piece."""
+INDEXING = 0.1
+"""Seconds for which rows are counted ahead while nothing else is there to do."""
+EACH = 16
+"""Pieces for each worker, where the data is large enough."""
+SHARE = 4_000_000
+"""Rows of which one worker finds those that are repeated, at a time; some 300 MB of memory."""
+
+
+class RayChecking(Checking):
+    """One audit on Ray (see `cluster.connected` for `address`); `jobs` are the workers, None for all that there are.
+
+    It is not resumed: a worker that is lost costs the piece that it was at.
+    """
+
+    def __init__(
+        self,
+        session: Ready,
+        wanted: Filter,
+        prompts: Hashes | None = None,
+        *,
+        max_rows: int | None = None,
+        sample: int | None = None,
+        address: str | None = None,
+        jobs: int | None = None,
+        tell: Callable[[str], None] = lambda sentence: None,
+    ) -> None:
+        super().__init__(session, wanted, prompts, max_rows=max_rows, sample=sample)
+        self._address, self._workers, self._tell = address, jobs, tell
+
+    @property
+    def resumable(self) -> bool:
+        return False
+
+    def steps(self) -> Iterator[AuditProgress]:
+        from sftui.audit import check_head
+        from sftui.session.sent import sent
+
+        session = self.session
+        check_head(self.audit, session.source.rows(), session.inspect_many, self.context)
+        # a baseline knows repeated rows one by one, which only whoever has them all can tell
+        apart = not (self.wanted.remember or self.wanted.known)
+        task = CheckPieces(sent(session), self.wanted, self.prompts, apart)
+        with connected(self._address, self._workers) as cluster, Pool(cluster, task, self._tell) as pool:
+            yield from self._steps(pool, cluster.workers, apart)
+
+    def _steps(self, pool: Pool, workers: int, apart: bool) -> Iterator[AuditProgress]:
+        from sftui.audit import AuditProgress
+        from sftui.audit.repeats import add_repeated
+
+        audit, begun = self.audit, time.monotonic()
+        for made in pool.done(self._pieces(workers)):
+            if made is None:
+                self._index_on()
+            else:
+                piece, told, part = made
+                other: Audit = pickle.loads(part)
+                audit.merge(other)
+                if told.damaged:
+                    self._read_damage(piece)
+            seconds = time.monotonic() - begun
+            rate, whole = audit.rows / seconds if seconds else 0.0, self._known()
+            left = max(0, whole - audit.rows) / rate if whole is not None and rate else None
+            yield AuditProgress(audit.rows, whole, rate, left)
+        if apart:
+            for found in pool.repeated(-(-audit.rows // SHARE)):
+                if found is not None:
+                    add_repeated(audit.checks, found)
+                yield AuditProgress(audit.rows, audit.rows, 0.0, None)
+        audit.finish()
+        yield AuditProgress(audit.rows, audit.rows, 0.0, 0.0, True, pool.note)
+
+    def _pieces(self, workers: int) -> Iterator[Rows]:
+        from sftui.session.comparing import chosen_rows
+        from sftui.sources.source import in_pieces
+
+        source, size = self.session.source, piece_size(self.session, workers)
+        if self.sample is not None:
+            return in_pieces(chosen_rows(source, self.max_rows, self.sample), size)
+        pieces = source.pieces(size)
+        return pieces if self.max_rows is None else first_rows(pieces, self.max_rows)
+
+    def _known(self) -> int | None:
+        """How many rows there are to check, where that is known by now."""
+        figures = (self.session.count_now(), self.max_rows, self.sample)
+        return min((figure for figure in figures if figure is not None), default=None)
+
+    def _index_on(self) -> None:
+        """Count rows ahead while workers are busy: how long it takes is then known."""
+        if self.whole:
+            self.session.source.index_more(INDEXING)
+
+    def _read_damage(self, piece: Rows) -> None:
+        """Find the damage that a worker has seen, so that it is told as by the local engine."""
+        if isinstance(piece, Piece):
+            for _ in islice(self.session.source.rows(piece.first), piece.rows):
+                pass
+
+
+def piece_size(session: Ready, workers: int) -> int:
+    """Bytes of a piece: enough pieces that no worker waits long for the last one, few enough that they are worth it."""
+    from sftui.session.inputs import data_files
+
+    whole = sum(map(_size, data_files(session.options.paths, session.options.split)))
+    return min(LARGEST, max(SMALLEST, whole // (workers * EACH)))
+
+
+def first_rows(pieces: Iterable[Rows], rows: int) -> Iterator[Rows]:
+    """The pieces of the first rows alone."""
+    left = rows
+    for piece in pieces:
+        yield head_of(piece, left)
+        left -= rows_of(piece)
+        if left <= 0:
+            return
+
+
+def _size(file: str) -> int:
+    try:
+        return os.path.getsize(file)
+    except OSError:
+        return 0

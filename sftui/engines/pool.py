@@ -1,0 +1,256 @@
+"""Pieces of work shared among the actors of a Ray cluster: what is made of them comes in order, whoever is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from sftui import __version__, bound
+from sftui.crew import Task
+from sftui.engines.cluster import Cluster
+from sftui.engines.shards import Part, Rows, name_of
+from sftui.engines.worker import Told, Worker
+from sftui.errors import SftuiError
+from sftui.sources.source import Piece
+
+AHEAD = 2
+"""Pieces that an actor has at a time: the next one is there when it has done one."""
+HELD = 8
+"""Pieces for each actor that may be under way or wait for one before them, at most."""
+MOST_TRIES = 4
+"""How often a piece is tried whose actor is lost, or an actor started that does not come up."""
+LOOK = 0.2
+"""Seconds after which whoever waits for parts hears that there is none yet."""
+PATIENCE = 20.0
+"""Seconds without an actor after which it is said that the cluster has no room."""
+
+
+@dataclass(slots=True)
+class _Job:
+    """Something for an actor to do: `call` hands it over, as long as that is possible. Once done, `told` and `refs` are
+    what it gave."""
+
+    name: str
+    call: Callable[[Any], list[Any]] | None
+    tries: int = 0
+    told: Any = None
+    refs: list[Any] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Hand:
+    """An actor with its jobs in order, each with the references of what it will give; `starting` until it is up."""
+
+    actor: Any
+    starting: Any
+    jobs: deque[_Job] = field(default_factory=deque)
+
+
+class Pool:
+    """The actors of one task. `with Pool(…) as pool:` lets them go at the end, whatever happens.
+
+    `tell` hears what is to be known meanwhile. Lost actors are replaced, and what they had is done by others: a piece
+    counts once, since its part is taken but once. SftuiError, from `done`, for a piece of which `MOST_TRIES` actors
+    were lost, and where rows overrun too often; what the task raises is raised as it is where it is a SftuiError.
+    """
+
+    def __init__(self, cluster: Cluster, task: Task[Any, Part], tell: Callable[[str], None]) -> None:
+        self._ray, self._tell = cluster.ray, tell
+        self._task = self._ray.put(pickle.dumps(task, pickle.HIGHEST_PROTOCOL))
+        self._kind = self._ray.remote(Worker).options(num_cpus=1, max_restarts=0)
+        self._again: deque[_Job] = deque()
+        self._pieces: list[_Job] = []
+        self._failed = 0
+        self._overran: tuple[bound.Overrun, ...] = ()
+        self.note: str | None = None
+        self._begun: float | None = time.monotonic()
+        self._hands = [self._hired() for _ in range(cluster.workers)]
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for hand in self._hands:
+            self._dismiss(hand)
+        self._hands.clear()
+
+    # --- what is asked ----------------------------------------------------------------------
+
+    def done(self, pieces: Iterable[Rows]) -> Iterator[tuple[Rows, Told, bytes] | None]:
+        """What is made of each piece, in order; None, every so often, while nothing new is there."""
+        coming = iter(pieces)
+        waiting: deque[tuple[Rows, _Job]] = deque()
+        finished: set[int] = set()
+        more = True
+        while True:
+            while more and len(waiting) < HELD * len(self._hands) and self._room():
+                piece = next(coming, None)
+                if piece is None:
+                    more = False
+                    break
+                waiting.append((piece, self._piece(piece)))
+            if not waiting:
+                return
+            made = self._step()
+            finished.update(map(id, made))
+            if not made:
+                yield None
+            while waiting and id(waiting[0][1]) in finished:
+                piece, job = waiting[0]
+                finished.discard(id(job))
+                try:
+                    got = self._ray.get(job.refs[1])
+                except self._ray.exceptions.ObjectLostError:
+                    self._retry(job)
+                    break
+                waiting.popleft()
+                yield piece, job.told, got
+                job.refs[1] = None
+                if not isinstance(piece, Piece):
+                    job.call = None  # no rows are kept
+
+    def repeated(self, shares: int) -> Iterator[Any | None]:
+        """What all pieces tell of repeated rows, share by share (see `Worker.repeated`); None as in `done`."""
+        for number in range(shares):
+            while True:
+                refs = [job.refs[2] for job in self._pieces]
+
+                def call(actor: Any, number: int = number, refs: list[Any] = refs) -> list[Any]:
+                    return [actor.repeated.remote(number, shares, refs)]
+
+                job = _Job("what tells repeated rows", call)
+                yield from self._finished([job])
+                lost, found = job.told
+                if not lost:
+                    yield found
+                    break
+                self._tell(f"{len(lost):,} parts were lost with their machine, and are made again")
+                yield from self._finished([self._pieces[place] for place in lost])
+
+    # --- jobs -------------------------------------------------------------------------------
+
+    def _piece(self, piece: Rows) -> _Job:
+        job = _Job(name_of(piece), lambda actor: list(actor.do.options(num_returns=3).remote(piece, self._overran)))
+        self._pieces.append(job)
+        self._again.append(job)
+        return job
+
+    def _finished(self, jobs: list[_Job]) -> Iterator[None]:
+        """Do these, in whatever order."""
+        self._again.extend(jobs)
+        left = set(map(id, jobs))
+        while left:
+            left.difference_update(map(id, self._step()))
+            yield None
+
+    def _retry(self, job: _Job, why: str = "its part was lost") -> None:
+        job.tries += 1
+        if job.tries >= MOST_TRIES:
+            raise SftuiError(
+                f"{job.name} cannot be done: it was tried {job.tries} times",
+                why=why,
+                fix="give the workers more memory, or look into the logs of Ray",
+            )
+        self._again.appendleft(job)
+
+    def _room(self) -> bool:
+        return len(self._again) < AHEAD * len(self._hands)
+
+    def _step(self) -> list[_Job]:
+        """Hand jobs over, wait a moment, and say which are done now."""
+        for hand in sorted(self._hands, key=lambda one: len(one.jobs)):
+            while self._again and hand.starting is None and len(hand.jobs) < AHEAD:
+                job = self._again.popleft()
+                if job.call is None:
+                    raise SftuiError(
+                        f"{job.name} were lost with their machine", why="they cannot be read apart", fix="run it again"
+                    )
+                job.refs = job.call(hand.actor)
+                hand.jobs.append(job)
+        first = {self._first(hand): hand for hand in self._hands if hand.starting is not None or hand.jobs}
+        ready, _ = self._ray.wait(list(first), timeout=LOOK, fetch_local=False)
+        if ready:
+            ready, _ = self._ray.wait(list(first), num_returns=len(first), timeout=0, fetch_local=False)
+        made: list[_Job] = []
+        for ref in ready:
+            made += self._heard(first[ref])
+        self._say_waiting()
+        return made
+
+    def _first(self, hand: _Hand) -> Any:
+        return hand.starting if hand.starting is not None else hand.jobs[0].refs[0]
+
+    def _heard(self, hand: _Hand) -> list[_Job]:
+        """What an actor has done, or why it has not."""
+        gone = self._ray.exceptions
+        try:
+            told = self._ray.get(self._first(hand))
+        except SftuiError as error:  # Ray raises what is a RayTaskError, too
+            raise getattr(error, "cause", error) from None
+        except (gone.RayTaskError, gone.RayActorError, gone.RaySystemError, gone.ObjectLostError) as error:
+            self._replace(hand, _reason(error))
+            return []
+        if hand.starting is not None:
+            hand.starting, self._begun, self._failed = None, None, 0
+            return []
+        job = hand.jobs.popleft()
+        job.told = told
+        if isinstance(told, Told):
+            self._take(told)
+        return [job]
+
+    def _take(self, told: Told) -> None:
+        self.note = self.note or told.note
+        self._overran = (*self._overran, *(one for one in told.overran if one not in self._overran))
+        if len(self._overran) > bound.MOST_DEATHS:
+            last = self._overran[-1]
+            raise SftuiError(f"{last.why}, as {bound.MOST_DEATHS} pieces of work did before, so no more is tried")
+
+    # --- actors -----------------------------------------------------------------------------
+
+    def _hired(self) -> _Hand:
+        actor = self._kind.remote(self._task, os.getcwd())
+        return _Hand(actor, actor.ready.remote(__version__))
+
+    def _dismiss(self, hand: _Hand) -> None:
+        with contextlib.suppress(Exception):  # one that is gone already
+            self._ray.kill(hand.actor)
+
+    def _replace(self, gone: _Hand, why: str) -> None:
+        """Another actor instead of one that is lost; what it had is done first, by whoever is free."""
+        self._dismiss(gone)
+        if gone.starting is not None:
+            self._failed += 1
+            if self._failed >= MOST_TRIES:
+                raise SftuiError(
+                    "the workers cannot be started", why=why, fix="install sftui[ray] on every machine of the cluster"
+                )
+        jobs = list(gone.jobs)
+        self._again.extendleft(reversed(jobs[1:]))
+        if jobs:
+            self._tell(f"a worker was lost ({why}); {jobs[0].name} is done by another one")
+            self._retry(jobs[0], why)
+        self._hands[self._hands.index(gone)] = self._hired()
+
+    def _say_waiting(self) -> None:
+        if self._begun is not None and time.monotonic() - self._begun > PATIENCE:
+            self._begun = None
+            self._tell("waits for Ray to start a worker: no processor of the cluster may be free")
+
+
+def _reason(error: BaseException) -> str:
+    """The last thing that Ray says of what went wrong."""
+    cause = getattr(error, "cause", None)
+    if cause is not None:
+        return f"{type(cause).__name__}: {cause}"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1].rstrip(".") if lines else type(error).__name__

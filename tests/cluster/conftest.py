@@ -1,0 +1,30 @@
+"""One small Ray for all tests of a process."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from sftui.crew import at_home
+from sftui.engines.cluster import Cluster
+
+
+@pytest.fixture(scope="session")
+def ray() -> Iterator[Cluster]:
+    """Two workers; the engines take what is connected already."""
+    module = pytest.importorskip("ray", reason="Ray is not installed: pip install 'sftui[ray]'")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    with at_home():
+        module.init(
+            address="local",
+            num_cpus=2,
+            object_store_memory=100 << 20,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+    yield Cluster(module, 2)
+    module.shutdown()

@@ -1,0 +1,30 @@
+"""The options that say where the work is done, without any cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize("command", ["check", "report"])
+def test_without_ray_it_says_how_to_install_it(
+    sftui: Callable[..., Any], data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    found = util.find_spec
+    monkeypatch.setattr("sftui.engines.cluster.find_spec", lambda name: None if name == "ray" else found(name))
+    out = tmp_path / "out.html"
+    done = sftui(command, data, "-t", "builtin:chatml", "--engine", "ray", "-o", out)
+    assert done.code == 2 and not out.exists()
+    assert done.err == (
+        "sftui: Ray is not installed, because --engine ray works on it; install it with pip install 'sftui[ray]'\n"
+    )
+
+
+def test_an_address_of_no_engine(sftui: Callable[..., Any], data: Path) -> None:
+    done = sftui("check", data, "-t", "builtin:chatml", "--address", "auto")
+    assert done.code == 2
+    assert done.err == ("sftui: --address names a Ray cluster, and the engine is local; add --engine ray\n")
