@@ -23,7 +23,7 @@ SCOPED = (
     + STYLE.replace(":root", "&").replace(
         "body{margin:0 auto;max-width:62rem;padding:0 1rem;", "&{padding:.25rem 1rem;"
     )
-    + "}"
+    + "tbody th,td:nth-child(2){white-space:nowrap}}"
 )
 """The report's style for what stands in a box alone, with colours of its own whatever the page around it has."""
 

@@ -138,5 +138,5 @@ def test_a_long_row_is_clipped() -> None:
 def test_the_box_keeps_its_style_to_itself() -> None:
     from sftui.exports.notebook import SCOPED
 
-    assert SCOPED.startswith(".sftui{&{--bg") and "body" not in SCOPED and ":root" not in SCOPED
+    assert SCOPED.startswith(".sftui{&{--bg") and "body{" not in SCOPED and ":root" not in SCOPED
     assert SCOPED.count("{") == SCOPED.count("}")
