@@ -1,0 +1,47 @@
+"""The web site, from the pages of help in sftui/docs:
+
+    python -m sphinx -nW --keep-going -c .github/site sftui/docs build/site
+
+with the packages of the extra `docs`. Warnings are errors; `-b linkcheck` asks the network about links that lead
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version as version_of
+from typing import Any
+
+project = "sftui"
+copyright = "the sftui authors"  # noqa: A001 - Sphinx calls it so
+version = release = version_of("sftui")
+
+extensions = ["myst_parser"]
+exclude_patterns = ["__pycache__"]
+myst_heading_anchors = 3
+root_doc = "index"
+
+html_theme = "furo"
+html_title = f"sftui {version}"
+html_copy_source = False
+html_show_sourcelink = False
+
+_SECTION = re.compile(r"^## (?P<title>.+)$|^- \[[^\]]+\]\((?P<page>[a-z-]+)\.md\)", re.MULTILINE)
+
+
+def side_bar(app: Any, name: str, source: list[str]) -> None:
+    """The order of the side bar is that of the index, which is a plain page for everyone else."""
+    if name != root_doc:
+        return
+    parts = []
+    for found in _SECTION.finditer(source[0]):
+        if found["title"]:
+            parts.append(f"```\n\n```{{toctree}}\n:hidden:\n:caption: {found['title']}\n\n")
+        else:
+            parts.append(f"{found['page']}\n")
+    source[0] += "\n" + "".join(parts).removeprefix("```\n\n") + "```\n"
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.connect("source-read", side_bar)
+    return {"parallel_read_safe": True}
