@@ -9,6 +9,7 @@ from contextlib import closing
 from operator import index as as_index
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar, overload
+from weakref import finalize
 
 from sftui.api.report import Report
 from sftui.api.row import PreparedRow
@@ -37,8 +38,8 @@ class OpenDataset:
 
     def __init__(self, ready: Ready, told: tuple[str, ...] = (), given: Given | None = None) -> None:
         self._ready, self._told, self._given = ready, told, given
-        self._closed = False
         self._turn = threading.RLock()
+        self._end = finalize(self, ready.close)  # what nobody closes is closed with the last table and row of it
 
     # --- what it is -------------------------------------------------------------------------
 
@@ -72,7 +73,7 @@ class OpenDataset:
 
     @property
     def closed(self) -> bool:
-        return self._closed
+        return not self._end.alive
 
     # --- rows -------------------------------------------------------------------------------
 
@@ -182,9 +183,7 @@ class OpenDataset:
     def close(self) -> None:
         """Give back files; rows, tables that were read and reports stay as they are."""
         with self._turn:
-            if not self._closed:
-                self._closed = True
-                self._ready.close()
+            self._end()
 
     def __enter__(self) -> OpenDataset:
         return self
@@ -195,7 +194,7 @@ class OpenDataset:
         self.close()
 
     def __repr__(self) -> str:
-        state = ", closed" if self._closed else ""
+        state = ", closed" if self.closed else ""
         return f"<sftui data {self._ready.source.title}: {self.recipe.preset}, {self.tokenizer.name}{state}>"
 
     # --- in turns ---------------------------------------------------------------------------
@@ -224,7 +223,7 @@ class OpenDataset:
             return self._ready.found(found)
 
     def _usable(self) -> None:
-        if self._closed:
+        if self.closed:
             raise SftuiError("the data is closed", fix="open it again")
         changed = self._given.changed() if self._given is not None else ""
         if changed:

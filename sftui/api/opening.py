@@ -57,7 +57,10 @@ def open(data: Any = None, **opening: Unpack[Opening]) -> OpenDataset:  # noqa: 
     """Open data with its tokenizer under a trainer's recipe, as the commands do; to be closed, or used in a `with`.
 
     `data`: a path (file, folder, glob), several, the name of a Hub dataset, a trainer's config, or rows in memory:
-    dicts, a `datasets.Dataset`, an Arrow table. Nothing of it is read but the first rows. SftuiError.
+    dicts, a `datasets.Dataset`, an Arrow table. Nothing of it is read but the first rows.
+    Options, each as on the command line: tokenizer (its name, or a loaded one), tokenizer_revision, trainer, recipe,
+    config, dataset, max_length, template, split, subset, data_revision, env, transformers, rows_in, row_limit,
+    data_format, fields, set. SftuiError.
     """
     paths, rows = _data_of(data)
     asked, given = _asked(paths, opening)

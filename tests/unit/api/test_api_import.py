@@ -25,3 +25,10 @@ def test_every_public_name_is_there() -> None:
     for name in sftui.__all__:
         assert getattr(sftui, name) is not None and name in dir(sftui)
     assert sftui.open.__doc__ and sftui.encode.__doc__ and sftui.check.__doc__
+
+
+def test_help_names_every_option() -> None:
+    from sftui.api.opening import Opening
+
+    text = str(sftui.open.__doc__)
+    assert [name for name in Opening.__annotations__ if name not in text] == []

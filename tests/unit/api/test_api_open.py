@@ -150,3 +150,17 @@ def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
         data.check()
         data.encode().to_arrow()
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are counted on Linux")
+def test_what_nobody_closes_is_closed_with_its_last_table() -> None:
+    import gc
+
+    def files() -> int:
+        gc.collect()
+        return sum(CHAT.samefile(one) for one in Path("/proc/self/fd").iterdir() if one.exists())
+
+    table = sftui.encode(CHAT, **GIVEN)
+    assert files() == 1 and table.to_arrow().num_rows == 43
+    del table
+    assert files() == 0
