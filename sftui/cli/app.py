@@ -113,11 +113,24 @@ def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int 
 @click.option("--explain", is_flag=True, help="add tokens, reasons and spans of every row")
 @click.option("--unpacked", is_flag=True, help="one record per row, even if the recipe packs")
 @click.option("--force", is_flag=True, help="overwrite without asking")
-def encode(out: str, explain: bool, unpacked: bool, force: bool, **given: Any) -> int:
+@click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="with ray: its workers; default: all that the cluster has"
+)
+@engine_options
+def encode(
+    out: str,
+    explain: bool,
+    unpacked: bool,
+    force: bool,
+    engine: str,
+    address: str | None,
+    jobs: int | None,
+    **given: Any,
+) -> int:
     """Write what the trainer would train on: one record per row, or per pack if the recipe packs."""
     from sftui.cli.encode import encode_rows
 
-    return encode_rows(given, out, explain, unpacked, force)
+    return encode_rows(given, out, explain, unpacked, force, engine=engine, address=address, jobs=jobs)
 
 
 @click.command("sftui export", context_settings=CONTEXT)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from sftui.cli.engines import LOCAL, on_ray
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes
-from sftui.cli.writing import STDOUT, Progress, outputs
+from sftui.cli.writing import STDOUT, Progress, outputs, tell_beside
 from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
 from sftui.exports.records import as_json
@@ -20,13 +21,27 @@ from sftui.session.inputs import inputs_of
 from sftui.session.ready import Ready
 from sftui.text import visible
 
+if TYPE_CHECKING:
+    from sftui.engines.encoding import Engines
+
 Sink = Callable[[dict[str, Any]], None]
 
 
-def encode_rows(given: Mapping[str, Any], out: str, explain: bool, unpacked: bool, force: bool) -> int:
+def encode_rows(
+    given: Mapping[str, Any],
+    out: str,
+    explain: bool,
+    unpacked: bool,
+    force: bool,
+    *,
+    engine: str = LOCAL,
+    address: str | None = None,
+    jobs: int | None = None,
+) -> int:
     """Write every row, or every pack; 2 where some row could not be prepared or the whole trains nothing, after all is
     written."""
-    sink = _sink(out)
+    form, sink = _form(out)
+    cluster = on_ray(engine, address, jobs)
     options = open_options(given)
     target, _ = outputs(inputs_of(options), force, out)
     session = loaded_session(options)
@@ -42,15 +57,40 @@ def encode_rows(given: Mapping[str, Any], out: str, explain: bool, unpacked: boo
         if split.note:
             click.echo(f"sftui: {visible(split.note)}" + "; packs are made of all rows" * packed, err=True)
         progress = Progress(session.count_now())
-        made = encoded(session, written, explain=explain, unpacked=unpacked, passed=lambda: progress.at(written.rows))
-        with target.open(folders=False) as file, sink(file, explain, packed) as put:
-            for one in made:
-                put(one)
+        ids = _Ids(session)
+        with target.open(folders=False) as file:
+            if cluster and not packed:
+                from sftui.engines.encoding import write_rows
+
+                ids.made_by(
+                    write_rows(
+                        session,
+                        file,
+                        form,
+                        written,
+                        explain=explain,
+                        address=address,
+                        jobs=jobs,
+                        tell=tell_beside,
+                        passed=lambda: progress.at(written.rows),
+                    )
+                )
+            else:
+                apart = _elsewhere(session, explain and not split.packs, address, jobs) if cluster else None
+                with apart or contextlib.nullcontext(session) as working, sink(file, explain, packed) as put:
+                    for one in encoded(
+                        working,
+                        written,
+                        explain=explain,
+                        unpacked=unpacked,
+                        passed=lambda: progress.at(written.rows),
+                    ):
+                        put(one)
         progress.end()
         notes.tell()
     finally:
         session.close()
-    click.echo(_told(written, packed, out) + _engine(session), err=True)
+    click.echo(_told(written, packed, out) + ids.told(), err=True)
     stop = written.stop_of(session.recipe)
     if stop is not None:
         click.echo(f"sftui: {visible(stop)}", err=True)
@@ -69,11 +109,30 @@ def _how_packed(session: Ready) -> str:
     )
 
 
-def _engine(session: Ready) -> str:
+def _elsewhere(
+    session: Ready, whole: bool, address: str | None, jobs: int | None
+) -> contextlib.AbstractContextManager[Ready]:
+    from sftui.engines.encoding import elsewhere
+
+    return elsewhere(session, whole=whole, address=address, jobs=jobs, tell=tell_beside)
+
+
+class _Ids:
     """Which engine gave the ids, where it is not the usual one, or why it is again; why rows are rendered again."""
-    bulk = session.bulk
-    named = f", ids by {bulk.engine}" if bulk.engine == bulk.FAST else ""
-    return named if session.told is None else f"{named}\nsftui: {visible(session.told)}"
+
+    def __init__(self, session: Ready) -> None:
+        self._session = session
+        self._by: Engines | None = None
+
+    def made_by(self, others: Engines) -> None:
+        """Workers gave them, and not this session."""
+        self._by = others
+
+    def told(self) -> str:
+        bulk, by = self._session.bulk, self._by
+        names, told = ((bulk.engine,), self._session.told) if by is None else (by.names, by.told)
+        named = f", ids by {bulk.FAST}" if bulk.FAST in names else ""
+        return named if told is None else f"{named}\nsftui: {visible(told)}"
 
 
 def _told(count: Written, packed: bool, out: str) -> str:
@@ -91,12 +150,13 @@ def _told(count: Written, packed: bool, out: str) -> str:
     return ", ".join(parts) + where
 
 
-def _sink(out: str) -> Callable[[IO[bytes], bool, bool], contextlib.AbstractContextManager[Sink]]:
+def _form(out: str) -> tuple[str, Callable[[IO[bytes], bool, bool], contextlib.AbstractContextManager[Sink]]]:
+    """The name of the format that an output's name says, and what writes it."""
     name = out.lower()
     if out == STDOUT or name.endswith((".jsonl", ".ndjson")):
-        return _lines
+        return "jsonl", _lines
     if name.endswith(".parquet"):
-        return parquet_writer
+        return "parquet", parquet_writer
     raise ExportError(
         f"{out} says no format that can be written", fix="name it OUT.jsonl or OUT.parquet, or - for stdout"
     )

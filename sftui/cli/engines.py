@@ -28,8 +28,9 @@ def engine_options(command: F) -> F:
     return command
 
 
-def on_ray(engine: str, address: str | None) -> bool:
-    """Whether Ray is asked for; RecipeError for an address of nothing, SftuiError where Ray is not installed."""
+def on_ray(engine: str, address: str | None, workers: int | None = None) -> bool:
+    """Whether Ray is asked for; RecipeError for what is asked of a cluster without one, SftuiError where Ray is not
+    installed."""
     if engine == RAY:
         from sftui.engines.cluster import required
 
@@ -37,4 +38,6 @@ def on_ray(engine: str, address: str | None) -> bool:
         return True
     if address is not None:
         raise RecipeError("--address names a Ray cluster, and the engine is local", fix="add --engine ray")
+    if workers is not None:
+        raise RecipeError("--jobs are the workers of a Ray cluster, and the engine is local", fix="add --engine ray")
     return False

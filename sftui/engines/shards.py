@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sftui.model import Row
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from sftui.audit import Audit, Filter
     from sftui.audit.processes import Loaded
     from sftui.findings.hashes import Hashes
+    from sftui.model import Inspection
+    from sftui.session.ready import Ready
     from sftui.session.sent import Sent
 
 Rows = Piece | tuple[Row, ...]
@@ -76,6 +78,77 @@ class _Checking:
         audit: Audit = self._loaded.do(self._reader.rows(piece))
         repeats = _pickled(take_repeats(audit.checks)) if self._apart else b""
         return Part(_pickled(audit), repeats, bool(self._reader.damage))
+
+
+@dataclass(frozen=True, slots=True)
+class EncodePieces:
+    """Records of pieces as a file of a `form` has them (see `exports.joining`), with what was `Written` and by which
+    engine."""
+
+    session: Sent
+    form: str
+    explain: bool
+
+    def open(self) -> _Encoding:
+        return _Encoding(self)
+
+
+class _Encoding:
+    def __init__(self, task: EncodePieces) -> None:
+        self._task, self._reader, self._session = task, PieceReader(), _opened(task.session)
+
+    @property
+    def told(self) -> str | None:
+        return self._session.told
+
+    def do(self, piece: Rows) -> Part:
+        from sftui.exports.joining import part_of
+        from sftui.session.encoding import Written, encoded_rows
+
+        written, explain = Written(), self._task.explain
+        rows = self._session.inspect_many(self._reader.rows(piece), spans=explain, text=explain)
+        made = part_of(self._task.form, encoded_rows(rows, written, explain), explain)
+        return Part(_pickled((written, self._session.bulk.engine, made)))
+
+
+@dataclass(frozen=True, slots=True)
+class InspectRows:
+    """Inspections of rows, of each as much as packing takes; `whole`: all of it."""
+
+    session: Sent
+    whole: bool
+
+    def open(self) -> _Inspecting:
+        return _Inspecting(self)
+
+
+class _Inspecting:
+    def __init__(self, task: InspectRows) -> None:
+        self._whole, self._reader, self._session = task.whole, PieceReader(), _opened(task.session)
+
+    @property
+    def told(self) -> str | None:
+        return self._session.told
+
+    def do(self, piece: Rows) -> Part:
+        rows = self._session.inspect_many(self._reader.rows(piece), spans=self._whole, text=self._whole)
+        return Part(_pickled([found if self._whole else _light(found) for found in rows]))
+
+
+def _light(found: Inspection) -> Inspection:
+    """What packing and counting ask of an inspection, and no more."""
+    row, labels = replace(found.row, data=None, raw=""), found.labels
+    if labels is not None:
+        labels = replace(labels, labels=(), reasons=()) if labels.dropped is not None else None
+    return replace(found, row=row, conversation=None, rendered=None, tokens=None, labels=labels, boundary=None)
+
+
+def _opened(session: Sent) -> Ready:
+    from sftui.tokens.release import settle
+
+    opened = session.open()
+    settle()
+    return opened
 
 
 def _pickled(made: object) -> bytes:

@@ -35,17 +35,37 @@ def parquet_writer(
 
     pyarrow is loaded when the first group is full: what loads in the rows before (fastokens) needs the memory first.
     """
+    with _writer(lambda: _Groups(file, explain, packs), PACK_LISTS if packs else ROW_LISTS) as put:
+        yield put
+
+
+@contextlib.contextmanager
+def arrow_writer(file: IO[bytes], explain: bool = False) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Takes records of rows as `parquet_writer`; what is written is for `parquet_joiner`."""
+    with _writer(lambda: _Groups(file, explain, packs=False, apart=True), ROW_LISTS) as put:
+        yield put
+
+
+@contextlib.contextmanager
+def parquet_joiner(file: IO[bytes], explain: bool = False) -> Iterator[Callable[[bytes], None]]:
+    """Takes what `arrow_writer` has written, part after part, and writes it as one file."""
+    with contextlib.closing(_Groups(file, explain, packs=False)) as groups:
+        yield groups.join
+
+
+@contextlib.contextmanager
+def _writer(begun: Callable[[], _Groups], lists: Mapping[str, str]) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Records gathered to groups; `begun` makes what writes them."""
     held: list[Mapping[str, Any]] = []
     tokens = 0
     groups: list[_Groups] = []
-    lists = PACK_LISTS if packs else ROW_LISTS
     with contextlib.ExitStack() as stack:
 
         def flush() -> None:
             nonlocal tokens
             tokens = 0
             if not groups:
-                groups.append(stack.enter_context(contextlib.closing(_Groups(file, explain, packs))))
+                groups.append(stack.enter_context(contextlib.closing(begun())))
             groups[0].write(held)
             held.clear()
 
@@ -61,18 +81,27 @@ def parquet_writer(
 
 
 class _Groups:
-    """The file as it is written, group by group; without any it holds its columns alone."""
+    """The file as it is written, group by group; without any it holds its columns alone. `apart`: as Arrow's stream."""
 
-    def __init__(self, file: IO[bytes], explain: bool, packs: bool) -> None:
+    def __init__(self, file: IO[bytes], explain: bool, packs: bool, apart: bool = False) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         self._pa, self._schema = pa, _schema(pa, explain, packs)
-        self._writer = pq.ParquetWriter(file, self._schema, compression="zstd", use_dictionary=TEXTS)
+        self._writer = (
+            pa.ipc.new_stream(file, self._schema)
+            if apart
+            else pq.ParquetWriter(file, self._schema, compression="zstd", use_dictionary=TEXTS)
+        )
 
     def write(self, records: Sequence[Mapping[str, Any]]) -> None:
         if records:
             self._writer.write_batch(_batch(self._pa, self._schema, records))
+
+    def join(self, part: bytes) -> None:
+        with self._pa.ipc.open_stream(part) as stream:
+            for batch in stream:
+                self._writer.write_table(self._pa.Table.from_batches([batch]))
 
     def close(self) -> None:
         self._writer.close()

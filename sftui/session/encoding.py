@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,12 @@ class Written:
             self.unknown = self.unknown or told
         else:
             self.first = self.first or told
+
+    def merge(self, later: Written) -> None:
+        """Count what was written of later rows, too."""
+        for one in fields(self):
+            mine, theirs = getattr(self, one.name), getattr(later, one.name)
+            setattr(self, one.name, mine or theirs if isinstance(mine, str) else mine + theirs)
 
     def stop_of(self, recipe: Recipe) -> str | None:
         """Why the run as a whole trains nothing; None where it trains something."""
@@ -108,8 +114,20 @@ def encoded(
             yield from _unpacked(rows, explain)
     else:
         yield from _unpacked(counted(session.all_rows(spans=explain)), explain)
+    refuse_none(written)
+
+
+def refuse_none(written: Written) -> None:
+    """ExportError where none of the rows could be prepared."""
     if written.ours and written.ours == written.rows:
         raise ExportError("none of the rows could be prepared", why=f"sftui stopped at {written.unknown}")
+
+
+def encoded_rows(rows: Iterable[Inspection], written: Written, explain: bool) -> Iterator[dict[str, Any]]:
+    """The records of some rows, counted."""
+    for inspection in rows:
+        yield from records(inspection, explain)
+        written.row(inspection)
 
 
 def _unpacked(rows: Iterator[Inspection], explain: bool) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import cluster_data as data
 import psutil
+import pyarrow.parquet as pq
 import pytest
 
 pytestmark = pytest.mark.cluster
@@ -38,6 +39,19 @@ def test_check_says_the_same_in_a_ray_of_its_own(tmp_path: Path) -> None:
     rows = data.write(tmp_path / "t.jsonl", 300)
     words = ("check", rows, "-t", "builtin:chatml", "--trainer", "trl", "--eval", rows, "--format", "sarif")
     assert ended(started(*words, "--engine", "ray", "--jobs", 2)) == ended(started(*words, "--jobs", 1))
+
+
+@pytest.mark.parametrize("out", ["-", "out.parquet"])
+def test_encode_writes_the_same(tmp_path: Path, out: str) -> None:
+    rows = data.write(tmp_path / "t.jsonl", 300)
+    made = []
+    for name, more in (("here", ()), ("ray", ("--engine", "ray", "--jobs", 2))):
+        target = out if out == "-" else tmp_path / f"{name}.parquet"
+        told = ended(started("encode", rows, "-t", "builtin:chatml", "--trainer", "trl", "-o", target, *more))
+        assert told[0] == 2 and "could not be prepared" in told[2]  # some rows are broken
+        made.append(told[1] if out == "-" else pq.read_table(target).to_pylist())
+    assert made[0] == made[1] and len(made[0]) >= 300
+    assert not list(tmp_path.glob(".*.part"))
 
 
 def test_ctrl_c_ends_everything(tmp_path: Path) -> None:
