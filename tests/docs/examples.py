@@ -30,7 +30,11 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
 DOCS = REPO / "sftui" / "docs"
-PAGES = {**{path.stem: path for path in sorted(DOCS.glob("*.md"))}, "README": REPO / "README.md"}
+PAGES = {
+    **{path.stem: path for path in sorted(DOCS.glob("*.md"))},
+    "README": REPO / "README.md",
+    "sample_data/README": REPO / "sample_data" / "README.md",
+}
 COLUMNS = "78"
 """So wide that an output fits a dialog in a terminal of 80."""
 HOME = "/home/you/project"

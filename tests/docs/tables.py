@@ -193,7 +193,7 @@ def _kind(option: click.Option) -> str:
 
 
 def _first(command: click.Command) -> str:
-    return " ".join((command.help or "").split()).partition(". ")[0].rstrip(".")
+    return re.split(r"\.(?: (?=[A-Z])|$)", " ".join((command.help or "").split()))[0]
 
 
 def repairs(_: str) -> str:
