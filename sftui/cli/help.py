@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sftui.docs import markdown, topic_for, topics
+from sftui.docs import markdown, topic_for, topics, topics_linked, topics_that_name
 from sftui.errors import SftuiError
 from sftui.text import visible
 
@@ -43,12 +43,15 @@ def show_help(words: tuple[str, ...]) -> int:
             click.echo(f"\n`sftui help {found[0].name}` tells more: {found[0].line}")
         return 0
     if found is None:
-        there = ", ".join(one.name for one in topics())
-        raise SftuiError(f"there is no page `{asked}`", fix=f"there are {there}; `sftui help` says what each is for")
+        naming = [one.name for one in topics_that_name(asked)]
+        there = ", ".join(naming or [one.name for one in topics()])
+        fix = f"it is named in {there}" if naming else f"there are {there}; `sftui help` says what each is for"
+        raise SftuiError(f"there is no page `{asked}`", fix=fix)
     topic, named = found
     if not named:
         click.echo(f"sftui: there is no page `{visible(asked)}`; this is `{topic.name}`", err=True)
-    _show(markdown(topic.name))
+    more = " · ".join(f"`sftui help {one.name}`" for one in topics_linked(topic.name))
+    _show(markdown(topic.name) + (f"\nSee also: {more}\n" if more else ""))
     return 0
 
 

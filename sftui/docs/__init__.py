@@ -16,6 +16,7 @@ from sftui.nearest import nearest
 FOLDER = Path(__file__).parent
 INDEX = "index"
 _ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<name>[a-z-]+)\.md\): (?P<line>.+)$", re.MULTILINE)
+_LINK = re.compile(r"\]\((?P<name>[a-z-]+)\.md(?:#[^)]*)?\)")
 _SHORTEST = 4
 """Letters of the words of a title by which its page is found, too."""
 
@@ -51,6 +52,19 @@ def topic_for(word: str) -> tuple[Topic, bool] | None:
         return names[asked], True
     near = nearest(asked, names)
     return (names[near], False) if near is not None else None
+
+
+def topics_that_name(word: str) -> tuple[Topic, ...]:
+    """The pages in whose text a word stands, letter case aside."""
+    asked = re.compile(rf"(?<!\w){re.escape(word.strip())}(?!\w)", re.IGNORECASE)
+    return tuple(one for one in topics() if word.strip() and asked.search(markdown(one.name)))
+
+
+def topics_linked(name: str) -> tuple[Topic, ...]:
+    """The pages that a page leads to, in their order there."""
+    linked = dict.fromkeys(found["name"] for found in _LINK.finditer(markdown(name)))
+    by_name = {one.name: one for one in topics()}
+    return tuple(by_name[one] for one in linked if one in by_name and one != name)
 
 
 @cache
