@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 WORTH_IT = 1000
 """Rows from which more processes pay for loading the tokenizer again."""
+LOOK = 0.05
+"""Seconds between two looks at whether to save, stop or tell: each of them ends the bound that rows share, which then
+costs as much as a tenth of a row."""
 
 
 class Checking:
@@ -82,7 +85,7 @@ class Checking:
                 self.context,
                 head=session.source.rows(),
                 total=lambda: self.total,
-                budget=0.0,
+                budget=LOOK,
             )
         check_head(audit, session.source.rows(), session.inspect_many, self.context)
         from sftui.audit.processes import Task, audit_in_processes

@@ -212,6 +212,7 @@ def test_an_interrupted_check_goes_on_where_it_was(
 ) -> None:
     monkeypatch.setenv("SFTUI_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("sftui.cli.auditing.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("sftui.session.checking.LOOK", 0.0)
     path = lines(tmp_path / "rows.jsonl", *(chat(("user", f"{i}?"), ("assistant", f"{i}. ")) for i in range(40)))
     whole = check(sftui, path, "--format", "json")
     from sftui.findings import check_row
@@ -268,6 +269,7 @@ def test_an_audit_goes_on_only_over_what_decided_it(
 
     monkeypatch.setenv("SFTUI_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("sftui.cli.auditing.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("sftui.session.checking.LOOK", 0.0)
     here = tmp_path / "here"
     (here / "data").mkdir(parents=True)
     (here / "tok").mkdir()
