@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import IO, Any
 
+from sftui.model import IGNORE_INDEX, Trained
+
 GROUP = 1000
 GROUP_TOKENS, FIRST_TOKENS = 1 << 18, 1 << 21
 """Rows in a row group, and tokens after which it is full (the first one later, see `parquet_writer`): a random row of
@@ -178,10 +180,16 @@ def _column(pa: Any, values: Sequence[Any], kind: Any) -> Any:
     return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(ends)], children=[flat])
 
 
-def _packed(code: str, numbers: Sequence[int]) -> array[int]:
-    """The numbers of one row; most attention masks are nothing but ones. `struct` takes half as long as `array`."""
+def _packed(code: str, numbers: Sequence[int], ids: array[int] | None = None) -> array[int]:
+    """The numbers of one row; most attention masks are nothing but ones. `struct` takes half as long as `array`, and
+    labels of which it is known where they are the row's own `ids` are put together from these in half of that."""
     if code == "b" and numbers.count(1) == len(numbers):
         return array(code, b"\1" * len(numbers))
+    if type(numbers) is Trained and ids is not None:
+        made = array(code, (IGNORE_INDEX,)) * len(numbers)
+        for start, end in numbers.ranges:
+            made[start:end] = ids[start:end]
+        return made
     return array(code, struct.pack(f"{len(numbers)}{code}", *numbers))
 
 
@@ -197,7 +205,7 @@ def _columns(record: Mapping[str, Any], lists: Mapping[str, str]) -> Mapping[str
         if isinstance(value, str):
             made[name] = _utf8(value)
         elif name in lists:
-            made[name] = _packed(lists[name], value)
+            made[name] = _packed(lists[name], value, made["input_ids"] if name == "labels" else None)
     if "tokens" in made:
         made["tokens"] = [_utf8(piece) for piece in made["tokens"]]
     if "spans" in made:

@@ -28,6 +28,8 @@ from sftui.tokens.release import give_back
 PLAIN = "tokenizers"
 CHUNK_ROWS = 256
 """Rows that are encoded in one call at most."""
+SEAM = 8
+"""Ids at the end of a prompt that may be others in the whole row, where more text follows."""
 AFTER = 512
 """Rows after which fastokens is worth loading."""
 
@@ -224,4 +226,15 @@ def _flat(fast: Any, texts: Sequence[str], special: bool, split: bool) -> list[t
     if sys.byteorder == "big":
         ids.byteswap()
         bounds.byteswap()
-    return [tuple(ids[start:end]) for start, end in pairwise(bounds)]
+    found: list[tuple[int, ...]] = []
+    before = array("I")
+    last: tuple[int, ...] = ()
+    for start, end in pairwise(bounds):
+        own = ids[start:end]
+        sure = max(len(own) - SEAM, 0)
+        # A prompt behind its whole row: most of its ids are in memory already, and making them takes as long as
+        # encoding the prompt did.
+        last = last[:sure] + tuple(own[sure:]) if sure and own[:sure] == before[:sure] else tuple(own)
+        before = own
+        found.append(last)
+    return found
