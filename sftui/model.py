@@ -310,6 +310,8 @@ class Example:
     @property
     def trained(self) -> int:
         """How many positions carry loss."""
+        if type(self.labels) is Trained:
+            return sum([end - start for start, end in self.labels.ranges])
         return len(self.labels) - self.labels.count(self.ignore_index)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from sftui import bound
 from sftui.conversations import Detected
-from sftui.conversations.reading import Reading
+from sftui.conversations.reading import Reading, other_kind
 from sftui.errors import RecipeError, SftuiError, TemplateError
 from sftui.model import (
     NO_TEXT,
@@ -132,6 +132,8 @@ def _as_read(row: Row, reading: Reading | None) -> Row:
 def late_in(row: Row, detected: Detected, recipe: Recipe) -> Late | None:
     """What a row does to the reading of the whole file by a value of another kind than the first rows have there."""
     if detected.places is None or row.data is None or detected.refused is not None:
+        return None
+    if other_kind(row.data, detected.places) is None:
         return None
     from sftui.trainers.reading import late_kind
 

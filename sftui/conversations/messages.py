@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 from sftui.conversations.detected import type_word
@@ -119,10 +120,13 @@ class _Keys:
 
 
 def _plan(keys: Mapping[str, str]) -> _Keys:
-    return _planned(keys) if keys else _USUAL
+    return _planned(tuple(keys.items())) if keys else _USUAL
 
 
-def _planned(keys: Mapping[str, str]) -> _Keys:
+@lru_cache(maxsize=16)
+def _planned(named: tuple[tuple[str, str], ...]) -> _Keys:
+    """What follows from the keys of a set, asked for with every row of it."""
+    keys = dict(named)
     role, content = keys.get("role", "role"), keys.get("content", "content")
     ours = {role: "role", content: "content"}
     if "reasoning" in keys:
@@ -133,7 +137,7 @@ def _planned(keys: Mapping[str, str]) -> _Keys:
     return _Keys(role, content, renamed, flags, weights, frozenset((*flags, *weights)))
 
 
-_USUAL = _planned({})
+_USUAL = _planned(())
 
 
 def read_messages(

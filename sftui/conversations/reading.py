@@ -118,28 +118,28 @@ def place_of(values: Sequence[Any]) -> Place:
 _KINDS = {str: "string", bool: "boolean", float: "number", dict: "object", list: "array"}
 
 
-def other_kind(value: Any, place: Place, path: str = "") -> tuple[str, str, str] | None:
+def other_kind(value: Any, place: Place) -> tuple[str, str, str] | None:
     """The first place inside a value that holds another kind than it was seen to hold: its path as Arrow writes it,
-    the kind seen, and the kind that it has."""
+    the kind seen, and the kind that it has. Every row is asked, so that the path is put together on the way back."""
     if value is None or place.kind is None or place.kind == "several":
         return None
     kind = _KINDS.get(type(value)) or kind_of(value)
     if kind != place.kind:
         alike = kind == "number" and place.kind == "whole" and not _is_double(value)
-        return (path, place.kind, kind) if kind is not None and not alike else None
+        return ("", place.kind, kind) if kind is not None and not alike else None
     if kind == "object":
         for key, one in value.items():
             inner = place.inside.get(key)
             if inner is not None and (type(one) is not str or inner.kind != "string"):
-                found = other_kind(one, inner, f"{path}/{key}")
+                found = other_kind(one, inner)
                 if found is not None:
-                    return found
+                    return f"/{key}{found[0]}", found[1], found[2]
     elif kind == "array":
         inner = place.inside[""]
         for one in value:
-            found = other_kind(one, inner, f"{path}/[]")
+            found = other_kind(one, inner)
             if found is not None:
-                return found
+                return f"/[]{found[0]}", found[1], found[2]
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sftui.errors import RecipeError
-from sftui.model import IGNORE_INDEX
+from sftui.model import IGNORE_INDEX, Trained
 from sftui.recipe import Length
 
 Kept = tuple[tuple[int, int], ...]
@@ -40,6 +40,8 @@ def keep(count: int, options: Length) -> tuple[Kept, str | None]:
 
 def unlabelled(labels: Sequence[int]) -> bool:
     """Whether nothing of it is trained."""
+    if type(labels) is Trained:
+        return not labels.ranges
     return labels.count(IGNORE_INDEX) == len(labels)
 
 

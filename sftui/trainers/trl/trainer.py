@@ -21,6 +21,7 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox
+from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl import TRAITS, formats
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.collated import Collated
@@ -74,8 +75,10 @@ class Trl(Collated):
         conversation = super().convert(row, detected, recipe)
         refuse_empty_tools(row, detected, conversation, self.title)
         self._refuse_roleless(row, conversation, recipe)
+        if conversation.kind is not Kind.STRINGS or not isinstance(row.data, Mapping):
+            return conversation
         column = self._text_column(recipe)
-        if conversation.kind is not Kind.STRINGS or not isinstance(row.data, Mapping) or column not in row.data:
+        if column not in row.data:
             return conversation
         return replace(conversation, extra={**conversation.extra, TEXT_BESIDE: row.data[column]})
 
@@ -138,9 +141,9 @@ class Trl(Collated):
         if conversation.kind is Kind.CHAT:
             _refuse_messages(conversation, tools.survey)
             # apply_chat_template tokenizes without special tokens and nothing is appended
-            return replace(recipe.tokenize, add_special_tokens=False, append_eos="never"), None
+            return _of_chat(recipe.tokenize), None
         if recipe.tokenize.append_eos == "if_missing_text" and not self._appends_eos(conversation, recipe, tools):
-            return replace(recipe.tokenize, append_eos="never"), None
+            return _unended(recipe.tokenize), None
         return recipe.tokenize, conversation.completion
 
     def _appends_eos(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> bool:
@@ -184,8 +187,7 @@ class Trl(Collated):
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        self.require(recipe, "mask.rule")
-        self.require(recipe, "length.over")
+        _refuse_choices(self, recipe)
         facts = tools.tokenizer.facts
         if facts.pad_token is None and facts.eos_token is None:
             raise RecipeError(
@@ -251,6 +253,22 @@ class Trl(Collated):
         from sftui.trainers.trl.data_keys import naming
 
         return naming(config, data, number)
+
+
+@last_asked
+def _of_chat(options: Tokenize) -> Tokenize:
+    return replace(options, add_special_tokens=False, append_eos="never")
+
+
+@last_asked
+def _unended(options: Tokenize) -> Tokenize:
+    return replace(options, append_eos="never")
+
+
+@last_asked
+def _refuse_choices(trainer: Trl, recipe: Recipe) -> None:
+    trainer.require(recipe, "mask.rule")
+    trainer.require(recipe, "length.over")
 
 
 def _has_role(conversation: Conversation, number: int) -> bool:
