@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,6 +36,10 @@ class Given:
     def load(self) -> GivenTokenizer:
         """The same as sftui's: its ids by a copy of its backend where that gives the same for the probe strings, else
         by itself. TokenizerError."""
+        with _quiet():
+            return self._load()
+
+    def _load(self) -> GivenTokenizer:
         try:
             told = autotokenizer.facts(self.tokenizer)
         except Exception as error:
@@ -63,7 +68,9 @@ class Given:
         itself."""
         if not isinstance(loaded.engine, FastEngine) or not texts:
             return loaded
-        differ = count_differences(wanted(OwnEncoder(self.tokenizer), texts), loaded.engine.backend, texts)
+        with _quiet():
+            answers = wanted(OwnEncoder(self.tokenizer), texts)
+        differ = count_differences(answers, loaded.engine.backend, texts)
         if not differ:
             return loaded
         facts = replace(loaded.facts, engine="transformers", probes=0).noting(
@@ -119,7 +126,8 @@ class AskedObject:
     def ask(self, request: Mapping[str, Any], limit: float | None = None) -> dict[str, Any]:
         """The answer to one request; TokenizerError for a text that it refuses."""
         try:
-            return autotokenizer.answer(dict(request), self._held)
+            with _quiet():
+                return autotokenizer.answer(dict(request), self._held)
         except Exception as error:
             raise refused_text(autotokenizer.faults(error)) from error
 
@@ -140,6 +148,19 @@ def state_of(tokenizer: Any) -> dict[str, Any]:
         part = getattr(backend, name)
         found[name] = None if part is None else part.__getstate__()
     return found
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Transformers warns of texts that are longer than the model takes, which rows may be before they are cut."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
 
 
 def _differences(told: Mapping[str, Any], answers: Any, probes: Sequence[str]) -> int:

@@ -145,6 +145,12 @@ def test_threads_get_the_rows_that_one_gets() -> None:
 
 
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(str(REPO / "sftui" / "tokens" / "builtin" / "chatml"), model_max_length=5)
+    capfd.readouterr()
+    with sftui.open(CHAT, tokenizer=tokenizer) as data:
+        list(data)
     with sftui.open(CHAT, **GIVEN, trainer="axolotl") as data:
         list(data)
         data.check()
