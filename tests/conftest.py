@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,42 @@ def clean_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 
+class InThisProcess:
+    """What `AskedProcess` is to a proof, without a process."""
+
+    def __init__(self, environment: Any, place: Any) -> None:
+        self.environment, self.place = environment, place
+
+    def load(self) -> dict[str, Any]:
+        from sftui.tokens import autotokenizer
+        from sftui.tokens.compare import OwnEncoder
+        from sftui.tokens.reference import load_reference
+
+        self.encoder = OwnEncoder(load_reference(self.place))
+        return autotokenizer.facts(self.encoder.tokenizer)
+
+    def load_by(self, kind: str) -> dict[str, Any]:
+        from sftui.tokens import autotokenizer
+        from sftui.tokens.compare import OwnEncoder
+        from sftui.tokens.reference import load_request
+
+        self.encoder = OwnEncoder(autotokenizer.load({**load_request(self.place), "class": kind}))
+        return autotokenizer.facts(self.encoder.tokenizer)
+
+    def encode(self, texts: Sequence[str], special: bool, limit: float | None = None) -> list[list[Any]]:
+        return self.encoder.encode(texts, special)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def proofs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokenizers are proven in this process, also on rows, which spares a start of transformers each."""
+    monkeypatch.setattr("sftui.tokens.prove.AskedProcess", InThisProcess)
+    monkeypatch.setattr("sftui.tokens.rows.AskedProcess", InThisProcess)
+
+
 @pytest.fixture
 def differing() -> Callable[[Path, str], Any]:
     """`differing(folder, token)`: a proven tokenizer whose backend in the cache, which must be empty, has a token that
@@ -54,7 +90,9 @@ def differing() -> Callable[[Path, str], Any]:
     def make(folder: Path, token: str) -> Any:
         from sftui.tokens import cache, load_tokenizer
 
-        load_tokenizer(str(folder))
+        with pytest.MonkeyPatch.context() as here:
+            here.setattr("sftui.tokens.prove.AskedProcess", InThisProcess)
+            load_tokenizer(str(folder))
         (proof,) = cache.cache_root().iterdir()
         backend = json.loads((proof / "tokenizer.json").read_text())
         flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}

@@ -5,20 +5,19 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sftui.tokens import LoadedTokenizer, autotokenizer, builtin, cache, load_tokenizer
-from sftui.tokens.compare import OwnEncoder
-from sftui.tokens.locate import Location
+from sftui.tokens import LoadedTokenizer, builtin, cache, load_tokenizer
 from sftui.tokens.prove import make_proof
-from sftui.tokens.reference import load_reference, load_request
 
 MakeFolder = Callable[..., Path]
 Prove = Callable[[str], LoadedTokenizer]
+KEPT = cache.cache_root().parent
+"""The user's cache, read before a test has one of its own."""
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +25,12 @@ def tokenizer_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache of proofs for every test."""
     monkeypatch.setenv("SFTUI_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture(scope="session")
+def kept_proofs() -> Path:
+    """The user's cache, for real tokenizers, of which a proof takes long and is not what is tested."""
+    return KEPT
 
 
 @pytest.fixture
@@ -53,31 +58,9 @@ def make_folder(tmp_path: Path) -> MakeFolder:
     return make
 
 
-class InThisProcess:
-    """What `AskedProcess` is to a proof, without a process."""
-
-    def __init__(self, environment: Any, place: Location) -> None:
-        self.environment, self.place = environment, place
-
-    def load(self) -> dict[str, Any]:
-        self.encoder = OwnEncoder(load_reference(self.place))
-        return autotokenizer.facts(self.encoder.tokenizer)
-
-    def load_by(self, kind: str) -> dict[str, Any]:
-        self.encoder = OwnEncoder(autotokenizer.load({**load_request(self.place), "class": kind}))
-        return autotokenizer.facts(self.encoder.tokenizer)
-
-    def encode(self, texts: Sequence[str], special: bool) -> list[list[Any]]:
-        return self.encoder.encode(texts, special)
-
-    def close(self) -> None:
-        pass
-
-
 @pytest.fixture
-def proven(monkeypatch: pytest.MonkeyPatch) -> Prove:
-    """Load a tokenizer after proving it in this process, which spares a start of transformers a test."""
-    monkeypatch.setattr("sftui.tokens.prove.AskedProcess", InThisProcess)
+def proven(proofs_here: None) -> Prove:
+    """Load a tokenizer after proving it in this process."""
 
     def load(name: str) -> LoadedTokenizer:
         make_proof(name, None, cache.cache_root())

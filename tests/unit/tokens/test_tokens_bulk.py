@@ -44,10 +44,16 @@ def test_ids_of_many_texts_are_those_of_each(plain: LoadedTokenizer, special: bo
     assert bulk.told is None
 
 
+@cache
+def proven_once() -> tuple[LoadedTokenizer, LoadedTokenizer, Bulk]:
+    """A tokenizer, plain and in bulk: proving fastokens takes longer than all that is asked of it here."""
+    plain = load_tokenizer("builtin:chatml")
+    return plain, *in_bulk(plain)
+
+
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=40), min_size=2, max_size=8))
 def test_wild_texts_give_the_same_ids(texts: list[str]) -> None:
-    plain = load_tokenizer("builtin:chatml")
-    fast, bulk = in_bulk(plain)
+    plain, fast, bulk = proven_once()
     fast.ahead([ToEncode(text) for text in texts])
     assert [fast.ids(text) for text in texts] == [plain.encode(text).ids for text in texts] and bulk.told is None
 
@@ -126,11 +132,11 @@ def test_without_fastokens_all_is_as_before(plain: LoadedTokenizer, monkeypatch:
 
 
 @pytest.mark.shared
-def test_what_fastokens_does_not_know_stays_with_tokenizers(shared: Path) -> None:
+def test_what_fastokens_does_not_know_stays_with_tokenizers(shared: Path, kept_proofs: Path) -> None:
     folder = shared / "testdata" / "tokenizers"
     engines = {}
     for name in ("qwen2.5", "llama-3-8b-instruct", "minimind", "phi-3-mini", "t5-small", "bert-base-cased"):
-        loaded = load_tokenizer(str(folder / name))
+        loaded = load_tokenizer(str(folder / name), cache_dir=kept_proofs)
         fast, bulk = in_bulk(loaded)
         engines[name] = bulk.engine
         fast.ahead([ToEncode(text) for text in TEXTS])

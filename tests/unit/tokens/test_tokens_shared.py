@@ -52,9 +52,9 @@ def texts(shared: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def pair(request: pytest.FixtureRequest, shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
+def pair(request: pytest.FixtureRequest, shared: Path, kept_proofs: Path) -> tuple[Any, Any]:
     folder = str(shared / "testdata" / "tokenizers" / request.param)
-    return load_tokenizer(folder, cache_dir=tmp_path_factory.mktemp("cache")), load_reference(locate(folder))
+    return load_tokenizer(folder, cache_dir=kept_proofs), load_reference(locate(folder))
 
 
 def test_ids_and_offsets_on_real_texts(
@@ -109,7 +109,7 @@ def test_special_tokens_are_what_templates_get(pair: tuple[Any, Any]) -> None:
     assert loaded.facts.chat_templates == ({} if template is None else {"default": template})
 
 
-def test_a_128k_tokenizer_is_light_and_quick(shared: Path, tmp_path: Path) -> None:
+def test_a_128k_tokenizer_is_light_and_quick(shared: Path, kept_proofs: Path) -> None:
     """Memory of a clean process with the vocabulary of Llama 3; 165 MB is what a whole worker may take."""
     import os
     import subprocess
@@ -124,7 +124,7 @@ def test_a_128k_tokenizer_is_light_and_quick(shared: Path, tmp_path: Path) -> No
     name = str(shared / "testdata" / "tokenizers" / "llama-3-8b-instruct")
     for _ in range(2):
         ended = subprocess.run(
-            [sys.executable, "-c", code, name, str(tmp_path)],
+            [sys.executable, "-c", code, name, str(kept_proofs)],
             capture_output=True,
             text=True,
             check=True,
