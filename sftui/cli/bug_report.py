@@ -112,7 +112,7 @@ def _required() -> list[str]:
     """The packages that sftui says it needs."""
     with contextlib.suppress(metadata.PackageNotFoundError):
         needed = [one for one in metadata.requires("sftui") or () if "extra ==" not in one]
-        return [name[0] for one in needed if (name := re.match(r"[\w.-]+", one)) is not None]
+        return list(dict.fromkeys(name[0] for one in needed if (name := re.match(r"[\w.-]+", one)) is not None))
     return ["textual", "transformers", "datasets", "tokenizers", "pyarrow", "numpy"]
 
 
