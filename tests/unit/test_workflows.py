@@ -97,8 +97,9 @@ def test_a_lane_that_there_is_not_is_refused() -> None:
 def test_the_pythons_tested_are_those_that_the_package_names() -> None:
     least = re.search(r'requires-python = ">=3\.(\d+)"', (REPO / "pyproject.toml").read_text(encoding="utf-8"))
     assert least is not None
-    pythons = read(REPO / ".github" / "workflows" / "checks.yml")["jobs"]["test"]["strategy"]["matrix"]["python"]
-    assert pythons == [f"3.{minor}" for minor in range(int(least[1]), 14)]
+    jobs = read(REPO / ".github" / "workflows" / "checks.yml")["jobs"]
+    for job in ("test", "packages"):
+        assert jobs[job]["strategy"]["matrix"]["python"] == [f"3.{minor}" for minor in range(int(least[1]), 14)], job
 
 
 @pytest.mark.parametrize("file", BOTH, ids=name)
