@@ -34,7 +34,7 @@ def name(file: Path) -> str:
 
 
 def test_there_are_workflows() -> None:
-    assert {file.name for file in WORKFLOWS} >= {"checks.yml", "nightly.yml"}
+    assert {file.name for file in WORKFLOWS} >= {"checks.yml", "nightly.yml", "release.yml", "site.yml"}
 
 
 @pytest.mark.parametrize("file", BOTH, ids=name)
