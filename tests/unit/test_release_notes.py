@@ -92,3 +92,8 @@ def test_the_changelog_goes_from_the_newest_version_to_the_oldest() -> None:
     kinds = set(re.findall(r"^### (.*)$", text, re.MULTILINE))
     assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
     assert not re.findall(r"^[ \t]+- .*$", text, re.MULTILINE), "an entry below an entry: one line each"
+    entries = re.findall(r"^- .*$", text, re.MULTILINE)
+    assert len(entries) == len(set(entries)), "an entry stands twice"
+    for part in re.split(r"^## ", text, flags=re.MULTILINE):
+        titles = re.findall(r"^### (.*)$", part, re.MULTILINE)
+        assert len(titles) == len(set(titles)), "the entries of a kind stand together"
