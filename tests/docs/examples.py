@@ -37,8 +37,8 @@ PAGES = {
 }
 COLUMNS = "78"
 """So wide that an output fits a dialog in a terminal of 80."""
-HOME = "/home/you/project"
-"""What the folder is called in outputs."""
+HOME, CACHE = "/home/you/project", "/home/you/.cache"
+"""What the folder of a page and that of caches are called in outputs."""
 ANY = "…"
 _FENCE = re.compile(r"^```(\w*)$")
 _COMMENT = re.compile(r"^<!-- (exits|not run|command):? ?(.*?) -->$")
@@ -111,6 +111,7 @@ class Folder:
         finally:
             os.chdir(before)
         told = printed.replace(str(self.path), HOME).replace(str(REPO), HOME)
+        told = told.replace(os.environ["XDG_CACHE_HOME"], CACHE)
         return "\n".join(line.rstrip() for line in told.strip("\n").splitlines())
 
     def write(self, block: Block) -> None:

@@ -7,11 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from examples import COLUMNS, FILE, PAGES, Folder, blocks, fits, runs_of, shortened
+from examples import COLUMNS, DOCS, FILE, PAGES, Folder, blocks, fits, runs_of, shortened
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Caches that nobody else fills: what is at hand decides what the examples print."""
+    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
+def folder(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.setenv("COLUMNS", COLUMNS)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
@@ -49,6 +56,14 @@ def test_what_is_not_run_says_why(name: str) -> None:
         said = block.mark in (FILE, "command") or (block.mark == "not run" and len(block.value) > 5)
         assert block.runs or output or said, f"{name}.md:{block.line} neither runs nor says why not"
         before = block
+
+
+@pytest.mark.parametrize("name", [name for name, path in PAGES.items() if path.parent == DOCS])
+def test_commands_fit_a_terminal(name: str) -> None:
+    """A line that help has to fold is no longer one that can be copied."""
+    for block in blocks(PAGES[name].read_text(encoding="utf-8")):
+        if block.language == "sh":
+            assert [line for line in block.text.splitlines() if len(line) > int(COLUMNS)] == []
 
 
 def test_dots_stand_for_lines() -> None:
