@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sftui.api.table import EncodedTable
     from sftui.session.opened import Opened
     from sftui.session.options import OpenOptions
+    from sftui.session.ready import Ready
     from sftui.tokens.given import Given
 
 
@@ -62,6 +63,11 @@ def open(data: Any = None, **opening: Unpack[Opening]) -> OpenDataset:  # noqa: 
     config, dataset, max_length, template, split, subset, data_revision, env, transformers, rows_in, row_limit,
     data_format, fields, set. SftuiError.
     """
+    return OpenDataset(*prepared(data, opening))
+
+
+def prepared(data: Any, opening: Opening) -> tuple[Ready, tuple[str, ...], Given | None]:
+    """The session that `open` opens, what is to be known of it, and the tokenizer where a loaded one is given."""
     paths, rows = _data_of(data)
     asked, given = _asked(paths, opening)
     if rows is not None and asked.config is not None:
@@ -76,7 +82,7 @@ def open(data: Any = None, **opening: Unpack[Opening]) -> OpenDataset:  # noqa: 
     except BaseException:
         opened.close()
         raise
-    return OpenDataset(ready, told, given)
+    return ready, told, given
 
 
 @overload

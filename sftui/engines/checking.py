@@ -17,6 +17,7 @@ from sftui.sources.source import Piece
 
 if TYPE_CHECKING:
     from sftui.audit import Audit, AuditProgress, Filter
+    from sftui.audit.repeats import Repeated
     from sftui.findings.hashes import Hashes
     from sftui.session.ready import Ready
 
@@ -30,78 +31,60 @@ SHARE = 4_000_000
 """Rows of which one worker finds those that are repeated, at a time; some 300 MB of memory."""
 
 
-class RayChecking(Checking):
-    """One audit on Ray (see `cluster.connected` for `address`); `jobs` are the workers, None for all that there are.
-
-    It is not resumed: a worker that is lost costs the piece that it was at.
-    """
-
-    def __init__(
-        self,
-        session: Ready,
-        wanted: Filter,
-        prompts: Hashes | None = None,
-        *,
-        max_rows: int | None = None,
-        sample: int | None = None,
-        address: str | None = None,
-        jobs: int | None = None,
-        tell: Callable[[str], None] = lambda sentence: None,
-    ) -> None:
-        super().__init__(session, wanted, prompts, max_rows=max_rows, sample=sample)
-        self._address, self._workers, self._tell = address, jobs, tell
+class JoinedChecking(Checking):
+    """One audit whose parts are made elsewhere. It is not resumed: what is lost costs the piece that it was at."""
 
     @property
     def resumable(self) -> bool:
         return False
 
-    def steps(self) -> Iterator[AuditProgress]:
+    @property
+    def apart(self) -> bool:
+        """Whether repeated rows are found apart from the audits of the pieces: a baseline knows them one by one, which
+        only whoever has them all can tell."""
+        return not (self.wanted.remember or self.wanted.known)
+
+    def task(self) -> CheckPieces:
+        """What whoever makes the parts needs; the set-up must be checked here."""
         from sftui.audit import check_head
         from sftui.session.sent import sent
 
         session = self.session
         check_head(self.audit, session.source.rows(), session.inspect_many, self.context)
-        # a baseline knows repeated rows one by one, which only whoever has them all can tell
-        apart = not (self.wanted.remember or self.wanted.known)
-        task = CheckPieces(sent(session), self.wanted, self.prompts, apart)
-        with connected(self._address, self._workers) as cluster, Pool(cluster, task, self._tell) as pool:
-            yield from self._steps(pool, cluster.workers, apart)
+        return CheckPieces(sent(session), self.wanted, self.prompts, self.apart)
 
-    def _steps(self, pool: Pool, workers: int, apart: bool) -> Iterator[AuditProgress]:
+    def joined(
+        self,
+        parts: Iterable[tuple[Rows, bool, bytes] | None],
+        repeated: Callable[[int], Iterable[Repeated | None]],
+        note: Callable[[], str | None] = lambda: None,
+    ) -> Iterator[AuditProgress]:
+        """Take in the parts in order, each with its piece and whether some of that is damaged, and then what is
+        `repeated` in each of so many shares of the rows. None of both: nothing new yet."""
         from sftui.audit import AuditProgress
         from sftui.audit.repeats import add_repeated
 
         audit, begun = self.audit, time.monotonic()
-        for made in pool.done(self._pieces(workers)):
+        for made in parts:
             if made is None:
                 self._index_on()
             else:
-                piece, told, part = made
+                piece, damaged, part = made
                 other: Audit = pickle.loads(part)
                 audit.merge(other)
-                if told.damaged:
+                if damaged:
                     self._read_damage(piece)
             seconds = time.monotonic() - begun
             rate, whole = audit.rows / seconds if seconds else 0.0, self._known()
             left = max(0, whole - audit.rows) / rate if whole is not None and rate else None
             yield AuditProgress(audit.rows, whole, rate, left)
-        if apart:
-            for found in pool.repeated(-(-audit.rows // SHARE)):
+        if self.apart:
+            for found in repeated(-(-audit.rows // SHARE)):
                 if found is not None:
                     add_repeated(audit.checks, found)
                 yield AuditProgress(audit.rows, audit.rows, 0.0, None)
         audit.finish()
-        yield AuditProgress(audit.rows, audit.rows, 0.0, 0.0, True, pool.note)
-
-    def _pieces(self, workers: int) -> Iterator[Rows]:
-        from sftui.session.comparing import chosen_rows
-        from sftui.sources.source import in_pieces
-
-        source, size = self.session.source, piece_size(self.session, workers)
-        if self.sample is not None:
-            return in_pieces(chosen_rows(source, self.max_rows, self.sample), size)
-        pieces = source.pieces(size)
-        return pieces if self.max_rows is None else first_rows(pieces, self.max_rows)
+        yield AuditProgress(audit.rows, audit.rows, 0.0, 0.0, True, note())
 
     def _known(self) -> int | None:
         """How many rows there are to check, where that is known by now."""
@@ -118,6 +101,42 @@ class RayChecking(Checking):
         if isinstance(piece, Piece):
             for _ in islice(self.session.source.rows(piece.first), piece.rows):
                 pass
+
+
+class RayChecking(JoinedChecking):
+    """One audit on Ray (see `cluster.connected` for `address`); `jobs` are the workers, None for all that there are."""
+
+    def __init__(
+        self,
+        session: Ready,
+        wanted: Filter,
+        prompts: Hashes | None = None,
+        *,
+        max_rows: int | None = None,
+        sample: int | None = None,
+        address: str | None = None,
+        jobs: int | None = None,
+        tell: Callable[[str], None] = lambda sentence: None,
+    ) -> None:
+        super().__init__(session, wanted, prompts, max_rows=max_rows, sample=sample)
+        self._address, self._workers, self._tell = address, jobs, tell
+
+    def steps(self) -> Iterator[AuditProgress]:
+        task = self.task()
+        with connected(self._address, self._workers) as cluster, Pool(cluster, task, self._tell) as pool:
+            made = pool.done(self._pieces(cluster.workers))
+            parts = (None if one is None else (one[0], one[1].damaged, one[2]) for one in made)
+            yield from self.joined(parts, pool.repeated, lambda: pool.note)
+
+    def _pieces(self, workers: int) -> Iterator[Rows]:
+        from sftui.session.comparing import chosen_rows
+        from sftui.sources.source import in_pieces
+
+        source, size = self.session.source, piece_size(self.session, workers)
+        if self.sample is not None:
+            return in_pieces(chosen_rows(source, self.max_rows, self.sample), size)
+        pieces = source.pieces(size)
+        return pieces if self.max_rows is None else first_rows(pieces, self.max_rows)
 
 
 def piece_size(session: Ready, workers: int) -> int:

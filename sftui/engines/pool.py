@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sftui import __version__, bound
 from sftui.crew import Task
@@ -19,6 +19,9 @@ from sftui.engines.shards import Part, Rows, name_of
 from sftui.engines.worker import Told, Worker
 from sftui.errors import SftuiError
 from sftui.sources.source import Piece
+
+if TYPE_CHECKING:
+    from sftui.audit.repeats import Repeated
 
 AHEAD = 2
 """Pieces that an actor has at a time: the next one is there when it has done one."""
@@ -118,7 +121,7 @@ class Pool:
                 if not isinstance(piece, Piece):
                     job.call = None  # no rows are kept
 
-    def repeated(self, shares: int) -> Iterator[Any | None]:
+    def repeated(self, shares: int) -> Iterator[Repeated | None]:
         """What all pieces tell of repeated rows, share by share (see `Worker.repeated`); None as in `done`."""
         for number in range(shares):
             while True:

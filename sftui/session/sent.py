@@ -36,11 +36,11 @@ class Sent:
     loader: str
     given: Carried | None = None
 
-    def open(self) -> Ready:
-        """The same session, without the data; TokenizerError, TemplateError."""
+    def open(self, source: Source | None = None, sample: tuple[Row, ...] = ()) -> Ready:
+        """The same session over some rows of the data, by default over none; TokenizerError, TemplateError."""
         tokenizer = self._tokenizer() if self.given is None else self.given.load()
-        stored = Stored(self.options, Handed(), self.first, self.detected)
-        opened = Opened(stored, self.recipe, (), stored.source, self.first, self.detected)
+        stored = Stored(self.options, source or Handed(), sample or self.first, self.detected)
+        opened = Opened(stored, self.recipe, (), stored.source, stored.sample, self.detected)
         ready = with_tokenizer(opened, tokenizer).ready()
         ready.known.split = self.split
         return ready

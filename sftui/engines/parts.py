@@ -1,0 +1,171 @@
+"""The parts of a check in a folder, made by tasks that know nothing of each other and joined by a last one.
+
+    plan(folder, checking, pieces) → make(folder, rank, of) by each of `of` tasks → PartsChecking(folder, …).steps()
+
+The folder is a path or a URL of fsspec. A part is there whole or not at all, and counts once, however often it is made;
+parts of another plan are not read. What is read is unpickled, which runs what it holds: the folder must be one's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from sftui import __version__
+from sftui.crew import Crew
+from sftui.engines.checking import JoinedChecking
+from sftui.engines.shards import CheckPieces, Part, Rows
+from sftui.errors import SftuiError
+from sftui.sources.source import Piece
+
+if TYPE_CHECKING:
+    from sftui.audit import Audit, AuditProgress
+    from sftui.audit.repeats import Repeated
+    from sftui.session.ready import Ready
+
+PLAN = "plan.pickle"
+
+
+class Folder:
+    """Files of a folder by name; SftuiError where it cannot be used."""
+
+    def __init__(self, path: str) -> None:
+        import fsspec
+
+        self.path = path
+        try:
+            self._files, self._root = fsspec.core.url_to_fs(path)
+        except (ImportError, ValueError) as error:
+            raise SftuiError("cannot be used for parts", where=path, why=str(error).rstrip(".")) from error
+
+    def write(self, name: str, made: object) -> None:
+        """Write what pickles, whole or not at all."""
+        place = f"{self._root}/{name}"
+        part = f"{place}.{uuid4().hex}"
+        self._files.makedirs(self._root, exist_ok=True)
+        try:
+            self._files.pipe_file(part, pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
+            self._files.mv(part, place)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._files.rm_file(part)
+            raise SftuiError(f"{name} could not be written", where=self.path, why=str(error)) from error
+
+    def read(self, name: str) -> Any:
+        """What was written under a name; FileNotFoundError."""
+        return pickle.loads(self._files.cat_file(f"{self._root}/{name}"))
+
+    def names(self) -> frozenset[str]:
+        """The files that are there."""
+        try:
+            return frozenset(str(one).rpartition("/")[2] for one in self._files.ls(self._root, detail=False))
+        except FileNotFoundError:
+            return frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done: the task of every piece, the pieces (of those that are rows, the name of their file), and the
+    audit that the parts join. `key` begins the names of its files."""
+
+    version: str
+    key: str
+    task: CheckPieces
+    pieces: tuple[Piece | str, ...]
+    audit: Audit
+
+
+def plan(folder: Folder, checking: JoinedChecking, pieces: Iterable[Rows]) -> int:
+    """Divide the work and write that down; how many pieces there are."""
+    task = checking.task()
+    key = blake2b(pickle.dumps((task, uuid4().hex)), digest_size=6).hexdigest()
+    named: list[Piece | str] = []
+    for number, piece in enumerate(pieces):
+        if isinstance(piece, Piece):
+            named.append(piece)
+        else:
+            name = f"{key}-{number:07}.rows"
+            named.append(name)
+            folder.write(name, piece)
+    folder.write(PLAN, Plan(__version__, key, task, tuple(named), checking.audit))
+    return len(named)
+
+
+def read_plan(folder: Folder) -> Plan:
+    """The plan of a folder; SftuiError where there is none that this sftui made."""
+    try:
+        found: Plan = folder.read(PLAN)
+    except FileNotFoundError:
+        raise SftuiError("there is no plan", where=folder.path, fix="run the step Plan first") from None
+    if found.version != __version__:
+        raise SftuiError(
+            f"the plan is of sftui {found.version}, and this is {__version__}",
+            where=folder.path,
+            fix="install the same version on every machine",
+        )
+    return found
+
+
+def make(folder: Folder, rank: int = 0, of: int = 1) -> Iterator[Part]:
+    """Make the parts of each `of`-th piece from number `rank` on that are not there yet."""
+    found = read_plan(folder)
+    there = folder.names()
+    mine = [number for number in range(rank, len(found.pieces), of) if _name(found, number) not in there]
+    if not mine:
+        return
+    crew: Crew[Rows, Part] = Crew(found.task, 1)
+    try:
+        for number, part in zip(mine, crew.done(_piece(folder, found.pieces[number]) for number in mine)):
+            folder.write(_name(found, number), part)
+            yield part
+    finally:
+        crew.end()
+
+
+class PartsChecking(JoinedChecking):
+    """One audit of the parts in a folder; `session` is the data that was planned, opened again."""
+
+    def __init__(self, folder: Folder, found: Plan, session: Ready) -> None:
+        super().__init__(session, found.task.wanted, found.task.evaluation)
+        self.audit, self._folder, self._plan = found.audit, folder, found
+
+    def steps(self) -> Iterator[AuditProgress]:
+        """As `Checking`; SftuiError where parts are missing."""
+        there = self._folder.names()
+        missing = sum(_name(self._plan, number) not in there for number in range(len(self._plan.pieces)))
+        if missing:
+            raise SftuiError(
+                f"{missing:,} of {len(self._plan.pieces):,} parts are not there yet",
+                where=self._folder.path,
+                fix="run the step Check again: it makes those that are missing",
+            )
+        parts = ((self._at(number), part.damaged, part.made) for number, part in self._parts())
+        return self.joined(parts, self._repeated)
+
+    def _parts(self) -> Iterator[tuple[int, Part]]:
+        for number in range(len(self._plan.pieces)):
+            yield number, self._folder.read(_name(self._plan, number))
+
+    def _at(self, number: int) -> Rows:
+        piece = self._plan.pieces[number]
+        return piece if isinstance(piece, Piece) else ()
+
+    def _repeated(self, shares: int) -> Iterator[Repeated]:
+        from sftui.audit.repeats import repeated
+
+        for number in range(shares):
+            held = [pickle.loads(part.repeats).share(number, shares) for _, part in self._parts()]
+            yield repeated(held, self.prompts)
+
+
+def _piece(folder: Folder, named: Piece | str) -> Rows:
+    return named if isinstance(named, Piece) else folder.read(named)
+
+
+def _name(found: Plan, number: int) -> str:
+    return f"{found.key}-{number:07}.part"

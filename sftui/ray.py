@@ -1,0 +1,191 @@
+"""Checking and encoding in Ray Data: `pip install 'sftui[ray]'` and what Ray Data needs.
+
+    setup = sftui.ray.setup(ds.take(32), tokenizer="Qwen/Qwen3-0.6B", trainer="trl")
+    encoded = ds.map_batches(Encode, fn_constructor_args=(setup,), batch_format="pyarrow", concurrency=8)
+    checked = ds.map_batches(Check, fn_constructor_args=(setup, "id"), batch_format="pyarrow", concurrency=8)
+    print(sftui.ray.report(checked, setup))
+
+Rows of a Ray dataset have no numbers of their own: `ray.data.range(n).zip(ds)` gives them the column `id`. With it,
+what comes out is what the local engine says of the same rows. `sftui help clusters` tells the rest.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sftui.api.opening import Opening, prepared
+from sftui.api.report import Report
+from sftui.crew import Crew
+from sftui.engines.shards import CheckPieces, EncodePieces, Part, Rows
+from sftui.errors import SftuiError
+from sftui.sources import Count, Source
+from sftui.sources.arrow_rows import ArrowDecoder
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from sftui.audit import Audit
+    from sftui.model import Row
+    from sftui.session.sent import Sent
+
+ROW_LIMIT = 16 << 20
+"""Bytes of the largest row that is read, unless `row_limit` says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How rows are read and prepared, found out once with the first rows; pickles. `head` is the audit that those of
+    batches join."""
+
+    sent: Sent
+    sample: tuple[Row, ...]
+    head: Audit
+
+
+def setup(sample: Sequence[Mapping[str, Any]], **opening: Unpack[Opening]) -> Setup:
+    """Open the first rows of a dataset (32 will do) as `sftui.open` does, and check the set-up by them; SftuiError."""
+    from sftui.audit import Filter
+    from sftui.engines.checking import JoinedChecking
+    from sftui.session.splitting import held_out_by
+
+    session, _, given = prepared(list(sample), opening)
+    try:
+        if given is not None:
+            raise SftuiError("a loaded tokenizer does not travel to workers", fix="name it, or its folder")
+        if held_out_by(session.recipe) is not None:
+            raise SftuiError(
+                "the recipe sets rows aside for evaluation",
+                why="which ones hangs on all rows, and batches do not know them",
+                fix="set no evaluation part, or use `sftui check --engine ray`",
+            )
+        checking = JoinedChecking(session, Filter())
+        return Setup(checking.task().session, session.sample, checking.audit)
+    finally:
+        session.close()
+
+
+class Check:
+    """Each batch as one row: `first` and `rows` (its numbers), `findings` (a text each, the first of every code) and
+    `part`, which `report` joins.
+
+    `row` names the column of numbers; without it rows are numbered in each batch from 0, and `report` refuses.
+    """
+
+    def __init__(self, setup: Setup, row: str | None = None) -> None:
+        self._row = row
+        self._decoder = _Batches(setup, row)
+        self._crew: Crew[Rows, Part] = Crew(CheckPieces(setup.sent, setup.head.found.wanted, None, apart=True), 1)
+
+    def __call__(self, batch: Any) -> Any:
+        import pyarrow as pa
+
+        rows = self._decoder.rows(batch)
+        (part,) = self._crew.done(iter((rows,)))
+        audit: Audit = pickle.loads(part.made)
+        kept = [one for code in audit.found.ordered() for one in code.kept]
+        named = {one.finding.row for one in kept}
+        held = tuple(row for row in rows if row.index in named)
+        return pa.table(
+            {
+                "first": pa.array([min((row.index for row in rows), default=0)], pa.int64()),
+                "rows": pa.array([len(rows)], pa.int64()),
+                "findings": pa.array(
+                    [[f"{one.where}: {one.finding.code} {one.finding.sentence}" for one in kept]], pa.list_(pa.string())
+                ),
+                "part": pa.array([pickle.dumps((part, held, self._row is not None))], pa.binary()),
+            }
+        )
+
+
+class Encode:
+    """Each batch as what the trainer receives of its rows: the columns that `sftui encode` writes to Parquet.
+
+    `row` names the column of their numbers; without it they are numbered in each batch from 0.
+    """
+
+    def __init__(self, setup: Setup, row: str | None = None, explain: bool = False) -> None:
+        self._decoder = _Batches(setup, row)
+        self._crew: Crew[Rows, Part] = Crew(EncodePieces(setup.sent, "parquet", explain), 1)
+
+    def __call__(self, batch: Any) -> Any:
+        import pyarrow as pa
+
+        (part,) = self._crew.done(iter((self._decoder.rows(batch),)))
+        _, _, made = pickle.loads(part.made)
+        with pa.ipc.open_stream(made) as stream:
+            return stream.read_all()
+
+
+def report(checked: Any, setup: Setup) -> Report:
+    """What a dataset of `Check`, or its rows, comes to: findings and figures of all rows, those of a batch once however
+    often it is there. SftuiError where rows have no numbers."""
+    from sftui.audit import Filter
+    from sftui.engines.checking import JoinedChecking
+
+    parts: dict[int, tuple[int, Part]] = {}
+    held: dict[int, Row] = {}
+    found: Iterable[Mapping[str, Any]] = checked.iter_rows() if hasattr(checked, "iter_rows") else checked
+    for one in found:
+        part, rows, numbered = pickle.loads(one["part"])
+        if not numbered:
+            raise SftuiError(
+                "the rows have no numbers", fix='number them with ray.data.range(n).zip(ds), and say Check(setup, "id")'
+            )
+        if one["rows"]:
+            parts[one["first"]] = (one["rows"], part)
+            held.update((row.index, row) for row in rows)
+    source = _Held(held, sum(rows for rows, _ in parts.values()))
+    checking = JoinedChecking(setup.sent.open(source, setup.sample), Filter())
+    checking.audit = pickle.loads(pickle.dumps(setup.head))
+    ordered = [parts[first][1] for first in sorted(parts)]
+
+    def repeated(shares: int) -> Iterable[Any]:
+        from sftui.audit.repeats import repeated
+
+        for number in range(shares):
+            yield repeated([pickle.loads(part.repeats).share(number, shares) for part in ordered], None)
+
+    for _ in checking.joined([((), False, part.made) for part in ordered], repeated):
+        pass
+    return Report(checking.checked(()))
+
+
+class _Batches:
+    """Batches as rows."""
+
+    def __init__(self, setup: Setup, row: str | None) -> None:
+        self._row, self._limit = row, setup.sent.options.row_limit or ROW_LIMIT
+
+    def rows(self, batch: Any) -> tuple[Row, ...]:
+        if self._row is None:
+            numbers: Sequence[int] = range(batch.num_rows)
+        elif self._row in batch.column_names:
+            numbers = batch[self._row].to_pylist()
+            batch = batch.drop_columns([self._row])
+        else:
+            raise SftuiError(f"there is no column {self._row}", fix=f"there are {', '.join(batch.column_names)}")
+        decoder = ArrowDecoder(batch.schema, self._limit)
+        return tuple([decoder.row(batch, at, number, f"row {number}") for at, number in enumerate(numbers)])
+
+
+class _Held(Source):
+    """The rows that findings name, of so many."""
+
+    title, kind = "Ray dataset", "ray"
+
+    def __init__(self, rows: Mapping[int, Row], count: int) -> None:
+        self._rows, self._count = rows, count
+
+    def row(self, index: int) -> Row:
+        if index not in self._rows:
+            raise IndexError(index)
+        return self._rows[index]
+
+    def count(self) -> Count:
+        return Count(self._count, True, 1.0)
+
+    def close(self) -> None:
+        """There is nothing to give back."""
