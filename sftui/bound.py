@@ -172,14 +172,17 @@ def page_of(descriptor: int) -> Page:
 
 
 class Guard:
-    """The bound of this process; `overran` are the pieces of work that are not tried again."""
+    """The bound of this process; `overran` are the pieces of work that are not tried again.
+
+    `active`: a piece of work is under way.
+    """
 
     def __init__(self, page: Page, overran: tuple[Overrun, ...] = (), begun: int = -1) -> None:
         self._page = page
         self._begun = begun
         self._overran: Mapping[bytes, Overrun] = {}
         self._given_up: tuple[GivenUp, ...] = ()
-        self._active = False
+        self.active = False
         self._in_series = False
         self._shared: tuple[float, float] | None = None
         self._seconds = 0.0
@@ -202,16 +205,12 @@ class Guard:
     def _leave(self, overran: tuple[Overrun, ...]) -> None:
         self._overran = {one.key: one for one in overran}
         self._given_up = given_up(overran)
+        self._allowed = max(SECONDS / float(1 << min(len(self._overran), 8)), min(SECONDS, LEAST_SECONDS))
 
     def unfinished(self, path: str) -> None:
         """Have whoever watches take this file or folder away if the process is ended before it can."""
         if self._begun >= 0:
             os.write(self._begun, os.fsencode(os.path.abspath(path)) + b"\0")
-
-    @property
-    def active(self) -> bool:
-        """Whether a piece of work is under way."""
-        return self._active
 
     def mark(self, recipe: object) -> bytes:
         """Eight bytes that stand for a recipe, the same in every process."""
@@ -227,12 +226,12 @@ class Guard:
         if self._shared is not None:
             begun, held = self._shared
             if size <= SERIES_SIZE and stage != _TEMPLATE and time.monotonic() - begun < SERIES_SECONDS:
-                self._active = True
+                self.active = True
                 self._tell(key, stage, size, held)
                 return None
             self._rest()
         shares = self._in_series and size <= SERIES_SIZE and not (self._overran or self._spent)
-        allowed = self._allowed()
+        allowed = self._allowed
         seconds, memory = _allowance(allowed, SERIES_SIZE if shares else size)
         reserved, held = self._now_held()
         if held > self._clean + LEFT_BEHIND:
@@ -240,7 +239,7 @@ class Guard:
             gc.collect()
             reserved, held = self._now_held()
             self._clean = held
-        self._active = True
+        self.active = True
         self._seconds = seconds
         self._tell(key, stage, size, held)
         if _LINUX:
@@ -257,7 +256,7 @@ class Guard:
         return before
 
     def _tell(self, key: bytes, stage: int, size: int, held: float) -> None:
-        seconds, memory = _allowance(self._allowed(), size)
+        seconds, memory = _allowance(self._allowed, size)
         self._page.write(key, stage, seconds, held, memory)
 
     def _used_up(self, key: bytes, stage: int, allowed: float) -> Overrun | None:
@@ -277,7 +276,7 @@ class Guard:
         """Nothing is bounded any more; the seconds beyond `uncounted` add up for its group, those below make up for
         some. None: it does not add up."""
         self._page.clear()
-        self._active = False
+        self.active = False
         if self._shared is not None and time.monotonic() - self._shared[0] < SERIES_SECONDS:
             return  # too little to add up
         taken = self._rest()
@@ -312,9 +311,6 @@ class Guard:
         hard, unlimited = self._hard, resource.RLIM_INFINITY
         wanted = hard if most is None else most if hard == unlimited else min(most, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
-
-    def _allowed(self) -> float:
-        return max(SECONDS / float(1 << min(len(self._overran), 8)), min(SECONDS, LEAST_SECONDS))
 
     def _now_held(self) -> tuple[int, int]:
         """Bytes that the process has reserved, which the limit counts, and bytes that it uses, which the watch counts.

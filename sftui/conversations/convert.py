@@ -39,7 +39,7 @@ def _read(row: Row, detected: Detected, data: Data) -> Conversation:
     where = row.where or f"row {row.index}"
     if row.data is None:
         raise ConversationError(row.problem or "the row could not be read", where=where)
-    if not isinstance(row.data, Mapping):
+    if type(row.data) is not dict and not isinstance(row.data, Mapping):
         raise ConversationError(
             f"the row is {type_word(row.data)}, not a JSON object",
             where=where,

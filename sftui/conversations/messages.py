@@ -174,7 +174,7 @@ def _read_message(
     notes: list[str],
     verbatim: bool,
 ) -> Message:
-    if not isinstance(item, Mapping):
+    if type(item) is not dict and not isinstance(item, Mapping):  # a dict needs no look at what is registered
         raise ConversationError(
             f"the message is {type_word(item)}, not a mapping",
             where=f"{where}, {origin}",

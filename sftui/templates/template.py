@@ -303,6 +303,10 @@ def plain_data(value: Any) -> Any:
     kind = type(value)
     if value is None or kind in (str, int, float, bool):
         return value
+    if kind is dict:  # what JSON holds comes first: a list of tools is a hundred values, and copied for every render
+        return {plain_data(key): plain_data(item) for key, item in value.items()}
+    if kind is list:
+        return [plain_data(item) for item in value]
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
