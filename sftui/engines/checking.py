@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LARGEST, SMALLEST = 16 << 20, 1 << 17
 """Bytes of a piece."""
+UNKNOWN = 4 << 20
+"""Bytes of a piece of data whose size is not known."""
 INDEXING = 0.1
 """Seconds for which rows are counted ahead while nothing else is there to do."""
 EACH = 16
@@ -144,7 +146,7 @@ def piece_size(session: Ready, workers: int) -> int:
     from sftui.session.inputs import data_files
 
     whole = sum(map(_size, data_files(session.options.paths, session.options.split)))
-    return min(LARGEST, max(SMALLEST, whole // (workers * EACH)))
+    return min(LARGEST, max(SMALLEST, whole // (workers * EACH))) if whole else UNKNOWN
 
 
 def first_rows(pieces: Iterable[Rows], rows: int) -> Iterator[Rows]:

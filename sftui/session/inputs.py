@@ -116,8 +116,10 @@ def recipe_files(recipe: Recipe) -> tuple[str, ...]:
 
 
 def _files_of(path: str, split: str | None) -> Iterator[str]:
-    from sftui.sources.files import find_folder, find_glob, is_glob
+    from sftui.sources.files import find_folder, find_glob, is_glob, is_url
 
+    if is_url(path):
+        return
     if os.path.isdir(path):
         if _whole(path):
             yield from sorted(str(one) for one in Path(path).rglob("*") if one.is_file())

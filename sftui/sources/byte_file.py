@@ -13,6 +13,7 @@ import zlib
 from typing import IO, Any, NamedTuple
 
 from sftui.errors import SourceError
+from sftui.sources.files import is_url
 from sftui.sources.source import Change
 
 HEAD = 4096
@@ -65,6 +66,11 @@ class ByteFile:
     def apart(self) -> bool:
         """Whether any part of it can be read by itself, by whoever has the path."""
         return True
+
+    @property
+    def place(self) -> str:
+        """The path, wherever one stands."""
+        return self.path if is_url(self.path) else os.path.abspath(self.path)
 
     @property
     def complete(self) -> bool:
@@ -143,6 +149,15 @@ class ByteFile:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
+
+
+def file_at(path: str, label: str, end: int | None = None) -> ByteFile:
+    """The file behind a path or a URL, up to `end`; SourceError where it cannot be opened."""
+    if not is_url(path):
+        return ByteFile(path, label, end)
+    from sftui.sources.remote import RemoteFile
+
+    return RemoteFile(path, label, end)
 
 
 class SpooledFile(ByteFile):

@@ -21,6 +21,7 @@ PACKED = (".gz", ".zst")
 KNOWN = "json, jsonl, ndjson, csv, tsv or parquet, each also .gz or .zst"
 NOT_DATA = frozenset({"README.md", "config.json", "dataset_info.json", "dataset_infos.json", "dataset_dict.json"})
 """datasets.data_files.FILES_TO_IGNORE, as far as they have a data ending."""
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*(?:://|::)")
 SPLIT_WORDS = {
     "train": ("train", "training"),
     "validation": ("validation", "valid", "dev", "val"),
@@ -46,8 +47,13 @@ def format_of(path: str) -> str | None:
     return FORMATS.get(os.path.splitext(name)[1])
 
 
+def is_url(path: str) -> bool:
+    """Whether a path is the URL of something that fsspec reads (see `remote`)."""
+    return _URL.match(path) is not None
+
+
 def is_glob(path: str) -> bool:
-    return any(sign in path for sign in "*?[") and not os.path.exists(path)
+    return not is_url(path) and any(sign in path for sign in "*?[") and not os.path.exists(path)
 
 
 def find_glob(pattern: str) -> Found:
@@ -55,9 +61,14 @@ def find_glob(pattern: str) -> Found:
     matches = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
     files = tuple(path for path in matches if format_of(path) and os.path.basename(path) not in NOT_DATA)
     if not files:
-        why = f"none of the {len(matches):,} files it matches is {KNOWN}" if matches else "no file matches it"
-        raise SourceError("opens nothing", where=pattern, why=why)
+        raise none_of(pattern, len(matches))
     return Found(files, pattern)
+
+
+def none_of(pattern: str, matches: int) -> SourceError:
+    """The error for a pattern that matches so many files, none of which is data."""
+    why = f"none of the {matches:,} files it matches is {KNOWN}" if matches else "no file matches it"
+    return SourceError("opens nothing", where=pattern, why=why)
 
 
 def find_folder(folder: Path, split: str | None) -> Found:
@@ -65,17 +76,23 @@ def find_folder(folder: Path, split: str | None) -> Found:
 
     Without `split` it is train, or the only one there is; of parts of splits the files of all that they are of.
     """
-    paths = sorted(_walk(folder))
+    notes, chosen = chosen_files(_walk(folder), split, str(folder))
+    files = tuple(str(folder / path) for path in chosen)
+    return Found(files, folder.resolve().name if str(folder) in {".", ".."} else folder.name, notes)
+
+
+def chosen_files(found: Iterable[str], split: str | None, where: str) -> tuple[tuple[str, ...], list[str]]:
+    """Of the data files in a folder, by their names in it, those of a split, and what is to be known of the choice."""
+    paths = sorted(found)
     if not paths:
         raise SourceError(
-            "holds no data", where=str(folder), why=f"no file in it is {KNOWN}, and it is no save_to_disk folder"
+            "holds no data", where=where, why=f"no file in it is {KNOWN}, and it is no save_to_disk folder"
         )
     splits = _by_split(paths)
     asked = dict.fromkeys(part.name for part in parts_of(split)) or [split]
-    chosen = [choose_split(tuple(splits), one, str(folder)) for one in asked]
-    files = tuple(str(folder / path) for name in chosen for path in splits[name])
+    chosen = [choose_split(tuple(splits), one, where) for one in asked]
     notes = (f"split {' and '.join(chosen)} of {', '.join(splits)}",) if len(splits) > 1 else ()
-    return Found(files, folder.resolve().name if str(folder) in {".", ".."} else folder.name, notes)
+    return notes, [path for name in chosen for path in splits[name]]
 
 
 def declares_data(folder: Path) -> bool:

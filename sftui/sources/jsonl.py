@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -114,7 +113,7 @@ class JsonlSource(IndexedSource):
         if not self._file.apart:
             yield from super().pieces(size)
             return
-        path = os.path.abspath(self._file.path)
+        path = self._file.place
         begin, row, blanks = self._begin, 0, 0
         number = 0
         done = False

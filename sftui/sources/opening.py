@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sftui.errors import SourceError
-from sftui.sources.byte_file import ByteFile, SpooledFile
+from sftui.sources.byte_file import ByteFile, SpooledFile, file_at
 from sftui.sources.files import (
     Found,
     choose_split,
@@ -22,6 +22,7 @@ from sftui.sources.files import (
     find_glob,
     format_of,
     is_glob,
+    is_url,
     missing,
     one_format,
 )
@@ -77,7 +78,7 @@ def _read_by_datasets(spec: SourceSpec) -> bool:
         return False
     if os.path.isdir(path):
         return not _saved(path) and declares_data(Path(path))
-    return not (os.path.exists(path) or is_glob(path) or format_of(path))
+    return not (os.path.exists(path) or is_glob(path) or format_of(path) or is_url(path))
 
 
 def _saved(path: str) -> bool:
@@ -104,7 +105,9 @@ def hub_name(paths: Sequence[str]) -> str | None:
     if len(paths) != 1 or any(os.environ.get(flag, "").upper() in YES for flag in OFFLINE):
         return None
     [path] = paths
-    if path == "-" or os.path.exists(path) or is_glob(path) or format_of(path) or not _may_be_hub_name(path):
+    if path == "-" or is_url(path) or os.path.exists(path) or is_glob(path) or format_of(path):
+        return None
+    if not _may_be_hub_name(path):
         return None
     return path
 
@@ -112,6 +115,11 @@ def hub_name(paths: Sequence[str]) -> str | None:
 def _open_one(spec: SourceSpec, path: str) -> Source:
     if path == "-":
         return _open_stream(spec, sys.stdin.buffer, "stdin")
+    if is_url(path):
+        from sftui.sources.remote import find_url
+
+        found = find_url(path, spec.split)
+        return _open_file(spec, path, os.path.basename(path)) if found.files == (path,) else _open_files(spec, found)
     if os.path.isdir(path):
         return _open_folder(spec, Path(path))
     if os.path.exists(path):
@@ -155,6 +163,10 @@ def _may_be_hub_name(path: str) -> bool:
 
 
 def _find(path: str, spec: SourceSpec) -> Found:
+    if is_url(path):
+        from sftui.sources.remote import find_url
+
+        return find_url(path, spec.split)
     if os.path.isdir(path):
         return find_folder(Path(path), spec.split)
     if is_glob(path):
@@ -192,11 +204,20 @@ def _open_folder(spec: SourceSpec, folder: Path) -> Source:
 
 def _open_files(spec: SourceSpec, found: Found) -> Source:
     one_format(found.files)
-    base = os.path.commonpath([os.path.dirname(path) for path in found.files])
     openers: list[Callable[[], Source]] = [
-        partial(_open_file, spec, path, os.path.relpath(path, base or ".")) for path in found.files
+        partial(_open_file, spec, path, label) for path, label in zip(found.files, _labels(found.files))
     ]
     return ShardedSource(openers, found.title, notes=found.notes, paths=found.files)
+
+
+def _labels(files: tuple[str, ...]) -> Sequence[str]:
+    """What to call each of several files."""
+    if any(map(is_url, files)):
+        from sftui.sources.remote import labels_of
+
+        return labels_of(files)
+    base = os.path.commonpath([os.path.dirname(path) for path in files])
+    return [os.path.relpath(path, base or ".") for path in files]
 
 
 def _open_stream(spec: SourceSpec, stream: IO[bytes], label: str) -> Source:
@@ -206,7 +227,7 @@ def _open_stream(spec: SourceSpec, stream: IO[bytes], label: str) -> Source:
 
 
 def _open_file(spec: SourceSpec, path: str, label: str) -> Source:
-    return _open_bytes(spec, ByteFile(path, label), format_of(path), separator="\t" if ".tsv" in label else ",")
+    return _open_bytes(spec, file_at(path, label), format_of(path), separator="\t" if ".tsv" in label else ",")
 
 
 def _open_bytes(spec: SourceSpec, file: ByteFile, kind: str | None, *, separator: str = ",") -> Source:
@@ -257,7 +278,7 @@ def _unpacked(file: ByteFile) -> ByteFile:
     if not head.startswith((GZIP, ZSTD)):
         return file
     size = file.size() if file.complete else 0
-    path = None if isinstance(file, SpooledFile) else file.path
+    path = None if isinstance(file, SpooledFile) or is_url(file.path) else file.path
     packed = file.open(owning=True)
     stream: Any
     if head.startswith(GZIP):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from bisect import bisect_right
@@ -151,7 +150,7 @@ class ParquetSource(Source):
         if not self._file.apart:
             yield from super().pieces(size)
             return
-        path = os.path.abspath(self._file.path)
+        path = self._file.place
         most = max(LEAST_ROWS, size // self._row_bytes)
         for group, end in enumerate(self._ends):
             rows = self._rows_of(group)

@@ -9,7 +9,8 @@ from itertools import islice
 
 from sftui.errors import SourceError
 from sftui.model import Row
-from sftui.sources.byte_file import ByteFile
+from sftui.sources.byte_file import file_at
+from sftui.sources.files import is_url
 from sftui.sources.source import Damage, Piece, Source
 
 
@@ -55,7 +56,7 @@ class PieceReader:
 
 
 def _opened(piece: Piece) -> Source:
-    if not os.path.exists(piece.path):
+    if not is_url(piece.path) and not os.path.exists(piece.path):
         raise SourceError(
             "is not there",
             where=piece.path,
@@ -65,10 +66,10 @@ def _opened(piece: Piece) -> Source:
     if piece.kind == "parquet":
         from sftui.sources.parquet import ParquetSource
 
-        return ParquetSource(ByteFile(piece.path, piece.title), row_limit=piece.row_limit)
+        return ParquetSource(file_at(piece.path, piece.title), row_limit=piece.row_limit)
     from sftui.sources.jsonl import JsonlSource
 
-    file = ByteFile(piece.path, piece.title, piece.end)
+    file = file_at(piece.path, piece.title, piece.end)
     if file.size() < piece.end:
         file.close()
         raise _changed(piece)

@@ -16,6 +16,7 @@ from itertools import zip_longest
 from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.byte_file import stat_changed
+from sftui.sources.files import is_url
 from sftui.sources.records import changed_under_us
 from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, NoRows, Piece, Source
 
@@ -46,7 +47,7 @@ class Resting(Source):
             if self._source is None:
                 self._source = self._opener()
                 self.title, self.kind = self._source.title, self._source.kind
-                if self._path is not None and self._seen is None:
+                if self._path is not None and self._seen is None and not is_url(self._path):
                     self._seen = os.stat(self._path)
             return self._source
 

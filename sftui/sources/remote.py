@@ -1,0 +1,171 @@
+"""Files of an object store or a web server, by the URL that fsspec knows them under: read by ranges, never downloaded.
+
+What speaks the protocol (s3fs, gcsfs, …) and its credentials are the user's; nothing else than the URL is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+from sftui.errors import SourceError
+from sftui.sources.byte_file import ByteFile
+from sftui.sources.files import NOT_DATA, Found, chosen_files, format_of, none_of
+from sftui.sources.source import Change
+
+BLOCK = 4 << 20
+"""Bytes that are asked for at a time."""
+BLOCKS = 16
+"""So many blocks are kept, of all files together."""
+LOOK = 60.0
+"""Seconds between two looks whether a file is still the same."""
+PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
+_REASON = 300
+
+
+class RemoteFile(ByteFile):
+    """A file behind a URL, whose bytes are asked for when they are read. SourceError where it cannot be opened."""
+
+    def __init__(self, path: str, label: str | None = None, end: int | None = None) -> None:
+        self.path = path
+        self.label = label or posixpath.basename(path)
+        self._end = end
+        with _told(path):
+            self._files, self._name = _filesystem(path)
+            self._info = self._files.info(self._name)
+        self._whole = int(self._info.get("size") or 0)
+        self._looked = time.monotonic()
+        self._changed: Change | None = None
+
+    def size(self) -> int:
+        return self._whole if self._end is None else min(self._whole, self._end)
+
+    def pread(self, offset: int, size: int) -> bytes:
+        stop = min(offset + size, self.size())
+        pieces = []
+        while offset < stop:
+            number, at = divmod(offset, BLOCK)
+            piece = _CACHE.block(self, number)[at : at + stop - offset]
+            if not piece:
+                break
+            pieces.append(piece)
+            offset += len(piece)
+        return b"".join(pieces)
+
+    def fetch(self, number: int) -> bytes:
+        """A block of the file; SourceError where it cannot be read."""
+        with _told(self.path):
+            stop = min((number + 1) * BLOCK, self._whole)
+            return bytes(self._files.cat_file(self._name, start=number * BLOCK, end=stop))
+
+    def changed(self, upto: int, *, grows: bool = False) -> Change | None:
+        if self._changed is None and time.monotonic() - self._looked > LOOK:
+            self._looked = time.monotonic()
+            try:
+                self._files.invalidate_cache()
+                now = self._files.info(self._name)
+            except Exception:
+                return None  # what cannot be asked now is told when it is read
+            if any(now.get(key) != self._info.get(key) for key in ("size", "ETag", "mtime", "LastModified")):
+                self._changed = Change("it was written to again", False)
+        return self._changed
+
+    def close(self) -> None:
+        _CACHE.forget(self)
+
+
+class _Blocks:
+    """The blocks read last, of whatever file: a thousand of them must not hold a thousand times as much."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._held: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+
+    def block(self, file: RemoteFile, number: int) -> bytes:
+        key = id(file), number
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key]
+        data = file.fetch(number)
+        with self._lock:
+            self._held[key] = data
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+        return data
+
+    def forget(self, file: RemoteFile) -> None:
+        with self._lock:
+            for key in [key for key in self._held if key[0] == id(file)]:
+                del self._held[key]
+
+
+_CACHE = _Blocks(BLOCKS)
+
+
+def find_url(url: str, split: str | None) -> Found:
+    """The files that a URL means: one, those of a folder that make a split, or those that match; SourceError."""
+    with _told(url):
+        files, name = _filesystem(url)
+        if any(sign in name for sign in "*?["):
+            matches = sorted(map(str, files.glob(name)))
+            found = [one for one in matches if format_of(one) and posixpath.basename(one) not in NOT_DATA]
+            if not found:
+                raise none_of(url, len(matches))
+            return Found(tuple(files.unstrip_protocol(one) for one in found), url)
+        if files.isdir(name):
+            root = name.rstrip("/")
+            inside = [str(one).removeprefix(root).lstrip("/") for one in files.find(root)]
+            notes, chosen = chosen_files(filter(_is_data, inside), split, url)
+            return Found(tuple(files.unstrip_protocol(f"{root}/{one}") for one in chosen), url, notes)
+        if split not in (None, "train"):
+            raise SourceError(f"has no split {split}", where=url, why="files have no splits of their own")
+        return Found((url,), url)
+
+
+def labels_of(urls: tuple[str, ...]) -> tuple[str, ...]:
+    """What to call each of several files: what is not the same of all."""
+    base = posixpath.commonprefix([posixpath.dirname(url) + "/" for url in urls])
+    cut = base.rfind("/") + 1
+    return tuple(url[cut:] for url in urls)
+
+
+def _is_data(name: str) -> bool:
+    parts = name.split("/")
+    hidden = any(part.startswith((".", "__")) for part in parts)
+    return not hidden and format_of(name) is not None and parts[-1] not in NOT_DATA
+
+
+def _filesystem(url: str) -> tuple[Any, str]:
+    import fsspec
+
+    files, name = fsspec.core.url_to_fs(url)
+    return files, str(name)
+
+
+@contextlib.contextmanager
+def _told(url: str) -> Iterator[None]:
+    """What goes wrong with a URL as a SourceError; libraries of stores raise whatever they like."""
+    scheme = url.partition(":")[0].lower()
+    try:
+        yield
+    except SourceError:
+        raise
+    except ImportError as error:
+        package = PACKAGES.get(scheme, "")
+        why = f"{package} is not installed" if package else " ".join(str(error).split())[:_REASON]
+        fix = f"pip install {package}" if package else "install what fsspec names"
+        raise SourceError(f"{scheme}:// cannot be read", where=url, why=why, fix=fix) from error
+    except FileNotFoundError as error:
+        raise SourceError("does not exist", where=url) from error
+    except Exception as error:
+        told = " ".join(str(error).split())[:_REASON].rstrip(".") or type(error).__name__
+        denied = isinstance(error, PermissionError) or "credential" in f"{type(error).__name__} {told}".lower()
+        fix = f"give the credentials that {PACKAGES.get(scheme, 'fsspec')} reads" if denied else ""
+        raise SourceError("cannot be read", where=url, why=told, fix=fix) from error

@@ -1,0 +1,154 @@
+"""Data behind URLs: read by ranges, with the rows that the same files have here."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import uuid
+from pathlib import Path
+from typing import Any, ClassVar
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from fsspec.implementations.local import LocalFileSystem
+
+from sftui.errors import SourceError
+from sftui.sources import Source, SourceSpec, line_index, open_source, remote
+from sftui.sources.pieces import PieceReader
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "BLOCK", 1000)
+    monkeypatch.setattr(line_index, "APART", 500)
+
+
+class Store(LocalFileSystem):  # type: ignore[misc]
+    """Local files as a store has them: by ranges alone; `read` are the bytes of each answer."""
+
+    protocol = "store"
+    cachable = False
+    read: ClassVar[list[int]] = []
+
+    def cat_file(self, path: str, start: int | None = None, end: int | None = None, **more: Any) -> bytes:
+        with open(self._strip_protocol(path), "rb") as file:
+            file.seek(start or 0)
+            data = file.read(-1 if end is None else end - (start or 0))
+        self.read.append(len(data))
+        return data
+
+
+@pytest.fixture(scope="module", autouse=True)
+def registered() -> None:
+    fsspec.register_implementation("store", Store, clobber=True)
+
+
+@pytest.fixture
+def memory() -> str:
+    """The URL of an empty folder that fsspec keeps in this process."""
+    return f"memory://{uuid.uuid4().hex}"
+
+
+def opened(*paths: str, split: str | None = None) -> Source:
+    return open_source(SourceSpec(paths, split=split))
+
+
+def lines(count: int) -> bytes:
+    """JSON Lines, every other one with a blank line below."""
+    made = (json.dumps({"text": f"row {n} " + "x" * (n % 90)}) for n in range(count))
+    return b"".join(one.encode() + b"\n" * (1 + n % 2) for n, one in enumerate(made))
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz", "t.parquet", "t.csv", "t.json"])
+def test_the_rows_are_those_of_the_file(name: str, tmp_path: Path, small_blocks: None) -> None:
+    rows = [{"text": f"row {n}"} for n in range(300)]
+    path = tmp_path / name
+    if name.endswith(".parquet"):
+        pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=70)
+    elif name.endswith(".csv"):
+        path.write_text("text\n" + "".join(f"{row['text']}\n" for row in rows))
+    elif name.endswith(".json"):
+        path.write_text(json.dumps(rows))
+    else:
+        path.write_bytes(gzip.compress(lines(300)) if name.endswith(".gz") else lines(300))
+    here, there = opened(str(path)), opened(f"store://{tmp_path}/{name}")
+    assert list(there.rows()) == list(here.rows()) and there.row(150) == here.row(150)
+    assert (there.title, there.kind, there.count().rows) == (name, here.kind, 300)
+    pieces = list(there.pieces(2000))
+    assert [row for piece in pieces for row in PieceReader().rows(piece)] == list(here.rows())
+
+
+def test_only_what_is_shown_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "BLOCK", 1 << 16)
+    (tmp_path / "t.jsonl").write_bytes(lines(40_000))
+    table = pa.table({"text": [f"{n} " + "é" * (n % 500) for n in range(20_000)]})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=500, compression="none", use_dictionary=False)
+    for name, row in (("t.jsonl", 20), ("t.parquet", 15_000)):
+        Store.read.clear()
+        there, here = opened(f"store://{tmp_path}/{name}"), opened(str(tmp_path / name))
+        assert there.row(row) == here.row(row)
+        assert 0 < sum(Store.read) < (tmp_path / name).stat().st_size / 5
+        there.close()
+
+
+def test_folders_globs_and_splits(memory: str, tmp_path: Path) -> None:
+    names = ("data/train-0.jsonl", "data/train-1.jsonl", "data/test-0.jsonl", ".hidden/x.jsonl", "README.md")
+    for number, name in enumerate(names):
+        with fsspec.open(f"{memory}/{name}", "wb") as file:
+            file.write(json.dumps({"text": f"{name} {number}"}).encode() + b"\n")
+    assert [row.data for row in opened(memory).rows()] == [
+        {"text": "data/train-0.jsonl 0"},
+        {"text": "data/train-1.jsonl 1"},
+    ]
+    assert [row.where for row in opened(memory, split="test").rows()] == ["test-0.jsonl line 1"]
+    found = opened(f"{memory}/data/*-0.jsonl")
+    assert [(row.index, row.where) for row in found.rows()] == [(0, "test-0.jsonl line 1"), (1, "train-0.jsonl line 1")]
+    both = opened(f"{memory}/data/train-0.jsonl", f"{memory}/data/test-0.jsonl")
+    assert [row.where for row in both.rows()] == ["train-0.jsonl line 1", "test-0.jsonl line 1"]
+    with pytest.raises(SourceError, match="opens nothing, because no file matches it"):
+        opened(f"{memory}/none/*.jsonl")
+
+
+def test_what_cannot_be_read_says_why(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SourceError, match=r"^memory://\w+/t.jsonl: does not exist$"):
+        opened(f"{memory}/t.jsonl")
+    with pytest.raises(SourceError, match="cannot be read, because Protocol not known: nosuch"):
+        opened("nosuch://bucket/t.jsonl")
+
+    def missing(url: str) -> None:
+        raise ImportError("Install s3fs to access S3")
+
+    def refused(url: str) -> None:
+        raise PermissionError("Forbidden")
+
+    monkeypatch.setattr(remote, "_filesystem", missing)
+    with pytest.raises(SourceError, match="s3:// cannot be read, because s3fs is not installed; pip install s3fs"):
+        opened("s3://bucket/t.jsonl")
+    monkeypatch.setattr(remote, "_filesystem", refused)
+    with pytest.raises(SourceError, match="because Forbidden; give the credentials that gcsfs reads"):
+        opened("gs://bucket/t.jsonl")
+
+
+def test_another_file_under_the_same_url(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"{memory}/t.jsonl"
+    with fsspec.open(url, "wb") as file:
+        file.write(lines(100))
+    monkeypatch.setattr(remote, "LOOK", -1.0)
+    there = opened(url)
+    assert there.row(3).data is not None and there.change() is None
+    with fsspec.open(url, "wb") as file:
+        file.write(lines(50))
+    assert there.row(4).data is None and "it was written to again" in (there.row(4).problem or "")
+
+
+def test_blocks_are_kept_for_all_files_together(memory: str, small_blocks: None) -> None:
+    for name in "abc":
+        with fsspec.open(f"{memory}/{name}.jsonl", "wb") as file:
+            file.write(lines(2000))
+    there = opened(memory)
+    assert sum(1 for _ in there.rows()) == 6000
+    assert len(remote._CACHE._held) <= remote.BLOCKS
+    there.close()
+    assert not remote._CACHE._held
