@@ -15,7 +15,8 @@ import pytest
 
 from sftui.errors import SftuiError
 
-INPUTS = 1_500
+INPUTS, AT_ONCE = 1_500, 250
+"""Inputs in all, and in one test: the first in the test command, the others in the lane `long` of `.ci/run`."""
 SEED = 20_261_122
 
 
@@ -34,9 +35,13 @@ def test_what_once_broke_something_does_no_more(target: str, given: Any, folder:
     assert failure is None, failure.trace
 
 
-def test_a_short_run_finds_nothing(folder: Path) -> None:
+@pytest.mark.parametrize(
+    "first",
+    [pytest.param(first, marks=[pytest.mark.long] * (first > 0)) for first in range(0, INPUTS, AT_ONCE)],
+)
+def test_a_short_run_finds_nothing(first: int, folder: Path) -> None:
     failures = []
-    for number in range(INPUTS):
+    for number in range(first, first + AT_ONCE):
         target, given = fuzz_targets.made(SEED, number)
         if (failure := fuzz_engine.tried(target, given, folder)) is not None:
             failures.append(f"{SEED}:{number} {failure.signature}\n{failure.trace}")

@@ -77,7 +77,7 @@ def test_rights_are_named_job_by_job(file: Path) -> None:
 
 def test_the_lanes_that_workflows_run_are_those_of_ci() -> None:
     runner = (REPO / ".ci" / "run").read_text(encoding="utf-8")
-    (known,) = {tuple(found.split()) for found in re.findall(r'\[\[ " ([a-z ]+) " == ', runner)}
+    (known,) = (tuple(found.split()) for found in re.findall(r'^known="([a-z ]+)"$', runner, re.MULTILINE))
     named = {
         word
         for file in WORKFLOWS
