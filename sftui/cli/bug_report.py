@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 HEAD = "<!-- Made by `sftui bug-report`. It holds no row of your data; read it before you paste it. -->"
 OPTIONAL = ("fastokens", "orjson", "sentencepiece", "tiktoken", "protobuf", "mistral-common", "torch")
 """Packages that are not required and change what sftui does."""
-TRAINERS = ("trl", "axolotl", "llamafactory", "unsloth", "torchtune")
 TERMINAL = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "LANG", "LC_ALL")
 """Variables that say what the terminal is."""
 NAMED = re.compile(r"HF_\w+|SFTUI_\w+|TOKENIZERS_PARALLELISM|NO_COLOR|TMUX|STY|SSH_CONNECTION|WSL_DISTRO_NAME|CI")
@@ -105,7 +104,7 @@ def _versions() -> Iterator[str]:
     yield f"- {platform.platform()}, {os.cpu_count()} processors"
     yield f"- required: {', '.join(_found(_required()))}"
     yield f"- optional: {', '.join(_found(OPTIONAL))}"
-    yield f"- trainers here: {', '.join(_found(TRAINERS))}"
+    yield f"- trainers here: {', '.join(_found(_trainers()))}"
 
 
 def _required() -> list[str]:
@@ -114,6 +113,14 @@ def _required() -> list[str]:
         needed = [one for one in metadata.requires("sftui") or () if "extra ==" not in one]
         return list(dict.fromkeys(name[0] for one in needed if (name := re.match(r"[\w.-]+", one)) is not None))
     return ["textual", "transformers", "datasets", "tokenizers", "pyarrow", "numpy"]
+
+
+def _trainers() -> Iterator[str]:
+    """The packages of the trainers that can be run beside sftui."""
+    from sftui.trainers import traits_of
+    from sftui.trainers.verify.installed import verified
+
+    return (traits_of(name).package or name for name in verified())
 
 
 def _found(packages: Iterable[str]) -> Iterator[str]:
