@@ -46,8 +46,8 @@ def _lines(checked: Checked) -> Iterator[str]:
 
 
 def _table_row(one: FoundCode) -> str:
-    shown = list(one.rows)[:ROWS]
-    rows = ", ".join(map(str, shown)) + (", …" if len(one.rows) > len(shown) else "")
+    numbers = list(dict.fromkeys(one.rows))
+    rows = ", ".join(map(str, numbers[:ROWS])) + (", …" if len(numbers) > ROWS else "")
     cells = (MARKS[one.severity], one.code, _text(CODES[one.code].title), f"{one.count:,}", rows)
     return f"| {' | '.join(cells)} |"
 

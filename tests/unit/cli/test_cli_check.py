@@ -362,6 +362,13 @@ def test_markdown_counts_in_a_table_and_folds_the_findings(sftui: Sftui, dirty: 
     assert "<br>fix: <code>" in out
 
 
+def test_markdown_names_a_row_once_in_the_table(sftui: Sftui, tmp_path: Path) -> None:
+    path = lines(tmp_path / "rows.jsonl", chat(("human", "Hello?"), ("gpt", "Hi.")))
+    told = check(sftui, path, "--trainer", "trl", "--format", "markdown").out
+    (line,) = [one for one in told.splitlines() if "| ROL001 |" in one]
+    assert line.endswith("| 2 | 0 |")
+
+
 def test_nothing_in_the_data_is_read_as_markdown(sftui: Sftui, tmp_path: Path) -> None:
     hostile = "</details> <img src=x> [a](http://x.example) @everyone #1 **b** _c_ `d` | e"
     path = lines(tmp_path / "a_b_`c`|<b>.jsonl", chat(("user", "Hello?"), (hostile, "Hi."), ("assistant", None)), GOOD)
