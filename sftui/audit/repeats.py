@@ -1,6 +1,6 @@
 """Rows that are repeated, found over what the audits of parts tell: share by share, each in bounded memory.
 
-    taken = [take_repeats(audit.checks) for audit in audits]              # before they are merged; 50 bytes a row
+    taken = [take_repeats(audit.checks) for audit in audits]              # before they are merged; 35 bytes a row
     add_repeated(audit.checks, repeated([one.share(number, of) for one in taken], None))   # for each number below `of`
 
 What comes out is what `DatasetChecks.merge` finds, but for its bound on how many rows are remembered.
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """What tells repeated rows of some rows (see `DatasetChecks`); pickles as bytes."""
+    """What tells repeated rows of some rows (see `DatasetChecks`): the bytes of hashes, and of what belongs to them.
+    To put them into tables again, for each share, would take a hundred times as long as to read them."""
 
-    seen: Hashes
-    asked: Hashes
-    others: Hashes
+    seen: tuple[bytes, bytes]
+    asked: tuple[bytes, bytes]
+    others: tuple[bytes, bytes]
 
     def share(self, number: int, of: int) -> Share:
         """Share `number` of `of`: rows that are the same, or ask the same, are in one share, whoever has them."""
@@ -73,7 +74,8 @@ class Repeated:
 
 def take_repeats(checks: DatasetChecks) -> Repeats:
     """What tells repeated rows, taken out of the checks: they then merge without looking for them."""
-    taken = Repeats(checks.seen, checks.asked, checks.others)
+    seen, asked, others = (one.__getstate__()[1:] for one in (checks.seen, checks.asked, checks.others))
+    taken = Repeats(seen, asked, others)
     checks.seen, checks.asked, checks.others = Hashes(ROW), Hashes(ROW + HASH), Hashes(ROW + HASH)
     return taken
 
@@ -134,11 +136,11 @@ def _bytes(keys: Numbers) -> list[bytes]:
     return [whole[at : at + HASH] for at in range(0, len(whole), HASH)]
 
 
-def _columns(hashes: Hashes, *widths: int) -> tuple[Numbers, ...]:
+def _columns(hashes: tuple[bytes, bytes], *widths: int) -> tuple[Numbers, ...]:
     """Hashes and what belongs to them as numbers, whose bytes stand with the highest first."""
     import numpy as np
 
-    _, keys, values = hashes.__getstate__()
+    keys, values = hashes
     table = np.frombuffer(values, np.uint8).reshape(len(keys) // HASH, sum(widths))
     columns = [np.frombuffer(keys, ">u8").astype(np.uint64)]
     at = 0

@@ -46,7 +46,7 @@ def write(path: Path, count: int, seed: int = 0) -> Path:
     return path
 
 
-def opened(*paths: Path, trainer: str = "trl", tokenizer: str = "builtin:chatml", **knobs: Any) -> Ready:
+def opened(*paths: Path | str, trainer: str = "trl", tokenizer: str = "builtin:chatml", **knobs: Any) -> Ready:
     """Data under a trainer's preset."""
     recipe = changed(preset(trainer), "tokenizer.name", tokenizer)
     for path, value in knobs.items():

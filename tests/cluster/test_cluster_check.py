@@ -55,6 +55,11 @@ def test_json_lines_and_parquet(ray: Cluster, tmp_path: Path, monkeypatch: pytes
     assert on_ray(session) == data.locally(session)
 
 
+def test_data_behind_a_url(ray: Cluster, tmp_path: Path) -> None:
+    session = data.opened(f"file://{data.write(tmp_path / 't.jsonl', 300)}")
+    assert on_ray(session) == data.locally(session)
+
+
 def test_some_rows_and_a_baseline(ray: Cluster, tmp_path: Path) -> None:
     session = data.opened(data.write(tmp_path / "t.jsonl", 900))
     assert on_ray(session, max_rows=333) == data.locally(session, max_rows=333)

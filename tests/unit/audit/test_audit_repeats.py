@@ -10,8 +10,6 @@ from audit_rows import Opened
 
 from sftui.audit.repeats import Repeats, add_repeated, repeated, take_repeats
 from sftui.findings import Context, DatasetChecks
-from sftui.findings.dataset import ROW
-from sftui.findings.hashes import HASH, Hashes
 from sftui.model import Row
 
 
@@ -75,6 +73,6 @@ def test_what_is_too_much_to_name_is_counted() -> None:
 
 
 def test_of_nothing_nothing_is_repeated() -> None:
-    empty = Repeats(Hashes(ROW), Hashes(ROW + HASH), Hashes(ROW + HASH))
+    empty = Repeats((b"", b""), (b"", b""), (b"", b""))
     found = repeated([empty.share(0, 2), empty.share(0, 2)], None)
     assert (found.same.count, found.again, found.rows) == (0, 0, [])
