@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class Sent:
     """What another process needs to be as ready as this one; `first` is the row from which the trainer decides for the
     whole set (none where there is no row), `environment` the one whose transformers loads the tokenizer, by the class
-    `loader` where one is named; `given` stands for it where a Python program brought it."""
+    `loader` where one is named; `given` stands for it where a Python program brought it. `trainers` are the packages
+    whose trainers the user enabled."""
 
     options: OpenOptions
     recipe: Recipe
@@ -35,9 +36,14 @@ class Sent:
     environment: Environment | None
     loader: str
     given: Carried | None = None
+    trainers: tuple[str, ...] = ()
 
     def open(self, source: Source | None = None, sample: tuple[Row, ...] = ()) -> Ready:
         """The same session over some rows of the data, by default over none; TokenizerError, TemplateError."""
+        from sftui.trainers.outside import enable
+
+        if self.trainers:  # another machine has settings of its own
+            enable(self.trainers)
         tokenizer = self._tokenizer() if self.given is None else self.given.load()
         stored = Stored(self.options, source or Handed(), sample or self.first, self.detected)
         opened = Opened(stored, self.recipe, (), stored.source, stored.sample, self.detected)
@@ -62,6 +68,7 @@ def sent(session: Ready) -> Sent:
     """A session to be opened in another process; which rows evaluate is found out before, where it can be."""
     from sftui.session.versions import loaded_by, wanted_version
     from sftui.tokens.given import GivenTokenizer
+    from sftui.trainers.outside import enabled
 
     loaded = session.tokenizer
     return Sent(
@@ -73,6 +80,7 @@ def sent(session: Ready) -> Sent:
         wanted_version(session.recipe, session.options).environment,
         loaded_by(session.recipe, loaded.facts),
         loaded.carried if isinstance(loaded, GivenTokenizer) else None,
+        enabled(),
     )
 
 

@@ -85,6 +85,11 @@ def load_class(traits: Traits) -> Any:
     return found
 
 
+def enabled() -> tuple[str, ...]:
+    """The packages whose trainers the user enabled."""
+    return tuple(_enabled())
+
+
 def _enabled() -> dict[str, str]:
     """The packages that the user enabled, and where that is said."""
     from sftui.settings import load_settings

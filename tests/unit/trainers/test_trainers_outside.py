@@ -16,6 +16,9 @@ import pytest
 from sftui.errors import SftuiError
 from sftui.findings.catalogue import CODES, fix_text
 from sftui.recipe import changed
+from sftui.session.options import OpenOptions
+from sftui.session.ready import open_data, tokenized
+from sftui.session.sent import sent
 from sftui.trainers import (
     dump_recipe,
     hand_written,
@@ -162,6 +165,18 @@ def test_commands_and_their_processes_have_it(site: Path, tmp_path: Path) -> Non
     told: dict[str, Any] = json.loads(sftui(site, *words, "--jobs", "2", "--format", "json").stdout)
     assert (told["preset"], told["rows"]) == ("acme@2.0", 2)
     assert "TRU006" in {one["code"] for one in told["codes"]}
+
+
+def test_a_session_on_its_way_takes_them_along(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outside.enable(["acme-sftui"])
+    (tmp_path / "rows.jsonl").write_text('{"messages": [{"role": "user", "content": "a"}]}\n')
+    recipe = changed(preset("acme"), "tokenizer.name", "builtin:chatml")
+    options = OpenOptions((str(tmp_path / "rows.jsonl"),), recipe=recipe)
+    there = sent(tokenized(open_data(options)).ready())
+    monkeypatch.setenv(outside.VARIABLE, "")
+    outside.outside_trainers.cache_clear()
+    assert "acme" not in trainer_names()
+    assert there.open().recipe.preset == "acme@2.1"
 
 
 def test_what_rules_say_to_other_trainers_is_not_said_to_it(site: Path) -> None:
