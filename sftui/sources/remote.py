@@ -32,6 +32,7 @@ class RemoteFile(ByteFile):
     """A file behind a URL, whose bytes are asked for when they are read. SourceError where it cannot be opened."""
 
     def __init__(self, path: str, label: str | None = None, end: int | None = None) -> None:
+        self.mark = object()
         self.path = path
         self.label = label or posixpath.basename(path)
         self._end = end
@@ -85,10 +86,10 @@ class _Blocks:
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._held: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+        self._held: OrderedDict[tuple[object, int], bytes] = OrderedDict()
 
     def block(self, file: RemoteFile, number: int) -> bytes:
-        key = id(file), number
+        key = file.mark, number  # and no id(), which the next file may have where nobody closed this one
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
@@ -102,7 +103,7 @@ class _Blocks:
 
     def forget(self, file: RemoteFile) -> None:
         with self._lock:
-            for key in [key for key in self._held if key[0] == id(file)]:
+            for key in [key for key in self._held if key[0] is file.mark]:
                 del self._held[key]
 
 

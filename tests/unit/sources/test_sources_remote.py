@@ -143,6 +143,17 @@ def test_another_file_under_the_same_url(memory: str, monkeypatch: pytest.Monkey
     assert there.row(4).data is None and "it was written to again" in (there.row(4).problem or "")
 
 
+def test_blocks_of_a_file_that_nobody_closed_are_no_other_files(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_CACHE", remote._Blocks(100))
+    for number in range(30):  # Python gives the place in memory of one to the next
+        url = f"{memory}/{number}.jsonl"
+        with fsspec.open(url, "wb") as file:
+            file.write(b"%d\n" % number)
+        there = remote.RemoteFile(url)
+        assert there.pread(0, 10) == b"%d\n" % number
+        del there
+
+
 def test_blocks_are_kept_for_all_files_together(memory: str, small_blocks: None) -> None:
     for name in "abc":
         with fsspec.open(f"{memory}/{name}.jsonl", "wb") as file:
