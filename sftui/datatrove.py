@@ -10,7 +10,6 @@ executor will do. `sftui help clusters` tells the rest.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,7 +125,6 @@ class Merge(PipelineStep):  # type: ignore[misc]
 def merged(folder: str) -> Checked:
     """What the parts in a folder come to; SftuiError where some are missing."""
     from sftui.engines.parts import Folder, PartsChecking, read_plan
-    from sftui.session.inputs import data_files
     from sftui.session.ready import open_data, tokenized
 
     place = Folder(folder)
@@ -138,9 +136,7 @@ def merged(folder: str) -> Checked:
         checking = PartsChecking(place, found, session)
         for _ in checking.steps():
             pass
-        options = sent.options
-        files = data_files(options.paths, options.split)
-        return checking.checked(options.paths, files={os.path.basename(file): file for file in files})
+        return checking.checked()
     finally:
         session.close()
 

@@ -150,7 +150,7 @@ def report(checked: Any, setup: Setup) -> Report:
 
     for _ in checking.joined([((), False, part.made) for part in ordered], repeated):
         pass
-    return Report(checking.checked(()))
+    return Report(checking.checked())
 
 
 class _Batches:

@@ -159,7 +159,6 @@ class OpenDataset:
         """
         from sftui.audit import Filter
         from sftui.session.checking import Checking, codes_of, evaluation_options, prompts_of
-        from sftui.session.inputs import data_files
         from sftui.session.ready import open_data
 
         wanted = Filter(codes_of(select, "select"), codes_of(ignore, "ignore"))
@@ -173,10 +172,8 @@ class OpenDataset:
         for told in self._turns(checking.steps):
             if progress is not None:
                 progress(told.rows, told.total)
-        with self._using() as ready:
-            paths = ready.options.paths
-            files = data_files(paths, ready.options.split)
-            return Report(checking.checked(paths, looks=0, files={os.path.basename(file): file for file in files}))
+        with self._using():
+            return Report(checking.checked())
 
     # --- its end ----------------------------------------------------------------------------
 

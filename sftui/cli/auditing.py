@@ -15,11 +15,11 @@ import click
 
 from sftui.cli.engines import LOCAL, on_ray
 from sftui.cli.loading import loaded_session, open_data
-from sftui.cli.reading import labels_of, repository_names
+from sftui.cli.reading import repository_names
 from sftui.cli.telling import DataNotes
 from sftui.cli.writing import Progress, tell_beside
 from sftui.session.checking import Checking, evaluation_options, prompts_of
-from sftui.session.inputs import data_files
+from sftui.session.inputs import data_files, labels_of
 from sftui.text import visible
 
 if TYPE_CHECKING:

@@ -7,13 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-def labels_of(files: Iterable[str]) -> dict[str, str]:
-    """What a source of several files calls each of them (see `sources.opening`), and the file."""
-    known = list(files)
-    base = os.path.commonpath([os.path.dirname(os.path.abspath(file)) for file in known]) if known else ""
-    return {os.path.relpath(file, base): file for file in known}
-
-
 def repository_names(files: Iterable[str]) -> dict[str, str]:
     """Each file as a review names it: from the root of the repository that the run is in (else from here), with forward
     slashes.

@@ -96,17 +96,22 @@ class Checking:
 
     def checked(
         self,
-        paths: tuple[str, ...],
+        paths: tuple[str, ...] | None = None,
         *,
         looks: int = 0,
         files: Mapping[str, str] | None = None,
         tracked: Mapping[str, str] | None = None,
     ) -> Checked:
-        """What reports are written from; `paths` is what the user named, and `looks`: so many rows of each code are
-        inspected again, for drawing."""
+        """What reports are written from; `looks`: so many rows of each code are inspected again, for drawing.
+
+        `paths` is what the user named and `files` what the source calls its files, where that is not as in the options.
+        """
         from sftui.findings import damaged_files
+        from sftui.session.inputs import data_files, labels_of
         from sftui.trainers import trainer_named
 
+        options = self.session.options
+        files = labels_of(data_files(options.paths, options.split)) if files is None else files
         session, audit = self.session, self.audit
         source, recipe, tools = session.source, session.recipe, session.tools
         audit.found.add(damaged_files(source.damage))
@@ -114,20 +119,20 @@ class Checking:
             audit,
             recipe,
             source.title,
-            paths,
+            options.paths if paths is None else paths,
             source.kind,
             tools.tokenizer.facts,
             tools.template_name,
             complete=self.whole and not source.damage,
             notes=(
-                *session.options.notes,
+                *options.notes,
                 *source.notes,
                 *session.detected.notes,
                 *trainer_named(recipe.preset).notes(recipe),
             ),
             looks=tuple(_looks(audit, session, looks)),
             failing=_failing(audit, session),
-            files=files or {},
+            files=files,
             tracked=tracked or {},
         )
 

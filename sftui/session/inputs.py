@@ -93,6 +93,13 @@ def data_files(paths: Iterable[str], split: str | None = None) -> tuple[str, ...
     return tuple(dict.fromkeys(file for path in paths for file in _files_of(path, split)))
 
 
+def labels_of(files: Iterable[str]) -> dict[str, str]:
+    """What a source of several files calls each of them (see `sources.opening`), and the file."""
+    known = list(files)
+    base = os.path.commonpath([os.path.dirname(os.path.abspath(file)) for file in known]) if known else ""
+    return {os.path.relpath(file, base): file for file in known}
+
+
 def recipe_files(recipe: Recipe) -> tuple[str, ...]:
     """The local files that a recipe names: its chat template, and those of its tokenizer."""
     from sftui.tokens.locate import locate

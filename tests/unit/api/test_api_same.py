@@ -138,3 +138,14 @@ def test_the_check_is_that_of_the_command(tmp_path: Path, capsys: pytest.Capture
     found = json.loads(json.dumps(memory.as_dict()))
     assert found["codes"] == told["codes"]
     assert found["figures"] | {"sources": 0} == told["figures"] | {"sources": 0}
+
+
+def test_findings_stand_in_the_files_that_the_command_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rows.jsonl").write_bytes((SAMPLE / "chat_messages.jsonl").read_bytes())
+    with pytest.raises(SystemExit):
+        main(["check", str(tmp_path), "-t", str(CHATML), "--format", "json"])
+    told = json.loads(capsys.readouterr().out)
+    assert {str(tmp_path / name / "rows.jsonl") for name in ("a", "b")} <= {one["file"] for one in told["findings"]}
+    assert json.loads(json.dumps(sftui.check(tmp_path, tokenizer=str(CHATML)).as_dict())) == told
