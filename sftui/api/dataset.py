@@ -107,10 +107,8 @@ class OpenDataset:
         """All rows in order, many prepared at once."""
 
         def rows() -> Iterator[PreparedRow]:
-            with self._using() as ready:
-                ready.settle_split()
-                made = ready.all_rows(spans=True)
-            yield from map(self._row, made)
+            self._ready.settle_split()
+            return map(self._row, self._ready.all_rows(spans=True))
 
         return self._turns(rows)
 
