@@ -68,6 +68,16 @@ def count_differences(answers: Wanted, backend: Any, probes: Sequence[str]) -> i
     )
 
 
+def backend_differences(told: Mapping[str, Any], answers: Wanted, probes: Sequence[str]) -> int:
+    """The same for the backend of which `autotokenizer.facts` told, read by our tokenizers; all where we cannot read
+    it."""
+    try:
+        again = read_json_backend(told["backend"], told["split_special_tokens"])
+    except Exception:  # tokenizers raises bare Exception for everything it cannot read
+        return len(probes)
+    return count_differences(answers, again, probes)
+
+
 def count_other_ids(a: Wanted, b: Wanted) -> int:
     """How many probes have other ids in two answers."""
     return sum(any(one[i][0] != other[i][0] for one, other in zip(a, b)) for i in range(min(len(a[0]), len(b[0]))))

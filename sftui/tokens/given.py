@@ -9,7 +9,14 @@ from typing import Any
 
 from sftui.errors import TokenizerError
 from sftui.tokens import autotokenizer
-from sftui.tokens.compare import OwnEncoder, added_contents, count_differences, read_json_backend, wanted
+from sftui.tokens.compare import (
+    OwnEncoder,
+    added_contents,
+    backend_differences,
+    count_differences,
+    read_json_backend,
+    wanted,
+)
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer
 from sftui.tokens.locate import Location
@@ -54,7 +61,7 @@ class Given:
         answers = wanted(OwnEncoder(self.tokenizer), probes)
         facts = facts.noting(*observations(told, facts, place, probes, answers))
         if facts.is_fast:
-            differ = _differences(told, answers, probes)
+            differ = backend_differences(told, answers, probes)
             if not differ:
                 return Carried(replace(facts, probes=len(probes)), told["backend"], None).load()
             facts = replace(facts, engine="transformers").noting(
@@ -108,10 +115,6 @@ class GivenTokenizer(LoadedTokenizer):
         super().__init__(facts, engine)
         self.carried = carried
 
-    def noting(self, *notes: str) -> GivenTokenizer:
-        """The same with more notes."""
-        return replace(self.carried, facts=self.facts.noting(*notes)).load()
-
 
 class AskedObject:
     """A tokenizer of this process, asked as one in a process of its own is."""
@@ -161,15 +164,6 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logging.set_verbosity(before)
-
-
-def _differences(told: Mapping[str, Any], answers: Any, probes: Sequence[str]) -> int:
-    """On how many probes the backend, read again, is not the tokenizer; all where it cannot be read."""
-    try:
-        again = read_json_backend(told["backend"], told["split_special_tokens"])
-    except Exception:  # tokenizers raises bare Exception for everything it cannot read
-        return len(probes)
-    return count_differences(answers, again, probes)
 
 
 def _name_of(tokenizer: Any) -> str:

@@ -25,10 +25,9 @@ from sftui.tokens.autotokenizer import LIFELINE
 from sftui.tokens.compare import (
     Wanted,
     added_contents,
-    count_differences,
+    backend_differences,
     count_other_ids,
     count_other_ids_in,
-    read_json_backend,
     wanted,
 )
 from sftui.tokens.environments import Environment, own_environment
@@ -180,7 +179,7 @@ def make_proof(
     answers = wanted(reference, probes)
     backend: str | None = None
     if facts.is_fast:
-        backend, differ = told["backend"], _differences(told, answers, probes)
+        backend, differ = told["backend"], backend_differences(told, answers, probes)
         if differ:
             backend = None
             facts = replace(facts, engine="transformers").noting(
@@ -215,15 +214,6 @@ def make_proof(
             fix="make room there, or set SFTUI_CACHE to another folder",
         ) from error
     return key
-
-
-def _differences(told: dict[str, Any], answers: Any, probes: Sequence[str]) -> int:
-    """On how many probes the backend, read by our tokenizers, is not the reference; all where we cannot read it."""
-    try:
-        again = read_json_backend(told["backend"], told["split_special_tokens"])
-    except Exception:  # tokenizers raises bare Exception for everything it cannot read
-        return len(probes)
-    return count_differences(answers, again, probes)
 
 
 def _in_one_only(told: dict[str, Any], redone: Any) -> list[str]:
