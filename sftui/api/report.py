@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sftui.errors import ExportError, SftuiError
+from sftui.errors import SftuiError
 from sftui.exports.report_model import Checked, counted
 from sftui.findings import CODES, Finding, Severity
 
@@ -105,12 +105,11 @@ class Report:
 
     def to_html(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the page that `sftui report` writes, without the rows' tokens; ExportError."""
-        from sftui.exports.files import write_atomically
+        from sftui.exports.files import refuse_existing, write_atomically
         from sftui.exports.report import report_html
 
         file = Path(path)
-        if file.exists() and not overwrite:
-            raise ExportError(f"{file} already exists", fix="say overwrite=True, or name another")
+        refuse_existing(file, overwrite)
         write_atomically(file, report_html(self._checked).encode("utf-8", "replace"))
 
     def __str__(self) -> str:

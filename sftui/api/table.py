@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sftui.errors import ExportError, SftuiError
+from sftui.errors import SftuiError
 from sftui.exports.parquet import arrow_batches, arrow_schema, parquet_writer
 from sftui.session.encoding import Written, encoded, packs
 
@@ -64,13 +64,12 @@ class EncodedTable:
 
     def to_parquet(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Written:
         """Write the file that `sftui encode -o` writes, whole or not at all, and count; ExportError."""
-        from sftui.exports.files import atomic_file
+        from sftui.exports.files import atomic_file, refuse_existing
         from sftui.session.inputs import inputs_of
 
         file = Path(path)
         inputs_of(self._ready.options).refuse(file)
-        if file.exists() and not overwrite:
-            raise ExportError(f"{file} already exists", fix="say overwrite=True, or name another")
+        refuse_existing(file, overwrite)
         with atomic_file(file, folders=False) as out, parquet_writer(out, self._explain, self._packs) as put:
             for record in self.records():
                 put(record)

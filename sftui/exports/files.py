@@ -50,6 +50,12 @@ def atomic_file(path: Path, folders: bool = True) -> Iterator[IO[bytes]]:
                 os.unlink(name)
 
 
+def refuse_existing(path: Path, overwrite: bool) -> None:
+    """ExportError where a Python call would write over a file that is there, unasked."""
+    if path.exists() and not overwrite:
+        raise ExportError(f"{path} already exists", fix="say overwrite=True, or name another")
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a whole file or leave what was there (see `atomic_file`)."""
     with atomic_file(path) as file:
