@@ -14,6 +14,7 @@ from sftui.session.asked import Asked
 from sftui.session.opened import source_spec, stored
 from sftui.session.ready import open_data, opened_from, prove_rows, row_texts, tokenized, with_tokenizer
 from sftui.sources.memory import is_row, source_in_memory
+from sftui.tokens.made import make
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -74,7 +75,7 @@ def prepared(data: Any, opening: Opening) -> tuple[Ready, tuple[str, ...], Given
         raise RecipeError("config names the data, and rows are given as well", fix="give one of them")
     if rows is None and not paths and asked.config is None:
         raise SftuiError("no data was named", fix="give a path, a Hub dataset, rows, or config=")
-    options, told = asked.options(make=_make)
+    options, told = asked.options(make=make)
     opened = open_data(options) if rows is None else _opened(options, rows)
     try:
         opened.accepted()
@@ -183,15 +184,6 @@ def _recipe_of(recipe: Mapping[str, Any]) -> Recipe:
     from sftui.trainers import preset
 
     return from_mapping(recipe, "recipe=", preset)
-
-
-def _make(version: str) -> None:
-    """See that an environment with this version of transformers is at hand."""
-    from sftui.tokens import made
-    from sftui.trainers.pins import RUNNING, running_version
-
-    if version not in (RUNNING, running_version()) and made.made_environment(version) is None:
-        made.make(version)
 
 
 def _opened(options: OpenOptions, rows: Any) -> Opened:

@@ -12,12 +12,9 @@ from sftui.text import visible
 
 
 def make_for(version: str) -> None:
-    """See that an environment with this version is at hand; one is made, after saying what it takes, where none is."""
+    """Make an environment with this version, after saying what it takes."""
     from sftui.tokens import made
-    from sftui.trainers.pins import RUNNING, running_version
 
-    if version in (RUNNING, running_version()) or made.made_environment(version) is not None:
-        return
     click.echo(
         f"sftui: making an environment with transformers {visible(version)} in {made.root()}: about {made.MEGABYTES} MB"
         f" and up to {made.MINUTES} minutes, once (`sftui envs remove {visible(version)}` takes it away)",

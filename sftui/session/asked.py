@@ -60,13 +60,13 @@ class Asked:
             return self.config
         return self.data[0] if len(self.data) == 1 and self.data[0].lower().endswith(CONFIGS) else None
 
-    def options(self, row: int = 0, make: Callable[[str], None] | None = None) -> tuple[OpenOptions, tuple[str, ...]]:
+    def options(self, row: int = 0, make: Callable[[str], object] | None = None) -> tuple[OpenOptions, tuple[str, ...]]:
         """The same as OpenOptions, and the sentences to tell about the config; RecipeError and SourceError say what
         does not fit.
 
         What names the data, the tokenizer and the template sets the starting recipe up; `max_length` and `knobs`
-        correct it, and exports tell so. `make` sees that an environment with a version of transformers is at hand, see
-        `tokens.made.make`.
+        correct it, and exports tell so. `make` makes an environment with a version of transformers where none is at
+        hand, see `tokens.made.make`.
         """
         path = self.config_file()
         if path is not None:
@@ -94,7 +94,7 @@ class Asked:
         )
 
     def _from_config(
-        self, path: str, row: int, make: Callable[[str], None] | None
+        self, path: str, row: int, make: Callable[[str], object] | None
     ) -> tuple[OpenOptions, tuple[str, ...]]:
         """What a trainer's own config opens; the other options come on top."""
         if self.recipe_file is not None or self.recipe is not None:
@@ -135,7 +135,7 @@ class Asked:
             raise RecipeError("--recipe and --trainer both name a starting recipe", fix="give one of them")
         return self.recipe
 
-    def _set_up(self, recipe: Recipe, make: Callable[[str], None] | None) -> Recipe:
+    def _set_up(self, recipe: Recipe, make: Callable[[str], object] | None) -> Recipe:
         from sftui.recipe import changed
 
         if self.tokenizer is not None:
@@ -153,7 +153,7 @@ class Asked:
             recipe = changed(recipe, "data.fields", {**recipe.data.fields, **self.fields})
         return recipe
 
-    def _of_version(self, recipe: Recipe, make: Callable[[str], None] | None) -> Recipe:
+    def _of_version(self, recipe: Recipe, make: Callable[[str], object] | None) -> Recipe:
         """The recipe with the version of transformers that `env` or `transformers` names; the latter makes an
         environment where there is none."""
         from sftui.recipe import changed
@@ -166,12 +166,15 @@ class Asked:
             from sftui.tokens.environments import environment_at
 
             return changed(recipe, "tokenizer.transformers", environment_at(self.env, "--env").transformers)
-        from sftui.trainers.pins import check_version
+        from sftui.trainers.pins import RUNNING, check_version, running_version
 
         recipe = changed(recipe, "tokenizer.transformers", self.transformers)
         check_version(recipe)
-        if make is not None and self.transformers is not None:
-            make(self.transformers)
+        if make is not None and self.transformers not in (None, RUNNING, running_version()):
+            from sftui.tokens.made import made_environment
+
+            if made_environment(self.transformers) is None:
+                make(self.transformers)
         return recipe
 
     def _corrected(self, recipe: Recipe) -> Recipe:
