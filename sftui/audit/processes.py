@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from sftui import bound
 from sftui.audit.audit import Audit
 from sftui.audit.found import Filter
-from sftui.audit.run import AuditProgress
+from sftui.audit.run import AuditProgress, progress
 from sftui.crew import Crew
 from sftui.findings.hashes import Hashes
 
@@ -69,12 +69,7 @@ def audit_in_processes(
     try:
         for part in crew.done(chunks(rows)):
             audit.merge(part)
-            seconds = clock() - begun
-            rate = (audit.rows - before) / seconds if seconds else 0.0
-            whole = total()
-            yield AuditProgress(
-                audit.rows, whole, rate, max(0, whole - audit.rows) / rate if whole is not None and rate else None
-            )
+            yield progress(audit.rows, before, clock() - begun, total())
     finally:
         crew.end()
     audit.finish()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from sftui import bound
@@ -60,7 +60,7 @@ def run_audit(
         sample.append(found)
         if clock() - told >= budget:
             told = clock()
-            yield _progress(audit.rows, before, told - begun, total())
+            yield progress(audit.rows, before, told - begun, total())
     if sample:
         audit.add_setup(check_setup(context, sample))
     inspected = inspect(rows)
@@ -74,10 +74,9 @@ def run_audit(
                         break
             if now - told >= budget:
                 told = now
-                yield _progress(audit.rows, before, now - begun, total())
+                yield progress(audit.rows, before, now - begun, total())
     audit.finish()
-    progress = _progress(audit.rows, before, clock() - begun, audit.rows)
-    yield AuditProgress(progress.rows, audit.rows, progress.rate, 0.0, True)
+    yield replace(progress(audit.rows, before, clock() - begun, audit.rows), left=0.0, done=True)
 
 
 def check_head(
@@ -88,7 +87,8 @@ def check_head(
         audit.add_setup(check_setup(context, list(inspect(islice(head, SAMPLE)))))
 
 
-def _progress(rows: int, before: int, seconds: float, total: int | None) -> AuditProgress:
+def progress(rows: int, before: int, seconds: float, total: int | None) -> AuditProgress:
+    """How far an audit is that had `before` rows so many seconds ago."""
     rate = (rows - before) / seconds if seconds > 0 else 0.0
     left = max(0, total - rows) / rate if total is not None and rate else None
     return AuditProgress(rows, total, rate, left)

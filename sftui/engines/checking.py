@@ -65,6 +65,7 @@ class JoinedChecking(Checking):
         `repeated` in each of so many shares of the rows. None of both: nothing new yet."""
         from sftui.audit import AuditProgress
         from sftui.audit.repeats import add_repeated
+        from sftui.audit.run import progress
 
         audit, begun = self.audit, time.monotonic()
         for made in parts:
@@ -76,10 +77,7 @@ class JoinedChecking(Checking):
                 audit.merge(other)
                 if damaged:
                     self._read_damage(piece)
-            seconds = time.monotonic() - begun
-            rate, whole = audit.rows / seconds if seconds else 0.0, self._known()
-            left = max(0, whole - audit.rows) / rate if whole is not None and rate else None
-            yield AuditProgress(audit.rows, whole, rate, left)
+            yield progress(audit.rows, 0, time.monotonic() - begun, self.known())
         if self.apart:
             for found in repeated(-(-audit.rows // SHARE)):
                 if found is not None:
@@ -87,11 +85,6 @@ class JoinedChecking(Checking):
                 yield AuditProgress(audit.rows, audit.rows, 0.0, None)
         audit.finish()
         yield AuditProgress(audit.rows, audit.rows, 0.0, 0.0, True, note())
-
-    def _known(self) -> int | None:
-        """How many rows there are to check, where that is known by now."""
-        figures = (self.session.count_now(), self.max_rows, self.sample)
-        return min((figure for figure in figures if figure is not None), default=None)
 
     def _index_on(self) -> None:
         """Count rows ahead while workers are busy: how long it takes is then known."""

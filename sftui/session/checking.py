@@ -49,13 +49,17 @@ class Checking:
         self.max_rows, self.sample = max_rows, sample
         self.wanted = dataclasses.replace(wanted, waivers=session.waivers)
         self.audit: Audit = Audit(self.context, self.wanted, prompts)
-        figures = [figure for figure in (session.count_now(), max_rows, sample) if figure is not None]
-        self.total = min(figures) if figures else None
+        self.total = self.known()
 
     @cached_property
     def context(self) -> Context:
         """What the checks need to know."""
         return self.session.checks()
+
+    def known(self) -> int | None:
+        """How many rows there are to check, where that is known by now."""
+        figures = (self.session.count_now(), self.max_rows, self.sample)
+        return min((figure for figure in figures if figure is not None), default=None)
 
     @property
     def whole(self) -> bool:
