@@ -21,6 +21,7 @@ from sftui.api.report import Report
 from sftui.crew import Crew
 from sftui.engines.shards import CheckPieces, EncodePieces, Part, Rows
 from sftui.errors import SftuiError
+from sftui.session.opened import source_spec
 from sftui.sources import Count, Source
 from sftui.sources.arrow_rows import ArrowDecoder
 
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from sftui.audit import Audit
     from sftui.model import Row
     from sftui.session.sent import Sent
-
-ROW_LIMIT = 16 << 20
-"""Bytes of the largest row that is read, unless `row_limit` says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +155,7 @@ class _Batches:
     """Batches as rows."""
 
     def __init__(self, setup: Setup, row: str | None) -> None:
-        self._row, self._limit = row, setup.sent.options.row_limit or ROW_LIMIT
+        self._row, self._limit = row, source_spec(setup.sent.options).row_limit
 
     def rows(self, batch: Any) -> tuple[Row, ...]:
         if self._row is None:
