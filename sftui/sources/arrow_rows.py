@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from sftui.model import RAW_LIMIT, Row
@@ -35,6 +38,37 @@ class ArrowDecoder:
             return Row(index, None, "", where, size, f"{where} cannot be decoded: {error}")
         raw = json.dumps(data, ensure_ascii=False, default=str)
         return Row(index, data, raw[:RAW_LIMIT], where, size)
+
+
+class BatchRows:
+    """The rows of record batches, by number over all of them."""
+
+    def __init__(self, batches: Sequence[Any], schema: Any, row_limit: int) -> None:
+        self._batches = batches
+        self._ends = list(accumulate(batch.num_rows for batch in batches))
+        self._decoder = ArrowDecoder(schema, row_limit)
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self._decoder.columns
+
+    def batch_of(self, index: int) -> int:
+        """The number of the batch that holds a row; IndexError past the end."""
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return bisect_right(self._ends, index)
+
+    def row(self, index: int, where: str) -> Row:
+        """A row; IndexError past the end."""
+        number = self.batch_of(index)
+        return self._decoder.row(self._batches[number], index - (self._ends[number - 1] if number else 0), index, where)
+
+    def close(self) -> None:
+        """Let the batches go."""
+        self._batches, self._ends = (), []
 
 
 def _json_features(schema: Any) -> Any:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any
 
 from sftui.errors import SourceError
@@ -92,7 +90,7 @@ class TableSource(Source):
     def __init__(self, table: Any, *, row_limit: int) -> None:
         import pyarrow as pa
 
-        from sftui.sources.arrow_rows import ArrowDecoder
+        from sftui.sources.arrow_rows import BatchRows
 
         try:
             table = table if isinstance(table, pa.Table) else pa.table(table)
@@ -101,25 +99,19 @@ class TableSource(Source):
         if not table.num_rows:
             raise SourceError("has no rows", where="the table")
         self.title = "table"
-        self._batches: list[Any] = table.to_batches()
-        self._ends = list(accumulate(batch.num_rows for batch in self._batches))
-        self._decoder = ArrowDecoder(table.schema, row_limit)
+        self._rows = BatchRows(table.to_batches(), table.schema, row_limit)
 
     def count(self) -> Count:
-        return Count(self._ends[-1] if self._ends else 0, True, 1.0)
+        return Count(len(self._rows), True, 1.0)
 
     def columns(self) -> tuple[str, ...]:
-        return self._decoder.columns
+        return self._rows.columns
 
     def row(self, index: int) -> Row:
-        if not 0 <= index < self.count().rows:
-            raise IndexError(index)
-        number = bisect_right(self._ends, index)
-        at = index - (self._ends[number - 1] if number else 0)
-        return self._decoder.row(self._batches[number], at, index, f"{self.title} row {index}")
+        return self._rows.row(index, f"{self.title} row {index}")
 
     def close(self) -> None:
-        self._batches, self._ends = [], []
+        self._rows.close()
 
 
 def plain(value: Any, deep: int = 0) -> Any:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.side_files import parse_json, read_side_bytes
-from sftui.sources.arrow_rows import ArrowDecoder
+from sftui.sources.arrow_rows import BatchRows
 from sftui.sources.byte_file import stat_changed
 from sftui.sources.records import changed_under_us
 from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, Source
@@ -34,7 +32,7 @@ class SavedSource(Source):
         import pyarrow as pa
 
         self.title = title
-        self._batches: list[Any] = []
+        held: list[Any] = []
         self._files: list[tuple[Path, os.stat_result]] = []  # of each batch: its file and how it was
         self._damage: list[Damage] = []
         schema, path = None, folder
@@ -45,7 +43,7 @@ class SavedSource(Source):
                 reader = pa.ipc.open_stream(pa.memory_map(str(path)))
                 schema = schema or reader.schema
                 batches = list(reader)
-                self._batches += batches
+                held += batches
                 self._files += [(path, os.stat(path))] * len(batches)
                 if not _ends(path):
                     rows = sum(batch.num_rows for batch in batches)
@@ -57,8 +55,7 @@ class SavedSource(Source):
             raise SourceError("is not a readable save_to_disk folder", where=title, why=why, fix=COPY_AGAIN) from error
         if schema is None:
             raise SourceError("has no rows", where=title)
-        self._ends = list(accumulate(batch.num_rows for batch in self._batches))
-        self._decoder = ArrowDecoder(schema, row_limit)
+        self._rows = BatchRows(held, schema, row_limit)
 
     @property
     def damage(self) -> tuple[Damage, ...]:
@@ -73,26 +70,22 @@ class SavedSource(Source):
         return min(found, key=lambda one: one.readable, default=None)
 
     def count(self) -> Count:
-        return Count(self._ends[-1] if self._ends else 0, True, 1.0)
+        return Count(len(self._rows), True, 1.0)
 
     def columns(self) -> tuple[str, ...]:
-        return self._decoder.columns
+        return self._rows.columns
 
     def row(self, index: int) -> Row:
-        if not 0 <= index < self.count().rows:
-            raise IndexError(index)
+        path, seen = self._files[self._rows.batch_of(index)]
         where = f"{self.title} row {index}"
-        number = bisect_right(self._ends, index)
-        path, seen = self._files[number]
         # reading a mapped file beyond its end would kill the process
         change = stat_changed(str(path), seen, readable=False)
         if change is not None and not change.readable:
             return changed_under_us(index, where, f"of {path.name}: {change.why}")
-        return self._decoder.row(self._batches[number], index - (self._ends[number - 1] if number else 0), index, where)
+        return self._rows.row(index, where)
 
     def close(self) -> None:
-        self._batches = []
-        self._ends = []
+        self._rows.close()
 
 
 def _ends(path: Path) -> bool:
