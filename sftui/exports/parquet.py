@@ -58,28 +58,41 @@ def parquet_joiner(file: IO[bytes], explain: bool = False) -> Iterator[Callable[
 @contextlib.contextmanager
 def _writer(begun: Callable[[], _Groups], lists: Mapping[str, str]) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Records gathered to groups; `begun` makes what writes them."""
-    held: list[Mapping[str, Any]] = []
-    tokens = 0
+    group = _Group(lists)
     groups: list[_Groups] = []
     with contextlib.ExitStack() as stack:
 
         def flush() -> None:
-            nonlocal tokens
-            tokens = 0
             if not groups:
                 groups.append(stack.enter_context(contextlib.closing(begun())))
-            groups[0].write(held)
-            held.clear()
+            groups[0].write(group.taken())
 
         def put(record: dict[str, Any]) -> None:
-            nonlocal tokens
-            held.append(_columns(record, lists))
-            tokens += len(record.get("input_ids", ()))
-            if len(held) >= GROUP or tokens >= (GROUP_TOKENS if groups else FIRST_TOKENS):
+            if group.add(record, GROUP_TOKENS if groups else FIRST_TOKENS):
                 flush()
 
         yield put
         flush()
+
+
+class _Group:
+    """Records on their way into a row group, the numbers of their `lists` packed."""
+
+    def __init__(self, lists: Mapping[str, str]) -> None:
+        self._lists = lists
+        self._held: list[Mapping[str, Any]] = []
+        self._tokens = 0
+
+    def add(self, record: Mapping[str, Any], most: int) -> bool:
+        """One more, and whether the group is full: it takes so many tokens."""
+        self._held.append(_columns(record, self._lists))
+        self._tokens += len(record.get("input_ids", ()))
+        return len(self._held) >= GROUP or self._tokens >= most
+
+    def taken(self) -> list[Mapping[str, Any]]:
+        """All of them; the next one begins another group."""
+        held, self._held, self._tokens = self._held, [], 0
+        return held
 
 
 class _Groups:
@@ -120,17 +133,12 @@ def arrow_batches(records: Iterable[dict[str, Any]], explain: bool = False, pack
     """The same records as pyarrow's record batches, made as they are asked for, each of no more than a row group."""
     import pyarrow as pa
 
-    schema, lists = _schema(pa, explain, packs), PACK_LISTS if packs else ROW_LISTS
-    held: list[Mapping[str, Any]] = []
-    tokens = 0
+    schema, group = _schema(pa, explain, packs), _Group(PACK_LISTS if packs else ROW_LISTS)
     for record in records:
-        held.append(_columns(record, lists))
-        tokens += len(record.get("input_ids", ()))
-        if len(held) >= GROUP or tokens >= GROUP_TOKENS:
-            yield _batch(pa, schema, held)
-            held, tokens = [], 0
-    if held:
-        yield _batch(pa, schema, held)
+        if group.add(record, GROUP_TOKENS):
+            yield _batch(pa, schema, group.taken())
+    if last := group.taken():
+        yield _batch(pa, schema, last)
 
 
 def _batch(pa: Any, schema: Any, records: Sequence[Mapping[str, Any]]) -> Any:
