@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import IO, Any
 
 from sftui.exports.parquet import arrow_writer, parquet_joiner
-from sftui.exports.records import as_json
+from sftui.exports.records import as_line
 
 
 def part_of(form: str, records: Iterator[dict[str, Any]], explain: bool) -> bytes:
@@ -16,7 +16,7 @@ def part_of(form: str, records: Iterator[dict[str, Any]], explain: bool) -> byte
     file = BytesIO()
     if form == "jsonl":
         for record in records:
-            file.write(as_json(record).encode("ascii") + b"\n")
+            file.write(as_line(record))
     else:
         with arrow_writer(file, explain) as put:
             for record in records:

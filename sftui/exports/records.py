@@ -150,6 +150,11 @@ def as_json(made: dict[str, Any]) -> str:
     return json.dumps(made, ensure_ascii=True, separators=(", ", ": "))
 
 
+def as_line(made: dict[str, Any]) -> bytes:
+    """The same as a line of a file."""
+    return as_json(made).encode("ascii") + b"\n"
+
+
 def shift_record(made: dict[str, Any]) -> dict[str, Any]:
     """An un-shifted record as what is seen and what must be predicted from it (`show --shift`)."""
     if "input_ids" not in made:
