@@ -15,7 +15,7 @@ from sftui.cli.telling import DataNotes
 from sftui.cli.writing import STDOUT, Progress, outputs, tell_beside
 from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
-from sftui.exports.records import as_json
+from sftui.exports.records import as_line
 from sftui.session.encoding import Written, encoded, packs, refuse_half
 from sftui.session.inputs import inputs_of
 from sftui.session.ready import Ready
@@ -47,6 +47,7 @@ def encode_rows(
     session = loaded_session(options)
     notes = DataNotes(session)
     written = Written()
+    by: Engines | None = None
     try:
         packed = packs(session, unpacked)
         refuse_half(session)
@@ -57,23 +58,20 @@ def encode_rows(
         if split.note:
             click.echo(f"sftui: {visible(split.note)}" + "; packs are made of all rows" * packed, err=True)
         progress = Progress(session.count_now())
-        ids = _Ids(session)
         with target.open(folders=False) as file:
             if cluster and not packed:
                 from sftui.engines.encoding import write_rows
 
-                ids.made_by(
-                    write_rows(
-                        session,
-                        file,
-                        form,
-                        written,
-                        explain=explain,
-                        address=address,
-                        jobs=jobs,
-                        tell=tell_beside,
-                        passed=lambda: progress.at(written.rows),
-                    )
+                by = write_rows(
+                    session,
+                    file,
+                    form,
+                    written,
+                    explain=explain,
+                    address=address,
+                    jobs=jobs,
+                    tell=tell_beside,
+                    passed=lambda: progress.at(written.rows),
                 )
             else:
                 apart = _elsewhere(session, explain and not split.packs, address, jobs) if cluster else None
@@ -90,7 +88,7 @@ def encode_rows(
         notes.tell()
     finally:
         session.close()
-    click.echo(_told(written, packed, out) + ids.told(), err=True)
+    click.echo(_told(written, packed, out) + _ids(session, by), err=True)
     stop = written.stop_of(session.recipe)
     if stop is not None:
         click.echo(f"sftui: {visible(stop)}", err=True)
@@ -117,22 +115,13 @@ def _elsewhere(
     return elsewhere(session, whole=whole, address=address, jobs=jobs, tell=tell_beside)
 
 
-class _Ids:
-    """Which engine gave the ids, where it is not the usual one, or why it is again; why rows are rendered again."""
-
-    def __init__(self, session: Ready) -> None:
-        self._session = session
-        self._by: Engines | None = None
-
-    def made_by(self, others: Engines) -> None:
-        """Workers gave them, and not this session."""
-        self._by = others
-
-    def told(self) -> str:
-        bulk, by = self._session.bulk, self._by
-        names, told = ((bulk.engine,), self._session.told) if by is None else (by.names, by.told)
-        named = f", ids by {bulk.FAST}" if bulk.FAST in names else ""
-        return named if told is None else f"{named}\nsftui: {visible(told)}"
+def _ids(session: Ready, by: Engines | None) -> str:
+    """Which engine gave the ids, where it is not the usual one, or why it is again; why rows are rendered again. `by`:
+    workers gave them, and not this session."""
+    bulk = session.bulk
+    names, told = ((bulk.engine,), session.told) if by is None else (by.names, by.told)
+    named = f", ids by {bulk.FAST}" if bulk.FAST in names else ""
+    return named if told is None else f"{named}\nsftui: {visible(told)}"
 
 
 def _told(count: Written, packed: bool, out: str) -> str:
@@ -165,6 +154,6 @@ def _form(out: str) -> tuple[str, Callable[[IO[bytes], bool, bool], contextlib.A
 @contextlib.contextmanager
 def _lines(file: IO[bytes], explain: bool, packs: bool) -> Iterator[Sink]:
     def put(made: dict[str, Any]) -> None:
-        file.write(as_json(made).encode("ascii") + b"\n")
+        file.write(as_line(made))
 
     yield put
