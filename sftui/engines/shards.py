@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from sftui.audit.processes import Loaded
     from sftui.findings.hashes import Hashes
     from sftui.model import Inspection
-    from sftui.session.ready import Ready
     from sftui.session.sent import Sent
 
 Rows = Piece | tuple[Row, ...]
@@ -93,13 +92,24 @@ class EncodePieces:
         return _Encoding(self)
 
 
-class _Encoding:
-    def __init__(self, task: EncodePieces) -> None:
-        self._task, self._reader, self._session = task, PieceReader(), _opened(task.session)
+class _Working:
+    """A session that is open in the process of a worker, and the pieces that it reads."""
+
+    def __init__(self, session: Sent) -> None:
+        from sftui.tokens.release import settle
+
+        self._reader, self._session = PieceReader(), session.open()
+        settle()
 
     @property
     def told(self) -> str | None:
         return self._session.told
+
+
+class _Encoding(_Working):
+    def __init__(self, task: EncodePieces) -> None:
+        super().__init__(task.session)
+        self._task = task
 
     def do(self, piece: Rows) -> Part:
         from sftui.exports.joining import part_of
@@ -122,13 +132,10 @@ class InspectRows:
         return _Inspecting(self)
 
 
-class _Inspecting:
+class _Inspecting(_Working):
     def __init__(self, task: InspectRows) -> None:
-        self._whole, self._reader, self._session = task.whole, PieceReader(), _opened(task.session)
-
-    @property
-    def told(self) -> str | None:
-        return self._session.told
+        super().__init__(task.session)
+        self._whole = task.whole
 
     def do(self, piece: Rows) -> Part:
         rows = self._session.inspect_many(self._reader.rows(piece), spans=self._whole, text=self._whole)
@@ -141,14 +148,6 @@ def _light(found: Inspection) -> Inspection:
     if labels is not None:
         labels = replace(labels, labels=(), reasons=()) if labels.dropped is not None else None
     return replace(found, row=row, conversation=None, rendered=None, tokens=None, labels=labels, boundary=None)
-
-
-def _opened(session: Sent) -> Ready:
-    from sftui.tokens.release import settle
-
-    opened = session.open()
-    settle()
-    return opened
 
 
 def _pickled(made: object) -> bytes:

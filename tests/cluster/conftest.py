@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from sftui.crew import at_home
+from sftui.engines import checking
 from sftui.engines.cluster import Cluster
+from sftui.sources import line_index
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +30,11 @@ def ray() -> Iterator[Cluster]:
         )
     yield Cluster(module, 2)
     module.shutdown()
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some dozens of pieces of a few thousand rows."""
+    monkeypatch.setattr(checking, "SMALLEST", 20_000)
+    monkeypatch.setattr(checking, "LARGEST", 20_000)
+    monkeypatch.setattr(line_index, "APART", 4_000)

@@ -18,17 +18,8 @@ from sftui.engines.checking import RayChecking
 from sftui.engines.cluster import Cluster
 from sftui.errors import SftuiError
 from sftui.session.ready import Ready
-from sftui.sources import line_index
 
-pytestmark = pytest.mark.cluster
-
-
-@pytest.fixture(autouse=True)
-def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some thirty pieces of a few thousand rows."""
-    monkeypatch.setattr(engine, "SMALLEST", 20_000)
-    monkeypatch.setattr(engine, "LARGEST", 20_000)
-    monkeypatch.setattr(line_index, "APART", 4_000)
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("small_pieces")]
 
 
 def on_ray(session: Ready, wanted: Filter | None = None, **more: Any) -> dict[str, Any]:

@@ -14,24 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 from test_cluster_check import workers
 
-from sftui.engines import checking as engine
 from sftui.engines.cluster import Cluster
 from sftui.engines.encoding import elsewhere, write_rows
 from sftui.errors import ExportError
 from sftui.exports.joining import joined, part_of
 from sftui.session.encoding import Written, encoded
 from sftui.session.ready import Ready
-from sftui.sources import line_index
 
-pytestmark = pytest.mark.cluster
-
-
-@pytest.fixture(autouse=True)
-def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some dozens of pieces of a few thousand rows."""
-    monkeypatch.setattr(engine, "SMALLEST", 20_000)
-    monkeypatch.setattr(engine, "LARGEST", 20_000)
-    monkeypatch.setattr(line_index, "APART", 4_000)
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("small_pieces")]
 
 
 def here(session: Ready, form: str, **more: Any) -> tuple[bytes, Written]:
