@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from sftui.exports.report_model import Checked
 
 TYPE = "🔎 - SFTUI"
+FORMATS = {".json": "json", ".sarif": "sarif", ".xml": "junit", ".md": "markdown", ".txt": "text"}
+"""What the end of a file's name says."""
 TASKS = 64
 """Tasks for which the data is divided where nothing is said."""
 
@@ -143,22 +145,14 @@ def merged(folder: str) -> Checked:
 
 def _writer(output: str) -> Callable[[Checked], str]:
     """What writes a report as the name of its file says; ExportError."""
-    from sftui.exports.formats_json import as_json_text
-    from sftui.exports.formats_junit import as_junit
-    from sftui.exports.formats_markdown import as_markdown
-    from sftui.exports.formats_sarif import as_sarif
-    from sftui.exports.formats_text import as_text
-    from sftui.exports.report import report_html
+    suffix = Path(output).suffix.lower()
+    if suffix == ".html":
+        from sftui.exports.report import report_html
 
-    writers: dict[str, Callable[[Checked], str]] = {
-        ".json": as_json_text,
-        ".sarif": as_sarif,
-        ".xml": as_junit,
-        ".md": as_markdown,
-        ".txt": as_text,
-        ".html": report_html,
-    }
-    writer = writers.get(Path(output).suffix.lower())
-    if writer is None:
-        raise ExportError(f"{output} says no format that can be written", fix=f"end it in {', '.join(writers)}")
-    return writer
+        return report_html
+    if suffix not in FORMATS:
+        fix = f"end it in {', '.join((*FORMATS, '.html'))}"
+        raise ExportError(f"{output} says no format that can be written", fix=fix)
+    from sftui.exports.formats import writer_of
+
+    return writer_of(FORMATS[suffix])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,27 +102,11 @@ def check_data(
 
 
 def _writer(form: str) -> Callable[[Checked], str]:
-    if form == "json":
-        from sftui.exports.formats_json import as_json_text
+    """What writes a format; text as wide as the terminal."""
+    if form == "text" and sys.stdout.isatty():
+        from sftui.exports.formats_text import as_text
 
-        return as_json_text
-    if form == "sarif":
-        from sftui.exports.formats_sarif import as_sarif
+        return partial(as_text, width=shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns)
+    from sftui.exports.formats import writer_of
 
-        return as_sarif
-    if form == "junit":
-        from sftui.exports.formats_junit import as_junit
-
-        return as_junit
-    if form == "github":
-        from sftui.exports.formats_github import as_github
-
-        return as_github
-    if form == "markdown":
-        from sftui.exports.formats_markdown import as_markdown
-
-        return as_markdown
-    from sftui.exports.formats_text import as_text
-
-    width = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns if sys.stdout.isatty() else DEFAULT_WIDTH
-    return lambda found: as_text(found, width)
+    return writer_of(form)
