@@ -77,6 +77,8 @@ async def test_no_input_is_written_over(folder: Path, link: str) -> None:
     async with running((80, 24), opened()) as driven:
         await compared(driven)
         await driven.press("r", "k")
+        # The mark is written beside what runs here: what is compared below must not change by it.
+        await waited(driven, lambda: [path.suffix for path in folder.glob("state/sftui/marks/*")] == [".jsonl"])
         for number, victim in enumerate(INPUTS):
             target = victim
             if link != "itself":

@@ -131,7 +131,7 @@ def test_a_damaged_proof_is_made_again(damage: str, make_folder: Any, proven: An
 
 
 def test_a_backend_that_differs_is_not_used(make_folder: Any, proven: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sftui.tokens.prove.count_differences", lambda *_: 3)
+    monkeypatch.setattr("sftui.tokens.prove.backend_differences", lambda *_: 3)
     loaded = proven(str(make_folder("llama3")))
     assert (loaded.facts.engine, loaded.facts.probes) == ("transformers", 0)
     assert any("differs from AutoTokenizer on 3 of" in note for note in loaded.facts.notes)
