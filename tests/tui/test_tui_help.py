@@ -32,8 +32,17 @@ async def test_from_the_keys_to_the_list_to_a_page_and_back() -> None:
         assert driven.app.screen is driven.main
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])
-@pytest.mark.parametrize("theme", ["dark", "mono"])
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [
+        ((60, 20), "dark"),
+        ((80, 24), "dark"),
+        ((120, 36), "dark"),
+        pytest.param((60, 20), "mono", marks=pytest.mark.long),
+        ((80, 24), "mono"),
+        pytest.param((120, 36), "mono", marks=pytest.mark.long),
+    ],
+)
 async def test_every_page_opens_at_every_size(size: tuple[int, int], theme: str) -> None:
     async with running(size=size, theme=theme) as driven:
         await driven.press("H")

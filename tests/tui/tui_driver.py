@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fake_workspace import FakeWorkspace
+from textual import _wait
 from textual.pilot import Pilot
 
 from sftui.findings import Finding
@@ -18,6 +19,11 @@ from sftui.tui.app import SftuiApp
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tui"
 SIZES = ((60, 20), (80, 24), (140, 45))
+
+# Textual sleeps two times 20 ms a key to see whether the process is idle, which is most of what these tests take; a
+# fifth tells as well, and `settle` looks again. Idle stays a twentieth of it.
+_wait.SLEEP_GRANULARITY = 1 / 250
+_wait.SLEEP_IDLE = _wait.SLEEP_GRANULARITY / 20
 
 
 class Driven:
