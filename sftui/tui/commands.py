@@ -66,8 +66,9 @@ def show_key(key: str) -> str:
 
 
 def _moves(context: str, what: str) -> tuple[Command, ...]:
-    """The movement keys of a pane that shows lines."""
+    """The movement keys of a pane that shows lines; in a dialog also those that go to the ends in a pager."""
     name = "document" if context == DOCUMENT else context.replace(" ", "_")
+    first, last = (("home", "g g"), ("end", "G")) if context == DIALOG else (("home",), ("end",))
     return (
         Command(
             f"{name}.down", ("j", "down"), f"{what} down", f"Moves one {what} down.", "Move", context, counted=True
@@ -83,8 +84,8 @@ def _moves(context: str, what: str) -> tuple[Command, ...]:
             counted=True,
         ),
         Command(f"{name}.page_up", ("pageup",), "page up", "Moves one page up.", "Move", context, counted=True),
-        Command(f"{name}.home", ("home",), "to the start", "Goes to the first one.", "Move", context),
-        Command(f"{name}.end", ("end",), "to the end", "Goes to the last one.", "Move", context),
+        Command(f"{name}.home", first, "to the start", "Goes to the first one.", "Move", context),
+        Command(f"{name}.end", last, "to the end", "Goes to the last one.", "Move", context),
     )
 
 
