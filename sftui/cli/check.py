@@ -47,6 +47,7 @@ def check_data(
     0."""
     from sftui.audit import Filter
     from sftui.exports.baseline import Baseline, baseline_text, may_replace, read_baseline
+    from sftui.exports.report_model import counted_word
     from sftui.findings import Severity
 
     if write_baseline and baseline is None:
@@ -93,7 +94,8 @@ def check_data(
         text, count = baseline_text(found.audit.found, found.tokenizer)
         with memory.open() as file:
             file.write(text.encode("ascii"))
-        click.echo(f"sftui: {count:,} findings are known from now on, in {visible(str(baseline))}", err=True)
+        told = f"{counted_word(count, 'finding')} {'is' if count == 1 else 'are'}"
+        click.echo(f"sftui: {told} known from now on, in {visible(str(baseline))}", err=True)
         return 0
     worst = found.audit.found.worst()
     if fail_on == "never" or worst is None:

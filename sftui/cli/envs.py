@@ -32,7 +32,7 @@ def list_environments() -> int:
         click.echo(f"sftui: no environments in {made.root()}; --transformers VERSION makes one", err=True)
     for one in found:
         day = time.strftime("%Y-%m-%d", time.localtime(one.used))
-        click.echo(f"{one.version}\t{one.size / 2**20:.0f} MB\tused {day}\t{one.folder}")
+        click.echo(f"{one.version:<8}  {one.size / 2**20:>4.0f} MB  used {day}  {visible(str(one.folder))}")
     return 0
 
 
