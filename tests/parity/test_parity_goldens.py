@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -15,6 +15,8 @@ from compare import judge
 from emulate import emulate
 from goldens import FOLDER
 
+from sftui.tokens import bulk
+from sftui.tokens.loaded import FastEngine, ToEncode
 from sftui.trainers import TRAINERS, trainer_named
 from sftui.trainers.llamafactory.trainer import LlamaFactory
 
@@ -48,14 +50,29 @@ def expanded(record: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": kind, "row": record["row"], "input_ids": record["ids"], "labels": labels, **record.get("more", {})}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Folders of tokenizers, and fastokens over each of their backends: a few dozen share what 232 cases need. Whatever
+    fastokens gives is compared with the trainer's ids."""
+    proven, made = bulk._proven, dict[str, Any]()
+
+    def once(plain: FastEngine, probes: Sequence[str], texts: Sequence[ToEncode]) -> Any:
+        key = plain.backend.to_str()
+        if key not in made:
+            made[key] = proven(plain, probes, texts)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as here:
+        here.setenv("SFTUI_PARITY_HOME", str(tmp_path_factory.mktemp("parity")))
+        here.setattr(bulk, "_proven", once)
+        yield
+
+
 @pytest.mark.parametrize(
     ("trainer", "version", "golden"),
     [pytest.param(*one, id=f"{one[0]}-{one[1]}-{one[2]['case']}") for one in recorded()],
 )
-def test_golden(
-    trainer: str, version: str, golden: Mapping[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SFTUI_PARITY_HOME", str(tmp_path))
+def test_golden(trainer: str, version: str, golden: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     behind = trainer_named(trainer)
     if isinstance(behind, LlamaFactory):
         monkeypatch.setattr(behind, "today", lambda: date.fromisoformat(golden["day"]))
