@@ -66,9 +66,9 @@ def show_key(key: str) -> str:
 
 
 def _moves(context: str, what: str) -> tuple[Command, ...]:
-    """The movement keys of a pane that shows lines; in a dialog also those that go to the ends in a pager."""
+    """The movement keys of a pane that shows lines; in a dialog also those that go to the ends in `less`."""
     name = "document" if context == DOCUMENT else context.replace(" ", "_")
-    first, last = (("home", "g g"), ("end", "G")) if context == DIALOG else (("home",), ("end",))
+    first, last = (("home", "g"), ("end", "G")) if context == DIALOG else (("home",), ("end",))
     return (
         Command(
             f"{name}.down", ("j", "down"), f"{what} down", f"Moves one {what} down.", "Move", context, counted=True

@@ -26,7 +26,7 @@ async def test_from_the_keys_to_the_list_to_a_page_and_back() -> None:
         later = await driven.press("pagedown")
         assert "A label is what the model is graded on" not in later
         assert "see findings." in await driven.press("end")
-        assert await driven.press("g", "g") == opened and "see findings." in await driven.press("G")
+        assert await driven.press("g") == opened and "see findings." in await driven.press("G")
         back = await driven.press("escape")
         assert back == await driven.press("escape", "H", "j", "j", "j"), "the page that was read is marked"
         await driven.press("escape")
