@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,19 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
         config.option.dist = "worksteal"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores + 1, 5)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test that is marked `one_of(n)`, every n-th case is for the test command, the others for the lane `long`."""
+    seen = Counter[str]()
+    for item in items:
+        sampled = item.get_closest_marker("one_of")
+        if sampled is not None:
+            test = item.nodeid.partition("[")[0]
+            if seen[test] % sampled.args[0]:
+                item.add_marker(pytest.mark.long)
+            seen[test] += 1
 
 
 @pytest.fixture(scope="session")

@@ -42,6 +42,7 @@ def marked(driven: Driven) -> str | None:
     return finding.code if finding is not None else None
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_the_mark_stays_through_previews_pages_and_changes(size: tuple[int, int]) -> None:
     async with running(size, Several()) as driven:

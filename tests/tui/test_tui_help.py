@@ -37,8 +37,8 @@ async def test_from_the_keys_to_the_list_to_a_page_and_back() -> None:
     ("size", "theme"),
     [
         ((60, 20), "dark"),
-        ((80, 24), "dark"),
-        ((120, 36), "dark"),
+        pytest.param((80, 24), "dark", marks=pytest.mark.long),
+        pytest.param((120, 36), "dark", marks=pytest.mark.long),
         pytest.param((60, 20), "mono", marks=pytest.mark.long),
         ((80, 24), "mono"),
         pytest.param((120, 36), "mono", marks=pytest.mark.long),
@@ -54,6 +54,7 @@ async def test_every_page_opens_at_every_size(size: tuple[int, int], theme: str)
             await driven.press("escape")
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("width", [58, 98])
 @pytest.mark.parametrize("name", [one.name for one in topics()])
 def test_lines_of_a_page_fit_and_show_nothing_raw(name: str, width: int) -> None:

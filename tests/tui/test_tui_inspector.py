@@ -70,6 +70,7 @@ async def test_every_command_has_a_handler() -> None:
         assert set(driven.main.handlers) == {c.id for c in COMMANDS} - dialog
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(
     ("prepare", "size"), [((), (80, 24)), (("tab",), (60, 20)), (("o",), (140, 45)), (("c",), (80, 24))]
 )

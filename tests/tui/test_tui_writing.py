@@ -72,6 +72,7 @@ async def named(driven: Driven, keys: tuple[str, ...], name: str) -> str:
     return said
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("link", ["itself", "symlink", "hardlink"])
 async def test_no_input_is_written_over(folder: Path, link: str) -> None:
     async with running((80, 24), opened()) as driven:

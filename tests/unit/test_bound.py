@@ -65,6 +65,7 @@ def test_a_loop_in_c_ends_when_its_processor_time_is_up(monkeypatch: pytest.Monk
     assert overrun == bound.Overrun(KEY, "rendered", "the chat template needs more than 0.3 seconds of processor time")
 
 
+@pytest.mark.long
 def test_each_overrun_halves_what_the_next_piece_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bound, "SECONDS", 1.2)
     monkeypatch.setattr(bound, "LEAST_SECONDS", 0.4)
@@ -79,6 +80,7 @@ def test_each_overrun_halves_what_the_next_piece_may_take(monkeypatch: pytest.Mo
     assert [why.split()[5] for why in told] == ["1.2", "0.6", "0.4", "0.4"]
 
 
+@pytest.mark.long
 def test_renders_outside_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bound, "SECONDS", 0.8)
     monkeypatch.setattr(bound, "UNCOUNTED", 0.05)
@@ -99,6 +101,7 @@ def test_renders_outside_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None
     assert ended(renders("template", 0.15, adds_up=False)) == (0, None)
 
 
+@pytest.mark.long
 def test_slow_rows_of_a_recipe_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bound, "SECONDS", 0.4)
     monkeypatch.setattr(bound, "UNCOUNTED_ROW", 0.05)

@@ -60,6 +60,7 @@ def alike(one: Inspection) -> Inspection:
     )
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("tokenizer", ["builtin:chatml", "builtin:llama3"])
 @pytest.mark.parametrize(("trainer", "knobs"), RULES)

@@ -47,6 +47,7 @@ FINE = {"one long text, many times", "deep blocks"}
 """A text is one object however often it is named; and ruamel refuses the blocks for their indentation."""
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_one_sentence_wherever_it_is_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text, told = BOMBS[name]

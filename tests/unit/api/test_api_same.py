@@ -56,6 +56,7 @@ def by_api(data: Any = None, **opening: Any) -> list[dict[str, Any]] | sftui.Sft
         return error
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("trainer", NAMES)
 def test_records_are_those_of_the_command(trainer: str, file: str, capsys: pytest.CaptureFixture[str]) -> None:

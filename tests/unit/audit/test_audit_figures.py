@@ -95,6 +95,7 @@ def compare(figures: Figures, plain: dict[str, Any]) -> None:
             assert getattr(one, name) == plain["limits"][one.limit][name], (one.limit, name)
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.shared
 @pytest.mark.parametrize("name", DATASETS)
 def test_figures_equal_a_plain_loop_over_real_rows(shared: Path, name: str) -> None:

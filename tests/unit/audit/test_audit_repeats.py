@@ -23,6 +23,7 @@ def context() -> Context:
     return Opened([row(0, "a", "b")]).context
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("seed", range(30))
 def test_as_merging_finds_them(seed: int, context: Context) -> None:
     """Rows in parts of any size: few questions and answers, so that most come again, in their own part or another."""

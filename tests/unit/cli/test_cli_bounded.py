@@ -78,6 +78,7 @@ def rows(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("command", ["show", "encode", "check"])
 def test_a_regex_that_gives_up_in_rust_is_a_problem_of_its_row(panicking: Path, rows: Path, command: str) -> None:
     options: dict[str, list[object]] = {"show": ["--row", 2], "encode": ["-o", "-"], "check": ["--format", "json"]}
@@ -129,6 +130,7 @@ def test_a_finding_says_that_sftui_does_not_know_the_row(rows: Path, tmp_path: P
     assert found["code"] == "ROW007"
 
 
+@pytest.mark.long
 def test_of_what_overruns_on_every_row_nothing_is_written(rows: Path, tmp_path: Path) -> None:
     template = tmp_path / "t.jinja"
     template.write_text(TIME)
@@ -139,6 +141,7 @@ def test_of_what_overruns_on_every_row_nothing_is_written(rows: Path, tmp_path: 
     assert not list(tmp_path.glob("*out.jsonl*"))
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("command", ["encode", "check"])
 def test_rows_before_those_that_are_given_up_are_not_lost(tmp_path: Path, command: str) -> None:
     """Rows 1 and 3 overrun alone and are left alone; after 5, 6 and 7 no more is tried, and all before them stands."""
@@ -160,6 +163,7 @@ def test_rows_before_those_that_are_given_up_are_not_lost(tmp_path: Path, comman
     assert not list(tmp_path.glob(".*part"))
 
 
+@pytest.mark.long
 def test_a_template_that_cannot_be_compiled_within_the_bound_is_told(rows: Path, tmp_path: Path) -> None:
     template = tmp_path / "t.jinja"
     template.write_text("{{ [" + ",".join(["'a' | center(60000000)"] * 300) + "] | length }}" + CHATML)
@@ -196,6 +200,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_row_that_ends_one_of_several_processes_is_left_and_all_others_are_checked(
     many: Path, tmp_path: Path
 ) -> None:

@@ -254,6 +254,7 @@ ANEW = {
 }
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("changed", [False, True], ids=["goes on", "begins anew"])
 @pytest.mark.parametrize(("words", "file"), RESUMED.values(), ids=RESUMED)
 def test_an_audit_goes_on_only_over_what_decided_it(

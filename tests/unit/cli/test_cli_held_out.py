@@ -78,6 +78,7 @@ def test_no_pack_holds_rows_of_both_kinds(sftui: Callable[..., Any], config: tup
     assert packed == (set() if "eval_sample_packing: false" in Path(file).read_text() else {"evaluation"})
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("config", ["axolotl", "llamafactory"], indirect=True)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_figures_are_of_the_rows_that_train(

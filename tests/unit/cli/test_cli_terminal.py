@@ -162,6 +162,7 @@ def harm_in(written: bytes) -> str:
 SOME, OTHERS = PAYLOADS[::3], [payload for at, payload in enumerate(PAYLOADS) if at % 3]
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("payloads", [SOME, pytest.param(OTHERS, marks=pytest.mark.long)], ids=["some", "others"])
 @pytest.mark.parametrize("command", commands(""))
 def test_no_hostile_name_reaches_the_terminal(command: str, payloads: Sequence[str], tmp_path: Path) -> None:

@@ -347,6 +347,7 @@ class Comparison:
             self.counts["dropped" if wanted is None else "prepared"] += 1
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_each_knob_does_in_the_plain_preparation_what_it_does_in_the_core(shape: str, tmp_path: Path) -> None:
     comparison = Comparison(tmp_path)

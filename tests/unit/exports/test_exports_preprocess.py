@@ -277,6 +277,7 @@ def test_literals_read_back(value: Any) -> None:
     )
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(
     "recipe",
     [chatml(), chatml("manual-shift"), chatml(length__max=20, mask__boundary="common_prefix")],

@@ -55,6 +55,7 @@ def found(session: Ready, rows: int) -> list[Finding]:
     return [*(one for some in made for one in session.found(some)), *check_setup(session.checks(), made)]
 
 
+@pytest.mark.long
 def test_what_is_offered_helps_and_brings_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told: Counter[str] = Counter()
     wrong: list[str] = []

@@ -40,6 +40,7 @@ def _conversations() -> list[tuple[Any, Any]]:
     return [(messages, tools) for messages in CONVERSATIONS.values() for tools in (None, TOOLS)]
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.shared
 @pytest.mark.parametrize("name", sorted(TWINS))
 def test_a_builtin_template_equals_the_published_one_on_real_rows(name: str, shared: Path) -> None:

@@ -128,9 +128,8 @@ def check(name: str, per_file: int, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] * (at % 2)) for at, name in enumerate(UNTAGGED)]
-)
+@pytest.mark.one_of(6)
+@pytest.mark.parametrize("name", UNTAGGED)
 def test_a_family_is_tagged_on_some_rows_of_each_dataset(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     check(name, SOME, capsys)
 

@@ -267,6 +267,7 @@ def test_the_tree_follows_the_source() -> None:
     assert all(source[node.start : node.end] for node in walk(tree.body))
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["qwen2.5", "minimind", "phi-3-mini", "llama-3-8b-instruct"])
 def test_transformers_draws_the_same_mask(shared: Path, name: str) -> None:

@@ -88,10 +88,14 @@ def _same(ours: tuple[str, Any], theirs: tuple[str, Any]) -> bool:
 
 
 @pytest.mark.shared
-def test_every_template_renders_every_conversation_as_transformers_does(shared: Path, reference: Any) -> None:
+@pytest.mark.one_of(4)
+@pytest.mark.parametrize("part", range(4))
+def test_every_template_renders_every_conversation_as_transformers_does(
+    shared: Path, reference: Any, part: int
+) -> None:
     compared = refused = 0
     rows = sampled_rows(shared, per_file=4)
-    for name, source in all_templates(shared).items():
+    for name, source in list(all_templates(shared).items())[part::4]:
         template = compile_template(source, name)
         table = [
             (messages, tools, kwargs)
@@ -114,7 +118,7 @@ def test_every_template_renders_every_conversation_as_transformers_does(shared: 
                 compared += 1
                 refused += theirs[0] != "text"
     print(f"\n{compared:,} renders compared with apply_chat_template, {refused:,} of them refusals, 0 differ")
-    assert compared > 5000
+    assert compared > 1250
 
 
 @pytest.mark.shared

@@ -131,6 +131,7 @@ def test_without_fastokens_all_is_as_before(plain: LoadedTokenizer, monkeypatch:
     assert [fast.encode(text) for text in TEXTS] == [plain.encode(text) for text in TEXTS] and bulk.told is None
 
 
+@pytest.mark.long
 @pytest.mark.shared
 def test_what_fastokens_does_not_know_stays_with_tokenizers(shared: Path, kept_proofs: Path) -> None:
     folder = shared / "testdata" / "tokenizers"

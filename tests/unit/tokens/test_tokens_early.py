@@ -97,6 +97,7 @@ def test_whatever_the_tokenizer_is_a_part_encodes_as_the_whole(
         assert alike(backend, [*texts, *joined], split) == 2 * len([*texts, *joined])
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["llama-3-8b-instruct", "qwen2.5"])
 def test_a_part_of_a_real_one_encodes_as_the_whole(name: str, shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -193,6 +193,7 @@ except TokenizerError as error:
 """
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(
     ("kind", "hidden", "text"),
     [

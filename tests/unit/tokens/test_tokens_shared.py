@@ -57,6 +57,7 @@ def pair(request: pytest.FixtureRequest, shared: Path, kept_proofs: Path) -> tup
     return load_tokenizer(folder, cache_dir=kept_proofs), load_reference(locate(folder))
 
 
+@pytest.mark.one_of(3)
 def test_ids_and_offsets_on_real_texts(
     pair: tuple[Any, Any], texts: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -95,6 +95,7 @@ def setting(trainer: str, tokenizer: str, *knobs: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("at", range(len(LF)))
 def test_llamafactory_trains_the_same_tokens_with_places_and_without(at: int) -> None:
     rows = [Row(number, of_llamafactory(number), "", f"row {number}") for number in range(12)]

@@ -80,6 +80,7 @@ ROW = st.fixed_dictionaries(
 TOKENIZER = load_tokenizer("builtin:chatml")
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", preset_names())
 @settings(max_examples=60, deadline=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=3))

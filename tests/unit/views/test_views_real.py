@@ -38,6 +38,7 @@ DATA = [
 TOKENIZERS = ["llama-3-8b-instruct", "phi-3-mini", "qwen2.5", "minimind", "bert-base-cased", "t5-small"]
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.shared
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_real_rows_fit_and_read_as_rendered(shared: Path, name: str) -> None:

@@ -158,6 +158,7 @@ def test_a_row_that_costs_too_much_is_left_and_what_is_asked_goes_on(
     assert workspace.worker_pid() not in (None, pid)
 
 
+@pytest.mark.long
 def test_a_template_that_overruns_on_every_row_is_given_up_after_a_few(
     open_workspace: Callable[..., Any], tmp_path: Path
 ) -> None:

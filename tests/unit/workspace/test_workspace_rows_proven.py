@@ -61,6 +61,7 @@ def test_what_is_compared_is_little_and_what_cannot_be_prepared_is_left_out(tmp_
     assert 0 < sum(map(len, row_texts(many))) <= TEXT_CHARACTERS and len(row_texts(many)) <= TEXT_ROWS
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("name", ["trl@1.16", "axolotl@0.19", "llamafactory@0.9"])
 def test_a_row_that_differs_is_found_before_a_command_answers(
     name: str, tmp_path: Path, folder: Path, differing: Callable[..., Any]
@@ -94,6 +95,7 @@ def test_right_set_ups_keep_their_engine(tmp_path: Path, folder: Path) -> None:
         assert not any("rows" in note for note in made.tokenizer.facts.notes)
 
 
+@pytest.mark.long
 def test_the_commands_show_the_right_ids(
     tmp_path: Path, folder: Path, differing: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -209,6 +209,7 @@ def test_transformers_4_is_not_verified_only_where_it_makes_other_ids(tmp_path: 
     assert "4.57.6 gives other ids for " in notes[0]
 
 
+@pytest.mark.long
 def test_the_class_that_is_named_loads_it(tmp_path: Path, data: Path) -> None:
     """Over a byte-level tokenizer.json, LlamaTokenizer of transformers 5 builds a backend with other ids."""
     recipe = changed(preset("hf-trainer"), "tokenizer.name", tokenizer(tmp_path / "plain", "PreTrainedTokenizerFast"))
@@ -222,6 +223,7 @@ def test_the_class_that_is_named_loads_it(tmp_path: Path, data: Path) -> None:
     assert ids[0] == ids[1] != ids[2] and len(keys) == 3
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("kind", ["NoSuchTokenizer", "LlamaForCausalLM"])
 def test_a_class_that_is_not_there_is_refused_or_told(kind: str, tmp_path: Path, data: Path) -> None:
     recipe = changed(preset("hf-trainer"), "tokenizer.name", tokenizer(tmp_path / "plain", "PreTrainedTokenizerFast"))
