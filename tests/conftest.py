@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -30,15 +32,17 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test that is marked `one_of(n)`, every n-th case is for the test command, the others for the lane `long`."""
-    seen = Counter[str]()
+    """Of a test that is marked `one_of(n)`, one case in n is for the test command, at least one, the others for the
+    lane `long`. By a checksum of their names: every n-th would leave out a parameter that has n values, and others
+    would take their places where one is added."""
+    cases = defaultdict[tuple[str, int], list[pytest.Item]](list)
     for item in items:
-        sampled = item.get_closest_marker("one_of")
-        if sampled is not None:
-            test = item.nodeid.partition("[")[0]
-            if seen[test] % sampled.args[0]:
-                item.add_marker(pytest.mark.long)
-            seen[test] += 1
+        if sampled := item.get_closest_marker("one_of"):
+            cases[item.nodeid.partition("[")[0], sampled.args[0]].append(item)
+    for (_, of), some in cases.items():
+        some.sort(key=lambda item: crc32(item.nodeid.encode()))
+        for item in some[math.ceil(len(some) / of) :]:
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture(scope="session")
