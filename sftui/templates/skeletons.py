@@ -24,8 +24,8 @@ from sftui.model import Part, Rendered, Span, common_prefix
 from sftui.recipe import Render
 from sftui.templates import limits
 from sftui.templates.gaps import Comparing, opener_of, special_pattern, writes_thoughts
-from sftui.templates.marks import slots_of
-from sftui.templates.spans import attribute
+from sftui.templates.marks import forms, slots_of
+from sftui.templates.spans import ABSENT, LEAVES_OUT, attribute
 
 if TYPE_CHECKING:
     from sftui.templates.template import ChatTemplate
@@ -358,6 +358,19 @@ class _Rope:
         return "\0".join(self._pieces)
 
 
+class _Partly(NamedTuple):
+    """A message that the text has in part: the numbers of the texts that it leaves out, and where all stands that it
+    has of the message. Another row leaves the same out, but one of its texts may stand in what is there by chance."""
+
+    numbers: tuple[int, ...]
+    places: tuple[tuple[Place, Place], ...]
+
+    def holds(self, text: str, at: Sequence[int], texts: Sequence[str]) -> bool:
+        """Whether something is left out for these texts, too."""
+        said = "".join([text[at[a] + da : at[b] + db] for (a, da), (b, db) in self.places])
+        return any(all(form not in said for form in forms(texts[number])) for number in self.numbers)
+
+
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """Who wrote what: spans between places, and what else a row must meet for them to be so."""
@@ -373,6 +386,7 @@ class _Plan:
     edges: tuple[Edge, ...] | None
     """White space at the ends of texts; None where none changes anything."""
     unlike: tuple[Unlike, ...]
+    partly: tuple[_Partly, ...]
 
     def of(
         self, text: str, pieces: Sequence[str], texts: Sequence[str], edges: tuple[Edge, ...]
@@ -394,6 +408,8 @@ class _Plan:
         if opener_of(text, self.special, self.bos) != self.opener:
             return None
         at = [0, *accumulate(map(len, pieces))]
+        if not all(one.holds(text, at, texts) for one in self.partly):
+            return None
         made = tuple.__new__  # a third of the time of calling it
         return tuple(
             [made(Span, (at[a] + da, at[b] + db, message, part)) for a, da, b, db, message, part in self.spans]
@@ -571,6 +587,11 @@ class _Words:
             self.texts[at] = f"{before}{self.texts[at]}{after}"
         self._word = re.compile(f"{self.seed}(\\d+)b.{{1,24}}?eZw", re.DOTALL)
 
+    def left_out(self, message: Mapping[str, Any], said: str) -> tuple[int, ...]:
+        """The numbers of the texts of a message that are not in what is said."""
+        missing = [slot.text for slot in slots_of(message).slots if all(form not in said for form in forms(slot.text))]
+        return tuple(self.texts.index(text) for text in missing if text.strip())
+
     def inside(self, text: str, at: int) -> tuple[int, int, int] | None:
         """The word around a character of a text: where it begins and ends, and its number; None where none is."""
         for found in self._word.finditer(text):
@@ -684,7 +705,7 @@ def _planned(
     )
     if steps + written // 100 + len(asked.messages) > limits.SPAN_WORK:
         raise _lost("too much work")
-    if not found.exact or not all(note.endswith("does not appear in the rendered text") for note in found.notes):
+    if not found.exact or not all(note.endswith((ABSENT, LEAVES_OUT)) for note in found.notes):
         raise _lost("not proven")
     at = [0, *accumulate(map(len, shown))]
 
@@ -715,6 +736,14 @@ def _planned(
         registers.in_json,
         None if anything else edges,
         tuple(sure.unlike),
+        tuple(
+            _Partly(
+                words.left_out(messages[number], "".join([text[start:end] for start, end in ranges])),
+                tuple((place(start), place(end)) for start, end in ranges),
+            )
+            for number, ranges in found.partly
+            if any(text[start:end].strip() for start, end in ranges)
+        ),
     )
 
 

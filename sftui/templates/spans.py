@@ -24,6 +24,8 @@ from sftui.text import readable
 MANY_MESSAGES = 64
 """Above so many messages only this many are marked one at a time."""
 FEW_PROBES = 8
+LEAVES_OUT, ABSENT = "leaves out some of what it says", "does not appear in the rendered text"
+"""How the notes of messages end that the text has in part, or not at all."""
 
 Message = Mapping[str, Any]
 Draw = Callable[[Sequence[Message]], "str | None"]
@@ -40,11 +42,16 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The spans, in order and without gaps; `exact` False where a stretch could not be proven."""
+    """The spans, in order and without gaps; `exact` False where a stretch could not be proven.
+
+    `partly` are the messages (their place in what was rendered) of which the text leaves out something, with all that
+    it has of them: half-open ranges.
+    """
 
     spans: tuple[Span, ...]
     exact: bool
     notes: tuple[str, ...]
+    partly: tuple[tuple[int, tuple[tuple[int, int], ...]], ...] = ()
 
 
 def attribute(
@@ -65,7 +72,7 @@ def attribute(
     """
     shift = 1 if injected else 0
     comparing = comparing or Comparing()
-    regions, unproven, notes = _locate(text, messages, draw, shift, comparing)
+    regions, unproven, notes, partly = _locate(text, messages, draw, shift, comparing)
     probes = FEW_PROBES if len(messages) > MANY_MESSAGES else 3 * len(messages)
     reader = GapReader(text, messages, draw, literals, bos, probes, comparing)
     ends = [*regions, None]
@@ -80,13 +87,15 @@ def attribute(
             after.message if after else None,
         )
     spans.sort(key=lambda span: (span.start, span.end))
-    return Attribution(_tidy(spans, shift), not unproven, tuple(notes))
+    where = ((index, tuple((one.start, one.end) for one in regions if one.message == index)) for index in partly)
+    return Attribution(_tidy(spans, shift), not unproven, tuple(notes), tuple(where))
 
 
 def _locate(
     text: str, messages: Sequence[Message], draw: Draw, shift: int, comparing: Comparing
-) -> tuple[list[Region], set[int], list[str]]:
-    """Content regions in the order of the text, messages that could not be proven, and what to tell."""
+) -> tuple[list[Region], set[int], list[str], list[int]]:
+    """Content regions in the order of the text, messages that could not be proven, what to tell, and messages that are
+    there in part."""
     slots = [slots_of(message) for message in messages]
     mark = make_mark(text, "a")
     regions: list[Region] = []
@@ -129,7 +138,7 @@ def _locate(
             continue
         elif verdict == "absent":
             if slots[index].says_something:
-                notes.append(f"{name} does not appear in the rendered text")
+                notes.append(f"{name} {ABSENT}")
         else:
             unproven.add(index)
             content = slots[index].longest.strip()
@@ -148,10 +157,9 @@ def _locate(
     said: dict[int, str] = {}
     for r in regions:
         said[r.message] = said.get(r.message, "") + text[r.start : r.end]
-    for index, slot in enumerate(slots):
-        if index not in unproven and index in said and slot.missing_from(said[index]):
-            notes.append(f"{_name(messages[index], index, shift)}: the template leaves out some of what it says")
-    return regions, unproven, notes
+    partly = [i for i, slot in enumerate(slots) if i not in unproven and i in said and slot.missing_from(said[i])]
+    notes += [f"{_name(messages[i], i, shift)}: the template {LEAVES_OUT}" for i in partly]
+    return regions, unproven, notes, partly
 
 
 def _all_marked(

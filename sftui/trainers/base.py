@@ -155,13 +155,13 @@ class Trainer:
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         """How rows are read; a trainer with rules of its own for columns overrides this."""
-        from sftui.conversations import detect
+        from sftui.conversations.detect import detect
 
         return detect(rows, recipe.data)
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         """One row as a conversation; a trainer with row types of its own overrides this."""
-        from sftui.conversations import convert
+        from sftui.conversations.convert import convert
 
         return convert(row, detected, recipe.data)
 
@@ -212,7 +212,7 @@ class Trainer:
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         """Which messages there are, which of them are the prompt, and whether the row is dropped."""
         if conversation.kind is Kind.STRINGS and recipe.data.strings == "chat":
-            from sftui.conversations import as_chat
+            from sftui.conversations.strings import as_chat
 
             conversation = as_chat(conversation)
         prompt, dropped = None, None
@@ -224,7 +224,7 @@ class Trainer:
 
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
         """The rendered text of a shaped conversation."""
-        from sftui.templates import render, without_bos
+        from sftui.templates.render import render, without_bos
 
         conversation = shaped.conversation
         if conversation.kind is Kind.TOKENS:
@@ -262,7 +262,7 @@ class Trainer:
         """What `tokenize` will encode, so that many rows can be encoded at once."""
         if shaped.conversation.kind is Kind.TOKENS:
             return iter(())
-        from sftui.tokens import texts_of
+        from sftui.tokens.encode import texts_of
 
         options, ending = self.tokenize_as(shaped, recipe, tools)
         return texts_of(rendered, tools.tokenizer, options, ending=ending, places=places)
@@ -276,7 +276,7 @@ class Trainer:
         """
         if shaped.conversation.kind is Kind.TOKENS:
             return stored_tokens(shaped.conversation, rendered, tools)
-        from sftui.tokens import tokenize
+        from sftui.tokens.encode import tokenize
 
         options, ending = self.tokenize_as(shaped, recipe, tools)
         return tokenize(rendered, tools.tokenizer, options, ending=ending, places=places)
@@ -285,7 +285,7 @@ class Trainer:
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         """Labels with a reason each; tokens come back changed only where the trainer changes ids."""
-        from sftui import labels as label_rules
+        import sftui.labels as label_rules
 
         if shaped.dropped is not None:
             return tokens, dropped_labels(tokens, shaped.dropped)
@@ -295,14 +295,14 @@ class Trainer:
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         """What the trainer stores for the row: none where it is dropped, several where it splits rows."""
-        from sftui import labels as label_rules
+        import sftui.labels as label_rules
 
         made = label_rules.example(tokens, labels, recipe, stored_attention(shaped.conversation, len(tokens)))
         return (made,) if made is not None else ()
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         """The rectangle the trainer's collator makes of examples; RecipeError where it cannot be padded."""
-        from sftui import labels as label_rules
+        import sftui.labels as label_rules
 
         pad_id, note = pad_token_id(recipe, tools)
         return label_rules.collate(
@@ -440,7 +440,7 @@ def pick_template(conversation: Conversation, tools: Toolbox) -> ChatTemplate:
             why="the tokenizer brings none and the recipe names none",
             fix="give one with --template NAME or --template FILE",
         )
-    from sftui.templates import choose_template
+    from sftui.templates.template import choose_template
 
     name = choose_template({key: template.source for key, template in tools.templates.items()}, conversation.tools)[0]
     return tools.templates[name]

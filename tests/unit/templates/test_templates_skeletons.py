@@ -292,6 +292,28 @@ def test_thoughts_inside_a_text_are_left_to_the_proof() -> None:
     assert [way.plan for way in shape.ways] == [None]
 
 
+@pytest.mark.parametrize("says", ["", "So: {}.", "Is it {} or\nnot?"])
+def test_calls_that_a_template_drops_are_noted_where_nothing_else_says_the_same(says: str) -> None:
+    held = Held(TURNS)
+
+    def row(city: str, said: str, more: str = "Paris") -> Conversation:
+        asked = [{"type": "function", "function": {"name": "at", "arguments": {"city": city, "or": more}}}]
+        answer = {"role": "assistant", "content": said, "tool_calls": asked}
+        return chat([{"role": "user", "content": "Where?"}, answer, {"role": "assistant", "content": "There."}])
+
+    for number in range(LEARN_AFTER + 4):
+        assert held.differs(row(f"Rome {number}", says.format("Berlin"))) == ""
+    known = held.put_together
+    assert known == 3
+    # the name of the function stands in both: what decides are the cities
+    for city, said in (("at", "at"), ("Rome", says.format("Rome at Paris")), ("Rome ", says.format("Rome Paris at"))):
+        noted = drawn(row(city, said), held.plain)
+        assert isinstance(noted, Rendered)
+        assert held.differs(row(city, said)) == ""
+    assert held.differs(row("Ulm", says.format("Rome"))) == ""
+    assert held.put_together > known
+
+
 def test_one_and_true_are_two_variables() -> None:
     held = Held("{{ flag }}" + TURNS)
     for flag in (True, 1, 1.0, "1", True, 1) * 6:
