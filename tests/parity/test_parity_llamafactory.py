@@ -7,13 +7,15 @@ Rows and settings are compared in test_parity_trainers.py, as every trainer's ar
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import record as recorder
-from case import environment, home, shared_folder
+from case import environment, home, python_of, shared_folder
 from emulate import through
 
 from sftui import pipeline
@@ -173,3 +175,12 @@ def test_written_configs_do_what_was_shown(
             f"\n{len(expected)} written configs give LLaMA-Factory {sum(map(len, expected.values()))} rows and packs,"
             " all as shown"
         )
+
+
+def test_the_recorded_templates_are_those_of_the_installed_release(tmp_path: Path) -> None:
+    script = Path(__file__).with_name("record_llamafactory_templates.py")
+    python = python_of("llamafactory", VERSION)
+    subprocess.run([python, str(script), str(tmp_path)], check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    repo = script.parents[2]
+    for kept in ("sftui/trainers/llamafactory/templates.json", "tests/golden/trainers/llamafactory_templates.json"):
+        assert (tmp_path / Path(kept).name).read_bytes() == (repo / kept).read_bytes(), kept

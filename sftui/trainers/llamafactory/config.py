@@ -18,7 +18,7 @@ from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, tex
 from sftui.trainers.known import Known
 from sftui.trainers.llamafactory import keys
 from sftui.trainers.llamafactory.pretrain import STAGE
-from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
+from sftui.trainers.llamafactory.registry import NAMES, RELEASE, TEMPLATES
 from sftui.trainers.llamafactory.table import FORMATTING, KEYS, LEAST, TABLE, number_of
 from sftui.trainers.llamafactory.tools import FORMATS
 from sftui.trainers.table import read_into
@@ -217,9 +217,9 @@ def _note(key: str, value: Any, known: Known) -> KeyNote:
     if key == "finetuning_type" and value not in keys.METHODS:
         return known.stops(key, value, "AssertionError: Invalid fine-tuning method.")
     if key == "tool_format" and value is not None and str(value) not in FORMATS:
-        return KeyNote(key, value, KeyUse.UNSUPPORTED, f"sftui has {', '.join(FORMATS)}")
+        return KeyNote(key, value, KeyUse.UNSUPPORTED, f"LLaMA-Factory {RELEASE} has {', '.join(FORMATS)}")
     if key == "template" and value is not None and str(value) not in NAMES:
-        return KeyNote(key, value, KeyUse.UNSUPPORTED, "this template of LLaMA-Factory's registry is not in sftui's")
+        return KeyNote(key, value, KeyUse.UNSUPPORTED, f"LLaMA-Factory {RELEASE} has no such template")
     if key in keys.UNSUPPORTED:
         idle = value in (None, False, 0, 0.0, "concat") or (key == "use_fast_tokenizer" and value is True)
         return KeyNote(key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else keys.UNSUPPORTED[key])

@@ -11,7 +11,7 @@ it; whatever else belongs to an assistant's message is target (see `stretches`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
@@ -20,7 +20,10 @@ from sftui.errors import TemplateError
 from sftui.model import NOWHERE, Message, Part, Piece, Rendered, Span, Tokens
 from sftui.runs import Stretch, as_runs, together
 from sftui.trainers.llamafactory import tools as tool_formats
-from sftui.trainers.llamafactory.registry import BOS, PLACEHOLDER, Kind, Slots, SlotTemplate
+from sftui.trainers.llamafactory.registry import BOS, PLACEHOLDER, Kind, Named, Slots, SlotTemplate
+
+MEDIA = ("<image>", "<video>", "<audio>")
+"""What stands for media in a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +38,12 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Specials:
-    """The tokenizer's own tokens: text and id of each, None where it has none."""
+    """The tokenizer's own tokens: text and id of each, None where it has none; `named` has the
+    ids of those that the template inserts by their name."""
 
     bos: tuple[str, int] | None
     eos: tuple[str, int] | None
+    named: Mapping[str, int]
 
 
 class _Run(NamedTuple):
@@ -102,11 +107,11 @@ class Writer:
             "observation": template.observation,
             "function": template.function,
         }
-        self._prefix = self._of(template.prefix, Part.BOS)
+        self._prefix: tuple[_Slot, ...] | None = None
         self._terminator = template.terminator
         default = options.default_system
         self._default = template.default_system if default is None else default
-        thought = "".join(template.thought)
+        thought = template.empty_thought
         self._trained_thought = _Slot(thought, "", False, Part.INJECTED, None, (_Run(thought, 0, Part.INJECTED),))
         self._thought = _Slot(thought, "", False, Part.HEADER, None, (_Run(thought, 1, Part.HEADER),))
 
@@ -123,8 +128,10 @@ class Writer:
         first = 1 if system is not None else 0
         turns = messages[first:]
         contents = [_text_of(message) for message in turns]
+        if template.media:
+            _refuse_media(contents, template)
         thoughts: dict[int, bool] = {}
-        if template.kind is Kind.REASONING:
+        if template.reasons:
             contents, thoughts = _thinking(contents, template, self._options)
         plain = template.kind is not Kind.LLAMA2
         paper, last = _Paper(spans), len(messages) - 1
@@ -137,6 +144,8 @@ class Writer:
             runs = [_Run(content, index, Part.CONTENT)]
             lead: list[_Run] = []
             if number == 0:
+                if self._prefix is None:  # made here, since a row is refused where a token of it is missing
+                    self._prefix = self._of(template.prefix, Part.BOS)
                 for slot in self._prefix:
                     paper.add(slot, (), NOWHERE, False)
                 lead = self._lead(system, tools, today)
@@ -163,7 +172,7 @@ class Writer:
         elif self._default:
             lead = [_Run(self._default, NOWHERE, Part.INJECTED)]
         if tools:
-            listing = tool_formats.describe(tools, self.template.tools_format, today())
+            listing = tool_formats.listed(tools, self.template, today())
             lead.append(_Run(listing, 0 if system is not None else NOWHERE, Part.INJECTED))
         return lead
 
@@ -179,7 +188,9 @@ class Writer:
         found: list[_Slot] = []
         seen = False
         for slot in slots:
-            if not isinstance(slot, str):
+            if isinstance(slot, Named):
+                found.append(self._inserted(slot, trained, answered and seen))
+            elif not isinstance(slot, str):
                 begins = slot is BOS
                 found += self._of((slot,), Part.BOS if begins else Part.TERMINATOR)
                 seen = seen or not begins
@@ -193,10 +204,26 @@ class Writer:
                 found.append(_Slot(slot, "", False, tail[0].part, None, tail))
         return tuple(found)
 
+    def _inserted(self, slot: Named, trained: bool, answers: bool) -> _Slot:
+        """A token that is inserted by its name; `answers`: it opens the answer of the next message."""
+        text = slot.token
+        token = self._special.named.get(text)
+        if token is None:
+            raise TemplateError(
+                f"the template {self.template.name} inserts the token {text}, which the tokenizer does not have",
+                why="LLaMA-Factory puts None among the ids, and stops where it makes a batch of them",
+                fix=f"take another template, or set add_special_tokens: {text}",
+            )
+        part = Part.SEPARATOR if trained else Part.HEADER
+        return _Slot(text, "", False, part, (token,), (_Run(text, int(answers), part),))
+
     def _of(self, slots: Slots, part: Part) -> tuple[_Slot, ...]:
         """Slots without content that are of one part."""
         found: list[_Slot] = []
         for slot in slots:
+            if isinstance(slot, Named):
+                found.append(self._inserted(slot, False, False))
+                continue
             text, token = slot if isinstance(slot, str) else "", None
             if not isinstance(slot, str):
                 text, token = (self._special.bos if slot is BOS else self._special.eos) or ("", None)
@@ -262,6 +289,19 @@ def _text_of(message: Message) -> str:
             fix="mend or remove the row",
         )
     return content
+
+
+def _refuse_media(contents: Sequence[str], template: SlotTemplate) -> None:
+    """TemplateError where a text holds what stands for media, under a template that puts them there; sftui reads none
+    (data/mm_plugin.py, `_validate_messages`)."""
+    for place in MEDIA:
+        count = sum(content.count(place) for content in contents)
+        if count:
+            raise TemplateError(
+                f"the row says {place} and brings none of them",
+                why=f"under the template {template.name} LLaMA-Factory counts them, and stops: they do not match",
+                fix=f"write {place} in another way, or take the template of a model for texts",
+            )
 
 
 def _worded(content: str, role: str, template: SlotTemplate) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sftui.tokens import LoadedTokenizer
-from sftui.trainers.llamafactory.registry import PLACEHOLDER, Slots, SlotTemplate, Special
+from sftui.trainers.llamafactory.registry import PLACEHOLDER, Named, Slots, SlotTemplate, Special
 
 CONTENT = "message['content']"
 
@@ -20,6 +20,8 @@ def source(template: SlotTemplate, tokenizer: LoadedTokenizer) -> str:
                 parts += [repr(head)] if head else []
                 parts += [variable] if found else []
                 parts += [repr(tail)] if tail else []
+            elif isinstance(slot, Named):
+                parts.append(repr(slot.token))
             else:
                 token = facts.bos_token if slot is Special.BOS else facts.eos_token
                 parts += [repr(token)] if token else []

@@ -1,6 +1,6 @@
 """How LLaMA-Factory writes tools into the system text and function calls into an answer.
 
-Source: llamafactory 0.9.5, data/tool_utils.py (the wordings are part of its format) and
+Source: llamafactory 0.9.5, data/tool_utils.py (the wordings are part of its format: `registry.PROMPTS`) and
 data/formatter.py (ToolFormatter, FunctionFormatter).
 """
 
@@ -13,23 +13,26 @@ from datetime import date
 from typing import Any
 
 from sftui.errors import TemplateError
+from sftui.trainers.llamafactory.registry import PLACEHOLDER, PROMPTS, SlotTemplate
 
 Call = tuple[str, Any]
 """A function call: its name and its arguments as JSON values."""
 
-FORMATS = ("default", "llama3", "mistral", "qwen")
-"""The tool formats that sftui has, by LLaMA-Factory's own names."""
-
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-def describe(tools: str, name: str, today: date) -> str:
-    """The text of a tool list, given as JSON; TemplateError where LLaMA-Factory would stop.
+def listed(tools: str, template: SlotTemplate, today: date) -> str:
+    """The text of a tool list, given as JSON, in a template's format; TemplateError where LLaMA-Factory would stop."""
+    if not template.tools_slots:
+        return describe(tools, template.tools_format, today)
+    first = template.tools_slots[0]
+    return first.replace(PLACEHOLDER, tools, 1) if isinstance(first, str) else ""
 
-    `today` is written by the llama3 format.
-    """
+
+def describe(tools: str, name: str, today: date) -> str:
+    """The same in the format of a name; `today` is written by the llama3 format."""
     try:
-        listed = json.loads(tools)
+        read = json.loads(tools)
     except (TypeError, ValueError) as error:
         raise TemplateError(
             "LLaMA-Factory stops the whole run at this row",
@@ -37,7 +40,7 @@ def describe(tools: str, name: str, today: date) -> str:
             fix="store the tools as a JSON string",
         ) from error
     try:
-        return _DESCRIBE[name](listed, today) if len(listed) != 0 else ""
+        return _DESCRIBE[name](read, today) if len(read) != 0 else ""
     except (TypeError, KeyError, AttributeError, ValueError) as error:
         raise TemplateError(
             f"the tools cannot be written in tool_format {name}",
@@ -76,7 +79,14 @@ def _written(text: str, name: str) -> str:
             why="LLaMA-Factory stops the whole run at such a row",
             fix="mend or remove the row",
         ) from error
-    return _CALLS[name](calls)
+    try:
+        return _CALLS[name](calls)
+    except (TypeError, AttributeError, ValueError, IndexError) as error:
+        raise TemplateError(
+            f"the function call cannot be written in tool_format {name}",
+            why=f"LLaMA-Factory stops with {type(error).__name__}: {error}",
+            fix="mend or remove the row, or set another tool_format",
+        ) from error
 
 
 def _dump(value: Any, indent: int | None = None) -> str:
@@ -87,21 +97,25 @@ def _wrapped(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     return tool if tool.get("type") == "function" else {"type": "function", "function": tool}
 
 
+def _bare(tool: Mapping[str, Any], absent: Any = "") -> Any:
+    """A tool without what is wrapped around it; `absent` where it says that it is wrapped and is not."""
+    return tool.get("function", absent) if tool.get("type") == "function" else tool
+
+
+def _prompt(name: str, tool_text: str, **more: str) -> str:
+    return PROMPTS[name].format(tool_text=tool_text, **more)
+
+
 def _describe_default(tools: Sequence[Mapping[str, Any]], today: date) -> str:
     text, names = "", []
     for entry in tools:
-        tool = entry.get("function", "") if entry.get("type") == "function" else entry
+        tool = _bare(entry)
         lines = "".join(
             _parameter(name, one, tool["parameters"]) for name, one in tool["parameters"]["properties"].items()
         )
         text += f"> Tool Name: {tool['name']}\nTool Description: {tool.get('description', '')}\nTool Args:\n{lines}\n"
         names.append(tool["name"])
-    return (
-        f"You have access to the following tools:\n{text}Use the following format if using a tool:\n```\n"
-        f"Action: tool name (one of [{', '.join(names)}])\n"
-        "Action Input: the input to the tool, in a JSON format representing the kwargs "
-        '(e.g. ```{"input": "hello world", "num_beams": 5}```)\n```\n'
-    )
+    return _prompt("default", text, tool_names=", ".join(names))
 
 
 def _parameter(name: str, one: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
@@ -111,33 +125,132 @@ def _parameter(name: str, one: Mapping[str, Any], parameters: Mapping[str, Any])
     return f"  - {name} ({one.get('type', '')}{required}): {one.get('description', '')}{choices}{items}\n"
 
 
+def _describe_gemma4(tools: Sequence[Mapping[str, Any]], today: date) -> str:
+    return "\n".join(_declaration(_bare(tool, tool)) for tool in tools)
+
+
+def _declaration(tool: Mapping[str, Any]) -> str:
+    text = f"declaration:{tool['name']}{{description:{_quoted(tool.get('description', ''))}"
+    parameters, response = tool.get("parameters"), tool.get("response")
+    if parameters:
+        parts = []
+        if parameters.get("properties"):
+            properties = ",".join(f"{key}:{{{_schema(one)}}}" for key, one in parameters["properties"].items())
+            parts.append(f"properties:{{{properties}}}")
+        if parameters.get("required"):
+            parts.append(f"required:[{','.join(map(_quoted, parameters['required']))}]")
+        if parameters.get("type"):
+            parts.append(f"type:{_quoted(str(parameters['type']).upper())}")
+        text += f",parameters:{{{','.join(parts)}}}"
+    if response:
+        parts = [f"description:{_quoted(response['description'])}"] if response.get("description") else []
+        if str(response.get("type", "")).upper() == "OBJECT":
+            parts.append(f"type:{_quoted('OBJECT')}")
+        text += f",response:{{{','.join(parts)}}}"
+    return text + "}"
+
+
+def _schema(one: Mapping[str, Any]) -> str:
+    parts = [f"description:{_quoted(one['description'])}"] if one.get("description") else []
+    return ",".join([*parts, *([f"type:{_quoted(str(one['type']).upper())}"] if one.get("type") else [])])
+
+
+def _quoted(text: Any) -> str:
+    return f'<|"|>{text}<|"|>'
+
+
+def _describe_glm4(tools: Sequence[Mapping[str, Any]], today: date) -> str:
+    return _prompt("glm4", "".join(_glm4(_bare(tool)) for tool in tools))
+
+
+def _glm4(tool: Mapping[str, Any]) -> str:
+    return f"\n\n## {tool['name']}\n\n{_dump(tool, 4)}\n在调用上述函数时，请使用 Json 格式表示调用的参数。"
+
+
 def _describe_llama3(tools: Sequence[Mapping[str, Any]], today: date) -> str:
-    listed = "".join(_dump(_wrapped(tool), 4) + "\n\n" for tool in tools)
-    return (
-        f"Cutting Knowledge Date: December 2023\nToday Date: {today.day:02} {_MONTHS[today.month - 1]} {today.year}\n\n"
-        "You have access to the following functions. To call a function, please respond with JSON for a function call. "
-        'Respond in the format {"name": function name, "parameters": dictionary of argument name and its value}. '
-        f"Do not use variables.\n\n{listed}"
-    )
+    text = "".join(_dump(_wrapped(tool), 4) + "\n\n" for tool in tools)
+    return _prompt("llama3", text, date=f"{today.day:02} {_MONTHS[today.month - 1]} {today.year}")
+
+
+def _describe_minimax1(tools: Sequence[Mapping[str, Any]], today: date) -> str:
+    return _prompt("minimax_m1", "".join(_dump(_bare(tool)) + "\n" for tool in tools))
+
+
+def _describe_minimax2(tools: Sequence[Mapping[str, Any]], today: date) -> str:
+    return _prompt("minimax_m2", "".join(f"<tool>{_dump(_bare(tool))}</tool>\n" for tool in tools))
 
 
 def _describe_mistral(tools: Sequence[Mapping[str, Any]], today: date) -> str:
     return f"[AVAILABLE_TOOLS] {_dump([_wrapped(tool) for tool in tools])}[/AVAILABLE_TOOLS]"
 
 
+def _wrapped_lines(tools: Sequence[Mapping[str, Any]]) -> str:
+    return "".join("\n" + _dump(_wrapped(tool)) for tool in tools)
+
+
 def _describe_qwen(tools: Sequence[Mapping[str, Any]], today: date) -> str:
-    listed = "".join("\n" + _dump(_wrapped(tool)) for tool in tools)
-    return (
-        "\n\n# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
-        f"You are provided with function signatures within <tools></tools> XML tags:\n<tools>{listed}\n</tools>\n\n"
-        "For each function call, return a json object with function name and arguments within "
-        '<tool_call></tool_call> XML tags:\n<tool_call>\n{"name": <function-name>, '
-        '"arguments": <args-json-object>}\n</tool_call>'
-    )
+    return _prompt("qwen", _wrapped_lines(tools))
+
+
+def _describe_qwen3_5(tools: Sequence[Mapping[str, Any]], today: date) -> str:
+    return _prompt("qwen35", "".join("\n" + _dump(_bare(tool, tool)) for tool in tools))
+
+
+def _describe_glm4_moe(tools: Sequence[Mapping[str, Any]], today: date) -> str:
+    return _prompt("glm4_moe", _wrapped_lines(tools))
+
+
+def _describe_seed_oss(tools: Sequence[Mapping[str, Any]], today: date) -> str:
+    return _prompt("seed", "\n" + _dump(tools))
+
+
+def _describe_ling(tools: Sequence[Mapping[str, Any]], today: date) -> str:
+    return _prompt("ling", _wrapped_lines(tools)) + "\ndetailed thinking off"
+
+
+def _describe_lfm2(tools: Sequence[Mapping[str, Any]], today: date) -> str:
+    return _prompt("lfm2", _dump([_bare(tool, tool) for tool in tools]))
 
 
 def _calls_default(calls: Sequence[Call]) -> str:
     return "\n".join(f"Action: {name}\nAction Input: {_dump(arguments)}" for name, arguments in calls)
+
+
+def _calls_gemma4(calls: Sequence[Call]) -> str:
+    return "".join(f"<|tool_call>call:{name}{{{_gemma4(_read(arguments))}}}<tool_call|>" for name, arguments in calls)
+
+
+def _read(arguments: Any) -> Any:
+    """Arguments as they are read again from their JSON: a text that is JSON is what it says."""
+    try:
+        return json.loads(_dump(arguments))
+    except ValueError:
+        return arguments
+
+
+def _gemma4(arguments: Any) -> str:
+    if isinstance(arguments, dict):
+        return ",".join(f"{key}:{_gemma4_value(arguments[key])}" for key in sorted(arguments))
+    return arguments if isinstance(arguments, str) else _gemma4_value(arguments)
+
+
+def _gemma4_value(value: Any) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{key}:{_gemma4_value(value[key])}' for key in sorted(value))}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_gemma4_value, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "null" if value is None else str(value)
+
+
+def _calls_glm4(calls: Sequence[Call]) -> str:
+    if len(calls) > 1:
+        raise ValueError("GLM-4 does not support parallel functions.")
+    name, arguments = calls[0]
+    return f"{name}\n{_dump(arguments)}"
 
 
 def _calls_llama3(calls: Sequence[Call]) -> str:
@@ -145,25 +258,83 @@ def _calls_llama3(calls: Sequence[Call]) -> str:
     return _dump(made[0] if len(made) == 1 else made)
 
 
+def _named(name: str, arguments: Any) -> str:
+    return _dump({"name": name, "arguments": arguments})
+
+
+def _calls_minimax1(calls: Sequence[Call]) -> str:
+    return "<tool_calls>\n" + "\n".join(_named(*call) for call in calls) + "\n</tool_calls>"
+
+
+def _tagged(begin: str, each: str, end: str) -> Callable[[Sequence[Call]], str]:
+    """Calls as tags: `begin` holds the name, `each` an argument and its value, a text as it is and all else as JSON."""
+
+    def written(calls: Sequence[Call]) -> str:
+        return "\n".join(
+            begin.format(name)
+            + "".join(
+                each.format(key, value if isinstance(value, str) else _dump(value)) for key, value in said.items()
+            )
+            + end
+            for name, said in calls
+        )
+
+    return written
+
+
 def _calls_mistral(calls: Sequence[Call]) -> str:
     return _dump([{"name": name, "arguments": arguments} for name, arguments in calls])
 
 
 def _calls_qwen(calls: Sequence[Call]) -> str:
-    return "\n".join(
-        f"<tool_call>\n{_dump({'name': name, 'arguments': arguments})}\n</tool_call>" for name, arguments in calls
+    return "\n".join(f"<tool_call>\n{_named(*call)}\n</tool_call>" for call in calls)
+
+
+def _calls_lfm2(calls: Sequence[Call]) -> str:
+    written = (
+        f"{name}({', '.join(f'{key}={_lfm2(value)}' for key, value in arguments.items())})" for name, arguments in calls
     )
+    return f"<|tool_call_start|>[{', '.join(written)}]<|tool_call_end|>"
+
+
+def _lfm2(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else _dump(value)
 
 
 _DESCRIBE: Mapping[str, Callable[[Sequence[Mapping[str, Any]], date], str]] = {
     "default": _describe_default,
+    "gemma4": _describe_gemma4,
+    "glm4": _describe_glm4,
+    "glm4_moe": _describe_glm4_moe,
+    "lfm2": _describe_lfm2,
+    "ling": _describe_ling,
     "llama3": _describe_llama3,
+    "minimax1": _describe_minimax1,
+    "minimax2": _describe_minimax2,
     "mistral": _describe_mistral,
     "qwen": _describe_qwen,
+    "qwen3_5": _describe_qwen3_5,
+    "seed_oss": _describe_seed_oss,
 }
 _CALLS: Mapping[str, Callable[[Sequence[Call]], str]] = {
     "default": _calls_default,
+    "gemma4": _calls_gemma4,
+    "glm4": _calls_glm4,
+    "glm4_moe": _tagged("\n<tool_call>{}", "\n<arg_key>{}</arg_key>\n<arg_value>{}</arg_value>", ""),
+    "lfm2": _calls_lfm2,
+    "ling": _calls_qwen,
     "llama3": _calls_llama3,
+    "minimax1": _calls_minimax1,
+    "minimax2": _tagged('<invoke name="{}">', '\n<parameter name="{}">{}</parameter>', "\n</invoke>"),
     "mistral": _calls_mistral,
     "qwen": _calls_qwen,
+    "qwen3_5": _tagged(
+        "<tool_call>\n<function={}>", "\n<parameter={}>\n{}\n</parameter>", "\n</function>\n</tool_call>"
+    ),
+    "seed_oss": _tagged(
+        "\n<seed:tool_call>\n<function={}", "\n<parameter={}>{}</parameter>", "\n</function>\n</seed:tool_call>"
+    ),
 }
+
+FORMATS = tuple(_DESCRIBE)
+"""The tool formats by LLaMA-Factory's own names."""

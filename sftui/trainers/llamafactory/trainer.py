@@ -35,6 +35,7 @@ from sftui.model import (
     Span,
     Tokens,
 )
+from sftui.nearest import did_you_mean
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
 from sftui.runs import Stretch, as_runs, joined
@@ -44,7 +45,7 @@ from sftui.trainers.held_out import HeldOut
 from sftui.trainers.llamafactory import TRAITS, encode, formats, length, pretrain
 from sftui.trainers.llamafactory.jinja import source
 from sftui.trainers.llamafactory.own import LlamaFactoryOptions
-from sftui.trainers.llamafactory.registry import PLACEHOLDER, TEMPLATES, Slots, SlotTemplate, Special
+from sftui.trainers.llamafactory.registry import PLACEHOLDER, RELEASE, TEMPLATES, Slots, SlotTemplate, Special
 from sftui.trainers.llamafactory.special import fix_special_tokens, with_tokens
 from sftui.trainers.llamafactory.tools import FORMATS
 
@@ -78,10 +79,16 @@ class LlamaFactory(Trainer):
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         found: list[str] = []
-        if _named(recipe) is None:
+        named = _named(recipe)
+        if named is None:
             found.append(
                 "template is not set: LLaMA-Factory guesses slots from the tokenizer's chat template, which may not say"
                 " the same; without one, or with several, it takes its template `empty`"
+            )
+        elif named.media:
+            found.append(
+                f"the template {named.name} is for a model that takes {_and(named.media)}: where its folder brings no"
+                " processor LLaMA-Factory stops at the first row; what is shown is of rows of text"
             )
         held = self.held_out(recipe)
         if held is not None:
@@ -154,7 +161,11 @@ class LlamaFactory(Trainer):
             bool(kwargs.get("preserve_thinking")),
             recipe.mask.turns == "last",
         )
-        special = encode.Specials(_token(facts.bos_token, facts.bos_id), _token(facts.eos_token, facts.eos_id))
+        special = encode.Specials(
+            _token(facts.bos_token, facts.bos_id),
+            _token(facts.eos_token, facts.eos_id),
+            {name: found for name in template.inserted if (found := _id_of(tools.tokenizer, name)) is not None},
+        )
         append = "always" if template.efficient_eos else recipe.tokenize.append_eos
         return Survey(
             encode.Writer(template, special, options),
@@ -315,10 +326,10 @@ def template_of(recipe: Recipe, tools: Toolbox) -> SlotTemplate:
         return found
     if wanted not in FORMATS:
         raise TemplateError(
-            f"sftui does not have LLaMA-Factory's tool_format `{wanted}`", fix=f"it has {', '.join(FORMATS)}"
+            f"LLaMA-Factory {RELEASE} has no tool_format `{wanted}`", fix=f"it has {', '.join(FORMATS)}"
         )
     function: Slots = (PLACEHOLDER,) if found.efficient_eos else (PLACEHOLDER, Special.EOS)
-    return replace(found, function=function, function_format=wanted, tools_format=wanted)
+    return replace(found, function=function, function_format=wanted, tools_format=wanted, tools_slots=())
 
 
 def _named(recipe: Recipe) -> SlotTemplate | None:
@@ -331,7 +342,7 @@ def _registered(name: str) -> SlotTemplate:
     """A template of the registry; TemplateError where it has none of that name."""
     if name not in TEMPLATES:
         raise TemplateError(
-            f"sftui does not have LLaMA-Factory's template `{name}`", fix=f"it has {', '.join(sorted(TEMPLATES))}"
+            f"LLaMA-Factory {RELEASE} has no template `{name}`", fix=did_you_mean(name, sorted(TEMPLATES))
         )
     return TEMPLATES[name]
 
@@ -340,8 +351,19 @@ def _openai(recipe: Recipe) -> bool:
     return LlamaFactoryOptions.of(recipe).formatting == "openai"
 
 
+def _and(words: Sequence[str]) -> str:
+    return " and ".join(f"{word}s" if word != "audio" else word for word in words)
+
+
 def _token(text: str | None, token_id: int | None) -> tuple[str, int] | None:
     return (text, token_id) if text is not None and token_id is not None else None
+
+
+def _id_of(tokenizer: LoadedTokenizer, token: str) -> int | None:
+    """The id of a token as `convert_tokens_to_ids` gives it: of an unknown one that of the unknown token."""
+    found = tokenizer.token_id(token)
+    unknown = tokenizer.facts.special_tokens.get("unk_token")
+    return tokenizer.token_id(unknown) if found is None and isinstance(unknown, str) else found
 
 
 def _cutoff(recipe: Recipe) -> int | None:

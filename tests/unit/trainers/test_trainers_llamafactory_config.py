@@ -104,7 +104,7 @@ def test_each_key_sets_its_knob(work: Path, line: str, path: str, value: Any) ->
 
 
 def test_every_key_gets_a_note(work: Path) -> None:
-    more = "no_such_key: 1\nval_size: 0.1\nstreaming: false\ntokenized_path: cache\ntool_format: glm4\n"
+    more = "no_such_key: 1\nval_size: 0.1\nstreaming: false\ntokenized_path: cache\ntool_format: glm9\n"
     opened = read(CONFIG + more)
     uses = {note.path: note.use for note in opened.keys}
     assert uses["learning_rate"] is uses["lora_rank"] is uses["streaming"] is KeyUse.PASSED
