@@ -77,7 +77,7 @@ def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
     if day is not None:
         clock = partial(datetime, day.year, day.month, day.day)  # unlike a lambda it can be pickled
         tools = replace(tools, templates={name: one.on(clock) for name, one in tools.templates.items()})
-    return replace(tools, notes=(*trainer.notes(recipe), *changes))
+    return replace(tools, notes=(*trainer.notes(recipe), *changes), given=tokenizer)
 
 
 def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> Toolbox:

@@ -57,8 +57,10 @@ class Checked:
         if tried_as(finding) in self.failing:
             return ""
         fix = finding.fix
-        by_hand = fix is not None and not fix.changes and fix.template is None
-        return fix.title if fix is not None and by_hand else fix_text(finding.code, self.trainer)
+        if fix is not None and not fix.changes and fix.template is None:
+            return fix.title
+        own = fix.trainer_keys.get(self.trainer) if fix is not None else None
+        return own or fix_text(finding.code, self.trainer)
 
     def place(self, found: FoundFinding) -> tuple[str, int | None]:
         """The file and line that a finding stands in, as an editor opens it from here; the line is None where rows have

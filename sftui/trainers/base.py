@@ -50,6 +50,8 @@ class Toolbox:
     template_name: str = ""
     survey: Any = None
     """What the trainer decided once for the whole dataset (see `Trainer.survey`)."""
+    given: LoadedTokenizer | None = None
+    """The tokenizer before the recipe and the trainer changed it; None: as it is."""
     notes: tuple[str, ...] | None = None
     """What the trainer says of the recipe (see `Trainer.notes`); None: nobody asked it yet."""
 
@@ -240,6 +242,21 @@ class Trainer:
         )
         bos = tools.tokenizer.facts.bos_token
         return without_bos(rendered, bos) if recipe.tokenize.bos == "strip_text" and bos else rendered
+
+    def as_chat(self, conversation: Conversation) -> tuple[Sequence[Mapping[str, Any]], Any] | None:
+        """The messages and tools as transformers' chat templates take them; None where they cannot be told so."""
+        return [message.data for message in conversation.messages], conversation.tools
+
+    def fitting(
+        self, conversation: Conversation, text: str, recipe: Recipe, tools: Toolbox, before: Sequence[str] = ()
+    ) -> str | None:
+        """The value of render.template with which the conversation is rendered to this text, of the templates that the
+        trainer brings, one of `before` if it can be; None where it has none."""
+        return None
+
+    def empty_thought(self, recipe: Recipe, tools: Toolbox) -> str:
+        """What it puts in by itself where an answer has no thought; nothing where the template decides."""
+        return ""
 
     def needs_spans(self, recipe: Recipe) -> bool:
         """Whether a mask rule reads who wrote which token."""

@@ -21,7 +21,7 @@ from sftui.recipe import TODAY, changed
 from sftui.templates import compile_template, families_for, features
 from sftui.trainers import trainer_named
 
-_CONTROL = re.compile(
+CONTROL = re.compile(
     r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|<(?:start_of_turn|end_of_turn|bos|eos|s|/s|turn\||\|turn)>"
 )
 _DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]{2} 20\d\d\b")
@@ -134,7 +134,7 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
     while shared < len(first) and first[-1 - shared] == second[-1 - shared]:
         shared += 1
     text = first[: len(first) - shared]
-    said = _CONTROL.sub("", text).strip()
+    said = CONTROL.sub("", text).strip()
     if said and not (context.recipe.render.inject_system and context.recipe.render.inject_system in said):
         count = len(context.tools.tokenizer.encode(text).ids)
         yield about(
@@ -337,6 +337,8 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     own = context.facts.chat_templates.get("default")
     if context.recipe.render.template == "tokenizer" or own is None or context.template is None or not chats(sample):
         return
+    if context.recipe.render.template.startswith(f"{context.trainer}/"):
+        return  # TPL016 looks at the rows themselves
     beside = compile_template(own, "the tokenizer's own", rendering=context.template.rendering)
     theirs = Context(context.recipe, context.facts, beside, context.detected, context.tools)
     for what, messages, prompt in (("a conversation", [user(), answer()], False), ("a prompt", [user()], True)):
@@ -393,7 +395,7 @@ def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         return
     prompt = context.render([user()], prompt=True) or ""
     tokenizer = context.tools.tokenizer
-    literals = list(dict.fromkeys(_CONTROL.findall(plain + prompt)))
+    literals = list(dict.fromkeys(CONTROL.findall(plain + prompt)))
     split = [one for one in literals if tokenizer.token_id(one) is None]
     if not split:
         return

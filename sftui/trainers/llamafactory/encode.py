@@ -98,7 +98,7 @@ class Writer:
 
     def __init__(self, template: SlotTemplate, special: Specials, options: Options) -> None:
         self.template = template
-        self._special, self._options = special, options
+        self._special, self.options = special, options
         self._known: dict[tuple[str, bool, bool], tuple[_Slot, ...]] = {}
         self._slots = {
             "system": template.system,
@@ -132,7 +132,7 @@ class Writer:
             _refuse_media(contents, template)
         thoughts: dict[int, bool] = {}
         if template.reasons:
-            contents, thoughts = _thinking(contents, template, self._options)
+            contents, thoughts = _thinking(contents, template, self.options)
         plain = template.kind is not Kind.LLAMA2
         paper, last = _Paper(spans), len(messages) - 1
         for number, message in enumerate(turns):

@@ -426,3 +426,26 @@ def _is_list(value: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:
 
 def _refuse(what: str, why: str, fix: str) -> Detected:
     return Detected("auto", refused=Problem(what, why, fix))
+
+
+def as_chat(conversation: Conversation) -> tuple[list[Mapping[str, Any]], Any] | None:
+    """Its messages and tools as chat templates take them: calls beside the content, results by the role `tool`; None
+    where a call or the tools are no JSON."""
+    messages: list[Mapping[str, Any]] = []
+    try:
+        for message in conversation.messages:
+            role = message.role
+            if role == "function":
+                read = json.loads(str(message.content))
+                calls = [
+                    {"type": "function", "function": {"name": one["name"], "arguments": one["arguments"]}}
+                    for one in (read if isinstance(read, list) else [read])
+                ]
+                messages.append({"role": "assistant", "content": "", "tool_calls": calls})
+            else:
+                messages.append({**message.data, "role": "tool" if role == "observation" else role})
+        tools = json.loads(conversation.tools) if conversation.tools else None
+        wrapped = [one if "function" in one else {"type": "function", "function": one} for one in tools or ()]
+    except (ValueError, TypeError, KeyError):
+        return None
+    return messages, wrapped or None

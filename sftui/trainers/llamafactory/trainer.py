@@ -12,14 +12,14 @@ add_special_tokens and stage where it is pt (then pack.strategy is `wrapped`, se
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
-from sftui.errors import ConversationError, RecipeError, TemplateError
+from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
 from sftui.model import (
     NOWHERE,
     Batch,
@@ -46,13 +46,15 @@ from sftui.trainers.llamafactory import TRAITS, encode, formats, length, pretrai
 from sftui.trainers.llamafactory.jinja import source
 from sftui.trainers.llamafactory.own import LlamaFactoryOptions
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, RELEASE, TEMPLATES, Slots, SlotTemplate, Special
-from sftui.trainers.llamafactory.special import fix_special_tokens, with_tokens
+from sftui.trainers.llamafactory.special import FALLBACK_EOS, fix_special_tokens, with_tokens
 from sftui.trainers.llamafactory.tools import FORMATS
 
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
 
 OWN = "llamafactory/"
+USUAL = frozenset(("chatml", "qwen", "llama3", "gemma", "mistral", "phi"))
+"""Templates that are named first where several write the same."""
 
 
 class LlamaFactory(Trainer):
@@ -133,6 +135,33 @@ class LlamaFactory(Trainer):
                 conversation, extra={formats.DROPPED: f"max_samples {most}: LLaMA-Factory does not read rows after it"}
             )
         return conversation
+
+    def as_chat(self, conversation: Conversation) -> tuple[Sequence[Mapping[str, Any]], Any] | None:
+        return formats.as_chat(conversation)
+
+    def fitting(
+        self, conversation: Conversation, text: str, recipe: Recipe, tools: Toolbox, before: Sequence[str] = ()
+    ) -> str | None:
+        facts = (tools.given or tools.tokenizer).facts
+        options, day = self._survey(recipe, tools).writer.options, day_of(recipe)
+        for name in sorted(TEMPLATES, key=lambda one: (OWN + one not in before, one not in USUAL, len(one), one)):
+            template = TEMPLATES[name]
+            # Texts alone are compared, so that no tokenizer is made anew for each of them: ids stand for nothing here.
+            eos = template.stop_words[0] if template.replace_eos else facts.eos_token or FALLBACK_EOS
+            special = encode.Specials(_token(facts.bos_token, 0), (eos, 0), dict.fromkeys(template.inserted, 0))
+            try:
+                made = encode.Writer(template, special, options).render(
+                    conversation.messages, conversation.tools, lambda: day or self.today(), spans=False
+                )
+            except SftuiError:
+                continue
+            if made.text == text:
+                return OWN + name
+        return None
+
+    def empty_thought(self, recipe: Recipe, tools: Toolbox) -> str:
+        template = template_of(recipe, tools)
+        return template.empty_thought if template.reasons else ""
 
     def needs_places(self, recipe: Recipe) -> bool:
         # Else all tokens of a turn are trained or none is, and a piece is of one turn.

@@ -58,6 +58,7 @@ REVEALED: Mapping[str, Mapping[str, str]] = {
         "LAB002": "the row is rendered now, and this trainer trains all of it",
         "EOS010": "the tokenizer brings no template, so its control tokens are probably untrained",
     },
+    "TPL016": {"EOS008": "the family's template breaks the line behind an answer, and LLaMA-Factory trains that"},
     "TRU001": {"EOS008": "the answer was cut off", "GEN002": "the answer was cut off, header and all"},
     "TRU002": {
         "EOS008": "the end of the row was cut off",

@@ -1,0 +1,247 @@
+"""The template that a trainer brings beside the tokenizer's own, on the rows themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sftui.errors import SftuiError
+from sftui.findings.checks import When, row_check
+from sftui.findings.context import Context
+from sftui.findings.examples import case
+from sftui.findings.look import Look, fix_of, shown
+from sftui.findings.model import Finding, Fix, Severity
+from sftui.findings.rule import rule
+from sftui.findings.rules.template_setup import CONTROL
+from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Rendered
+from sftui.recipe import Render
+from sftui.templates import choose_template, compile_template, render
+from sftui.templates.beside import Apart, Difference, parted
+from sftui.trainers import trainer_named
+
+if TYPE_CHECKING:
+    from sftui.tokens import LoadedTokenizer
+
+_SHAREGPT = {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "Hello."}]}
+_MOST_SHOWN = 60
+_THOUGHT = "</think>"
+MOST_SIGNATURES = 300
+"""Of so many kinds of rows the first is compared: a hostile set has a new kind in every row."""
+
+TPL016 = rule(
+    "TPL016",
+    "template-of-another-family",
+    "FATAL",
+    "row",
+    "the trainer's template is not the tokenizer's own",
+    "The trainer brings a template of its own, and around the turns it writes other words than the tokenizer's chat"
+    " template does: what is trained is not what a server asks for. Where only white space, an end of text or the"
+    " tools differ it is a warning; a default system text, which families add on purpose, is an information.",
+    llamafactory="template: the one of the model's family",
+    axolotl="chat_template: tokenizer_default",
+    torchtune="tokenizer._component_: the one of the model's family",
+    data="use the tokenizer's own template",
+    spared=("trl", "unsloth"),
+    moves=("frame",),
+    bad=case(_SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/llama3"}),
+    good=case(_SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/chatml"}),
+)
+
+
+def _brings_its_own(context: Context) -> bool:
+    """Whether the trainer renders with a template of its own, and the tokenizer has one as well."""
+    by_code = not context.traits.renders_templates
+    named = context.recipe.render.template.startswith(f"{context.trainer}/")
+    return (by_code or named) and bool(context.facts.chat_templates)
+
+
+@row_check(When.LABELLED, TPL016, shape=lambda shape: not shape.dropped, recipe=_brings_its_own, kinds=(Kind.CHAT,))
+def other_family(look: Look) -> Iterator[Finding]:
+    """TPL016: found once for all rows with the same roles, calls, tools and thoughts."""
+    if look.labels.dropped is not None or not _brings_its_own(look.context) or not look.chat:
+        return
+    compared: dict[tuple[object, ...], _Beside | None] = look.context.once("beside", dict)
+    signature = _signature(look)
+    if signature not in compared and len(compared) < MOST_SIGNATURES:
+        before = [one.fits for one in compared.values() if one is not None and one.fits is not None]
+        compared[signature] = _beside(look, before)
+    found = compared.get(signature)
+    if found is None:
+        return
+    apart = found.difference
+    what, severity, title = _SAID[apart.apart]
+    if apart.apart is Apart.THOUGHT and found.thinks:
+        severity = Severity.INFO  # a family that thinks writes empty thoughts in several ways
+    yield look.finding(
+        TPL016,
+        f"{what} {_where(look, apart)}{_split(look.context, apart)}",
+        message=None if apart.after == NOWHERE else apart.after,
+        tokens=_place(look, apart),
+        evidence=f"{_written(apart.ours)} ≠ {_written(apart.theirs)}",
+        severity=severity,
+        fix=_fix(look.context, found.fits, title),
+    )
+
+
+def _fix(context: Context, fits: str | None, title: str) -> Fix | None:
+    made = fix_of(context, TPL016, [("render.template", fits)] if fits else [], title)
+    if made is None or not made.changes or fits is None:
+        return made
+    key = trainer_named(context.recipe.preset).key_of("render.template")
+    return replace(made, trainer_keys={**made.trainer_keys, context.trainer: f"{key}: {fits.partition('/')[2]}"})
+
+
+_SAID: Mapping[Apart, tuple[str, Severity | None, str]] = {
+    Apart.FAMILY: ("the trainer's template writes other words than the tokenizer's own", None, ""),
+    Apart.FRAME: ("the trainer's template writes otherwise than the tokenizer's own", Severity.WARNING, ""),
+    Apart.THOUGHT: (
+        "of the trainer's template and the tokenizer's own one writes an empty thought",
+        Severity.WARNING,
+        "",
+    ),
+    Apart.OPENING: (
+        "the trainer's template begins or ends rows otherwise than the tokenizer's own",
+        Severity.INFO,
+        "serve with the same beginning: a system message, or the template that was trained",
+    ),
+    Apart.CONTENT: (
+        "the trainer's template writes a content otherwise than the tokenizer's own",
+        Severity.INFO,
+        "strip the data, so that both write the same",
+    ),
+}
+
+
+def _split(context: Context, found: Difference) -> str:
+    """Which control words of another family the tokenizer cuts into pieces."""
+    given = context.tools.given or context.tools.tokenizer
+    literals = dict.fromkeys(CONTROL.findall(found.ours)) if found.apart is Apart.FAMILY else ()
+    absent = [one for one in literals if given.token_id(one) is None]
+    return f"; {', '.join(absent)} {'is' if len(absent) == 1 else 'are'} no token of it" if absent else ""
+
+
+def _signature(look: Look) -> tuple[object, ...]:
+    """What decides how a row is rendered, whatever its texts say."""
+    messages = look.messages
+    return (
+        look.roles,
+        look.edged,
+        bool(look.conversation.tools),
+        tuple([bool(message.data.get("tool_calls")) for message in messages]),
+        tuple([_THOUGHT in str(message.data.get("content")) for message in messages])
+        if _THOUGHT in look.spoken
+        else (),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """Where rows of a signature and the tokenizer's own rendering part; `thinks`: that template knows thoughts; `fits`:
+    the trainer's template that renders as the tokenizer's, where there is one."""
+
+    difference: Difference
+    thinks: bool
+    fits: str | None
+
+
+def _beside(look: Look, before: Sequence[str]) -> _Beside | None:
+    """The row beside the tokenizer's own rendering of it; None where they are the same, or nobody can tell."""
+    context, conversation = look.context, look.conversation
+    given = context.tools.given or context.tools.tokenizer
+    trainer = trainer_named(context.recipe.preset)
+    told = trainer.as_chat(conversation)
+    if told is None:
+        return None
+    messages, tools = told
+    facts = given.facts
+    roles = [str(one.get("role")) for one in messages]
+    calls = frozenset(number for number, message in enumerate(messages) if message.get("tool_calls"))
+    unsaid = [token for token in (facts.bos_token, facts.eos_token) if token]
+    thought = trainer.empty_thought(context.recipe, context.tools)
+    theirs = _written_by_own(context, given, messages, tools)
+    refused = theirs is None and len(messages) > 1 and roles[0] == "system"
+    if refused:  # what it makes of the rest tells its family all the same
+        rest = _written_by_own(context, given, messages[1:], tools)
+        moved = (
+            [span._replace(message=span.message + 1) for span in rest.spans if span.message != NOWHERE] if rest else []
+        )
+        theirs = replace(rest, spans=tuple(moved)) if rest else None
+    if theirs is None:
+        return None
+    found = parted(look.rendered, theirs, roles, unsaid=unsaid, thought=thought, calls=calls, tools=bool(tools))
+    if found is None or (refused and found.apart is not Apart.FAMILY):
+        return None
+    thinks = _THOUGHT in choose_template(facts.chat_templates, tools)[1]
+    far = found.apart >= Apart.THOUGHT and not refused
+    fits = trainer.fitting(conversation, theirs.text, context.recipe, context.tools, before) if far else None
+    return _Beside(found, thinks, fits)
+
+
+def _written_by_own(
+    context: Context, tokenizer: LoadedTokenizer, messages: Sequence[Mapping[str, Any]], tools: Any
+) -> Rendered | None:
+    """What the tokenizer's own template makes of messages; None where it refuses them, or leaves out what one says."""
+    for some in (messages, [_in_parts(one) for one in messages]):  # templates of models that see take parts alone
+        asked = Conversation(Kind.CHAT, "messages", tuple(Message(dict(one), "") for one in some), tools=tools)
+        made = _own(context, tokenizer, asked)
+        if made is not None and _says_all(made, messages):
+            return made
+    return None
+
+
+def _own(context: Context, tokenizer: LoadedTokenizer, conversation: Conversation) -> Rendered | None:
+    """What the tokenizer's own template makes of a conversation; None where it refuses it."""
+    facts = tokenizer.facts
+    try:
+        name, source = choose_template(facts.chat_templates, conversation.tools)
+        template = context.once(("own", name), lambda: compile_template(source, f"{facts.name} ({name})"))
+        return render(
+            conversation,
+            template,
+            special_tokens=facts.template_tokens,
+            options=Render(kwargs=context.recipe.render.kwargs),
+            prompt_messages=None,
+        )
+    except SftuiError:
+        return None
+
+
+def _in_parts(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    content = message.get("content")
+    return {**message, "content": [{"type": "text", "text": content}]} if isinstance(content, str) else message
+
+
+def _says_all(rendered: Rendered, messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the rendering has a content for each message that says something."""
+    there = {span.message for span in rendered.spans if span.part is Part.CONTENT}
+    return all(number in there for number, one in enumerate(messages) if one.get("content"))
+
+
+def _where(look: Look, found: Difference) -> str:
+    if found.before == found.after == NOWHERE:
+        return "in what messages say"
+    if found.before == NOWHERE:
+        return f"before message {found.after} ({look.roles[found.after]})"
+    if found.after == NOWHERE:
+        return f"behind message {found.before} ({look.roles[found.before]})"
+    return f"between message {found.before} ({look.roles[found.before]}) and {found.after} ({look.roles[found.after]})"
+
+
+def _place(look: Look, found: Difference) -> tuple[int, int] | None:
+    """The tokens of this row between the two messages, those around it where there are none."""
+    start, end = 0, len(look.tokens)
+    if found.before == found.after == NOWHERE:
+        return None
+    for begin, until, message, part in look.stretches:
+        if part is Part.CONTENT and message == found.before != NOWHERE:
+            start = until
+        if part is Part.CONTENT and message == found.after != NOWHERE:
+            end = min(end, begin)
+    return (start, end) if start < end else (max(0, start - 1), min(start + 1, len(look.tokens)))
+
+
+def _written(text: str) -> str:
+    return (
+        shown(text if len(text) <= _MOST_SHOWN else "…" + text[-_MOST_SHOWN:], _MOST_SHOWN + 1) if text else "nothing"
+    )

@@ -1,0 +1,214 @@
+"""TPL016: every template that LLaMA-Factory brings beside every chat template there is, judged.
+
+An error on each wrong family, none on a right one. Families are told by what stands in the registry, and were judged by
+hand: templates that write the same words around turns are of one, whatever they are called.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden_records import with_knobs
+
+from sftui import pipeline
+from sftui.findings import Context, Finding, Severity, check_row
+from sftui.model import Row
+from sftui.tokens import LoadedTokenizer, load_tokenizer
+from sftui.trainers import preset
+from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
+from sftui.trainers.llamafactory.special import with_tokens
+
+FAMILIES: Mapping[str, frozenset[str]] = {
+    name: frozenset(members.split())
+    for name, members in {
+        "chatml": (
+            "chatml chatml_de cpm4 dbrx ernie falcon_h1 intern2 intern_s1 intern_vl keye_vl lfm2 lfm2_vl"
+            " llava_next_qwen llava_next_video_yi llava_next_yi mimo mimo_v2 mimo_vl minicpm_o minicpm_v"
+            " minicpm_v_4_6 opencoder qwen qwen2_audio qwen2_omni qwen2_vl qwen3 qwen3_5 qwen3_5_nothink"
+            " qwen3_6 qwen3_nothink qwen3_omni qwen3_omni_nothink qwen3_vl qwen3_vl_nothink smollm smollm2 yi"
+        ),
+        "llama3": "llama3 llava_next_llama3 mllama",
+        "gemma": "gemma gemma2 gemma3 gemma3n paligemma_chat",
+        "gemma4": "gemma4 gemma4n",
+        "phi": "phi phi_small phi4_mini starchat",
+        "deepseek3": "deepseek3 deepseekr1",
+        "glm": "aeva chatglm3 glm4 glm4_5v glm4_7 glm4_moe glm4v glm_ocr glmz1",
+        "cohere": "cohere",
+        "gpt_oss": "gpt_oss",
+    }.items()
+}
+AMBIGUOUS: Mapping[str, Mapping[str, str]] = {
+    "minimind": {
+        name: "its slots are BOS, role, text and EOS, which are <|im_start|> and <|im_end|> here"
+        for name in ("seed_oss", "seed_coder")
+    },
+    "glm": {
+        name: "the same <|user|> and <|assistant|>; only the tokens that end texts tell them apart"
+        for name in ("zephyr", "olmo", "granite3_vision", "dots_ocr")
+    },
+}
+OWN: Mapping[str, tuple[str, str, str]] = {
+    "qwen2_5": ("chatml", "", "<|im_end|>"),
+    "qwen2_5_vl": ("chatml", "", "<|im_end|>"),
+    "qwen3": ("chatml", "", "<|im_end|>"),
+    "qwen3_vl": ("chatml", "", "<|im_end|>"),
+    "qwen3_5_think": ("chatml", "", "<|im_end|>"),
+    "qwen3_5_nothink": ("chatml", "", "<|im_end|>"),
+    "qwen3_6": ("chatml", "", "<|im_end|>"),
+    "qwen3_instruct_2507": ("chatml", "", "<|im_end|>"),
+    "lfm2": ("chatml", "<|startoftext|>", "<|im_end|>"),
+    "lfm2_2_5": ("chatml", "<|startoftext|>", "<|im_end|>"),
+    "llama3": ("llama3", "<|begin_of_text|>", "<|eot_id|>"),
+    "llama3_1": ("llama3", "<|begin_of_text|>", "<|eot_id|>"),
+    "llama3_2": ("llama3", "<|begin_of_text|>", "<|eot_id|>"),
+    "gemma": ("gemma", "<bos>", "<eos>"),
+    "gemma3": ("gemma", "<bos>", "<eos>"),
+    "phi3": ("phi", "<s>", "<|endoftext|>"),
+    "phi3_5": ("phi", "<s>", "<|endoftext|>"),
+    "deepseekv3": ("deepseek3", "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>"),
+    "glm4moe": ("glm", "", "<|endoftext|>"),
+    "cohere": ("cohere", "<BOS_TOKEN>", "<|END_OF_TURN_TOKEN|>"),
+    "gptoss": ("gpt_oss", "<|startoftext|>", "<|return|>"),
+}
+"""Of the templates in ../shared: family, BOS and EOS of their models."""
+RIGHT: Mapping[str, Sequence[str]] = {
+    "qwen2_5": ("qwen",),
+    "qwen2_5_vl": ("qwen2_vl",),
+    "qwen3": ("qwen3", "qwen3_nothink"),
+    "qwen3_vl": ("qwen3_vl_nothink",),
+    "qwen3_5_think": ("qwen3_5",),
+    "qwen3_5_nothink": ("qwen3_5_nothink",),
+    "qwen3_6": ("qwen3_6",),
+    "qwen3_instruct_2507": ("qwen3_nothink",),
+    "lfm2": ("lfm2",),
+    "llama3": ("llama3",),
+    "llama3_1": ("llama3",),
+    "llama3_2": ("llama3",),
+    "gemma": ("gemma",),
+    "gemma3": ("gemma3",),
+    "phi3": ("phi",),
+    "phi3_5": ("phi",),
+    "deepseekv3": ("deepseek3",),
+    "glm4moe": ("glm4_moe",),
+    "cohere": ("cohere",),
+}
+"""What LLaMA-Factory's list of models names for them: neither an error nor a warning. (Its gpt_oss leaves the end of
+earlier answers out, of which a warning tells.)"""
+
+HUMAN, GPT = {"from": "human", "value": "What is 2+2?"}, {"from": "gpt", "value": "It is 4."}
+ROWS: Mapping[str, dict[str, Any]] = {
+    "rounds": {"conversations": [HUMAN, GPT, {"from": "human", "value": "And 3+3?"}, {"from": "gpt", "value": "6."}]},
+    "system": {"system": "Be brief.", "conversations": [HUMAN, GPT]},
+    "one round": {"conversations": [HUMAN, GPT]},
+}
+
+
+@cache
+def bundled(name: str) -> LoadedTokenizer:
+    return load_tokenizer(f"builtin:{name}")
+
+
+def with_template(source: str, bos: str, eos: str) -> LoadedTokenizer:
+    """A small tokenizer that brings this chat template, and begins and ends texts so."""
+    plain = bundled("chatml")
+    made = with_tokens(plain, [one for one in (bos, eos) if one])
+    made = made.overriding(bos=bos or None, eos=eos)
+    return LoadedTokenizer(replace(made.facts, chat_templates={"default": source}), made.engine)
+
+
+def found(template: str, tokenizer: LoadedTokenizer, row: Mapping[str, Any]) -> Finding | None:
+    added = ",".join(sorted(TEMPLATES[template].inserted)) or None
+    knobs = {"render.template": f"llamafactory/{template}", "own.add_special_tokens": added}
+    recipe = with_knobs(preset("llamafactory@0.9"), knobs)
+    tools = pipeline.make_toolbox(recipe, tokenizer)
+    (one,) = [Row(0, dict(row), repr(row), "row 0")]
+    detected = pipeline.detect([one], recipe)
+    tools = pipeline.survey(one, detected, recipe, tools)
+    inspection = pipeline.inspect(one, detected, recipe, tools)
+    assert inspection.labels is not None, inspection.problem
+    context = Context(recipe, tools.tokenizer.facts, tools.templates.get("default"), detected, tools)
+    return next((each for each in check_row(inspection, context) if each.code == "TPL016"), None)
+
+
+def judged(template: str, name: str, family: str, tokenizer: LoadedTokenizer) -> Counter[str]:
+    """The verdicts on every kind of row, each held against the judgement."""
+    told: Counter[str] = Counter()
+    for shape, row in ROWS.items():
+        one = found(template, tokenizer, row)
+        verdict = one.severity.value if one is not None else "the same"
+        told[verdict] += 1
+        if template in AMBIGUOUS.get(name, {}) or template in AMBIGUOUS.get(family, {}):
+            continue
+        wrong = template not in FAMILIES[family]
+        assert (verdict == "error") is wrong, (template, name, shape, one)
+        if one is not None and wrong:
+            assert one.tokens is not None and one.message is not None and " ≠ " in one.evidence
+        if template in RIGHT.get(name, ()):
+            assert verdict in ("the same", "info"), (template, name, shape, one)
+    return told
+
+
+@pytest.mark.one_of(6)
+@pytest.mark.parametrize("template", sorted(NAMES))
+def test_beside_the_bundled_tokenizers(template: str) -> None:
+    for name in ("chatml", "llama3", "gemma"):
+        judged(template, name, name, bundled(name))
+
+
+@pytest.mark.long
+@pytest.mark.shared
+@pytest.mark.parametrize("name", sorted(OWN))
+def test_beside_the_templates_of_published_models(name: str, shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    family, bos, eos = OWN[name]
+    source = (shared / "testdata" / "templates" / f"trl_{name}.jinja").read_text(encoding="utf-8")
+    tokenizer = with_template(source, bos, eos)
+    told: Counter[str] = Counter()
+    for template in sorted(NAMES):
+        told += judged(template, name, family, tokenizer)
+    with capsys.disabled():
+        print(f"\n{name}: {dict(told)}")
+
+
+@pytest.mark.long
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [("qwen2.5", "chatml"), ("llama-3-8b-instruct", "llama3"), ("phi-3-mini", "phi"), ("minimind", "chatml")],
+)
+def test_beside_the_shared_tokenizers(name: str, family: str, shared: Path) -> None:
+    facts = load_tokenizer(str(shared / "testdata" / "tokenizers" / name)).facts
+    tokenizer = with_template(facts.chat_templates["default"], facts.bos_token or "", facts.eos_token or "")
+    for template in sorted(NAMES):
+        judged(template, name, family, tokenizer)
+
+
+def test_an_error_names_the_template_that_fits() -> None:
+    one = found("llama3", bundled("chatml"), ROWS["rounds"])
+    assert one is not None and one.severity is Severity.ERROR and one.fix is not None
+    assert [(change.path, change.after) for change in one.fix.changes] == [("render.template", "llamafactory/chatml")]
+    assert one.fix.trainer_keys["llamafactory"] == "template: chatml"
+    assert found("chatml", bundled("chatml"), ROWS["rounds"]) is None
+    assert "<|start_header_id|>, <|end_header_id|> are no token of it" in one.sentence.replace("<|eot_id|>, ", "")
+    assert (
+        one.evidence == "<|eot_id|><|start_header_id|>assistant<|end_header_id|>⏎⏎ ≠ <|im_end|>⏎<|im_start|>assistant⏎"
+    )
+
+
+def test_a_tokenizer_without_a_template_is_not_compared() -> None:
+    plain = bundled("chatml")
+    bare = LoadedTokenizer(replace(plain.facts, chat_templates={}), plain.engine)
+    assert found("llama3", bare, ROWS["rounds"]) is None
+
+
+@pytest.mark.parametrize(("template", "severity"), [("qwen3", Severity.WARNING), ("qwen", Severity.INFO)])
+def test_a_template_that_thinks_is_a_warning_where_the_tokenizers_own_does_not(
+    template: str, severity: Severity
+) -> None:
+    one = found(template, bundled("chatml"), ROWS["one round"])
+    assert one is not None and one.severity is severity
