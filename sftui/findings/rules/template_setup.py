@@ -16,7 +16,7 @@ from sftui.findings.rule import rule
 from sftui.findings.rules.roles import TPL003
 from sftui.findings.rules.template import TPL007
 from sftui.findings.setup import about, chats
-from sftui.model import Inspection
+from sftui.model import Inspection, Part
 from sftui.recipe import TODAY, changed
 from sftui.templates import compile_template, families_for, features
 from sftui.trainers import trainer_named
@@ -392,6 +392,7 @@ def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
             ", ".join(context.lacking),
         )
     if plain is None:
+        yield from _split_by_slots(context, chats(sample))
         return
     prompt = context.render([user()], prompt=True) or ""
     tokenizer = context.tools.tokenizer
@@ -413,6 +414,28 @@ def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         None if fatal else Severity.INFO,
         count=len(split),
     )
+
+
+def _split_by_slots(context: Context, found: Sequence[Inspection]) -> Iterator[Finding]:
+    """The same of a trainer that renders by code of its own, where the tokenizer brings no template that could tell
+    what is usual (TPL016 does where it brings one)."""
+    first = next((one.rendered for one in found if one.rendered is not None and one.rendered.spans), None)
+    if context.traits.renders_templates or context.facts.chat_templates or first is None:
+        return
+    own = "".join([first.text[span.start : span.end] for span in first.spans if span.part is not Part.CONTENT])
+    tokenizer = context.tools.given or context.tools.tokenizer
+    split = [one for one in dict.fromkeys(CONTROL.findall(own)) if tokenizer.token_id(one) is None]
+    if split:
+        pieces = "".join(f"[{shown(tokenizer.piece(i), 20)}]" for i in tokenizer.encode(split[0]).ids[:12])
+        yield about(
+            context,
+            TPL013,
+            f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer: the model has to"
+            " learn it from your rows, or its row of the embedding, where the trainer adds it",
+            f"{split[0]} → {pieces}",
+            Severity.WARNING,
+            count=len(split),
+        )
 
 
 TPL014 = rule(

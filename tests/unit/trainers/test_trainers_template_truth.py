@@ -17,7 +17,7 @@ import pytest
 from golden_records import with_knobs
 
 from sftui import pipeline
-from sftui.findings import Context, Finding, Severity, check_row
+from sftui.findings import Context, Finding, Severity, check_row, check_setup
 from sftui.model import Row
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset
@@ -212,3 +212,24 @@ def test_a_template_that_thinks_is_a_warning_where_the_tokenizers_own_does_not(
 ) -> None:
     one = found(template, bundled("chatml"), ROWS["one round"])
     assert one is not None and one.severity is severity
+
+
+@pytest.mark.parametrize(
+    ("template", "brings", "split"),
+    [("llama3", False, "split"), ("chatml", False, ""), ("llama3", True, "")],
+)
+def test_control_words_of_a_template_are_looked_up_where_the_tokenizer_brings_none(
+    template: str, brings: bool, split: str
+) -> None:
+    plain = bundled("chatml")
+    facts = plain.facts if brings else replace(plain.facts, chat_templates={})
+    recipe = with_knobs(preset("llamafactory@0.9"), {"render.template": f"llamafactory/{template}"})
+    tools = pipeline.make_toolbox(recipe, LoadedTokenizer(facts, plain.engine))
+    one = Row(0, ROWS["rounds"], "", "row 0")
+    detected = pipeline.detect([one], recipe)
+    tools = pipeline.survey(one, detected, recipe, tools)
+    context = Context(recipe, tools.tokenizer.facts, tools.templates.get("default"), detected, tools)
+    made = check_setup(context, [pipeline.inspect(one, detected, recipe, tools)])
+    told = [each for each in made if each.code == "TPL013"]
+    assert [each.severity for each in told] == [Severity.WARNING] * bool(split)
+    assert not split or "<|start_header_id|>, <|end_header_id|>" in told[0].sentence
