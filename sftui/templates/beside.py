@@ -23,7 +23,8 @@ _TURNS = frozenset({"user", "assistant"})
 class Apart(IntEnum):
     """How far two renderings are apart, the further the greater."""
 
-    ALIKE = 0
+    IDS = 0
+    """The text is the same, and was encoded otherwise."""
     CONTENT = 1
     """What messages say is written in two ways: trimmed, or moved."""
     OPENING = 2
@@ -40,8 +41,7 @@ class Apart(IntEnum):
 class Difference:
     """The first place where two renderings are as far apart as anywhere.
 
-    `before` and `after` are the messages around it (NOWHERE: none), `ours` and `theirs` what each writes there. `span`
-    is the place in ours, in characters.
+    `before` and `after` are the messages around it (NOWHERE: none), `ours` and `theirs` what each writes there.
     """
 
     apart: Apart
@@ -49,7 +49,6 @@ class Difference:
     after: int
     ours: str
     theirs: str
-    span: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ def parted(
         if text == their:
             continue
         apart = _how_far(gap, _Pair(text, their, unsaid, thought), roles, calls, tools)
-        found.append(Difference(apart, gap.before, gap.after, text, their, (gap.start, gap.end)))
+        found.append(Difference(apart, gap.before, gap.after, text, their))
     if found:
         worst = max(one.apart for one in found)
         return next(one for one in found if one.apart is worst)
@@ -103,7 +102,6 @@ def parted(
         NOWHERE,
         ours.text[at : at + 40],
         theirs.text[at : at + 40],
-        (at, min(at + 40, len(ours.text))),
     )
 
 

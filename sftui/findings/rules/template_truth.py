@@ -75,7 +75,7 @@ def other_family(look: Look) -> Iterator[Finding]:
         severity = Severity.INFO  # a family that thinks writes empty thoughts in several ways
     yield look.finding(
         TPL016,
-        f"{what} {_where(look, apart)}{_split(look.context, apart)}",
+        f"{what}{_where(look, apart)}{_split(look.context, apart)}",
         message=None if apart.after == NOWHERE else apart.after,
         tokens=_place(look, apart),
         evidence=f"{_written(apart.ours)} ≠ {_written(apart.theirs)}",
@@ -108,7 +108,12 @@ _SAID: Mapping[Apart, tuple[str, Severity | None, str]] = {
     Apart.CONTENT: (
         "the trainer's template writes a content otherwise than the tokenizer's own",
         Severity.INFO,
-        "strip the data, so that both write the same",
+        "serve with the template that was trained, or write contents as both leave them",
+    ),
+    Apart.IDS: (
+        "the trainer's template and the tokenizer's own write the same text, of which the trainer makes other ids",
+        Severity.INFO,
+        "begin and end contents without white space: the trainer encodes them apart from what stands around",
     ),
 }
 
@@ -170,12 +175,28 @@ def _beside(look: Look, before: Sequence[str]) -> _Beside | None:
     if theirs is None:
         return None
     found = parted(look.rendered, theirs, roles, unsaid=unsaid, thought=thought, calls=calls, tools=bool(tools))
+    if found is None and look.rendered.text == theirs.text:
+        found = _encoded(look, given)
     if found is None or (refused and found.apart is not Apart.FAMILY):
         return None
     thinks = _THOUGHT in choose_template(facts.chat_templates, tools)[1]
     far = found.apart >= Apart.THOUGHT and not refused
     fits = trainer.fitting(conversation, theirs.text, context.recipe, context.tools, before) if far else None
     return _Beside(found, thinks, fits)
+
+
+def _encoded(look: Look, tokenizer: LoadedTokenizer) -> Difference | None:
+    """Where the ids part though the text is the same: the trainer encodes it piece by piece. What it appends is left
+    out."""
+    try:
+        own, ids = tokenizer.encode(look.rendered.text).ids, look.tokens.input_ids
+    except SftuiError:
+        return None
+    at = next((i for i, (one, other) in enumerate(zip(ids, own)) if one != other), None)
+    if at is None:
+        return None
+    theirs = "".join(f"[{tokenizer.piece(token)}]" for token in own[at : at + 3])
+    return Difference(Apart.IDS, NOWHERE, NOWHERE, look.quote(at, at + 3), theirs)
 
 
 def _written_by_own(
@@ -220,12 +241,12 @@ def _says_all(rendered: Rendered, messages: Sequence[Mapping[str, Any]]) -> bool
 
 def _where(look: Look, found: Difference) -> str:
     if found.before == found.after == NOWHERE:
-        return "in what messages say"
+        return "" if found.apart is Apart.IDS else " in what messages say"
     if found.before == NOWHERE:
-        return f"before message {found.after} ({look.roles[found.after]})"
+        return f" before message {found.after} ({look.roles[found.after]})"
     if found.after == NOWHERE:
-        return f"behind message {found.before} ({look.roles[found.before]})"
-    return f"between message {found.before} ({look.roles[found.before]}) and {found.after} ({look.roles[found.after]})"
+        return f" behind message {found.before} ({look.roles[found.before]})"
+    return f" between message {found.before} ({look.roles[found.before]}) and {found.after} ({look.roles[found.after]})"
 
 
 def _place(look: Look, found: Difference) -> tuple[int, int] | None:
