@@ -18,6 +18,7 @@ from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Rendered
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
 from sftui.templates.beside import Apart, Difference, parted
+from sftui.text import visible_token
 from sftui.trainers import trainer_named
 
 if TYPE_CHECKING:
@@ -195,7 +196,9 @@ def _encoded(look: Look, tokenizer: LoadedTokenizer) -> Difference | None:
     at = next((i for i, (one, other) in enumerate(zip(ids, own)) if one != other), None)
     if at is None:
         return None
-    theirs = "".join(f"[{tokenizer.piece(token)}]" for token in own[at : at + 3])
+    theirs = "".join(
+        f"[{visible_token(tokenizer.surface(token), tokenizer.piece(token))}]" for token in own[at : at + 3]
+    )
     return Difference(Apart.IDS, NOWHERE, NOWHERE, look.quote(at, at + 3), theirs)
 
 

@@ -233,3 +233,14 @@ def test_control_words_of_a_template_are_looked_up_where_the_tokenizer_brings_no
     told = [each for each in made if each.code == "TPL013"]
     assert [each.severity for each in told] == [Severity.WARNING] * bool(split)
     assert not split or "<|start_header_id|>, <|end_header_id|>" in told[0].sentence
+
+
+def test_the_same_text_in_other_ids_is_told() -> None:
+    """Pieces are encoded apart: two line breaks are one token only where they stand in one of them."""
+    answers = {"\nIt is 4.": "[⏎][⏎][It] ≠ [⏎⏎][It][", "It is 4.": ""}
+    for text, evidence in answers.items():
+        one = found("chatml", bundled("chatml"), {"conversations": [HUMAN, {"from": "gpt", "value": text}]})
+        assert (one is not None) == bool(evidence)
+        if one is not None:
+            assert one.severity is Severity.INFO and "of which the trainer makes other ids" in one.sentence
+            assert one.evidence.startswith(evidence)
