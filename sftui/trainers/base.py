@@ -243,6 +243,10 @@ class Trainer:
         bos = tools.tokenizer.facts.bos_token
         return without_bos(rendered, bos) if recipe.tokenize.bos == "strip_text" and bos else rendered
 
+    def brings_template(self, recipe: Recipe) -> bool:
+        """Whether chats are rendered by a template, or code, that the trainer itself brings."""
+        return not self.traits.renders_templates or recipe.render.template.startswith(f"{self.name}/")
+
     def as_chat(self, conversation: Conversation) -> tuple[Sequence[Mapping[str, Any]], Any] | None:
         """The messages and tools as transformers' chat templates take them; None where they cannot be told so."""
         return [message.data for message in conversation.messages], conversation.tools

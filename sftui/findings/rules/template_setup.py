@@ -337,7 +337,7 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     own = context.facts.chat_templates.get("default")
     if context.recipe.render.template == "tokenizer" or own is None or context.template is None or not chats(sample):
         return
-    if context.recipe.render.template.startswith(f"{context.trainer}/"):
+    if trainer_named(context.recipe.preset).brings_template(context.recipe):
         return  # TPL016 looks at the rows themselves
     beside = compile_template(own, "the tokenizer's own", rendering=context.template.rendering)
     theirs = Context(context.recipe, context.facts, beside, context.detected, context.tools)

@@ -52,9 +52,7 @@ TPL016 = rule(
 
 def _brings_its_own(context: Context) -> bool:
     """Whether the trainer renders with a template of its own, and the tokenizer has one as well."""
-    by_code = not context.traits.renders_templates
-    named = context.recipe.render.template.startswith(f"{context.trainer}/")
-    return (by_code or named) and bool(context.facts.chat_templates)
+    return trainer_named(context.recipe.preset).brings_template(context.recipe) and bool(context.facts.chat_templates)
 
 
 @row_check(When.LABELLED, TPL016, shape=lambda shape: not shape.dropped, recipe=_brings_its_own, kinds=(Kind.CHAT,))

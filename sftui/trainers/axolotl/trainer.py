@@ -116,6 +116,12 @@ class Axolotl(Trainer):
             found.append(packing.NUMBERED)
         return (*found, *ineffective(recipe))
 
+    def brings_template(self, recipe: Recipe) -> bool:
+        from sftui.trainers.axolotl.templates import FALLBACK, REGISTRY
+
+        owner, _, name = recipe.render.template.partition("/")  # `jinja` is the user's own, `tokenizer_default` its own
+        return owner == self.name and name.removeprefix(FALLBACK) in REGISTRY
+
     def held_out(self, recipe: Recipe) -> HeldOut | None:
         own = AxolotlOptions.of(recipe)
         size = own.val_set_size

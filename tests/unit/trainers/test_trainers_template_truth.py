@@ -20,7 +20,7 @@ from sftui import pipeline
 from sftui.findings import Context, Finding, Severity, check_row, check_setup
 from sftui.model import Row
 from sftui.tokens import LoadedTokenizer, load_tokenizer
-from sftui.trainers import preset
+from sftui.trainers import preset, trainer_named
 from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
 from sftui.trainers.llamafactory.special import with_tokens
 
@@ -244,3 +244,21 @@ def test_the_same_text_in_other_ids_is_told() -> None:
         if one is not None:
             assert one.severity is Severity.INFO and "of which the trainer makes other ids" in one.sentence
             assert one.evidence.startswith(evidence)
+
+
+@pytest.mark.parametrize(
+    ("preset_name", "template", "brought"),
+    [
+        ("axolotl@0.19", "axolotl/chatml", True),
+        ("axolotl@0.19", "axolotl/tokenizer_default_fallback_chatml", True),
+        ("axolotl@0.19", "axolotl/tokenizer_default", False),
+        ("axolotl@0.19", "axolotl/jinja", False),
+        ("axolotl@0.19", "tokenizer", False),
+        ("llamafactory@0.9", "tokenizer", True),
+        ("torchtune@0.6.1", "tokenizer", True),
+        ("trl@1.16", "builtin:chatml", False),
+    ],
+)
+def test_which_templates_are_the_trainers_own(preset_name: str, template: str, brought: bool) -> None:
+    recipe = with_knobs(preset(preset_name), {"render.template": template})
+    assert trainer_named(recipe.preset).brings_template(recipe) is brought
