@@ -232,7 +232,7 @@ def test_a_missing_stop_word_is_added_to_the_tokenizer() -> None:
     assert after.facts.eos_token == "<|end|>" and any("resize_vocab" in note for note in after.facts.notes)
 
 
-@pytest.mark.one_of(6)
+@pytest.mark.one_of(15)
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_every_template_renders_tools_and_many_turns(name: str) -> None:
     turns = [

@@ -154,7 +154,7 @@ def judged(template: str, name: str, family: str, tokenizer: LoadedTokenizer) ->
     return told
 
 
-@pytest.mark.one_of(6)
+@pytest.mark.one_of(15)
 @pytest.mark.parametrize("template", sorted(NAMES))
 def test_beside_the_bundled_tokenizers(template: str) -> None:
     for name in ("chatml", "llama3", "gemma"):
