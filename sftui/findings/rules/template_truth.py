@@ -69,17 +69,14 @@ def other_family(look: Look) -> Iterator[Finding]:
     if found is None:
         return
     apart = found.difference
-    what, severity, title = _SAID[apart.apart]
-    if apart.apart is Apart.THOUGHT and found.thinks:
-        severity = Severity.INFO  # a family that thinks writes empty thoughts in several ways
     yield look.finding(
         TPL016,
-        f"{what}{_where(look, apart)}{_split(look.context, apart)}",
+        found.sentence,
         message=None if apart.after == NOWHERE else apart.after,
         tokens=_place(look, apart),
-        evidence=f"{_written(apart.ours)} ≠ {_written(apart.theirs)}",
-        severity=severity,
-        fix=_fix(look.context, found.fits, title),
+        evidence=found.evidence,
+        severity=found.severity,
+        fix=found.fix,
     )
 
 
@@ -141,11 +138,14 @@ def _signature(look: Look) -> tuple[object, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """Where rows of a signature and the tokenizer's own rendering part; `thinks`: that template knows thoughts; `fits`:
-    the trainer's template that renders as the tokenizer's, where there is one."""
+    """Where rows of a signature and the tokenizer's own rendering part, and what is told of each of them; `fits`: the
+    trainer's template that renders as the tokenizer's, where there is one."""
 
     difference: Difference
-    thinks: bool
+    sentence: str
+    evidence: str
+    severity: Severity | None
+    fix: Fix | None
     fits: str | None
 
 
@@ -181,7 +181,17 @@ def _beside(look: Look, before: Sequence[str]) -> _Beside | None:
     thinks = _THOUGHT in choose_template(facts.chat_templates, tools)[1]
     far = found.apart >= Apart.THOUGHT and not refused
     fits = trainer.fitting(conversation, theirs.text, context.recipe, context.tools, before) if far else None
-    return _Beside(found, thinks, fits)
+    what, severity, title = _SAID[found.apart]
+    if found.apart is Apart.THOUGHT and thinks:
+        severity = Severity.INFO  # a family that thinks writes empty thoughts in several ways
+    return _Beside(
+        found,
+        f"{what}{_where(look, found)}{_split(context, found)}",
+        f"{_written(found.ours)} ≠ {_written(found.theirs)}",
+        severity,
+        _fix(context, fits, title),
+        fits,
+    )
 
 
 def _encoded(look: Look, tokenizer: LoadedTokenizer) -> Difference | None:
