@@ -50,15 +50,11 @@ class Slots:
     def shown_in(self, stretch: str) -> bool:
         """Whether a stretch of text holds anything that the message says, or is what is left of it."""
         said = [slot.text for slot in self.slots if slot.text.strip()] + [self.other] * bool(self.other)
-        return (
-            not stretch.strip()
-            or any(form in stretch for text in said for form in forms(text))
-            or stretch in self.longest
-        )
+        return not stretch.strip() or any(stands_in(text, stretch) for text in said) or stretch in self.longest
 
     def missing_from(self, stretch: str) -> bool:
         """Whether something that the message says is left out of a stretch of text."""
-        return any(slot.text.strip() and not any(form in stretch for form in forms(slot.text)) for slot in self.slots)
+        return any(slot.text.strip() and not stands_in(slot.text, stretch) for slot in self.slots)
 
 
 def slots_of(message: Mapping[str, Any]) -> Slots:
@@ -156,6 +152,11 @@ def forms(text: str) -> Iterator[str]:
         if quoted not in seen:
             seen.add(quoted)
             yield quoted
+
+
+def stands_in(text: str, stretch: str) -> bool:
+    """Whether a text is in a stretch, in any of the ways in which templates write it."""
+    return any(form in stretch for form in forms(text))
 
 
 def _thought(path: tuple[str | int, ...], text: str) -> list[Slot]:

@@ -24,7 +24,7 @@ from sftui.model import Part, Rendered, Span, common_prefix
 from sftui.recipe import Render
 from sftui.templates import limits
 from sftui.templates.gaps import Comparing, opener_of, special_pattern, writes_thoughts
-from sftui.templates.marks import forms, slots_of
+from sftui.templates.marks import slots_of, stands_in
 from sftui.templates.spans import ABSENT, LEAVES_OUT, attribute
 
 if TYPE_CHECKING:
@@ -368,7 +368,7 @@ class _Partly(NamedTuple):
     def holds(self, text: str, at: Sequence[int], texts: Sequence[str]) -> bool:
         """Whether something is left out for these texts, too."""
         said = "".join([text[at[a] + da : at[b] + db] for (a, da), (b, db) in self.places])
-        return any(all(form not in said for form in forms(texts[number])) for number in self.numbers)
+        return any(not stands_in(texts[number], said) for number in self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -589,8 +589,8 @@ class _Words:
 
     def left_out(self, message: Mapping[str, Any], said: str) -> tuple[int, ...]:
         """The numbers of the texts of a message that are not in what is said."""
-        missing = [slot.text for slot in slots_of(message).slots if all(form not in said for form in forms(slot.text))]
-        return tuple(self.texts.index(text) for text in missing if text.strip())
+        texts = [slot.text for slot in slots_of(message).slots if slot.text.strip()]
+        return tuple(self.texts.index(text) for text in texts if not stands_in(text, said))
 
     def inside(self, text: str, at: int) -> tuple[int, int, int] | None:
         """The word around a character of a text: where it begins and ends, and its number; None where none is."""
