@@ -56,6 +56,11 @@ class Toolbox:
     """What the trainer says of the recipe (see `Trainer.notes`); None: nobody asked it yet."""
 
     @property
+    def untouched(self) -> LoadedTokenizer:
+        """The tokenizer as it was given."""
+        return self.tokenizer if self.given is None else self.given
+
+    @property
     def special_tokens(self) -> Mapping[str, str | list[str]]:
         """What transformers hands to a chat template: names → tokens."""
         return self.tokenizer.facts.template_tokens

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sftui.findings.checks import setup_check
 from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
@@ -21,7 +21,10 @@ from sftui.recipe import TODAY, changed
 from sftui.templates import compile_template, families_for, features
 from sftui.trainers import trainer_named
 
-CONTROL = re.compile(
+if TYPE_CHECKING:
+    from sftui.tokens import LoadedTokenizer
+
+_CONTROL = re.compile(
     r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|<(?:start_of_turn|end_of_turn|bos|eos|s|/s|turn\||\|turn)>"
 )
 _DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]{2} 20\d\d\b")
@@ -134,7 +137,7 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
     while shared < len(first) and first[-1 - shared] == second[-1 - shared]:
         shared += 1
     text = first[: len(first) - shared]
-    said = CONTROL.sub("", text).strip()
+    said = _CONTROL.sub("", text).strip()
     if said and not (context.recipe.render.inject_system and context.recipe.render.inject_system in said):
         count = len(context.tools.tokenizer.encode(text).ids)
         yield about(
@@ -396,21 +399,18 @@ def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         return
     prompt = context.render([user()], prompt=True) or ""
     tokenizer = context.tools.tokenizer
-    literals = list(dict.fromkeys(CONTROL.findall(plain + prompt)))
-    split = [one for one in literals if tokenizer.token_id(one) is None]
+    split = absent_words(plain + prompt, tokenizer)
     if not split:
         return
     tail = plain.rpartition(FIRST_ANSWER)[2]
     fatal = any(one in tail for one in split) and not any(tokenizer.is_special(i) for i in tokenizer.encode(tail).ids)
     worst = next((one for one in split if one in tail), split[0]) if fatal else split[0]
-    ids = tokenizer.encode(worst).ids
-    pieces = "".join(f"[{shown(tokenizer.piece(i), 20)}]" for i in ids[:12])
     what = "and no other token ends the turn" if fatal else "so the model reads it as plain text"
     yield about(
         context,
         TPL013,
         f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer, {what}",
-        f"{worst} → {pieces}",
+        _in_pieces(worst, tokenizer),
         None if fatal else Severity.INFO,
         count=len(split),
     )
@@ -423,19 +423,27 @@ def _split_by_slots(context: Context, found: Sequence[Inspection]) -> Iterator[F
     if context.traits.renders_templates or context.facts.chat_templates or first is None:
         return
     own = "".join([first.text[span.start : span.end] for span in first.spans if span.part is not Part.CONTENT])
-    tokenizer = context.tools.given or context.tools.tokenizer
-    split = [one for one in dict.fromkeys(CONTROL.findall(own)) if tokenizer.token_id(one) is None]
+    split = absent_words(own, context.tools.untouched)
     if split:
-        pieces = "".join(f"[{shown(tokenizer.piece(i), 20)}]" for i in tokenizer.encode(split[0]).ids[:12])
         yield about(
             context,
             TPL013,
             f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer: the model has to"
             " learn it from your rows, or its row of the embedding, where the trainer adds it",
-            f"{split[0]} → {pieces}",
+            _in_pieces(split[0], context.tools.untouched),
             Severity.WARNING,
             count=len(split),
         )
+
+
+def absent_words(text: str, tokenizer: LoadedTokenizer) -> list[str]:
+    """What a text writes as control tokens, by its looks, and the vocabulary does not have; each once, in order."""
+    return [one for one in dict.fromkeys(_CONTROL.findall(text)) if tokenizer.token_id(one) is None]
+
+
+def _in_pieces(word: str, tokenizer: LoadedTokenizer) -> str:
+    pieces = "".join(f"[{shown(tokenizer.piece(i), 20)}]" for i in tokenizer.encode(word).ids[:12])
+    return f"{word} → {pieces}"
 
 
 TPL014 = rule(

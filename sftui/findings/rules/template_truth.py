@@ -13,7 +13,7 @@ from sftui.findings.examples import case
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Fix, Severity
 from sftui.findings.rule import rule
-from sftui.findings.rules.template_setup import CONTROL
+from sftui.findings.rules.template_setup import absent_words
 from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Rendered
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
@@ -58,7 +58,7 @@ def _brings_its_own(context: Context) -> bool:
 @row_check(When.LABELLED, TPL016, shape=lambda shape: not shape.dropped, recipe=_brings_its_own, kinds=(Kind.CHAT,))
 def other_family(look: Look) -> Iterator[Finding]:
     """TPL016: found once for all rows with the same roles, calls, tools and thoughts."""
-    if look.labels.dropped is not None or not _brings_its_own(look.context) or not look.chat:
+    if look.labels.dropped is not None or not look.chat:
         return
     compared: dict[tuple[object, ...], _Beside | None] = look.context.once("beside", dict)
     signature = _signature(look)
@@ -116,9 +116,7 @@ _SAID: Mapping[Apart, tuple[str, Severity | None, str]] = {
 
 def _split(context: Context, found: Difference) -> str:
     """Which control words of another family the tokenizer cuts into pieces."""
-    given = context.tools.given or context.tools.tokenizer
-    literals = dict.fromkeys(CONTROL.findall(found.ours)) if found.apart is Apart.FAMILY else ()
-    absent = [one for one in literals if given.token_id(one) is None]
+    absent = absent_words(found.ours, context.tools.untouched) if found.apart is Apart.FAMILY else []
     return f"; {', '.join(absent)} {'is' if len(absent) == 1 else 'are'} no token of it" if absent else ""
 
 
@@ -152,9 +150,8 @@ class _Beside:
 def _beside(look: Look, before: Sequence[str]) -> _Beside | None:
     """The row beside the tokenizer's own rendering of it; None where they are the same, or nobody can tell."""
     context, conversation = look.context, look.conversation
-    given = context.tools.given or context.tools.tokenizer
-    trainer = trainer_named(context.recipe.preset)
-    told = trainer.as_chat(conversation)
+    given, trainer = context.tools.untouched, trainer_named(context.recipe.preset)
+    told = trainer.as_chat(conversation) if _brings_its_own(context) else None
     if told is None:
         return None
     messages, tools = told

@@ -18,7 +18,7 @@ from golden_records import with_knobs
 
 from sftui import pipeline
 from sftui.findings import Context, Finding, Severity, check_row, check_setup
-from sftui.model import Row
+from sftui.model import Inspection, Row
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
@@ -122,17 +122,22 @@ def with_template(source: str, bos: str, eos: str) -> LoadedTokenizer:
     return LoadedTokenizer(replace(made.facts, chat_templates={"default": source}), made.engine)
 
 
-def found(template: str, tokenizer: LoadedTokenizer, row: Mapping[str, Any]) -> Finding | None:
+def opened(template: str, tokenizer: LoadedTokenizer, row: Mapping[str, Any]) -> tuple[Context, Inspection]:
+    """A row under a template of LLaMA-Factory, and what its checks know."""
     added = ",".join(sorted(TEMPLATES[template].inserted)) or None
     knobs = {"render.template": f"llamafactory/{template}", "own.add_special_tokens": added}
     recipe = with_knobs(preset("llamafactory@0.9"), knobs)
     tools = pipeline.make_toolbox(recipe, tokenizer)
-    (one,) = [Row(0, dict(row), repr(row), "row 0")]
+    one = Row(0, dict(row), repr(row), "row 0")
     detected = pipeline.detect([one], recipe)
     tools = pipeline.survey(one, detected, recipe, tools)
-    inspection = pipeline.inspect(one, detected, recipe, tools)
-    assert inspection.labels is not None, inspection.problem
     context = Context(recipe, tools.tokenizer.facts, tools.templates.get("default"), detected, tools)
+    return context, pipeline.inspect(one, detected, recipe, tools)
+
+
+def found(template: str, tokenizer: LoadedTokenizer, row: Mapping[str, Any]) -> Finding | None:
+    context, inspection = opened(template, tokenizer, row)
+    assert inspection.labels is not None, inspection.problem
     return next((each for each in check_row(inspection, context) if each.code == "TPL016"), None)
 
 
@@ -223,13 +228,8 @@ def test_control_words_of_a_template_are_looked_up_where_the_tokenizer_brings_no
 ) -> None:
     plain = bundled("chatml")
     facts = plain.facts if brings else replace(plain.facts, chat_templates={})
-    recipe = with_knobs(preset("llamafactory@0.9"), {"render.template": f"llamafactory/{template}"})
-    tools = pipeline.make_toolbox(recipe, LoadedTokenizer(facts, plain.engine))
-    one = Row(0, ROWS["rounds"], "", "row 0")
-    detected = pipeline.detect([one], recipe)
-    tools = pipeline.survey(one, detected, recipe, tools)
-    context = Context(recipe, tools.tokenizer.facts, tools.templates.get("default"), detected, tools)
-    made = check_setup(context, [pipeline.inspect(one, detected, recipe, tools)])
+    context, inspection = opened(template, LoadedTokenizer(facts, plain.engine), ROWS["rounds"])
+    made = check_setup(context, [inspection])
     told = [each for each in made if each.code == "TPL013"]
     assert [each.severity for each in told] == [Severity.WARNING] * bool(split)
     assert not split or "<|start_header_id|>, <|end_header_id|>" in told[0].sentence
