@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from typing import NamedTuple
 
 from sftui.errors import TemplateError
@@ -107,7 +108,6 @@ class Writer:
             "observation": template.observation,
             "function": template.function,
         }
-        self._prefix: tuple[_Slot, ...] | None = None
         self._terminator = template.terminator
         default = options.default_system
         self._default = template.default_system if default is None else default
@@ -144,8 +144,6 @@ class Writer:
             runs = [_Run(content, index, Part.CONTENT)]
             lead: list[_Run] = []
             if number == 0:
-                if self._prefix is None:  # made here, since a row is refused where a token of it is missing
-                    self._prefix = self._of(template.prefix, Part.BOS)
                 for slot in self._prefix:
                     paper.add(slot, (), NOWHERE, False)
                 lead = self._lead(system, tools, today)
@@ -163,6 +161,11 @@ class Writer:
                 paper.add(self._thought, (), index, False)
         text = "".join([piece.text for piece in paper.pieces])
         return Rendered(text=text, spans=tuple(paper.spans or ()), pieces=tuple(paper.pieces))
+
+    @cached_property
+    def _prefix(self) -> tuple[_Slot, ...]:
+        """What begins every row; TemplateError, which refuses the row, where a token of it is missing."""
+        return self._of(self.template.prefix, Part.BOS)
 
     def _lead(self, system: Message | None, tools: str | None, today: Callable[[], date]) -> list[_Run]:
         """The system text, the row's own or the default, and the list of tools."""
@@ -295,8 +298,7 @@ def _refuse_media(contents: Sequence[str], template: SlotTemplate) -> None:
     """TemplateError where a text holds what stands for media, under a template that puts them there; sftui reads none
     (data/mm_plugin.py, `_validate_messages`)."""
     for place in MEDIA:
-        count = sum(content.count(place) for content in contents)
-        if count:
+        if any(place in content for content in contents):
             raise TemplateError(
                 f"the row says {place} and brings none of them",
                 why=f"under the template {template.name} LLaMA-Factory counts them, and stops: they do not match",

@@ -18,6 +18,7 @@ from sftui.conversations.messages import UNPACKED
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
 from sftui.recipe import Data
+from sftui.trainers.llamafactory.tools import calls_in
 
 ALPACA_FIELDS = {"instruction": "instruction", "input": "input", "output": "output"}
 MESSAGE_FIELDS = {"messages": "conversations"}
@@ -436,10 +437,9 @@ def as_chat(conversation: Conversation) -> tuple[list[Mapping[str, Any]], Any] |
         for message in conversation.messages:
             role = message.role
             if role == "function":
-                read = json.loads(str(message.content))
                 calls = [
-                    {"type": "function", "function": {"name": one["name"], "arguments": one["arguments"]}}
-                    for one in (read if isinstance(read, list) else [read])
+                    {"type": "function", "function": {"name": name, "arguments": arguments}}
+                    for name, arguments in calls_in(str(message.content))
                 ]
                 messages.append({"role": "assistant", "content": "", "tool_calls": calls})
             else:

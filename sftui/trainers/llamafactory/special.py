@@ -22,17 +22,20 @@ FALLBACK_EOS = "<|endoftext|>"
 def fix_special_tokens(tokenizer: LoadedTokenizer, template: SlotTemplate) -> LoadedTokenizer:
     """The tokenizer as the template leaves it; new tokens get new ids and a note."""
     facts, words = tokenizer.facts, template.stop_words
-    eos, added = facts.eos_token, list(words)
-    if template.replace_eos:
-        eos, added = words[0], list(words[1:])
-        if facts.eos_token != eos:
-            added.insert(0, eos)
-    if eos is None:
-        eos = FALLBACK_EOS
+    eos = eos_under(template, facts.eos_token)
+    added = list(words[1:] if template.replace_eos else words)
+    if eos != facts.eos_token:
         added.insert(0, eos)
     tokenizer = with_tokens(tokenizer, added)
     pad = eos if facts.pad_id is None else None
     return tokenizer.overriding(eos=eos if eos != facts.eos_token else None, pad=pad)
+
+
+def eos_under(template: SlotTemplate, own: str | None) -> str:
+    """The EOS of a tokenizer that has this one of its own, or none, under a template."""
+    if template.replace_eos:
+        return template.stop_words[0]
+    return FALLBACK_EOS if own is None else own
 
 
 def with_tokens(tokenizer: LoadedTokenizer, words: Sequence[str], *, special: bool = True) -> LoadedTokenizer:

@@ -69,10 +69,15 @@ def _between(words: tuple[str, str] | None, content: str) -> re.Match[str] | Non
     return re.search(f"{re.escape(words[0])}(.*?){re.escape(words[1])}", content, re.DOTALL)
 
 
+def calls_in(text: str) -> list[Call]:
+    """The calls of a function-call message; ValueError, KeyError or TypeError where it is no JSON of calls."""
+    value = json.loads(text)
+    return [(call["name"], call["arguments"]) for call in (value if isinstance(value, list) else [value])]
+
+
 def _written(text: str, name: str) -> str:
     try:
-        value = json.loads(text)
-        calls = [(call["name"], call["arguments"]) for call in (value if isinstance(value, list) else [value])]
+        calls = calls_in(text)
     except (ValueError, KeyError, TypeError) as error:
         raise TemplateError(
             "a function call is no JSON with name and arguments",
@@ -217,28 +222,24 @@ def _calls_default(calls: Sequence[Call]) -> str:
 
 
 def _calls_gemma4(calls: Sequence[Call]) -> str:
-    return "".join(f"<|tool_call>call:{name}{{{_gemma4(_read(arguments))}}}<tool_call|>" for name, arguments in calls)
-
-
-def _read(arguments: Any) -> Any:
-    """Arguments as they are read again from their JSON: a text that is JSON is what it says."""
-    try:
-        return json.loads(_dump(arguments))
-    except ValueError:
-        return arguments
+    return "".join(f"<|tool_call>call:{name}{{{_gemma4(arguments)}}}<tool_call|>" for name, arguments in calls)
 
 
 def _gemma4(arguments: Any) -> str:
     if isinstance(arguments, dict):
-        return ",".join(f"{key}:{_gemma4_value(arguments[key])}" for key in sorted(arguments))
+        return _gemma4_items(arguments)
     return arguments if isinstance(arguments, str) else _gemma4_value(arguments)
+
+
+def _gemma4_items(items: Mapping[str, Any]) -> str:
+    return ",".join(f"{key}:{_gemma4_value(items[key])}" for key in sorted(items))
 
 
 def _gemma4_value(value: Any) -> str:
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, dict):
-        return f"{{{','.join(f'{key}:{_gemma4_value(value[key])}' for key in sorted(value))}}}"
+        return f"{{{_gemma4_items(value)}}}"
     if isinstance(value, list):
         return f"[{','.join(map(_gemma4_value, value))}]"
     if isinstance(value, bool):

@@ -46,7 +46,7 @@ from sftui.trainers.llamafactory import TRAITS, encode, formats, length, pretrai
 from sftui.trainers.llamafactory.jinja import source
 from sftui.trainers.llamafactory.own import LlamaFactoryOptions
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, RELEASE, TEMPLATES, Slots, SlotTemplate, Special
-from sftui.trainers.llamafactory.special import FALLBACK_EOS, fix_special_tokens, with_tokens
+from sftui.trainers.llamafactory.special import eos_under, fix_special_tokens, with_tokens
 from sftui.trainers.llamafactory.tools import FORMATS
 
 if TYPE_CHECKING:
@@ -142,12 +142,12 @@ class LlamaFactory(Trainer):
     def fitting(
         self, conversation: Conversation, text: str, recipe: Recipe, tools: Toolbox, before: Sequence[str] = ()
     ) -> str | None:
-        facts = (tools.given or tools.tokenizer).facts
+        facts = tools.untouched.facts
         options, day = self._survey(recipe, tools).writer.options, day_of(recipe)
         for name in sorted(TEMPLATES, key=lambda one: (OWN + one not in before, one not in USUAL, len(one), one)):
             template = TEMPLATES[name]
             # Texts alone are compared, so that no tokenizer is made anew for each of them: ids stand for nothing here.
-            eos = template.stop_words[0] if template.replace_eos else facts.eos_token or FALLBACK_EOS
+            eos = eos_under(template, facts.eos_token)
             special = encode.Specials(_token(facts.bos_token, 0), (eos, 0), dict.fromkeys(template.inserted, 0))
             try:
                 made = encode.Writer(template, special, options).render(
@@ -160,7 +160,7 @@ class LlamaFactory(Trainer):
         return None
 
     def empty_thought(self, recipe: Recipe, tools: Toolbox) -> str:
-        template = template_of(recipe, tools)
+        template = self._survey(recipe, tools).writer.template
         return template.empty_thought if template.reasons else ""
 
     def needs_places(self, recipe: Recipe) -> bool:
