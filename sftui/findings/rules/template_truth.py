@@ -14,7 +14,7 @@ from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Fix, Severity
 from sftui.findings.rule import rule
 from sftui.findings.rules.template_setup import absent_words
-from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Rendered
+from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Rendered, Span
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
 from sftui.templates.beside import Apart, Difference, parted
@@ -161,22 +161,19 @@ def _beside(look: Look, before: Sequence[str]) -> _Beside | None:
     unsaid = [token for token in (facts.bos_token, facts.eos_token) if token]
     thought = trainer.empty_thought(context.recipe, context.tools)
     theirs = _written_by_own(context, given, messages, tools)
-    refused = theirs is None and len(messages) > 1 and roles[0] == "system"
-    if refused:  # what it makes of the rest tells its family all the same
+    if theirs is None and len(messages) > 1 and roles[0] == "system":  # some families refuse it
         rest = _written_by_own(context, given, messages[1:], tools)
-        moved = (
-            [span._replace(message=span.message + 1) for span in rest.spans if span.message != NOWHERE] if rest else []
-        )
-        theirs = replace(rest, spans=tuple(moved)) if rest else None
+        theirs = None if rest is None else replace(rest, spans=tuple(_moved(rest.spans)))
     if theirs is None:
         return None
+    whole = _says_all(theirs, messages)  # else only its family is told: what it leaves out, other findings say
     found = parted(look.rendered, theirs, roles, unsaid=unsaid, thought=thought, calls=calls, tools=bool(tools))
     if found is None and look.rendered.text == theirs.text:
         found = _encoded(look, given)
-    if found is None or (refused and found.apart is not Apart.FAMILY):
+    if found is None or not (whole or found.apart is Apart.FAMILY):
         return None
     thinks = _THOUGHT in choose_template(facts.chat_templates, tools)[1]
-    far = found.apart >= Apart.THOUGHT and not refused
+    far = found.apart >= Apart.THOUGHT and whole
     fits = trainer.fitting(conversation, theirs.text, context.recipe, context.tools, before) if far else None
     what, severity, title = _SAID[found.apart]
     if found.apart is Apart.THOUGHT and thinks:
@@ -210,13 +207,22 @@ def _encoded(look: Look, tokenizer: LoadedTokenizer) -> Difference | None:
 def _written_by_own(
     context: Context, tokenizer: LoadedTokenizer, messages: Sequence[Mapping[str, Any]], tools: Any
 ) -> Rendered | None:
-    """What the tokenizer's own template makes of messages; None where it refuses them, or leaves out what one says."""
+    """What the tokenizer's own template makes of messages, if it can be with all that they say; None where it refuses
+    them."""
+    found: list[Rendered] = []
     for some in (messages, [_in_parts(one) for one in messages]):  # templates of models that see take parts alone
         asked = Conversation(Kind.CHAT, "messages", tuple(Message(dict(one), "") for one in some), tools=tools)
         made = _own(context, tokenizer, asked)
-        if made is not None and _says_all(made, messages):
-            return made
-    return None
+        if made is not None:
+            found.append(made)
+            if _says_all(made, messages):
+                return made
+    return found[0] if found else None
+
+
+def _moved(spans: Sequence[Span]) -> Iterator[Span]:
+    """The spans of messages, each counted one on."""
+    return (span._replace(message=span.message + 1) for span in spans if span.message != NOWHERE)
 
 
 def _own(context: Context, tokenizer: LoadedTokenizer, conversation: Conversation) -> Rendered | None:

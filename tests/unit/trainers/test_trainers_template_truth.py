@@ -193,6 +193,19 @@ def test_beside_the_shared_tokenizers(name: str, family: str, shared: Path) -> N
         judged(template, name, family, tokenizer)
 
 
+def test_a_template_that_drops_results_tells_its_family_all_the_same() -> None:
+    """Phi-3's own writes no turn of a tool: what it makes of the others is held beside the trainer's."""
+    phi = "{% for m in messages if m.role != 'tool' %}<|{{ m.role }}|>\n{{ m.content }}<|end|>\n{% endfor %}"
+    call = '{"name": "add", "arguments": {"a": 1}}'
+    turns = [
+        HUMAN, {"from": "function_call", "value": call}, {"from": "observation", "value": "4"}, GPT,
+    ]  # fmt: skip
+    tokenizer = with_template(phi, "", "<|im_end|>")
+    wrong, right = (found(name, tokenizer, {"conversations": turns}) for name in ("minimax2", "phi"))
+    assert wrong is not None and wrong.severity is Severity.ERROR
+    assert right is None
+
+
 def test_an_error_names_the_template_that_fits() -> None:
     one = found("llama3", bundled("chatml"), ROWS["rounds"])
     assert one is not None and one.severity is Severity.ERROR and one.fix is not None
