@@ -1,13 +1,14 @@
 """Axolotl's choices of chat_template: its own registry by name, an inline jinja text, and fallbacks.
 
-Source: axolotl 0.19.0, utils/chat_templates/base.py (get_chat_template). Of the registry only the
-templates that sftui writes itself and that were compared with the trainer's output are known
-(tests/parity/cases_axolotl.py, template_*); the others are refused by name.
+Source: axolotl 0.19.0, utils/chat_templates/base.py (get_chat_template). The templates of the registry are written anew
+here, and each is held against what the trainer makes of conversations with its own
+(tests/parity/record_axolotl_templates.py).
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
@@ -61,9 +62,30 @@ REGISTRY = (
 )
 
 
-def known() -> tuple[str, ...]:
-    """The names of the registry that sftui can render."""
-    return tuple(sorted(one.name.removesuffix(".jinja") for one in _folder().iterdir() if one.name.endswith(".jinja")))
+_ALIKE: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "aya": ("cohere", {}),
+    "command_a": ("command_a", {"kind": "'plain'"}),
+    "command_a_rag": ("command_a", {"kind": "'rag'"}),
+    "command_a_tool_use": ("command_a", {"kind": "'tools'"}),
+    "gemma3": ("gemma3", {"marks": "{'image': '<start_of_image>'}"}),
+    "gemma3n": ("gemma3", {"marks": "{'image': '<image_soft_token>', 'audio': '<audio_soft_token>'}"}),
+    "gemma4_unified": ("gemma4", {}),
+    "llama3_2_vision": ("llama3_2_vision", {"four": "false and message.function"}),
+    "llama4": ("llama3_2_vision", {"four": "true"}),
+    "mistral_v2v3": ("mistral_v2v3", {"space": "' '"}),
+    "mistral_v3_tekken": ("mistral_v2v3", {"space": "''"}),
+}
+"""Templates that are one but for what is set in front of it: the file, and the names with jinja's expressions.
+
+Axolotl hands a template what it sees read of a `message` (see `message_keys`): what is read of it in vain matters, and
+how else a variable is called."""
+
+
+def source_of(name: str) -> str:
+    """The text of a template of the registry, as sftui writes it."""
+    file, given = _ALIKE.get(name, (name, {}))
+    text = (_folder() / f"{file}.jinja").read_text(encoding="utf-8")
+    return "".join(f"{{%- set {key} = {value} -%}}\n" for key, value in given.items()) + text
 
 
 def template_named(name: str, tokenizer: LoadedTokenizer, recipe: Recipe, rendering: Rendering) -> ChatTemplate:
@@ -76,14 +98,7 @@ def template_named(name: str, tokenizer: LoadedTokenizer, recipe: Recipe, render
     name = name.removeprefix(FALLBACK)
     if name not in REGISTRY:
         raise TemplateError(f"Axolotl has no chat template `{name}`", fix=f"its own are {', '.join(REGISTRY)}")
-    if name not in known():
-        raise TemplateError(
-            f"sftui does not have Axolotl's chat template `{name}`",
-            why="it has written and proven only some of them",
-            fix="save that template to a file and set chat_template: jinja with chat_template_jinja: FILE",
-        )
-    source = (_folder() / f"{name}.jinja").read_text(encoding="utf-8")
-    return compile_template(source, f"axolotl {name}", rendering=rendering)
+    return compile_template(source_of(name), f"axolotl {name}", rendering=rendering)
 
 
 def _inline(recipe: Recipe, rendering: Rendering) -> ChatTemplate:
