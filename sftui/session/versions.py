@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sftui.errors import SftuiError, TokenizerError
 from sftui.recipe import Recipe
@@ -26,7 +26,6 @@ from sftui.trainers.pins import (
 
 if TYPE_CHECKING:
     from sftui.session.options import OpenOptions
-    from sftui.session.ready import Tokenized
     from sftui.tokens import Encoded, LoadedTokenizer, TokenizerFacts
     from sftui.tokens.environments import Environment
 
@@ -244,7 +243,17 @@ def version_notes(facts: TokenizerFacts) -> tuple[str, ...]:
     return tuple(note for note in facts.notes if note.startswith(begins))
 
 
-def tokenized_otherwise(sessions: Sequence[Tokenized], names: Sequence[str]) -> tuple[str, ...]:
+class WithTokenizer(Protocol):
+    """A recipe with its tokenizer, as `ready.Tokenized` has them."""
+
+    @property
+    def recipe(self) -> Recipe: ...
+
+    @property
+    def tokenizer(self) -> LoadedTokenizer: ...
+
+
+def tokenized_otherwise(sessions: Sequence[WithTokenizer], names: Sequence[str]) -> tuple[str, ...]:
     """Which sides have other ids than the first because another transformers loads the same tokenizer: a sentence each.
 
     Told from the probe strings, so that a version that changes nothing here is not blamed.

@@ -14,8 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sftui.trainers import folder_of, traits_of, versions
+from sftui.trainers import versions
 from sftui.trainers.config import KeyNote, KeyUse
+from sftui.trainers.declared import folder_of, traits_of
 
 FILE = "known_keys.json"
 HERE = Path(__file__).parent

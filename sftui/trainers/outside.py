@@ -49,7 +49,7 @@ def enable(packages: Sequence[str]) -> None:
 def outside_trainers() -> Mapping[str, Outside]:
     """The trainers of the enabled packages by name; SftuiError for a package that is missing, broken, or brings a name
     that is taken."""
-    from sftui.trainers import TRAINERS
+    from sftui.trainers.names import TRAINERS
 
     found: dict[str, Outside] = {}
     for package, origin in _enabled().items():
@@ -70,17 +70,16 @@ def not_enabled(name: str) -> str:
     return ""
 
 
-def load_class(traits: Traits) -> Any:
-    """The class of an outside trainer; SftuiError where its package has none that can be loaded."""
-    from sftui.trainers.base import Trainer
-
+def load_class(traits: Traits, kind: type) -> Any:
+    """The class of an outside trainer, which is one of `kind`; SftuiError where its package has none that can be
+    loaded."""
     package = outside_trainers()[traits.name].package
-    module, _, kind = traits.home.partition(":")
+    module, _, name = traits.home.partition(":")
     try:
-        found = getattr(__import__(module, fromlist=[kind]), kind)
+        found = getattr(__import__(module, fromlist=[name]), name)
     except Exception as error:
         raise _refused(package, "", f"{traits.home} cannot be loaded: {_told(error)}") from error
-    if not (isinstance(found, type) and issubclass(found, Trainer) and getattr(found, "traits", None) == traits):
+    if not (isinstance(found, type) and issubclass(found, kind) and getattr(found, "traits", None) == traits):
         raise _refused(package, "", f"{traits.home} is no Trainer whose `traits` are those that it declares")
     return found
 

@@ -14,7 +14,7 @@ from functools import cache
 
 from sftui.errors import RecipeError
 from sftui.recipe import Preset, Recipe
-from sftui.trainers import folder_of
+from sftui.trainers.declared import folder_of
 from sftui.trainers.versions import parse
 
 RUNNING = "running"
@@ -132,7 +132,7 @@ def _padded(version: tuple[int, ...]) -> tuple[int, ...]:
 
 @cache
 def _running() -> Mapping[str, str]:
-    from sftui.tokens.cache import versions
+    from sftui.tokens.environments import versions
 
     return versions()
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
-from sftui.trainers import traits_of
+from sftui.trainers.declared import traits_of
 
 Version = tuple[int, ...]
 MOST_DIGITS = 9

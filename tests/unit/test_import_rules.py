@@ -79,7 +79,7 @@ def until_first_row(workspace, settings, *, theme, mouse):
     app = tui.SftuiApp(workspace, settings, theme=theme)
     async def watch():
         async with app.run_test() as pilot:
-            while app.main.tokens.inspection is None:
+            while app.main.panes.tokens.inspection is None:
                 await pilot.pause(0.05)
     asyncio.run(watch())
     print(*sorted(name for name in sys.modules if name.startswith("sftui.")), file=sys.stderr)
@@ -121,8 +121,10 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
     }
     assert {name for name in loaded if ".trainers." in name} == {
         "sftui.trainers.base",
+        "sftui.trainers.declared",
         "sftui.trainers.hf_trainer",
         "sftui.trainers.hf_trainer.trainer",
+        "sftui.trainers.names",
         "sftui.trainers.traits",
     }
     assert {name.split(".")[2] for name in loaded if ".workspace." in name} == {

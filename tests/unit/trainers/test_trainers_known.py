@@ -9,6 +9,7 @@ import pytest
 from sftui.errors import RecipeError
 from sftui.recipe import changed
 from sftui.trainers import trainer_named
+from sftui.trainers.axolotl.own import AxolotlOptions
 from sftui.trainers.config import KeyNote, KeyUse
 from sftui.trainers.known import known_keys
 
@@ -39,15 +40,15 @@ def test_a_strange_key_is_the_trainers_fault_only_where_its_release_was_named_an
     assert named.use is KeyUse.UNKNOWN and RELEASES[trainer] in named.note
 
 
-@pytest.mark.parametrize(("trainer", "version"), [("axolotl", "0.21"), ("trl", "1.99"), ("llamafactory", "0.9.4")])
+@pytest.mark.parametrize(("trainer", "version"), [("axolotl", "0.23"), ("trl", "1.99"), ("llamafactory", "0.9.4")])
 def test_of_a_release_that_was_not_read_nothing_is_claimed(trainer: str, version: str) -> None:
-    told = note(trainer, SMALL[trainer] + "balance_labels: 1\n", "balance_labels", version)
+    told = note(trainer, SMALL[trainer] + "no_such_key: 1\n", "no_such_key", version)
     assert told.use is KeyUse.UNSURE
 
 
 def test_a_key_of_a_newer_release_in_a_dataset_is_not_called_unknown() -> None:
-    told = note("axolotl", AXOLOTL % (", weight: 2", ""), "datasets[0].weight")
-    assert told.use is KeyUse.UNSURE and told.note == "sftui knows Axolotl up to 0.19.0"
+    told = note("axolotl", AXOLOTL % (", share: 2", ""), "datasets[0].share")
+    assert told.use is KeyUse.UNSURE and told.note == "sftui knows Axolotl up to 0.21.0"
 
 
 @pytest.mark.parametrize(
@@ -107,9 +108,50 @@ def test_every_preset_has_a_record(trainer: str) -> None:
 def test_plugins_with_a_hook_for_data_collator_or_trainer_are_told() -> None:
     from sftui.trainers.axolotl.keys import PLUGINS
 
-    for version in ("0.19", "0.18"):
+    for version in trainer_named("axolotl").versions:
         known = known_keys("axolotl", "Axolotl", version)
-        assert {name for name, plugin in known.plugins.items() if plugin.hooks} == set(PLUGINS), version
+        hooked = {name for name, plugin in known.plugins.items() if plugin.hooks}
+        assert hooked == set(PLUGINS) & set(known.plugins), version
+
+
+@pytest.mark.parametrize(
+    ("more", "in_dataset", "path", "version", "use"),
+    [
+        ("balance_labels: true\n", "", "balance_labels", "0.21", KeyUse.UNSUPPORTED),
+        ("balance_labels: false\n", "", "balance_labels", "0.21", KeyUse.PASSED),
+        ("balance_labels: true\n", "", "balance_labels", "0.20", KeyUse.UNKNOWN),
+        ("diffusion_lm: {mode: native}\n", "", "diffusion_lm", "0.21", KeyUse.UNSUPPORTED),
+        ("", ", weight: 0.5", "datasets[0].weight", "0.21", KeyUse.UNSUPPORTED),
+        ("", ", weight: 0.5", "datasets[0].weight", "0.20", KeyUse.UNSUPPORTED),
+        ("", ", weight: 1.0", "datasets[0].weight", "0.20", KeyUse.PASSED),
+        ("", ", weight: 0.5", "datasets[0].weight", "0.19", KeyUse.UNKNOWN),
+    ],
+)
+def test_what_axolotl_reads_since_0_20_is_read_from_there_on(
+    more: str, in_dataset: str, path: str, version: str, use: KeyUse
+) -> None:
+    assert note("axolotl", AXOLOTL % (in_dataset, more), path, version).use is use
+
+
+@pytest.mark.parametrize(("version", "weight"), [("0.21", 0.25), ("0.20", 0.25), ("0.19", None)])
+def test_the_share_that_weight_takes_is_told(version: str, weight: float | None) -> None:
+    trainer = trainer_named("axolotl")
+    text = AXOLOTL % (", weight: 0.25", "val_set_size: 0.1\nseed: 7\n")
+    recipe = trainer.read_config("c.yaml", text, version).recipe
+    assert AxolotlOptions.of(recipe).weight == weight
+    told = [one for one in trainer.remarks(recipe) if "takes 0.25 of the rows" in one]
+    held = trainer.held_out(recipe)
+    assert held is not None
+    if weight is None:
+        assert not told and not held.unsure
+    else:
+        assert "seed 7; sftui shows them all" in told[0] and held.unsure == "weight leaves out rows before"
+
+
+@pytest.mark.parametrize("weight", ["0", "2", "-1", ".nan"])
+def test_a_weight_that_axolotl_refuses_is_refused(weight: str) -> None:
+    with pytest.raises(RecipeError, match="weight is"):
+        trainer_named("axolotl").read_config("c.yaml", AXOLOTL % (f", weight: {weight}", ""), "0.21")
 
 
 @pytest.mark.parametrize(

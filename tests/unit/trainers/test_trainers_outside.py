@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from sftui.cli import main
 from sftui.errors import SftuiError
 from sftui.findings.catalogue import CODES, fix_text
 from sftui.recipe import changed
@@ -177,6 +178,43 @@ def test_a_session_on_its_way_takes_them_along(site: Path, tmp_path: Path, monke
     outside.outside_trainers.cache_clear()
     assert "acme" not in trainer_names()
     assert there.open().recipe.preset == "acme@2.1"
+
+
+def test_its_weights_reach_every_place_that_rows_reach(
+    site: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = [{"role": "assistant", "content": "Hi.", "weight": weight} for weight in (0.3, 0, 2)]
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps({"messages": [*ANSWERED["messages"][:1], one]}) + "\n" for one in answers))
+    given = (data, "-t", "builtin:chatml", "--trainer", "acme", "--trainers-from", "acme-sftui")
+    weighed = (*given, "--set", "loss.weights=float")
+
+    def printed(*words: object) -> str:
+        with pytest.raises(SystemExit):
+            main([*map(str, words)])
+        return capsys.readouterr().out
+
+    rows = [json.loads(line) for line in printed("encode", *weighed, "-o", "-").splitlines()]
+    on = [label != -100 for label in rows[0]["labels"]]
+    assert [row["loss_weights"] for row in rows] == [[weight * one for one in on] for weight in (0.3, 0.0, 2.0)]
+    plain = [json.loads(line) for line in printed("encode", *given, "-o", "-").splitlines()]
+    assert plain == [{name: row[name] for name in row if name != "loss_weights"} for row in rows]
+
+    packing = printed("encode", *weighed, "--set", "pack.strategy=sequential", "-o", "-")
+    packs = [json.loads(line) for line in packing.splitlines()]
+    together = rows[0]["loss_weights"] + rows[1]["loss_weights"]
+    assert [pack["loss_weights"] for pack in packs] == [together, rows[2]["loss_weights"]]
+
+    told = json.loads(printed("compare", *weighed, "--with", "loss.weights=none", "--format", "json"))
+    trained = sum(on)
+    assert (told["labels_differing"], told["weights_differing"]) == (trained, 2 * trained), "by 0; by 0.3 and 2"
+    shown = printed("show", *weighed, "--view", "text")
+    assert f"{trained} with another weight than 1" in shown and "⟦Hi.<|im_end|>⏎⟧×0.3" in shown
+
+    told = json.loads(sftui(site, "check", *weighed, "--jobs", "2", "--format", "json").stdout)
+    assert told["figures"]["weights"]["by_weight"] == {"0.3": trained, "2": trained}
+    codes = {one["code"] for one in told["codes"]}
+    assert {"LAB001", "LAB019"} <= codes and not {"LAB010", "LAB016"} & codes
 
 
 def test_what_rules_say_to_other_trainers_is_not_said_to_it(site: Path) -> None:

@@ -183,7 +183,8 @@ def test_compare_blames_a_version_only_where_ids_differ(other: str, told: bool) 
 
 
 def test_the_status_line_says_whose_ids() -> None:
-    from sftui.tui.bars import Status, status_cells
+    from sftui.tui.bars import status_cells
+    from sftui.tui.state import Status
 
     for told in ("ids of transformers 5.6.0", "ids under transformers 5.6.0 are not verified"):
         for width in (80, 120):

@@ -1,13 +1,16 @@
-"""Acme trains what the assistant says, and nothing of a row that a person ends."""
+"""Acme trains what the assistant says, with the weights that messages bring where it is told to (loss.weights), and
+nothing of a row that a person ends."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sftui.model import Conversation
+from sftui.labels import weights_joined
+from sftui.model import Conversation, Example, Pack
 from sftui.recipe import Mask, Own, Recipe, changed, knob
 from sftui.recipe_io import parse_yaml
-from sftui.trainers import Shaped, Trainer
+from sftui.trainers import Shaped, Toolbox, Trainer
 from sftui.trainers.config import DatasetRef, OpenedConfig
 
 from . import TRAITS
@@ -35,6 +38,17 @@ class Acme(Trainer):
         if asked and not AcmeOptions.of(recipe).keep_asked:
             return replace(shaped, dropped="a person has the last word: Acme drops the row")
         return shaped
+
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
+        """Two rows in each pack, end to end."""
+        for first in range(0, len(examples), 2):
+            held = [(index, 0, len(examples[index].input_ids)) for index in range(first, min(first + 2, len(examples)))]
+            yield Pack(
+                tuple(held),
+                tuple(token for index, _, _ in held for token in examples[index].input_ids),
+                tuple(label for index, _, _ in held for label in examples[index].labels),
+                weights=weights_joined((examples[index], start, end) for index, start, end in held),
+            )
 
     def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
         config = parse_yaml(text, path)

@@ -1,0 +1,7 @@
+"""The names of the trainers that sftui has."""
+
+from __future__ import annotations
+
+TRAINERS = ("hf-trainer", "manual-shift", "trl", "axolotl", "llamafactory", "unsloth", "torchtune")
+"""The trainers that sftui has, each in the package of its name (see `traits`); the first is the one of a recipe that
+names none."""
