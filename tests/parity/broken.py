@@ -92,8 +92,9 @@ ENVIRONMENTS = {
     "trl@1.14": "1.14.0",
     "axolotl@0.19": "0.19.0",
     "axolotl@0.18": "0.18.0",
+    "axolotl@0.21": "0.21.0",
     "llamafactory@0.9": "0.9.5",
-    "unsloth@2026.10": "2026.10.7",
+    "unsloth@2026.10": "2026.10.9",
     "torchtune@0.6": "0.6.1",
 }
 """The installed version that stands for a preset."""

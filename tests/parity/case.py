@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import environments
 import material
 import new_material
 import new_material_three
@@ -93,6 +94,12 @@ class Case:
     batch: Mapping[str, int] = field(default_factory=lambda: {"size": 4, "count": 2})
     default: bool = False
     only: tuple[str, ...] = ()
+
+    def asked_of(self, trainer: str, version: str) -> bool:
+        """Whether a version has the setting. One that the rules do not know yet has what the newest known one has."""
+        if not self.only or version in self.only:
+            return True
+        return f"{trainer}@{version}" not in environments.PACKAGES and environments.split(trainer)[1] in self.only
 
     def template_text(self) -> str | None:
         """The template that replaces the tokenizer's own."""

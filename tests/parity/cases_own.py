@@ -30,7 +30,7 @@ LLAMA_MARKERS = {
     "instruction_part": "<|start_header_id|>user<|end_header_id|>\n\n",
     "response_part": "<|start_header_id|>assistant<|end_header_id|>\n\n",
 }
-NEW = ("2026.10.7",)
+NEW = ("2026.10.9", "2026.10.7")
 
 
 def trl(name: str, data: str, tokenizer: str = CHATML, template: str | None = None, **config: Any) -> Case:

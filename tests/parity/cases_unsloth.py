@@ -15,7 +15,7 @@ LLAMA3 = {
 }
 PHI3 = {"instruction_part": "<|user|>\n", "response_part": "<|assistant|>\n"}
 LONG = {"max_length": 2048}
-NEW = ("2026.10.7",)
+NEW = ("2026.10.9", "2026.10.7")
 
 
 def text(responses: Any = None, **more: Any) -> dict[str, Any]:

@@ -1,7 +1,12 @@
 """Build the trainers' environments: `python environments.py TRAINER[@VERSION]…` (every trainer's, if none is named).
 
 `transformers@VERSION` is a small one without torch, that only loads tokenizers and renders templates, and
-`transformers` alone is all of those; they are built only where they are named.
+`transformers` alone is all of those; they are built only where they are named. A release of a trainer that the rules do
+not know yet is named the same: `trl@1.17.0` is installed as it comes.
+
+`--newest` says what of each trainer and of transformers is on the package index, beside what the rules know; with
+`--build` it builds what is newer. It ends with 1 where something is, with 2 where the index cannot be asked.
+`SFTUI_PARITY_ALSO=trl@1.17.0` lets the parity tests try that one, too (see "Following a release" in README.md).
 
 One virtual environment each under `$SFTUI_PARITY_HOME` (default ~/.cache/sftui-parity), made once:
 a finished one carries a stamp of its package list and is left alone. Only the standard library is
@@ -12,11 +17,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 TORCH = "torch==2.13.0"
@@ -38,14 +45,21 @@ SMALL: dict[str, tuple[str, ...]] = {
     f"transformers@{version}": (f"transformers=={version}", *_TOKENIZER_LIBRARIES) for version in TRANSFORMERS
 }
 
+ALSO = tuple(os.environ.get("SFTUI_PARITY_ALSO", "").split())
+"""Releases that the parity tests try beside those whose rules are known."""
+
 REMOVED = {"llamafactory": ("torchaudio", "torchvision")}
 """Packages that are built for another torch; the runner stubs what the trainer imports of them."""
 
 
 def split(name: str) -> tuple[str, str]:
     """`trl` or `trl@1.14.0` as trainer and version; the default version where none is named."""
-    if name in PACKAGES or name in SMALL:
-        trainer, _, version = name.partition("@")
+    trainer, _, version = name.partition("@")
+    if (
+        name in PACKAGES
+        or name in SMALL
+        or (version and f"{trainer}@" in {one.split("@")[0] + "@" for one in PACKAGES})
+    ):
         return trainer, version
     for known in PACKAGES:
         trainer, _, version = known.partition("@")
@@ -54,10 +68,64 @@ def split(name: str) -> tuple[str, str]:
     sys.exit(f"no such environment: {name}; known are {', '.join((*PACKAGES, *SMALL))}")
 
 
+def distribution(trainer: str) -> str:
+    """What the index calls the package of a trainer: the one whose version is the trainer's."""
+    version = split(trainer)[1]
+    return next(
+        one.removesuffix(f"=={version}") for one in PACKAGES[f"{trainer}@{version}"] if one.endswith(f"=={version}")
+    )
+
+
+def packages_of(trainer: str, version: str) -> tuple[str, ...]:
+    """What is installed for a version; for one that is not known the release alone, with what it asks for."""
+    return PACKAGES.get(f"{trainer}@{version}") or (f"{distribution(trainer)}=={version}",)
+
+
+def released(package: str) -> str | None:
+    """The newest release on the package index, whatever Python it asks for; None where that cannot be told."""
+    asked = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "index",
+        "versions",
+        "--ignore-requires-python",
+    ]
+    done = subprocess.run([*asked, package], capture_output=True, text=True)
+    found = re.search(r"^Available versions: ([^,\s]+)", done.stdout, re.MULTILINE)
+    return found[1] if found is not None else None
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """`2026.10.7` as (2026, 10, 7)."""
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+def newer(asked: Callable[[str], str | None] = released) -> tuple[list[str], list[str], list[str]]:
+    """Lines to print, the names of what is newer than the rules, and what the index did not tell."""
+    known: dict[str, str] = {}
+    for trainer, version in map(split, PACKAGES):
+        known[trainer] = max(known.get(trainer, version), version, key=numbers)
+    known["transformers"] = max(TRANSFORMERS, key=numbers)
+    lines, found, silent = [], [], []
+    for name, version in known.items():
+        latest = asked("transformers" if name == "transformers" else distribution(name))
+        if latest is None:
+            silent.append(name)
+            lines.append(f"{name:13} {version:12} the index does not say what is newest")
+        elif numbers(latest) > numbers(version):
+            found.append(f"{name}@{latest}")
+            lines.append(f"{name:13} {version:12} {latest} is out: python tests/parity/environments.py {name}@{latest}")
+        else:
+            lines.append(f"{name:13} {version:12} is the newest")
+    return lines, found, silent
+
+
 def build(trainer: str, version: str, home: Path) -> float:
     """Make one environment unless it stands; seconds it took."""
     name = f"{trainer}@{version}"
-    packages = SMALL.get(name) or (TORCH, *PACKAGES[name])
+    packages = SMALL.get(name) or (TORCH, *packages_of(trainer, version))
     folder = home / f"{trainer}-{version}"
     stamp, wanted = folder / "sftui-packages.txt", "\n".join(packages) + "\n"
     if stamp.exists() and stamp.read_text() == wanted:
@@ -102,7 +170,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="trainer, trainer@version, transformers@version, transformers")
-    names = parser.parse_args(arguments).names or PACKAGES
+    parser.add_argument("--newest", action="store_true", help="say which releases are newer than the rules")
+    parser.add_argument("--build", action="store_true", help="with --newest: build those of trainers")
+    given = parser.parse_args(arguments)
+    if given.newest:
+        lines, found, silent = newer()
+        print("\n".join(lines), flush=True)
+        for trainer, version in (split(one) for one in found if given.build and not one.startswith("transformers@")):
+            print(f"{trainer}@{version}: built in {build(trainer, version, home()):.0f} s", flush=True)
+        return 2 if silent else 1 if found else 0
+    names = given.names or PACKAGES
     for name in (one for named in names for one in (SMALL if named == "transformers" else (named,))):
         trainer, version = split(name)
         seconds = build(trainer, version, home())

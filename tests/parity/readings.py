@@ -25,7 +25,7 @@ from sftui.session.opened import SAMPLE_ROWS
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers.reading import dates, late_kind, places_of, reading_of, refused_file, told
 
-TRAINERS = ("trl@1.16.0", "axolotl@0.19.0", "llamafactory@0.9.5", "unsloth@2026.10.7", "torchtune@0.6.1")
+TRAINERS = ("trl@1.16.0", "axolotl@0.19.0", "llamafactory@0.9.5", "unsloth@2026.10.9", "torchtune@0.6.1")
 Reading = dict[str, Any]
 """`rows`, or `error`."""
 

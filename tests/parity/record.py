@@ -32,7 +32,7 @@ def ask(trainer: str, version: str, requests: Sequence[Mapping[str, Any]]) -> It
 
 def record(trainer: str, version: str, cases: Sequence[Case], *, force: bool = False) -> int:
     """Run the cases that have no current reference; how many of them gave none."""
-    wanted = [c for c in cases if (not c.only or version in c.only) and (force or not current(trainer, version, c))]
+    wanted = [c for c in cases if c.asked_of(trainer, version) and (force or not current(trainer, version, c))]
     if not wanted:
         return 0
     died = 0

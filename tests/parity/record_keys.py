@@ -50,7 +50,9 @@ from pathlib import Path
 stub("llmcompressor", *(f"llmcompressor.{one}" for one in ("core", "core.session_functions", "recipe", "transformers")))
 stub(*(f"llmcompressor.{one}" for one in ("modifiers", "transformers.sparsification")))
 stub("llmcompressor.transformers.sparsification.compressed_tensors_utils")
+stub("ringmaster")
 import axolotl.integrations as integrations
+import axolotl.integrations.base as base
 from axolotl.integrations.base import BasePlugin
 from axolotl.utils.schemas import config as schemas
 from axolotl.utils.schemas.datasets import SFTDataset
@@ -160,6 +162,9 @@ for found in pkgutil.walk_packages(integrations.__path__, "axolotl.integrations.
             keys = names(getattr(importlib.import_module(home), cls))
         hooks = {one for one in HOOKS if getattr(plugin, one) is not getattr(BasePlugin, one)}
         known["plugins"][name] = {"keys": keys, "hooks": hooks}
+        # from 0.20 on it has plugins that work unlisted, so their keys are the config's own
+        if any(one.rpartition(".")[2] == name for one in getattr(base, "BUILTIN_PLUGINS", ())):
+            known["config"] |= keys
 '''
 
 DATACLASSES = r"""

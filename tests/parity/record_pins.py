@@ -1,9 +1,10 @@
 """Record what each preset's trainer asks of the libraries that decide ids, text and rows: `python record_pins.py`.
 
 Writes pins.json into each trainer's folder. pip is asked to resolve the trainer as if into an empty environment of
-Python 3.11 on this day (`pip install --dry-run --report`), which tells what the package and all that it brings ask, and
-the newest versions that they admit together. Only metadata is read; nothing is installed. A trainer that no registry
-has keeps no entry. The version of a trainer is the one that its environment in `environments.PACKAGES` has.
+Python 3.11 on this day, or 3.12 where the release wants that (`pip install --dry-run --report`), which tells what the
+package and all that it brings ask, and the newest versions that they admit together. Only metadata is read; nothing is
+installed. A trainer that no registry has keeps no entry. The version of a trainer is the one that its environment in
+`environments.PACKAGES` has.
 """
 
 from __future__ import annotations
@@ -29,8 +30,18 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def resolved(requirement: str) -> list[dict[str, Any]] | None:
-    """The metadata of all that pip would install; None where it finds no such release."""
-    python = shutil.which("python3.11") or sys.executable
+    """The metadata of all that pip would install; None where it finds no such release, for any Python."""
+    found = (_resolved(requirement, python) for python in _pythons())
+    return next((one for one in found if one is not None), None)
+
+
+def _pythons() -> list[str]:
+    """Python 3.11, and 3.12 for releases that want it: the one on the path or pyenv's."""
+    newer = (shutil.which("python3.12"), *map(str, Path.home().glob(".pyenv/versions/3.12.*/bin/python")))
+    return [shutil.which("python3.11") or sys.executable, *(python for python in newer if python)]
+
+
+def _resolved(requirement: str, python: str) -> list[dict[str, Any]] | None:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
         command = [

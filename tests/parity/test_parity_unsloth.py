@@ -24,7 +24,7 @@ from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
-VERSION = "2026.10.7"
+VERSION = "2026.10.9"
 TURNS = [
     {"role": "user", "content": "What is 2+2?"},
     {"role": "assistant", "content": "The answer is 4."},

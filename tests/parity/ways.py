@@ -35,6 +35,7 @@ from sftui.recipe import Recipe
 from sftui.session.verifying import piece
 from sftui.tokens.bulk import Bulk
 from sftui.trainers import Toolbox, preset
+from sftui.trainers.verify.difference import Piece, piece_of
 from sftui.trainers.verify.session import read_result
 
 ENCODE = "encode"
@@ -83,11 +84,11 @@ def encoded(trainer: str, version: str, case: Case, ours: Emulated) -> list[str]
         done = subprocess.run(command, cwd=REPO, capture_output=True, text=True, check=False)
         if not out.exists():
             return [f"sftui encode ends with {done.returncode}: {done.stderr[-300:]}"]
-        written: dict[int, list[tuple[list[int], list[int]]]] = {}
+        written: dict[int, list[Piece]] = {}
         for line in out.read_text(encoding="utf-8").split("\n"):
             made = json.loads(line) if line else {}
             if "input_ids" in made:
-                written.setdefault(made["row"], []).append((made["input_ids"], made["labels"]))
+                written.setdefault(made["row"], []).append(piece_of(made))
     mine = {row: [piece(example) for example in made] for row, made in ours.rows.items()}
     return [f"row {row} differs" for row in sorted({*mine, *written}) if mine.get(row) != written.get(row)]
 
