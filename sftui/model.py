@@ -13,9 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sftui.values import value_class
+
+if TYPE_CHECKING:  # it is not needed before the first paint
+    from sftui.runs import Runs
 
 IGNORE_INDEX = -100
 NOWHERE = -1
@@ -65,6 +68,7 @@ class Reason(str, Enum):
     EFFICIENT_EOS = "EOS label of next turn"
     PAD = "pad"
     BOTH_MASKS = "other mask is off"
+    WEIGHT = "message weight"
 
 
 class Stage(str, Enum):
@@ -287,7 +291,7 @@ class Labels:
 
     `kept` are the token ranges (half open, in order) that survive truncation; what lies outside
     is shown as cut and never reaches the trainer. `dropped` is why the trainer drops the whole
-    row, or None.
+    row, or None. `weights` are the loss weights along the tokens, None for a trainer that has none.
     """
 
     labels: tuple[int, ...]
@@ -295,24 +299,43 @@ class Labels:
     kept: tuple[tuple[int, int], ...]
     dropped: str | None = None
     notes: tuple[str, ...] = ()
+    weights: Runs[float] | None = None
+
+    @property
+    def counted(self) -> tuple[int, ...]:
+        """The labels, -100 also where the weight is 0: what is not -100 carries loss."""
+        return counted(self.labels, self.weights, IGNORE_INDEX)
 
 
 @value_class
 class Example:
-    """What the trainer receives for one row, shifted if the recipe stores labels shifted."""
+    """What the trainer receives for one row, shifted if the recipe stores labels shifted.
+
+    `weights` are the loss weights along `labels` (shifted with them), None for a trainer that has none. A token with a
+    weight of 0 carries no loss, whatever its label; one whose label is masked has none, whatever its weight.
+    """
 
     input_ids: tuple[int, ...]
     labels: tuple[int, ...]
     attention_mask: tuple[int, ...]
     shifted: bool = False
     ignore_index: int = IGNORE_INDEX
+    weights: Runs[float] | None = None
 
     @property
     def trained(self) -> int:
-        """How many positions carry loss."""
-        if type(self.labels) is Trained:
-            return sum([end - start for start, end in self.labels.ranges])
-        return len(self.labels) - self.labels.count(self.ignore_index)
+        """How many positions carry loss, with whatever weight."""
+        labels = self.labels
+        if self.weights is not None:
+            labels = self.counted
+        elif type(labels) is Trained:
+            return sum([end - start for start, end in labels.ranges])
+        return len(labels) - labels.count(self.ignore_index)
+
+    @property
+    def counted(self) -> tuple[int, ...]:
+        """The labels, masked also where the weight is 0: what is not masked carries loss."""
+        return counted(self.labels, self.weights, self.ignore_index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +403,8 @@ class Batch:
     """A padded rectangle as the collator returns it; every row of one length.
 
     `position_ids` is None where the collator does not make them. `rows` are the dataset row
-    numbers, in order; `lengths` their lengths before padding.
+    numbers, in order; `lengths` their lengths before padding. `weights` are the loss weights along `labels`, 0 at
+    padding; None for a trainer that has none.
     """
 
     rows: tuple[int, ...]
@@ -391,6 +415,7 @@ class Batch:
     position_ids: tuple[tuple[int, ...], ...] | None = None
     pad_side: str = "right"
     notes: tuple[str, ...] = ()
+    weights: tuple[Runs[float], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,7 +424,8 @@ class Pack:
 
     `documents` are (index, start, end): the half-open range of that example's tokens. `parts` is set where documents
     are named by dataset row: which of its row's examples each is, 0 where the trainer does not split rows. `seq_lens`
-    are the lengths that the trainer stores with the pack, padding included; empty: those of the documents.
+    are the lengths that the trainer stores with the pack, padding included; empty: those of the documents. `weights`
+    are the loss weights along `labels`, 0 at padding; None for a trainer that has none.
     """
 
     documents: tuple[tuple[int, int, int], ...]
@@ -409,6 +435,11 @@ class Pack:
     attention_mask: tuple[int, ...] | None = None
     seq_lens: tuple[int, ...] = ()
     parts: tuple[int, ...] = ()
+    weights: Runs[float] | None = None
+
+    def counted(self, ignore_index: int) -> tuple[int, ...]:
+        """The labels, masked also where the weight is 0: what is not masked carries loss."""
+        return counted(self.labels, self.weights, ignore_index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,6 +449,16 @@ class RecipeChange:
     path: str
     before: Any
     after: Any
+
+
+def counted(labels: tuple[int, ...], weights: Runs[float] | None, ignore_index: int) -> tuple[int, ...]:
+    """Labels along some weights, masked also where the weight is 0; as they are where there are no weights."""
+    if weights is None or 0.0 not in weights.values:
+        return labels
+    made: list[int] = []
+    for start, end, weight in weights.runs():
+        made += (ignore_index,) * (end - start) if weight == 0 else labels[start:end]
+    return tuple(made)
 
 
 def common_prefix(a: Sequence[object], b: Sequence[object]) -> int:

@@ -61,6 +61,11 @@ class PreparedRow:
         return self._example.attention_mask if self._example is not None else ()
 
     @property
+    def loss_weights(self) -> tuple[float, ...] | None:
+        """The weight of each of `labels` in the loss; None where the trainer's loss has none."""
+        return _weights(self._example)
+
+    @property
     def shifted(self) -> bool:
         """Whether `labels[i]` is what `input_ids[i]` must predict, and not its own label."""
         return self._example is not None and self._example.shifted
@@ -149,6 +154,7 @@ class PreparedPart:
         self.input_ids = example.input_ids
         self.labels = example.labels
         self.attention_mask = example.attention_mask
+        self.loss_weights = _weights(example)
         self.shifted = example.shifted
         self.tokens: tuple[str, ...] = tuple(told.get("tokens", ()))
         self.reasons: tuple[str, ...] = tuple(told.get("reasons", ()))
@@ -158,3 +164,7 @@ class PreparedPart:
 
     def __len__(self) -> int:
         return len(self.input_ids)
+
+
+def _weights(example: Example | None) -> tuple[float, ...] | None:
+    return None if example is None or example.weights is None else tuple(example.weights)

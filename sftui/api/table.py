@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.exports.parquet import arrow_batches, arrow_schema, parquet_writer
-from sftui.session.encoding import Written, encoded, packs
+from sftui.session.encoding import Written, columns_of, encoded
 
 if TYPE_CHECKING:
     from sftui.session.ready import Ready
 
     Turns = Callable[[Callable[[], Iterator[Any]]], Iterator[Any]]
 
-TRAINED = ("input_ids", "labels", "attention_mask")
+TRAINED = ("input_ids", "labels", "attention_mask", "loss_weights")
 PACKED = (*TRAINED, "position_ids", "seq_lens")
 
 
@@ -30,14 +30,14 @@ class EncodedTable:
     def __init__(self, ready: Ready, turns: Turns, explain: bool, unpacked: bool) -> None:
         self._ready, self._turns = ready, turns
         self._explain, self._unpacked = explain, unpacked
-        self._packs = packs(ready, unpacked)
+        self._columns = columns_of(ready, explain, unpacked)
         self.written: Written | None = None
         """How many rows and packs there are, dropped, failed …: of the last reading to the end, None before."""
 
     @property
     def schema(self) -> Any:
         """A `pyarrow.Schema`."""
-        return arrow_schema(self._explain, self._packs)
+        return arrow_schema(self._columns)
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Each row or pack as a dict, its numbers along the tokens as tuples."""
@@ -47,7 +47,7 @@ class EncodedTable:
 
     def batches(self) -> Iterator[Any]:
         """Each a `pyarrow.RecordBatch` of some thousand rows at most."""
-        return arrow_batches(self.records(), self._explain, self._packs)
+        return arrow_batches(self.records(), self._columns)
 
     def reader(self) -> Any:
         """A `pyarrow.RecordBatchReader` over `batches`."""
@@ -70,7 +70,7 @@ class EncodedTable:
         file = Path(path)
         inputs_of(self._ready.options).refuse(file)
         refuse_existing(file, overwrite)
-        with atomic_file(file, folders=False) as out, parquet_writer(out, self._explain, self._packs) as put:
+        with atomic_file(file, folders=False) as out, parquet_writer(out, self._columns) as put:
             for record in self.records():
                 put(record)
         return self._counted()
@@ -87,7 +87,7 @@ class EncodedTable:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        names = [name for name in (PACKED if self._packs else TRAINED) if name in self.schema.names]
+        names = [name for name in (PACKED if self._columns.packs else TRAINED) if name in self.schema.names]
         kept = []
         for batch in self.batches():
             reach = pc.is_valid(batch["input_ids"])
@@ -107,5 +107,5 @@ class EncodedTable:
         return self.written
 
     def __repr__(self) -> str:
-        what = "packs" if self._packs else "rows"
+        what = "packs" if self._columns.packs else "rows"
         return f"<encoded {what} of {self._ready.source.title}: {self._ready.recipe.preset}>"

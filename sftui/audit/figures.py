@@ -52,6 +52,19 @@ class SourceFigure:
 
 
 @dataclass(frozen=True, slots=True)
+class WeightFigures:
+    """The weights in the loss of the trained tokens that reach the trainer.
+
+    `tokens` are those with another weight than 1, `total` what all weights add up to (None: some are no finite number),
+    `by_weight` how many tokens have which, told by its first three digits.
+    """
+
+    tokens: int
+    total: float | None
+    by_weight: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """Everything counted. Token figures are before anything is cut, but those named `received`.
 
@@ -60,7 +73,8 @@ class Figures:
 
     `lengths` maps a length in tokens to how many rows have it; `shares` maps a whole per cent (rounded down) to
     how many rows have that part of their tokens trained. The loss budgets count trained tokens that reach the
-    trainer: by role (`""`: no message), by message index (-1: none), by special token, by part.
+    trainer: by role (`""`: no message), by message index (-1: none), by special token, by part. `weights` are None
+    where the trainer's loss has none.
     """
 
     rows: int
@@ -89,3 +103,4 @@ class Figures:
     finding_sets: tuple[GroupFigure, ...]
     evaluation_rows: int = 0
     evaluation_tokens: int = 0
+    weights: WeightFigures | None = None

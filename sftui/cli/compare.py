@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import sys
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from sftui.cli.loading import load_tokenizer, open_data, tell_notes, tell_versio
 from sftui.cli.opening import open_options
 from sftui.cli.sides import SideRecipe, other_side
 from sftui.cli.telling import DataNotes
+from sftui.cli.terminal import terminal_width
 from sftui.cli.writing import Progress
 from sftui.errors import RecipeError
 from sftui.exports.records import as_json
@@ -22,8 +22,6 @@ from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.comparison import ComparisonCount, RowComparison, Side
-
-DEFAULT_WIDTH = 80
 
 
 def compare_recipes(
@@ -78,7 +76,7 @@ def compare_recipes(
     if form == "json":
         click.echo(as_json(as_record(count, names)))
     else:
-        _print(count, names, width or _terminal_width())
+        _print(count, names, width or terminal_width())
     return 1 if count.differing_rows else 0
 
 
@@ -96,13 +94,14 @@ def _print(count: ComparisonCount, names: Sequence[str], width: int) -> None:
 
 def as_record(count: ComparisonCount, names: Sequence[str]) -> dict[str, Any]:
     """The count as one record; `columns` of a row are those that differ, with each side's ids and labels (null:
-    cut)."""
+    cut), and the weights of its labels where they are not all 1 (null: no number)."""
     return {
         "rows": count.rows,
         "differing_rows": count.differing_rows,
         "differing_tokens": count.differing_tokens,
         "labels_differing": count.labels_differing,
         "ids_differing": count.ids_differing,
+        "weights_differing": count.weights_differing,
         "one_sided_rows": count.one_sided,
         "evaluation_differing_rows": count.evaluation_differing,
         "sides": [
@@ -126,20 +125,21 @@ def _row(comparison: RowComparison) -> dict[str, Any]:
         "row": comparison.row,
         "sides": [_side(side) for side in comparison.sides],
         "columns": [
-            [
-                {"at": a, "ids": list(side.ids[a:b]), "labels": list(side.labels[a:b])}
-                for (a, b), side in zip(column.cells, comparison.sides)
-            ]
+            [_cell(side, a, b) for (a, b), side in zip(column.cells, comparison.sides)]
             for column in comparison.columns
-            if column.ids_differ or column.labels_differ
+            if column.differs
         ],
     }
+
+
+def _cell(side: Side, start: int, end: int) -> dict[str, Any]:
+    made: dict[str, Any] = {"at": start, "ids": list(side.ids[start:end]), "labels": list(side.labels[start:end])}
+    if not side.weights:
+        return made
+    weights = [weight if math.isfinite(weight) else None for weight in side.weights[start:end]]
+    return {**made, "weights": weights}
 
 
 def _side(side: Side) -> dict[str, Any]:
     made = {"trained": side.trained, "tokens": side.received, "gone": side.gone}
     return {**made, "split": "evaluation"} if side.evaluates else made
-
-
-def _terminal_width() -> int:
-    return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns if sys.stdout.isatty() else DEFAULT_WIDTH

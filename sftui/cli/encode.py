@@ -15,8 +15,8 @@ from sftui.cli.telling import DataNotes
 from sftui.cli.writing import STDOUT, Progress, outputs, tell_beside
 from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
-from sftui.exports.records import as_line
-from sftui.session.encoding import Written, encoded, packs, refuse_half
+from sftui.exports.records import Columns, as_line
+from sftui.session.encoding import Written, columns_of, encoded, packs, refuse_half
 from sftui.session.inputs import inputs_of
 from sftui.session.ready import Ready
 from sftui.text import visible
@@ -75,7 +75,10 @@ def encode_rows(
                 )
             else:
                 apart = _elsewhere(session, explain and not split.packs, address, jobs) if cluster else None
-                with apart or contextlib.nullcontext(session) as working, sink(file, explain, packed) as put:
+                with (
+                    apart or contextlib.nullcontext(session) as working,
+                    sink(file, columns_of(session, explain, unpacked)) as put,
+                ):
                     for one in encoded(
                         working,
                         written,
@@ -139,7 +142,7 @@ def _told(count: Written, packed: bool, out: str) -> str:
     return ", ".join(parts) + where
 
 
-def _form(out: str) -> tuple[str, Callable[[IO[bytes], bool, bool], contextlib.AbstractContextManager[Sink]]]:
+def _form(out: str) -> tuple[str, Callable[[IO[bytes], Columns], contextlib.AbstractContextManager[Sink]]]:
     """The name of the format that an output's name says, and what writes it."""
     name = out.lower()
     if out == STDOUT or name.endswith((".jsonl", ".ndjson")):
@@ -152,7 +155,7 @@ def _form(out: str) -> tuple[str, Callable[[IO[bytes], bool, bool], contextlib.A
 
 
 @contextlib.contextmanager
-def _lines(file: IO[bytes], explain: bool, packs: bool) -> Iterator[Sink]:
+def _lines(file: IO[bytes], columns: Columns) -> Iterator[Sink]:
     def put(made: dict[str, Any]) -> None:
         file.write(as_line(made))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -13,13 +11,14 @@ import click
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes
+from sftui.cli.terminal import terminal_width
 from sftui.exports.records import as_json, record, shift_record
 from sftui.model import Inspection
 from sftui.recipe import Recipe
-from sftui.session.splitting import PREPARED, Split
+from sftui.session.split import Split
+from sftui.session.splitting import PREPARED
 from sftui.text import share, visible
 
-DEFAULT_WIDTH = 80
 LINES_AT_ONCE = 1_000
 """Lines held and written together: a row may have millions of tokens, and each write is a call of the system."""
 
@@ -45,7 +44,7 @@ def show_row(
         pre_shifted = inspection.example is not None and inspection.example.shifted
         click.echo(as_json(shift_record(made) if shift and not pre_shifted else made))
     else:
-        lines = text_lines(inspection, recipe, view, shift, explain, width or _terminal_width())
+        lines = text_lines(inspection, recipe, view, shift, explain, width or terminal_width())
         while some := [line.rstrip() for line in islice(lines, LINES_AT_ONCE)]:
             click.echo("\n".join(some))
     return 2 if inspection.problem is not None else 0
@@ -106,7 +105,7 @@ def text_lines(
 
 
 def _head(inspection: Inspection, recipe: Recipe) -> str:
-    from sftui.views import EVALUATES
+    from sftui.views import EVALUATES, weighted_tokens
 
     parts = [f"row {inspection.row.index}", recipe.preset]
     if inspection.dropped is not None:
@@ -117,8 +116,7 @@ def _head(inspection: Inspection, recipe: Recipe) -> str:
         total = len(inspection.example.labels)
         part = f" ({share(inspection.trained, total)})" if total else ""
         parts.append(f"{inspection.trained:,} of {total:,} trained{part}")
+        weighted = sum(map(weighted_tokens, inspection.examples))
+        if weighted:
+            parts.append(f"{weighted:,} with another weight than 1")
     return " · ".join(parts)
-
-
-def _terminal_width() -> int:
-    return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns if sys.stdout.isatty() else DEFAULT_WIDTH

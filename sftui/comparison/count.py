@@ -21,6 +21,7 @@ class ComparisonCount:
     differing_tokens: int = 0
     ids_differing: int = 0
     labels_differing: int = 0
+    weights_differing: int = 0
     one_sided: int = 0
     evaluation_differing: int = 0
     trained: tuple[int, ...] = ()
@@ -42,6 +43,7 @@ class ComparisonCount:
                 differing_tokens=row.differing_tokens,
                 ids_differing=row.ids_differing,
                 labels_differing=row.labels_differing,
+                weights_differing=row.weights_differing,
                 one_sided=int(row.one_sided),
                 evaluation_differing=int(row.evaluation_differs),
                 trained=tuple(side.trained for side in sides),
@@ -63,6 +65,7 @@ class ComparisonCount:
             differing_tokens=self.differing_tokens + later.differing_tokens,
             ids_differing=self.ids_differing + later.ids_differing,
             labels_differing=self.labels_differing + later.labels_differing,
+            weights_differing=self.weights_differing + later.weights_differing,
             one_sided=self.one_sided + later.one_sided,
             evaluation_differing=self.evaluation_differing + later.evaluation_differing,
             trained=_sum(self.trained, later.trained),

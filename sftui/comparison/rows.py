@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -13,8 +14,9 @@ from sftui.model import IGNORE_INDEX, NO_TEXT, Inspection, Labels, Part, Tokens,
 class Side:
     """What one recipe makes of a row.
 
-    `ids` and `labels` are those that the trainer receives, un-shifted, one a token of `tokens`; a
-    label is IGNORE_INDEX where masked and None where the token is cut and never reaches the trainer.
+    `ids` and `labels` are those that the trainer receives, un-shifted, one a token of `tokens`; a label is IGNORE_INDEX
+    where the token carries no loss (a weight of 0 too) and None where it is cut and never reaches the trainer.
+    `weights` are those of what is trained, 1 elsewhere; empty where all are 1, as for a trainer that has none.
     `text` is how the tokens are written. `gone` says why no token does: the row is dropped, or a stage stopped.
     `evaluates`: the trainer sets the row aside for evaluation; None where it is not known which rows.
     """
@@ -27,6 +29,11 @@ class Side:
     gone: str | None = None
     stopped: bool = False
     evaluates: bool | None = False
+    weights: tuple[float, ...] = ()
+
+    def weight(self, token: int) -> float:
+        """The weight of a token's label in the loss."""
+        return self.weights[token] if self.weights else 1.0
 
     @property
     def trained(self) -> int:
@@ -51,6 +58,11 @@ class Column:
     cells: tuple[Range, ...]
     ids_differ: bool = False
     labels_differ: bool = False
+    weights_differ: bool = False
+
+    @property
+    def differs(self) -> bool:
+        return self.ids_differ or self.labels_differ or self.weights_differ
 
     @property
     def tokens(self) -> int:
@@ -77,7 +89,7 @@ class RowComparison:
             self.one_sided
             or self.evaluation_differs
             or self.split_differs
-            or any(c.ids_differ or c.labels_differ for c in self.columns)
+            or any(column.differs for column in self.columns)
         )
 
     @property
@@ -101,8 +113,13 @@ class RowComparison:
         return sum(column.tokens for column in self.columns if column.labels_differ)
 
     @property
+    def weights_differing(self) -> int:
+        """Tokens that all sides train alike but for their weight in the loss."""
+        return sum(column.tokens for column in self.columns if column.weights_differ)
+
+    @property
     def differing_tokens(self) -> int:
-        return sum(column.tokens for column in self.columns if column.ids_differ or column.labels_differ)
+        return sum(column.tokens for column in self.columns if column.differs)
 
 
 def compare_row(
@@ -152,7 +169,8 @@ def _equal(sides: Sequence[Side]) -> bool:
         return not kept
     first = kept[0]
     return all(
-        side.ids == first.ids and side.labels == first.labels and side.pieces == first.pieces for side in kept[1:]
+        (side.ids, side.labels, side.weights, side.pieces) == (first.ids, first.labels, first.weights, first.pieces)
+        for side in kept[1:]
     )
 
 
@@ -171,8 +189,28 @@ def _side(inspection: Inspection, evaluates: bool | None) -> Side:
         ids = tokens.input_ids if tokens is not None else ()
         return Side(ids, (None,) * count, tokens, 0, inspection.token_text, gone, stopped, evaluates)
     ids, labels = _received(inspection, tokens, inspection.labels)
+    weights = _weights(inspection, labels, inspection.labels)
     pieces = 0 if gone is not None else 1 + len(inspection.more)
-    return Side(ids, labels, tokens, pieces, inspection.token_text, gone, stopped, evaluates)
+    return Side(ids, labels, tokens, pieces, inspection.token_text, gone, stopped, evaluates, weights)
+
+
+def _weights(inspection: Inspection, labels: Sequence[int | None], made: Labels) -> tuple[float, ...]:
+    """The weight of each token that carries loss, 1 for the others; none where all are 1. NaN is one NaN, so that it
+    equals itself."""
+    if made.weights is None:
+        return ()
+    found = [1.0] * len(labels)
+    given, example = list(made.weights), inspection.example
+    where = [i for start, end in made.kept for i in range(start, end)]
+    if example is not None and example.weights is not None and not inspection.more:
+        skip = 1 if example.shifted else 0
+        if len(example.weights) == len(where) - skip:
+            for i, weight in zip(where[skip:], example.weights):
+                given[i] = weight
+    for i in where:
+        if labels[i] != IGNORE_INDEX:
+            found[i] = math.nan if math.isnan(given[i]) else given[i]
+    return tuple(found) if any(weight != 1 for weight in found) else ()
 
 
 def _received(inspection: Inspection, tokens: Tokens, made: Labels) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
@@ -180,8 +218,9 @@ def _received(inspection: Inspection, tokens: Tokens, made: Labels) -> tuple[tup
     ids = list(tokens.input_ids)
     found: list[int | None] = [None] * len(tokens)
     where = [i for start, end in made.kept for i in range(start, end)]
+    carried = made.counted
     for i in where:
-        found[i] = made.labels[i]
+        found[i] = carried[i]
     example = inspection.example
     if example is None or inspection.more:
         return tuple(ids), tuple(found)
@@ -189,7 +228,7 @@ def _received(inspection: Inspection, tokens: Tokens, made: Labels) -> tuple[tup
     if len(example.input_ids) == len(where) - skip and len(example.labels) == len(where) - skip:
         for i, token_id in zip(where, example.input_ids):
             ids[i] = token_id
-        for i, label in zip(where[skip:], example.labels):
+        for i, label in zip(where[skip:], example.counted):
             found[i] = IGNORE_INDEX if label == example.ignore_index else label
         if skip and where:
             found[where[0]] = IGNORE_INDEX  # its label is dropped with the shift
@@ -215,4 +254,9 @@ def _column(cells: tuple[Range, ...], sides: Sequence[Side]) -> Column:
     if len(ids) > 1:
         trained = {any(side.labels[i] != IGNORE_INDEX for i in kept) for kept, side in here}
         return Column(cells, True, len(trained) > 1)
-    return Column(cells, False, len({tuple(side.labels[i] for i in kept) for kept, side in here}) > 1)
+    if len({tuple(side.labels[i] for i in kept) for kept, side in here}) > 1:
+        return Column(cells, False, True)
+    if not any(side.weights for _, side in here):
+        return Column(cells)
+    weights = {tuple(side.weight(i) for i in kept) for kept, side in here}
+    return Column(cells, weights_differ=len(weights) > 1)

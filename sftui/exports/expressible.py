@@ -36,13 +36,17 @@ def _check_set_up(recipe: Recipe, prepared: Prepared) -> None:
     refusals = (
         (recipe.pack.strategy != "none", "pack.strategy", recipe.pack.strategy),
         (recipe.length.over in ("split", "proportional"), "length.over", recipe.length.over),
-        (recipe.loss.weights != "none", "loss.weights", recipe.loss.weights),
         (form == "segments", "data.format", "segments"),
         (any(path.endswith(".zst") for path in prepared.paths), "data packed as", ".zst"),
     )
     for cannot, path, value in refusals:
         if cannot:
             raise _cannot(f"{path} {value}")
+    if recipe.loss.weights != "none":
+        raise _cannot(
+            f"loss.weights {recipe.loss.weights}: a collator pads no weights",
+            "write the rows with their loss_weights: sftui encode -o OUT.parquet",
+        )
 
 
 def _check_rows(recipe: Recipe, prepared: Prepared) -> None:

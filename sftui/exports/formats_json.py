@@ -9,7 +9,7 @@ from sftui.exports.report_model import Checked, findings_in_order, tried_as
 from sftui.findings import CODES, Severity
 
 if TYPE_CHECKING:
-    from sftui.audit import Figures, FoundFinding
+    from sftui.audit import Figures, FoundFinding, Verdict
 
 
 def as_json_text(checked: Checked) -> str:
@@ -18,7 +18,8 @@ def as_json_text(checked: Checked) -> str:
 
 
 def as_object(checked: Checked) -> dict[str, Any]:
-    """`findings` holds the first hundred of each code in full; `codes` counts all, with every row number."""
+    """`findings` holds the first hundred of each code in full; `codes` counts all, with every row number and the
+    share of the rows that were looked at."""
     found = checked.audit.found
     return {
         "version": 1,
@@ -40,11 +41,27 @@ def as_object(checked: Checked) -> dict[str, Any]:
                 "scope": CODES[one.code].scope,
                 "count": one.count,
                 "rows": list(one.rows),
+                "share": one.in_rows() / checked.audit.rows if one.rows and checked.audit.rows else None,
             }
             for one in found.ordered()
         ],
+        "verdict": [verdict_record(one, key) for one, key in checked.verdict],
         "findings": [finding_record(checked, one) for one in findings_in_order(checked)],
         "figures": figures_record(checked.audit.figures()),
+    }
+
+
+def verdict_record(one: Verdict, key: str) -> dict[str, Any]:
+    """One sentence of what training does with the data, with the count of rows, why, and what to do first."""
+    return {
+        "severity": one.severity.value,
+        "consequence": one.consequence,
+        "sentence": one.sentence,
+        "rows": one.rows,
+        "of": one.of,
+        "code": one.code,
+        "key": key,
+        "first": list(one.first),
     }
 
 

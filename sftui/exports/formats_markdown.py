@@ -33,6 +33,12 @@ def _lines(checked: Checked) -> Iterator[str]:
     yield f"### sftui check: {_text(checked.title)}"
     yield ""
     yield _text(summary(checked))
+    if checked.verdict:
+        yield ""
+        yield from (
+            f"- {MARKS[one.severity][0]} {_text(one.sentence)} ({one.code})" + (f": {_text(key)}" if key else "")
+            for one, key in checked.verdict
+        )
     if codes:
         yield from ("", "| severity | code | finding | count | rows |", "|---|---|---|--:|---|")
         yield from (_table_row(one) for one in codes)
@@ -54,6 +60,8 @@ def _table_row(one: FoundCode) -> str:
 
 def _code(checked: Checked, one: FoundCode) -> Iterator[str]:
     many = f", {one.count:,} times" if one.count > 1 else ""
+    told = one.share_told(checked.audit.rows)
+    many += f", {told}" if told else ""
     title = f"<b>{one.code}</b> {_text(CODES[one.code].title)}{many}"
     yield f"<details><summary>{MARKS[one.severity]} {title}</summary>"
     yield ""

@@ -33,11 +33,14 @@ def _lines(checked: Checked, width: int) -> Iterator[str]:
             yield ""
         yield from _code(checked, one, width)
         yield ""
+    yield from verdict_lines(checked, width)
     yield summary(checked)
 
 
 def _code(checked: Checked, one: FoundCode, width: int) -> Iterator[str]:
     many = f", {one.count:,} times" if one.count > 1 else ""
+    told = one.share_told(checked.audit.rows)
+    many += f", {told}" if told else ""
     yield from _wrapped(f"{MARKS[one.severity]} {one.code} {CODES[one.code].title}{many}", width, "  ")
     before = ""
     for found in one.kept[:SHOWN]:
@@ -72,6 +75,16 @@ def _finding(checked: Checked, found: FoundFinding, width: int) -> Iterator[str]
     yield from _wrapped(place + visible(finding.sentence), width - 2, "    ", "  ")
     if finding.evidence:
         yield from _wrapped(visible(finding.evidence), width - 4, "      ", "    ")
+
+
+def verdict_lines(checked: Checked, width: int) -> Iterator[str]:
+    """What training does with the data, the worst first, each with its one next step; nothing where all is well."""
+    for one, key in checked.verdict:
+        yield from _wrapped(f"{MARKS[one.severity][0]} {one.sentence} ({one.code})", width, "  ")
+        if key:
+            yield from _wrapped(f"fix: {key}", width, "       ", "  ")
+    if checked.verdict:
+        yield ""
 
 
 def summary(checked: Checked) -> str:

@@ -8,27 +8,27 @@ from io import BytesIO
 from typing import IO, Any
 
 from sftui.exports.parquet import arrow_writer, parquet_joiner
-from sftui.exports.records import as_line
+from sftui.exports.records import Columns, as_line
 
 
-def part_of(form: str, records: Iterator[dict[str, Any]], explain: bool) -> bytes:
+def part_of(form: str, records: Iterator[dict[str, Any]], columns: Columns) -> bytes:
     """Records of rows as a part of a file: lines of JSON, or Arrow's tables."""
     file = BytesIO()
     if form == "jsonl":
         for record in records:
             file.write(as_line(record))
     else:
-        with arrow_writer(file, explain) as put:
+        with arrow_writer(file, columns) as put:
             for record in records:
                 put(record)
     return file.getvalue()
 
 
 @contextlib.contextmanager
-def joined(form: str, file: IO[bytes], explain: bool) -> Iterator[Callable[[bytes], object]]:
+def joined(form: str, file: IO[bytes], columns: Columns) -> Iterator[Callable[[bytes], object]]:
     """Takes the parts of a file in order."""
     if form == "jsonl":
         yield file.write
     else:
-        with parquet_joiner(file, explain) as join:
+        with parquet_joiner(file, columns) as join:
             yield join

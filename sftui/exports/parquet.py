@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import IO, Any
 
+from sftui.exports.records import Columns
 from sftui.model import IGNORE_INDEX, Trained
 
 GROUP = 1000
@@ -21,37 +22,41 @@ TEXTS = [
 ]
 """The columns of texts, which repeat. Numbers are packed as they are: 8 us a row of 200 tokens where a dictionary and
 snappy take 10.5, and a fifth smaller."""
-CODES = {"int8": "b", "int32": "i", "int64": "q"}
+CODES = {"int8": "b", "int32": "i", "int64": "q", "float": "f"}
 """The items of `array` that lie in memory as Arrow's do."""
-ROW_LISTS = {"input_ids": "i", "labels": "i", "attention_mask": "b"}
-PACK_LISTS = dict.fromkeys(("input_ids", "labels", "attention_mask", "position_ids", "document_ids", "seq_lens"), "i")
-"""The columns of numbers along the tokens, with their items. They are packed as they come: it takes half the time while
-the row is still in the processor's cache, and a fifth of the memory until its group is full."""
+ROW_LISTS = {"input_ids": "i", "labels": "i", "attention_mask": "b", "loss_weights": "f"}
+PACK_LISTS = {
+    **dict.fromkeys(("input_ids", "labels", "attention_mask", "position_ids", "document_ids", "seq_lens"), "i"),
+    "loss_weights": "f",
+}
+"""The columns of numbers along the tokens, with their items; weights have the four bytes that they have in a loss.
+They are packed as they come: it takes half the time while the row is still in the processor's cache, and a fifth of the
+memory until its group is full."""
+
+ROWS = Columns()
 
 
 @contextlib.contextmanager
-def parquet_writer(
-    file: IO[bytes], explain: bool = False, packs: bool = False
-) -> Iterator[Callable[[dict[str, Any]], None]]:
+def parquet_writer(file: IO[bytes], columns: Columns = ROWS) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Takes records (see `sftui.exports.records`), of rows or of packs; the columns a record lacks are null.
 
     pyarrow is loaded when the first group is full: what loads in the rows before (fastokens) needs the memory first.
     """
-    with _writer(lambda: _Groups(file, explain, packs), PACK_LISTS if packs else ROW_LISTS) as put:
+    with _writer(lambda: _Groups(file, columns), PACK_LISTS if columns.packs else ROW_LISTS) as put:
         yield put
 
 
 @contextlib.contextmanager
-def arrow_writer(file: IO[bytes], explain: bool = False) -> Iterator[Callable[[dict[str, Any]], None]]:
+def arrow_writer(file: IO[bytes], columns: Columns = ROWS) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Takes records of rows as `parquet_writer`; what is written is for `parquet_joiner`."""
-    with _writer(lambda: _Groups(file, explain, packs=False, apart=True), ROW_LISTS) as put:
+    with _writer(lambda: _Groups(file, columns, apart=True), ROW_LISTS) as put:
         yield put
 
 
 @contextlib.contextmanager
-def parquet_joiner(file: IO[bytes], explain: bool = False) -> Iterator[Callable[[bytes], None]]:
+def parquet_joiner(file: IO[bytes], columns: Columns = ROWS) -> Iterator[Callable[[bytes], None]]:
     """Takes what `arrow_writer` has written, part after part, and writes it as one file."""
-    with contextlib.closing(_Groups(file, explain, packs=False)) as groups:
+    with contextlib.closing(_Groups(file, columns)) as groups:
         yield groups.join
 
 
@@ -98,11 +103,11 @@ class _Group:
 class _Groups:
     """The file as it is written, group by group; without any it holds its columns alone. `apart`: as Arrow's stream."""
 
-    def __init__(self, file: IO[bytes], explain: bool, packs: bool, apart: bool = False) -> None:
+    def __init__(self, file: IO[bytes], columns: Columns, apart: bool = False) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self._pa, self._schema = pa, _schema(pa, explain, packs)
+        self._pa, self._schema = pa, _schema(pa, columns)
         self._writer = (
             pa.ipc.new_stream(file, self._schema)
             if apart
@@ -122,18 +127,18 @@ class _Groups:
         self._writer.close()
 
 
-def arrow_schema(explain: bool = False, packs: bool = False) -> Any:
+def arrow_schema(columns: Columns = ROWS) -> Any:
     """The columns of the same records, as a pyarrow schema."""
     import pyarrow as pa
 
-    return _schema(pa, explain, packs)
+    return _schema(pa, columns)
 
 
-def arrow_batches(records: Iterable[dict[str, Any]], explain: bool = False, packs: bool = False) -> Iterator[Any]:
+def arrow_batches(records: Iterable[dict[str, Any]], columns: Columns = ROWS) -> Iterator[Any]:
     """The same records as pyarrow's record batches, made as they are asked for, each of no more than a row group."""
     import pyarrow as pa
 
-    schema, group = _schema(pa, explain, packs), _Group(PACK_LISTS if packs else ROW_LISTS)
+    schema, group = _schema(pa, columns), _Group(PACK_LISTS if columns.packs else ROW_LISTS)
     for record in records:
         if group.add(record, GROUP_TOKENS):
             yield _batch(pa, schema, group.taken())
@@ -146,21 +151,23 @@ def _batch(pa: Any, schema: Any, records: Sequence[Mapping[str, Any]]) -> Any:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _schema(pa: Any, explain: bool, packs: bool) -> Any:
+def _schema(pa: Any, wanted: Columns) -> Any:
     ids = pa.list_(pa.int32())
     columns: list[tuple[str, Any]] = [("row", pa.int64())]
-    if packs:
+    if wanted.packs:
         whole = pa.int64()
         document = pa.struct([("row", whole), ("part", pa.int32()), ("start", whole), ("end", whole)])
         columns += [("pack", pa.int64()), ("documents", pa.list_(document))]
     columns += [("input_ids", ids), ("labels", ids)]
-    if packs:
+    if wanted.weights:
+        columns += [("loss_weights", pa.list_(pa.float32()))]
+    if wanted.packs:
         columns += [(name, ids) for name in ("attention_mask", "position_ids", "document_ids", "seq_lens")]
     else:
         columns += [("attention_mask", pa.list_(pa.int8())), ("part", pa.int32())]
     columns += [("split", pa.string())]
     columns += [("dropped", pa.string()), ("error", pa.string())]
-    if explain:
+    if wanted.explain:
         span = pa.struct([("start", pa.int32()), ("end", pa.int32()), ("message", pa.int32()), ("part", pa.string())])
         columns += [("tokens", pa.list_(pa.string())), ("reasons", pa.list_(pa.string())), ("spans", pa.list_(span))]
     return pa.schema(columns)
@@ -188,7 +195,7 @@ def _column(pa: Any, values: Sequence[Any], kind: Any) -> Any:
     return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(ends)], children=[flat])
 
 
-def _packed(code: str, numbers: Sequence[int], ids: array[int] | None = None) -> array[int]:
+def _packed(code: str, numbers: Sequence[Any], ids: array[int] | None = None) -> array[Any]:
     """The numbers of one row; most attention masks are nothing but ones. `struct` takes half as long as `array`, and
     labels of which it is known where they are the row's own `ids` are put together from these in half of that."""
     if code == "b" and numbers.count(1) == len(numbers):
@@ -198,6 +205,8 @@ def _packed(code: str, numbers: Sequence[int], ids: array[int] | None = None) ->
         for start, end in numbers.ranges:
             made[start:end] = ids[start:end]
         return made
+    if code == "f":  # what no four bytes can hold becomes infinite, as in a tensor
+        return array(code, numbers)
     return array(code, struct.pack(f"{len(numbers)}{code}", *numbers))
 
 

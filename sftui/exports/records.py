@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from sftui.model import NOWHERE, Example, Inspection, Pack, Reason
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which records a file holds: of rows or of packs, with what explains them, with loss weights."""
+
+    explain: bool = False
+    packs: bool = False
+    weights: bool = False
+
+
 def record(inspection: Inspection, explain: bool = False) -> dict[str, Any]:
     """One row as the trainer receives it.
 
-    `row`, `input_ids`, `labels`, `attention_mask`; a row the trainer drops has `row` and `dropped`,
-    one that cannot be prepared `row` and `error`. `explain` adds `tokens` (vocabulary strings) and
-    `spans` ([start, end, message, part], null where a token stands for no text), each along
-    `input_ids`, and `reasons` along `labels`.
+    `row`, `input_ids`, `labels`, `attention_mask`, and `loss_weights` along `labels` where the trainer's loss has some;
+    a row the trainer drops has `row` and `dropped`, one that cannot be prepared `row` and `error`. `explain` adds
+    `tokens` (vocabulary strings) and `spans` ([start, end, message, part], null where a token stands for no text), each
+    along `input_ids`, and `reasons` along `labels`.
     """
     row = inspection.row.index
     if inspection.problem is not None:
@@ -46,12 +57,15 @@ def records(inspection: Inspection, explain: bool = False) -> tuple[dict[str, An
 
 
 def _stored(row: int, example: Example) -> dict[str, Any]:
-    return {
+    made: dict[str, Any] = {
         "row": row,
         "input_ids": example.input_ids,
         "labels": example.labels,
         "attention_mask": example.attention_mask,
     }
+    if example.weights is not None:
+        made["loss_weights"] = tuple(example.weights)
+    return made
 
 
 def pack_record(pack: Pack, number: int) -> dict[str, Any]:
@@ -59,7 +73,8 @@ def pack_record(pack: Pack, number: int) -> dict[str, Any]:
 
     `documents` are its pieces in order: tokens `start` to `end` of what `--unpacked` writes of `row` (of its `part`,
     where the trainer splits rows). `document_ids` count them from 1, 0 at padding. `seq_lens` are their lengths, with
-    the padding last where the trainer counts it. `attention_mask` and `position_ids` are absent where it makes none.
+    the padding last where the trainer counts it. `attention_mask`, `position_ids` and `loss_weights` are absent where
+    it makes none.
     """
     lengths = [end - start for _, start, end in pack.documents]
     numbers = [document for document, length in enumerate(lengths, 1) for _ in range(length)]
@@ -72,6 +87,8 @@ def pack_record(pack: Pack, number: int) -> dict[str, Any]:
         "input_ids": pack.input_ids,
         "labels": pack.labels,
     }
+    if pack.weights is not None:
+        made["loss_weights"] = tuple(pack.weights)
     if pack.attention_mask is not None:
         made["attention_mask"] = pack.attention_mask
     if pack.position_ids is not None:
@@ -146,7 +163,11 @@ def pack_explained(pack: Pack, row: Callable[[int], Told], piece: Callable[[int]
 
 
 def as_json(made: dict[str, Any]) -> str:
-    """One line of plain ASCII: no byte of the data can act on a terminal."""
+    """One line of plain ASCII: no byte of the data can act on a terminal. A weight that JSON has no number for (NaN,
+    infinite) is null."""
+    if not all(map(math.isfinite, made.get("loss_weights", ()))):
+        weights = [weight if math.isfinite(weight) else None for weight in made["loss_weights"]]
+        made = {**made, "loss_weights": weights}
     return json.dumps(made, ensure_ascii=True, separators=(", ", ": "))
 
 
@@ -165,6 +186,7 @@ def shift_record(made: dict[str, Any]) -> dict[str, Any]:
         "tokens": slice(None, -1),
         "spans": slice(None, -1),
         "labels": slice(1, None),
+        "loss_weights": slice(1, None),
         "reasons": slice(1, None),
     }
     return {key: value[ends[key]] if key in ends else value for key, value in made.items()}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sftui.exports.report_figures import figure_sections
-from sftui.exports.report_findings import finding_sections
+from sftui.exports.report_findings import finding_sections, verdict_section
 from sftui.exports.report_markup import safe
 from sftui.exports.report_model import Checked, counted
 from sftui.exports.report_style import STYLE
@@ -14,6 +14,8 @@ from sftui.text import many, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sftui.audit.figures import WeightFigures
 
     Section = tuple[str, str, str]
 
@@ -24,7 +26,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 def report_html(checked: Checked) -> str:
     """The page as text; everything that comes from the data is escaped."""
     figures = checked.audit.figures()
-    sections = [*finding_sections(checked), *figure_sections(figures)]
+    sections = [*verdict_section(checked), *finding_sections(checked), *figure_sections(figures)]
     return "".join(_page(checked, sections))
 
 
@@ -50,8 +52,13 @@ def _page(checked: Checked, sections: Sequence[Section]) -> Iterator[str]:
     )
 
 
+def _weights(weights: WeightFigures) -> str:
+    total = "not all numbers" if weights.total is None else f"{weights.total:,.6g} altogether"
+    return f"{total}, {many(weights.tokens, 'token')} with another one than 1"
+
+
 def _summary(checked: Checked) -> str:
-    figures = checked.audit
+    figures, weights = checked.audit, checked.audit.weights.figures()
     part = f" ({share(figures.trained, figures.tokens, 1)})" if figures.tokens else ""
     facts = [
         ("Rows", f"{figures.rows:,}" + ("" if checked.complete else " looked at")),
@@ -64,6 +71,7 @@ def _summary(checked: Checked) -> str:
             f"{many(figures.received_rows, 'row')}, {figures.received_tokens:,} tokens,"
             f" {figures.received_trained:,} trained",
         ),
+        *([("Weights in the loss", _weights(weights))] if weights is not None else []),
         *(
             [("Of them for evaluation", f"{figures.evaluation_rows:,}, {figures.evaluation_tokens:,} tokens")]
             if figures.evaluation_rows

@@ -97,6 +97,8 @@ def _budget(figures: Figures) -> str:
     body += _counts("Trained tokens by message", "Message", messages)
     if figures.by_special:
         body += _counts("Trained special tokens", "Token", figures.by_special)
+    if figures.weights is not None and figures.weights.tokens:
+        body += _counts("Trained tokens by weight in the loss", "Weight", figures.weights.by_weight)
     return body
 
 

@@ -20,6 +20,18 @@ SHOWN = 3
 """Findings of one code that are shown in full."""
 
 
+def verdict_section(checked: Checked) -> Iterator[tuple[str, str, str]]:
+    """The section of what training does with the data; none where all is well."""
+    if not checked.verdict:
+        return
+    lines = "".join(
+        f'<li><span class="sev {one.severity.value}">{MARKS[one.severity][0]}</span> {safe(one.sentence)}'
+        f' (<a href="#{one.code}">{one.code}</a>)' + (f"<br>fix: {safe(key)}" if key else "") + "</li>\n"
+        for one, key in checked.verdict
+    )
+    yield "verdict", "Verdict", f"<ul>\n{lines}</ul>\n"
+
+
 def finding_sections(checked: Checked) -> Iterator[tuple[str, str, str]]:
     """The section of the findings: a table of codes, the worst first, then each code with its first findings."""
     codes = sorted(checked.audit.found.ordered(), key=lambda one: one.severity.rank)
@@ -56,6 +68,8 @@ def _code(checked: Checked, one: FoundCode, looks: Mapping[Place, Look]) -> str:
         f'<h3 id="{one.code}"><span class="sev {one.severity.value}">{MARKS[one.severity]}</span> '
         f"{one.code}: {safe(entry.title)}</h3>\n<p>{safe(entry.explanation)}</p>\n"
     )
+    told = one.share_told(checked.audit.rows)
+    head += f"<p>{safe(f'Found {told}.')}</p>\n" if told else ""
     body = "".join(_finding(checked, found, looks.get(_place(found.finding))) for found in one.kept[:SHOWN])
     left = one.count - min(SHOWN, len(one.kept))
     if left:

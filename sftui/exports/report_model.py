@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sftui.findings import Finding, Severity, fix_text
 
 if TYPE_CHECKING:
-    from sftui.audit import Audit, FoundFinding
+    from sftui.audit import Audit, FoundFinding, Verdict
     from sftui.model import Inspection
     from sftui.recipe import Recipe
     from sftui.tokens.facts import TokenizerFacts
@@ -61,6 +61,16 @@ class Checked:
             return fix.title
         own = fix.trainer_keys.get(self.trainer) if fix is not None else None
         return own or fix_text(finding.code, self.trainer)
+
+    @property
+    def verdict(self) -> tuple[tuple[Verdict, str], ...]:
+        """What training does with the data, the worst first, each with its one next step ("" where there is none)."""
+        return tuple((one, self._key_of(one.code)) for one in self.audit.verdict())
+
+    def _key_of(self, code: str) -> str:
+        """The key of the first finding of a code that has one."""
+        found = self.audit.found.codes.get(code)
+        return next((key for one in found.kept if (key := self.key(one.finding))), "") if found is not None else ""
 
     def place(self, found: FoundFinding) -> tuple[str, int | None]:
         """The file and line that a finding stands in, as an editor opens it from here; the line is None where rows have

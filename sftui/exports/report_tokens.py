@@ -37,17 +37,21 @@ def token_range(
         return ""
     (start, stop), (first, last) = shown, marked
     kept = [labels.dropped is None and any(a <= i < b for a, b in labels.kept) for i in range(start, stop)]
+    carried = labels.counted[start:stop]
     kinds = [
-        "cut" if not on else "off" if labels.labels[i] in (IGNORE_INDEX, ignore) else "on"
-        for i, on in enumerate(kept, start)
+        "cut" if not on else "off" if label in (IGNORE_INDEX, ignore) else "on" for on, label in zip(kept, carried)
     ]
+    weights = labels.weights[start:stop] if labels.weights is not None else (1.0,) * len(kinds)
+    times = [f"×{weight:g}" if kind == "on" and weight != 1 else "" for kind, weight in zip(kinds, weights)]
     parts, written = ["… "] if start else [], inspection.token_text
-    for (inside, kind), group in groupby(range(start, stop), key=lambda i: (first <= i < last, kinds[i - start])):
+    for (inside, kind, weight), group in groupby(
+        range(start, stop), key=lambda i: (first <= i < last, kinds[i - start], times[i - start])
+    ):
         numbers = list(group)
         run = "".join(
             f'<span class="t">{safe(visible_token(written.surfaces[i], written.pieces[i]))}</span>' for i in numbers
         )
-        text = f'<span class="sr">{WORDS[kind]}: </span><span class="{kind}">{run}</span> '
+        text = f'<span class="sr">{WORDS[kind]}: </span><span class="{kind}">{run}</span>{weight} '
         if inside:
             text = (
                 ("<mark>⟦</mark>" if numbers[0] == first else "")

@@ -21,8 +21,10 @@ from sftui.labels.masks import (
     outside,
     whole,
 )
-from sftui.model import IGNORE_INDEX, Conversation, Example, Kind, Labels, Rendered, Tokens
+from sftui.labels.weights import by_message, weights_joined, weights_padded, weights_within
+from sftui.model import IGNORE_INDEX, Conversation, Example, Kind, Labels, Reason, Rendered, Tokens, counted
 from sftui.recipe import Recipe
+from sftui.runs import Runs, joined, together
 
 __all__ = [
     "Drawn",
@@ -44,6 +46,9 @@ __all__ = [
     "padded_width",
     "refuse_too_large",
     "unlabelled",
+    "weights_joined",
+    "weights_padded",
+    "weights_within",
     "whole",
     "within",
 ]
@@ -52,7 +57,8 @@ __all__ = [
 def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe: Recipe) -> Labels:
     """One label and one reason per token, what survives truncation, and why a row is dropped.
 
-    Labels are un-shifted. RecipeError where the recipe's rule cannot apply to the row.
+    Labels are un-shifted. With loss.weights `float` each token has its message's weight; one that weighs 0 is told as
+    masked by it. RecipeError where the recipe's rule cannot apply to the row.
     """
     subject = Subject(tokens, rendered, conversation)
     mask, reasons = draw(subject, recipe.mask)
@@ -61,17 +67,31 @@ def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe
     else:
         labels = applied_to_ids(mask, tokens.input_ids)
     kept, dropped = keep(len(tokens), recipe.length)
-    if dropped is None and recipe.length.drop_unlabelled and unlabelled(within(kept, labels)):
+    weights: Runs[float] | None = None
+    if recipe.loss.weights == "float":
+        weights = by_message(mask, tokens.messages, conversation.messages)
+        reasons = weightless(reasons, mask, weights)
+    if (
+        dropped is None
+        and recipe.length.drop_unlabelled
+        and unlabelled(within(kept, counted(labels, weights, IGNORE_INDEX)))
+    ):
         dropped = "no trained token is left"
     notes = () if rendered.exact else ("who wrote which token is a best effort here",)
-    return Labels(labels=labels, reasons=reasons, kept=kept, dropped=dropped, notes=notes)
+    return Labels(labels=labels, reasons=reasons, kept=kept, dropped=dropped, notes=notes, weights=weights)
+
+
+def weightless(reasons: Runs[Reason], mask: Runs[bool], weights: Runs[float]) -> Runs[Reason]:
+    """The reasons, with what a mask trains and a weight of 0 takes out of the loss told as such."""
+    off = joined((end - start, on and weight == 0) for start, end, on, weight in together(mask, weights))
+    return joined((end - start, Reason.WEIGHT if none else why) for start, end, why, none in together(reasons, off))
 
 
 def example(tokens: Tokens, labels: Labels, recipe: Recipe, attention: tuple[int, ...] | None = None) -> Example | None:
     """What the trainer receives for the row; None where it is dropped.
 
     Cut first, then shifted: `preshifted` drops the last input and the first label, so that
-    `labels[i]` is what must be predicted from `input_ids[i]`.
+    `labels[i]` is what must be predicted from `input_ids[i]`. Weights go with the labels.
     """
     if labels.dropped is not None:
         return None
@@ -81,7 +101,9 @@ def example(tokens: Tokens, labels: Labels, recipe: Recipe, attention: tuple[int
     if ignore != IGNORE_INDEX:
         values = tuple(ignore if v == IGNORE_INDEX else v for v in values)
     mask = within(labels.kept, attention) if attention is not None else (1,) * len(ids)
-    whole = Example(ids, values, mask, ignore_index=ignore)
+    weights = weights_within(labels.kept, labels.weights)
+    whole = Example(ids, values, mask, ignore_index=ignore, weights=weights)
     if recipe.loss.shift == "internal":
         return whole
-    return replace(whole, input_ids=ids[:-1], labels=values[1:], attention_mask=mask[:-1], shifted=True)
+    moved = weights[1:] if weights is not None else None
+    return replace(whole, input_ids=ids[:-1], labels=values[1:], attention_mask=mask[:-1], shifted=True, weights=moved)

@@ -2,7 +2,7 @@
 
 Source: transformers 5.23, data/data_collator.py (labels) and tokenization_utils_base.py `_pad`
 (ids and attention mask): longest row or max length, rounded up to a multiple, on one side; ids
-get the pad token, the attention mask 0, labels `labels_pad`.
+get the pad token, the attention mask 0, labels `labels_pad`, loss weights 0.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sftui.errors import RecipeError
+from sftui.labels.weights import weights_padded
 from sftui.model import Batch, Example
 from sftui.recipe import Batch as BatchOptions
 from sftui.text import many
@@ -55,6 +56,7 @@ def collate(
         attention_mask=attention,
         pad_side=side,
         notes=notes,
+        weights=weights_padded([example.weights for example in examples], width, side),
     )
 
 

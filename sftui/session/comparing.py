@@ -16,7 +16,7 @@ from sftui.session.versions import tokenizer_key
 if TYPE_CHECKING:
     from sftui.model import Row
     from sftui.session.options import OpenOptions
-    from sftui.session.splitting import Split
+    from sftui.session.split import Split
     from sftui.sources import Source
     from sftui.trainers.config import OpenedConfig
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import ExportError, SourceError
-from sftui.exports.records import Told, pack_explained, pack_record, record, records, told_of
+from sftui.exports.records import Columns, Told, pack_explained, pack_record, record, records, told_of
 from sftui.model import Inspection
 
 if TYPE_CHECKING:
@@ -75,6 +75,11 @@ class Written:
 def packs(session: Ready, unpacked: bool = False) -> bool:
     """Whether what is written are packs."""
     return session.recipe.pack.strategy != "none" and not unpacked
+
+
+def columns_of(session: Ready, explain: bool = False, unpacked: bool = False) -> Columns:
+    """The columns that a file of the session's records has."""
+    return Columns(explain, packs(session, unpacked), session.recipe.loss.weights == "float")
 
 
 def refuse_half(session: Opened) -> None:

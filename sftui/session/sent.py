@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sftui.session.opened import Opened, Stored
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, with_tokenizer
-from sftui.session.splitting import Split
+from sftui.session.split import Split
 from sftui.sources import Count, Source
 
 if TYPE_CHECKING:

@@ -106,8 +106,8 @@ def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -
 
 
 def piece(made: Example | Pack) -> Piece:
-    """Ids and labels as the trainer's records hold them."""
-    return list(made.input_ids), list(made.labels)
+    """Ids, labels and weights as the trainer's records hold them."""
+    return list(made.input_ids), list(made.labels), [] if made.weights is None else list(made.weights)
 
 
 def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> tuple[dict[str, Any], list[str]]:
@@ -174,7 +174,7 @@ def _told(found: Difference, inspections: Sequence[Inspection], tokenizer: Loade
         return found.sentence()
     one = inspections[found.row]
     where = f"row {one.row.index}"
-    if found.what not in (What.IDS, What.LABELS) or found.position is None:
+    if found.what not in (What.IDS, What.LABELS, What.WEIGHTS) or found.position is None:
         return found.sentence().replace(f"row {found.row}", where, 1)
     token = _token(one, found.position, tokenizer) if not found.piece else ""
     at = (
@@ -183,13 +183,19 @@ def _told(found: Difference, inspections: Sequence[Inspection], tokenizer: Loade
     )
     if found.what is What.IDS:
         return f"{at}: the trainer has ids {list(found.theirs)}, sftui {list(found.ours)}"
+    if found.what is What.WEIGHTS:
+        return f"{at}: the trainer {_weight(found.theirs)}, sftui {_weight(found.ours)}"
     return f"{at}: the trainer {_label(found.theirs)}, sftui {_label(found.ours)}"
 
 
-def _label(labels: Sequence[int]) -> str:
+def _label(labels: Sequence[float]) -> str:
     if not labels:
         return "has no more labels"
     return "masks it (-100)" if labels[0] == IGNORE_INDEX else f"trains it (label {labels[0]})"
+
+
+def _weight(weights: Sequence[float]) -> str:
+    return f"weighs it {weights[0]}" if weights else "has no weight for it"
 
 
 def _token(inspection: Inspection, position: int, tokenizer: LoadedTokenizer) -> str:

@@ -33,6 +33,7 @@ from sftui.values import value_class
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
+    from sftui.serving import Served
     from sftui.templates import ChatTemplate, Rendering
     from sftui.tokens import LoadedTokenizer, ToEncode
     from sftui.trainers.config import OpenedConfig, WrittenConfig
@@ -54,6 +55,8 @@ class Toolbox:
     """The tokenizer before the recipe and the trainer changed it; None: as it is."""
     notes: tuple[str, ...] | None = None
     """What the trainer says of the recipe (see `Trainer.notes`); None: nobody asked it yet."""
+    served: Served | None = None
+    """What the model will be served with, where the user says so."""
 
     @property
     def untouched(self) -> LoadedTokenizer:
@@ -268,10 +271,12 @@ class Trainer:
         return ""
 
     def needs_spans(self, recipe: Recipe) -> bool:
-        """Whether a mask rule reads who wrote which token."""
+        """Whether a mask rule, or a message's weight, asks who wrote which token."""
         mask = recipe.mask
-        return mask.rule in ("assistant", "turn_full") or (
-            mask.rule in ("auto", "completion") and (mask.terminator == "mask" or mask.trailing == "mask")
+        return (
+            mask.rule in ("assistant", "turn_full")
+            or (mask.rule in ("auto", "completion") and (mask.terminator == "mask" or mask.trailing == "mask"))
+            or recipe.loss.weights == "float"
         )
 
     def needs_places(self, recipe: Recipe) -> bool:
@@ -310,7 +315,11 @@ class Trainer:
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        """Labels with a reason each; tokens come back changed only where the trainer changes ids."""
+        """Labels with a reason each; tokens come back changed only where the trainer changes ids.
+
+        A trainer whose loss has a weight for each token gives `Labels.weights`, too, for every row that it does not
+        drop, and its preset says loss.weights `float`.
+        """
         import sftui.labels as label_rules
 
         if shaped.dropped is not None:
@@ -366,7 +375,10 @@ class Trainer:
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         """The rectangle the trainer's collator makes of packed sequences."""
         examples = [
-            Example(pack.input_ids, pack.labels, pack.attention_mask or (1,) * len(pack.input_ids)) for pack in packs
+            Example(
+                pack.input_ids, pack.labels, pack.attention_mask or (1,) * len(pack.input_ids), weights=pack.weights
+            )
+            for pack in packs
         ]
         return self.collate(examples, range(len(packs)), recipe, tools)
 

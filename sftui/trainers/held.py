@@ -18,7 +18,8 @@ IN_MEMORY = 64 << 20
 
 
 class Held(Sequence[Example]):
-    """Examples in order; each is read back when it is asked for. SftuiError where the disk is full."""
+    """Examples in order; each is read back when it is asked for, its few runs of weights stay in memory. SftuiError
+    where the disk is full."""
 
     def __init__(self, in_memory: int = IN_MEMORY) -> None:
         self._in_memory = in_memory
@@ -41,7 +42,7 @@ class Held(Sequence[Example]):
                 why=(error.strerror or str(error)).lower(),
                 fix="make room there, or set TMPDIR",
             ) from error
-        bare = Example((), (), (), example.shifted, example.ignore_index)
+        bare = Example((), (), (), example.shifted, example.ignore_index, example.weights)
         self._places.append((at, tuple((column.typecode, len(column)) for column in columns), bare))
 
     def __len__(self) -> int:
@@ -63,7 +64,7 @@ class Held(Sequence[Example]):
             columns.append(tuple(column))
         ids, labels = columns[:2]
         mask = columns[2] if len(columns) > 2 else (1,) * len(ids)
-        return Example(ids, labels, mask, bare.shifted, bare.ignore_index)
+        return Example(ids, labels, mask, bare.shifted, bare.ignore_index, bare.weights)
 
     def emptied(self) -> Held:
         """Another one, in the place of this one."""

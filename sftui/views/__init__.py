@@ -35,7 +35,7 @@ from sftui.views.status import (
     token_line,
     token_lines,
 )
-from sftui.views.table import TokenTable, make_table
+from sftui.views.table import TokenTable, make_table, weighted_tokens
 from sftui.views.words import (
     EVALUATES,
     convention,
@@ -131,6 +131,7 @@ __all__ = [
     "token_lines",
     "unmarked_words",
     "value_text",
+    "weighted_tokens",
     "what_is_learnt",
     "why_stopped",
     "wrap",

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from sftui.model import IGNORE_INDEX, Batch, Pack
 from sftui.text import many, share, visible
 from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
 from sftui.views.flow import MIXED
-from sftui.views.table import MASKED, TRAINED
+from sftui.views.table import LEARNT, MASKED, TRAINED, WEIGHTED, weighed
+
+if TYPE_CHECKING:
+    from sftui.runs import Runs
 
 PAD = "╌"
 BORDER = "│"
-_ROLES = {TRAINED: Role.TRAINED, MIXED: Role.TRAINED, MASKED: Role.MASKED, PAD: Role.PAD, BORDER: Role.BORDER}
+_ROLES = {
+    TRAINED: Role.TRAINED,
+    WEIGHTED: Role.WEIGHTED,
+    MIXED: Role.TRAINED,
+    MASKED: Role.MASKED,
+    PAD: Role.PAD,
+    BORDER: Role.BORDER,
+}
 
 
 def batch_lines(batch: Batch, width: int, *, ignore_index: int = IGNORE_INDEX) -> tuple[Line, ...]:
@@ -26,10 +37,11 @@ def batch_lines(batch: Batch, width: int, *, ignore_index: int = IGNORE_INDEX) -
     step = max(-(-length // room), 1)
     if length:
         lines.append(())
-        lines += wrap(_legend(step, width), width)
-    rows = _documents(batch) if _flat(batch) else batch.labels
-    for row, size, labels in zip(batch.rows, batch.lengths, rows):
-        glyphs = _row_glyphs(labels, size, batch.pad_side, ignore_index)
+        lines += wrap(_legend(step, width, batch.weights is not None), width)
+    each = _glyphs_of(batch, ignore_index)
+    rows = _documents(each[0], batch) if _flat(batch) else each
+    for row, size, carried in zip(batch.rows, batch.lengths, rows):
+        glyphs = _padded(carried, size, batch.pad_side)
         builder = LineBuilder().add(f"row {row:>{row_digits}} ", Role.LABEL).add(f"{size:>{size_digits}} ", Role.NUMBER)
         lines.append(crop(_strip(builder, scaled(glyphs, step)), width))
     return tuple(lines)
@@ -39,11 +51,13 @@ def _batch_words(batch: Batch, ignore_index: int) -> Iterator[tuple[str, Role]]:
     rows = len(batch.input_ids)
     length = len(batch.input_ids[0]) if rows else 0
     cells, real = rows * length, sum(batch.lengths)
-    trained = sum(_trained(label, ignore_index) for labels in batch.labels for label in labels)
+    glyphs = _glyphs_of(batch, ignore_index)
+    trained = sum(map(_learnt, glyphs))
     shape = f"{rows} × {length:,}"
     names = ["input_ids", "labels"]
     names += ["attention_mask"] if batch.attention_mask is not None else []
     names += ["position_ids"] if batch.position_ids is not None else []
+    names += ["loss_weights"] if batch.weights is not None else []
     yield f"{', '.join(names)}: each {shape}", Role.TITLE
     if not cells:
         yield "no rows in this batch", Role.DIM
@@ -60,7 +74,7 @@ def _batch_words(batch: Batch, ignore_index: int) -> Iterator[tuple[str, Role]]:
         yield "no attention mask: padding is not hidden from the model", Role.WARNING
     for note in batch.notes:
         yield visible(note), Role.WARNING
-    hidden, padding = _oddities(batch, ignore_index)
+    hidden, padding = _oddities(batch, glyphs)
     if hidden:
         yield f"the attention mask hides {hidden:,} real tokens", Role.WARNING
     if padding:
@@ -71,16 +85,16 @@ def _digits(values: tuple[int, ...]) -> int:
     return max((len(str(value)) for value in values), default=1)
 
 
-def _oddities(batch: Batch, ignore_index: int) -> tuple[int, int]:
+def _oddities(batch: Batch, glyphs: Sequence[str]) -> tuple[int, int]:
     """Real tokens that the attention mask hides, and padding positions that carry loss."""
     if _flat(batch):
-        return 0, sum(_trained(label, ignore_index) for label in batch.labels[0][sum(batch.lengths) :])
+        return 0, _learnt(glyphs[0][sum(batch.lengths) :])
     hidden = padding = 0
     masks = batch.attention_mask or ((),) * len(batch.rows)
-    for size, labels, mask in zip(batch.lengths, batch.labels, masks):
-        start, end = _real(size, len(labels), batch.pad_side)
+    for size, carried, mask in zip(batch.lengths, glyphs, masks):
+        start, end = _real(size, len(carried), batch.pad_side)
         hidden += sum(1 for value in mask[start:end] if not value)
-        padding += sum(_trained(label, ignore_index) for label in (*labels[:start], *labels[end:]))
+        padding += _learnt(carried[:start]) + _learnt(carried[end:])
     return hidden, padding
 
 
@@ -89,19 +103,34 @@ def _flat(batch: Batch) -> bool:
     return len(batch.labels) == 1 < len(batch.rows)
 
 
-def _documents(batch: Batch) -> list[tuple[int, ...]]:
-    """The labels of each row that was laid into the one."""
+def _documents(glyphs: str, batch: Batch) -> list[str]:
+    """The glyphs of each row that was laid into the one."""
     found, at = [], 0
     for size in batch.lengths:
-        found.append(batch.labels[0][at : at + size])
+        found.append(glyphs[at : at + size])
         at += size
     return found
 
 
-def _row_glyphs(labels: tuple[int, ...], size: int, side: str, ignore_index: int) -> str:
-    start, end = _real(size, len(labels), side)
-    inside = "".join(TRAINED if _trained(label, ignore_index) else MASKED for label in labels[start:end])
-    return PAD * start + inside + PAD * (len(labels) - end)
+def _glyphs_of(batch: Batch, ignore_index: int) -> list[str]:
+    """A loss glyph for each position of each row, padding too."""
+    weights = batch.weights or (None,) * len(batch.labels)
+    return [_carried(labels, some, ignore_index) for labels, some in zip(batch.labels, weights)]
+
+
+def _carried(labels: tuple[int, ...], weights: Runs[float] | None, ignore_index: int) -> str:
+    glyphs = "".join([TRAINED if _trained(label, ignore_index) else MASKED for label in labels])
+    return glyphs if weights is None else weighed(glyphs, weights)
+
+
+def _learnt(glyphs: str) -> int:
+    """How many positions carry loss."""
+    return sum(map(glyphs.count, LEARNT))
+
+
+def _padded(glyphs: str, size: int, side: str) -> str:
+    start, end = _real(size, len(glyphs), side)
+    return PAD * start + glyphs[start:end] + PAD * (len(glyphs) - end)
 
 
 def _real(size: int, length: int, side: str) -> tuple[int, int]:
@@ -113,7 +142,8 @@ def _trained(label: int, ignore_index: int) -> bool:
 
 
 def scaled(glyphs: str, step: int) -> str:
-    """One glyph for every `step` positions: ▒ where trained and other positions share a cell."""
+    """One glyph for every `step` positions: ▒ where trained and other positions share a cell, ▓ where all are trained
+    and not alike."""
     if step <= 1:
         return glyphs
     out = []
@@ -122,8 +152,10 @@ def scaled(glyphs: str, step: int) -> str:
         kinds = set(block)
         if len(kinds) == 1:
             out.append(block[0])
+        elif kinds <= {*LEARNT}:
+            out.append(WEIGHTED)
         else:
-            out.append(MIXED if TRAINED in kinds else MASKED)
+            out.append(MIXED if kinds & {*LEARNT} else MASKED)
     return "".join(out)
 
 
@@ -133,13 +165,14 @@ def _strip(builder: LineBuilder, glyphs: str) -> Line:
     return builder.line()
 
 
-def _legend(step: int, width: int) -> Line:
+def _legend(step: int, width: int, weights: bool) -> Line:
     """What the glyphs mean, and how many positions a cell stands for; in fewer words where there is no room."""
     scale = f"{step} positions a cell" if step > 1 else "1 position a cell"
     mixed: tuple[str | tuple[str, Role], ...] = ((MIXED, Role.TRAINED), " both  ") if step > 1 else ()
     glyphs = line(
         (TRAINED, Role.TRAINED),
         " trained  ",
+        *(((WEIGHTED, Role.WEIGHTED), " with a weight  ") if weights else ()),
         (MASKED, Role.MASKED),
         " masked  ",
         *mixed,
@@ -155,7 +188,8 @@ def pack_lines(pack: Pack, width: int, *, ignore_index: int = IGNORE_INDEX) -> t
     """One packed sequence: its documents, their borders, position ids, and what it hides."""
     length = len(pack.input_ids)
     used = sum(end - start for _, start, end in pack.documents)
-    trained = sum(_trained(label, ignore_index) for label in pack.labels)
+    glyphs = _carried(pack.labels, pack.weights, ignore_index)
+    trained = _learnt(glyphs)
     documents = many(len(pack.documents), "document")
     lines = list(
         wrap(
@@ -176,15 +210,15 @@ def pack_lines(pack: Pack, width: int, *, ignore_index: int = IGNORE_INDEX) -> t
     lines.append(())
     digits = len(f"{length:,}")
     for index, start, end in pack.documents:
-        count = sum(_trained(label, ignore_index) for label in pack.labels[start:end])
+        count = _learnt(glyphs[start:end])
         text = (
             f"document {index:<4} {start:>{digits},}…{end - 1:<{digits},} {end - start:>{digits},} tokens "
             f"{count:>{digits},} trained"
-            f"  first {TRAINED if _trained(pack.labels[start], ignore_index) else MASKED}{_positions(pack, start, end)}"
+            f"  first {glyphs[start]}{_positions(pack, start, end)}"
         )
         lines.append(crop(line((text, Role.PLAIN)), width))
     lines.append(())
-    lines += _pack_strip(pack, width, ignore_index)
+    lines += _pack_strip(pack, width, glyphs)
     return tuple(lines)
 
 
@@ -211,7 +245,7 @@ def _positions(pack: Pack, start: int, end: int) -> str:
     return f"  positions {pack.position_ids[start]:,}…{pack.position_ids[end - 1]:,}"
 
 
-def _pack_strip(pack: Pack, width: int, ignore_index: int) -> Iterator[Line]:
+def _pack_strip(pack: Pack, width: int, carried: str) -> Iterator[Line]:
     """The pack as loss glyphs, documents kept apart by a border, wrapped."""
     budget = max(width * 8 - len(pack.documents), 1)
     step = max(-(-len(pack.labels) // budget), 1)
@@ -220,11 +254,10 @@ def _pack_strip(pack: Pack, width: int, ignore_index: int) -> Iterator[Line]:
     for _, start, end in pack.documents:
         if start > at:
             glyphs.append(scaled(PAD * (start - at), step))
-        inside = "".join(TRAINED if _trained(label, ignore_index) else MASKED for label in pack.labels[start:end])
-        glyphs.append(scaled(inside, step) + BORDER)
+        glyphs.append(scaled(carried[start:end], step) + BORDER)
         at = end
     glyphs.append(scaled(PAD * (len(pack.labels) - at), step))
-    yield from wrap(_legend(step, width), width)
+    yield from wrap(_legend(step, width, pack.weights is not None), width)
     joined = "".join(glyphs)
     for k in range(0, len(joined), max(width, 1)):
         yield _strip(LineBuilder(), joined[k : k + max(width, 1)])

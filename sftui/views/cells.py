@@ -18,6 +18,7 @@ class Role(str, Enum):
 
     PLAIN = "plain"
     TRAINED = "trained"
+    WEIGHTED = "weighted"
     MASKED = "masked"
     SPECIAL = "special"
     HEADER = "header"
@@ -52,6 +53,7 @@ class Over(str, Enum):
 ROLE_LETTERS: dict[Role, str] = {
     Role.PLAIN: ".",
     Role.TRAINED: "T",
+    Role.WEIGHTED: "w",
     Role.MASKED: "m",
     Role.SPECIAL: "S",
     Role.HEADER: "h",

@@ -5,26 +5,37 @@ from __future__ import annotations
 from sftui.text import fit
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop
 from sftui.views.grid import GridState, Layout, over
-from sftui.views.layout import LABEL_WIDTH, prelude_width
-from sftui.views.table import CUT, END, MASKED, MASKED_LABEL, TRAINED, UNKNOWN, TokenTable
+from sftui.views.layout import LABEL_WIDTH, prelude_width, row_names
+from sftui.views.table import (
+    CUT,
+    END,
+    LEARNT,
+    MASKED,
+    MASKED_LABEL,
+    TRAINED,
+    UNKNOWN,
+    WEIGHTED,
+    TokenTable,
+    weight_cell,
+)
 from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES
 
 LOSS_ROLES = {
     TRAINED: Role.TRAINED,
+    WEIGHTED: Role.WEIGHTED,
     MASKED: Role.MASKED,
     CUT: Role.CUT,
     END: Role.GHOST,
     UNKNOWN: Role.DIM,
 }
-PLAIN_ROWS = ("pos", "token", "id", "label", "loss", "part")
-SHIFT_ROWS = ("pos", "sees", "learns", "label", "loss", "part")
+FILLED = LEARNT + MASKED
+"""The glyphs that fill their column."""
 
 
 def draw_band(table: TokenTable, layout: Layout, state: GridState, band: int) -> tuple[Line, ...]:
-    """The six lines of one band and the empty one after it."""
+    """The lines of one band and the empty one after it."""
     tokens = layout.tokens_of(band)
-    names = SHIFT_ROWS if layout.shift else PLAIN_ROWS
-    lines = [_row(table, layout, state, tokens, name) for name in names]
+    lines = [_row(table, layout, state, tokens, name) for name in row_names(table, layout.shift)]
     return (*(crop(line, layout.width) for line in lines), ())
 
 
@@ -42,7 +53,7 @@ def _row(table: TokenTable, layout: Layout, state: GridState, tokens: range, nam
         width = layout.columns[i]
         text, role = _cell(table, layout.shift, loss, name, i)
         above = over(state, i) if name in ("pos", "token", "sees") else Over.NONE
-        fill = name == "loss" and loss[i] in (TRAINED, MASKED)
+        fill = name == "loss" and loss[i] in FILLED
         builder.add(text * width if fill else fit(text, width), role, above)
         if i != last:
             _gap(builder, table, name, i, role, text, loss, layout.shift)
@@ -54,7 +65,7 @@ def _gap(
 ) -> None:
     if (loss[i] == CUT) != (loss[i + 1] == CUT) or (not table.joined and table.predecessor(i + 1) is None):
         builder.add(END, Role.BORDER)
-    elif name == "loss" and loss[i] == loss[i + 1] and loss[i] in (TRAINED, MASKED):
+    elif name == "loss" and loss[i] == loss[i + 1] and loss[i] in FILLED:
         builder.add(text, role)
     else:
         after = _cell(table, shift, loss, name, i + 1)[1]
@@ -71,6 +82,8 @@ def _cell(table: TokenTable, shift: bool, loss: str, name: str, i: int) -> tuple
         return str(table.ids[i]), Role.CUT if glyph == CUT else Role.NUMBER
     if name == "loss":
         return glyph, LOSS_ROLES[glyph]
+    if name == "weight":
+        return weight_cell(table, i, shift), LOSS_ROLES[glyph]
     if name == "label" and not shift:
         return table.label_cell(i), LOSS_ROLES[glyph]
     return _learns(table, name, glyph, i)
@@ -83,10 +96,10 @@ def _sees_role(table: TokenTable, i: int) -> Role:
 
 
 def _learns(table: TokenTable, name: str, glyph: str, i: int) -> tuple[str, Role]:
-    if glyph == TRAINED:
+    if glyph in LEARNT:
         after = table.follower(i)
         if after is not None:
-            return (table.target_cell(after) if name == "learns" else table.label_cell(after)), Role.TRAINED
+            return (table.target_cell(after) if name == "learns" else table.label_cell(after)), LOSS_ROLES[glyph]
     if glyph == END:
         return (NOTHING_FOLLOWS if name == "learns" else END), Role.GHOST
     if glyph == MASKED:
@@ -99,7 +112,7 @@ def _ghost(table: TokenTable, name: str) -> tuple[str, Role]:
     first = table.first if table.first is not None else 0
     texts = {
         "sees": NOTHING_PRECEDES,
-        "learns": table.target_cell(first) if table.loss[first] == TRAINED else table.cells[first],
+        "learns": table.target_cell(first) if table.loss[first] in LEARNT else table.cells[first],
         "label": table.label_cell(first),
         "loss": END,
     }

@@ -1,7 +1,7 @@
 """Two or more recipes side by side for one row: tokens aligned in columns, one mask line a side.
 
-Nothing is told by colour alone: █ trained, ░ masked, ✂ cut, a blank where a side has no such
-token; the last line of a band marks what differs: ≠ the label, ~ the token.
+Nothing is told by colour alone: █ trained, ▓ with another weight than 1, ░ masked, ✂ cut, a blank where a side has no
+such token; the last line of a band marks what differs: ≠ the label, ~ the token, × the weight.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from sftui.comparison import Column, ComparisonCount, RowComparison, Side
 from sftui.model import IGNORE_INDEX
 from sftui.text import cell_width, clip, fit, many, share, visible, visible_token
 from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
-from sftui.views.table import CUT, MASKED, TRAINED
+from sftui.views.table import CUT, MASKED, TRAINED, WEIGHTED
 from sftui.views.words import EVALUATES
 
 LABEL_DIFFERS = "≠"
 TOKEN_DIFFERS = "~"
+WEIGHT_DIFFERS = "×"
 WIDEST = 14
 """Cells that one column takes at most; a longer token is clipped."""
 
-ROLES = {TRAINED: Role.TRAINED, MASKED: Role.MASKED, CUT: Role.CUT, " ": Role.PLAIN}
+ROLES = {TRAINED: Role.TRAINED, WEIGHTED: Role.WEIGHTED, MASKED: Role.MASKED, CUT: Role.CUT, " ": Role.PLAIN}
 
 
 def compare_lines(
@@ -37,7 +38,7 @@ def compare_lines(
     widths = [_width(comparison, column) for column in comparison.columns]
     for start, end in _bands(widths, width - gutter):
         band = comparison.columns[start:end]
-        if differing and not any(c.ids_differ or c.labels_differ for c in band):
+        if differing and not any(column.differs for column in band):
             continue
         lines.append(())
         lines += [crop(cells, width) for cells in _band(comparison, names, groups, band, widths[start:end], gutter)]
@@ -51,6 +52,8 @@ def difference_words(comparison: RowComparison) -> str:
         return ", ".join(["only some get this row", *parts])
     if comparison.labels_differing:
         parts.append(_differ(comparison.labels_differing, "label"))
+    if comparison.weights_differing:
+        parts.append(_differ(comparison.weights_differing, "weight"))
     if comparison.ids_differing:
         parts.append(_differ(comparison.ids_differing, "token"))
     if comparison.split_differs:
@@ -92,7 +95,7 @@ def count_words(count: ComparisonCount) -> str:
     if count.differing_tokens:
         parts += (
             f", in {count.differing_tokens:,} tokens ({count.labels_differing:,} by label, {count.ids_differing:,}"
-            " by id)"
+            f" by id{f', {count.weights_differing:,} by weight' if count.weights_differing else ''})"
         )
     if count.one_sided:
         parts += f"; {count.one_sided:,} of them can be prepared by only some of the sides"
@@ -102,11 +105,12 @@ def count_words(count: ComparisonCount) -> str:
 
 
 def _same(side: Side, other: Side) -> bool:
-    return (side.gone, side.evaluates, side.ids, side.labels, side.pieces) == (
+    return (side.gone, side.evaluates, side.ids, side.labels, side.weights, side.pieces) == (
         other.gone,
         other.evaluates,
         other.ids,
         other.labels,
+        other.weights,
         other.pieces,
     )
 
@@ -146,9 +150,10 @@ def _heads(comparison: RowComparison, names: Sequence[str], groups: Sequence[Seq
         if side.gone is not None:
             told = f"{'stops' if side.stopped else 'dropped'}: {visible(side.gone)}"
         yield line((fit(name, longest), Role.KEY), f"  {told}")
-    yield line(
-        (f"{LABEL_DIFFERS} label  {TOKEN_DIFFERS} token  ", Role.DIM), (difference_words(comparison), Role.TITLE)
-    )
+    marks = f"{LABEL_DIFFERS} label  {TOKEN_DIFFERS} token  "
+    if any(side.weights for side in comparison.sides):
+        marks += f"{WEIGHT_DIFFERS} weight  "
+    yield line((marks, Role.DIM), (difference_words(comparison), Role.TITLE))
 
 
 def _letter(number: int) -> str:
@@ -199,12 +204,18 @@ def _band(
             yield _tokens_line(label, texts[k], widths, gutter)
             label = ""
         yield _loss_line(label, sides[k], [column.cells[k] for column in band], widths, gutter)
-    if any(c.ids_differ or c.labels_differ for c in band):
+    if any(column.differs for column in band):
         builder = LineBuilder().add(" " * gutter)
         for column, width in zip(band, widths):
-            mark = LABEL_DIFFERS if column.labels_differ else TOKEN_DIFFERS if column.ids_differ else " "
+            mark = _mark(column)
             builder.add(mark * width, Role.CHANGED if mark != " " else Role.PLAIN).add(" ")
         yield builder.line()
+
+
+def _mark(column: Column) -> str:
+    if column.labels_differ:
+        return LABEL_DIFFERS
+    return TOKEN_DIFFERS if column.ids_differ else WEIGHT_DIFFERS if column.weights_differ else " "
 
 
 def _tokens_line(label: str, texts: Sequence[str], widths: Sequence[int], gutter: int) -> Line:
@@ -230,7 +241,9 @@ def _glyph(side: Side, token: int) -> str:
     label = side.labels[token]
     if label is None or side.gone is not None:
         return CUT
-    return MASKED if label == IGNORE_INDEX else TRAINED
+    if label == IGNORE_INDEX:
+        return MASKED
+    return TRAINED if side.weight(token) == 1 else WEIGHTED
 
 
 def _token_text(side: Side, cell: tuple[int, int]) -> str:

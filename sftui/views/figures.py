@@ -14,7 +14,7 @@ from sftui.text import cell_width, clip, fit, many, share, visible
 from sftui.views.cells import Line, Role, crop, line, wrap
 
 if TYPE_CHECKING:
-    from sftui.audit.figures import Figures, GroupFigure
+    from sftui.audit.figures import Figures, GroupFigure, WeightFigures
 
 SHOWN = 8
 """Names of a list; more are counted together."""
@@ -42,6 +42,8 @@ def _blocks(figures: Figures, width: int) -> Iterator[Line]:
         width,
     )
     yield from wrap(line((_received(figures), Role.DIM)), width)
+    if figures.weights is not None:
+        yield from wrap(line((weight_words(figures.weights), Role.DIM)), width)
     if figures.evaluation_rows:
         rows = many(figures.evaluation_rows, "evaluation row")
         yield from wrap(
@@ -66,6 +68,9 @@ def _blocks(figures: Figures, width: int) -> Iterator[Line]:
         ):
             if counts:
                 yield from _titled(title, bar_lines(counts, width))
+    if figures.weights is not None and figures.weights.tokens:
+        weights = {f"weight {name}": count for name, count in figures.weights.by_weight.items()}
+        yield from _titled("Trained tokens by weight in the loss", bar_lines(weights, width))
     repeats = (figures.repeated, figures.answered_again, figures.leaked)
     yield from _titled("Duplicates and overlap", _groups(repeats, width))
     for title, groups in (
@@ -138,6 +143,14 @@ def _received(figures: Figures) -> str:
         return "every row reaches the trainer"
     rows = many(got[0], "row")
     return f"{rows}, {got[1]:,} tokens reach{'es' * (got[0] == 1)} the trainer, {got[2]:,} with a label"
+
+
+def weight_words(weights: WeightFigures) -> str:
+    """What the weights of the trained tokens add up to."""
+    if not weights.tokens:
+        return "each trained token weighs 1 in the loss"
+    total = "not all of them numbers" if weights.total is None else f"{weights.total:,.6g} altogether"
+    return f"weights in the loss: {total}; {many(weights.tokens, 'trained token')} with another one than 1"
 
 
 def _titled(title: str, lines: Iterator[Line] | tuple[Line, ...]) -> Iterator[Line]:

@@ -9,11 +9,12 @@ from sftui.views.cells import Line, LineBuilder, Role, crop, line
 from sftui.views.columns import LOSS_ROLES
 from sftui.views.grid import GridState, Layout, over
 from sftui.views.layout import GUTTER, flow_cell
-from sftui.views.table import CUT, END, MASKED_LABEL, TRAINED, TokenTable
+from sftui.views.table import CUT, END, LEARNT, MASKED_LABEL, WEIGHTED, TokenTable, weight_cell
 from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES, what_is_learnt, what_is_trained
 
 MIXED = "▒"
 """In the gutter: this line holds both trained and masked tokens."""
+WEIGHT_WIDTH = 6
 
 MAX_TOKEN = 22
 REASON_WIDTH = 16
@@ -29,13 +30,13 @@ def draw_flow(table: TokenTable, layout: Layout, state: GridState, band: int) ->
     loss = table.loss_shifted if layout.shift else table.loss
     builder = LineBuilder().add(*_gutter(loss, tokens)).add(" " * (GUTTER - 1))
     for i in tokens:
-        cell = flow_cell(table, i, loss)
+        cell = flow_cell(table, i, loss, layout.shift)
         if i == tokens[-1] and band + 1 < layout.bands and layout.starts[band + 1] == i:
             cell = cell[: layout.offsets[band + 1]]
         if i == tokens[0]:
             cell = cell[layout.offsets[band] :]
-        role = Role.TRAINED if loss[i] == TRAINED else table.roles[i]
-        if layout.shift and role is Role.TRAINED and loss[i] != TRAINED:
+        role = LOSS_ROLES[loss[i]] if loss[i] in LEARNT else table.roles[i]
+        if layout.shift and role in (Role.TRAINED, Role.WEIGHTED) and loss[i] not in LEARNT:
             role = LOSS_ROLES[loss[i]]
         builder.add(cell, role, over(state, i))
     return crop(builder.line(), layout.width)
@@ -43,17 +44,21 @@ def draw_flow(table: TokenTable, layout: Layout, state: GridState, band: int) ->
 
 def _gutter(loss: str, tokens: range) -> tuple[str, Role]:
     glyphs = loss[tokens[0] : tokens[-1] + 1]
-    if TRAINED in glyphs and glyphs.strip(TRAINED):
+    rest = glyphs.strip(LEARNT)
+    if rest and rest != glyphs:
         return MIXED, Role.TRAINED
-    return glyphs[0], LOSS_ROLES[glyphs[0]]
+    glyph = WEIGHTED if WEIGHTED in glyphs else glyphs[0]
+    return glyph, LOSS_ROLES[glyph]
 
 
 def row_header(table: TokenTable, layout: Layout) -> Line:
     """The names of the columns of the rows zoom."""
     pos = _pos_width(table)
-    token, words, reason, part = _row_columns(pos, layout.width, layout.shift)
+    weighted = table.weights is not None
+    token, words, reason, part = _row_columns(pos, layout.width, layout.shift, weighted)
     builder = LineBuilder()
-    for name, width in (("pos", pos), *(_names(layout, token)), ("", 1)):
+    named = (("weight", WEIGHT_WIDTH),) if weighted else ()
+    for name, width in (("pos", pos), *(_names(layout, token)), ("", 1), *named):
         builder.add(fit(name, width), Role.LABEL).add(" ", Role.LABEL)
     for name, width in (("reason", reason), ("part", part), ("in words", words)):
         if width:
@@ -82,7 +87,8 @@ def draw_row(table: TokenTable, layout: Layout, state: GridState, band: int) -> 
         return _ghost(table, layout)
     i = layout.starts[band]
     pos = _pos_width(table)
-    token, words, reason, part = _row_columns(pos, layout.width, layout.shift)
+    weighted = table.weights is not None
+    token, words, reason, part = _row_columns(pos, layout.width, layout.shift, weighted)
     loss = table.loss_shifted if layout.shift else table.loss
     glyph = loss[i]
     role = table.roles[i]
@@ -97,6 +103,8 @@ def draw_row(table: TokenTable, layout: Layout, state: GridState, band: int) -> 
         builder.add(fit(str(table.ids[i]), 6, right=True) + " ", Role.NUMBER)
         builder.add(fit(table.label_cell(i), 6, right=True), loss_role).add(" ")
     builder.add(glyph, loss_role).add(" ")
+    if weighted:
+        builder.add(fit(weight_cell(table, i, layout.shift), WEIGHT_WIDTH, right=True) + " ", loss_role)
     if reason:
         builder.add(fit(_reason(table, i, layout.shift), reason) + " ", loss_role)
     if part:
@@ -110,7 +118,7 @@ def draw_row(table: TokenTable, layout: Layout, state: GridState, band: int) -> 
 
 def _learns(table: TokenTable, i: int, glyph: str) -> tuple[str, str]:
     after = table.follower(i)
-    if glyph == TRAINED and after is not None:
+    if glyph in LEARNT and after is not None:
         return table.target_cell(after), table.label_cell(after)
     if after is None and table.loss[i] != CUT:
         return NOTHING_FOLLOWS, glyph
@@ -131,9 +139,9 @@ def _pos_width(table: TokenTable) -> int:
 
 
 @lru_cache(maxsize=8)
-def _row_columns(pos: int, width: int, shift: bool) -> tuple[int, int, int, int]:
+def _row_columns(pos: int, width: int, shift: bool, weighted: bool) -> tuple[int, int, int, int]:
     """Widths of token, words, reason and part; the last three are 0 where there is no room."""
-    fixed = pos + 1 + 7 + 2
+    fixed = pos + 1 + 7 + 2 + (WEIGHT_WIDTH + 1 if weighted else 0)
     tokens = 2 if shift else 1
     fixed += 0 if shift else 7
     token = min(max((width - fixed) // 4, 8), MAX_TOKEN)

@@ -186,7 +186,7 @@ def _move(state: GridState, action: Action, table: TokenTable, layout: Layout, a
 
 def _stops(action: Action, state: GridState, table: TokenTable) -> tuple[int, ...]:
     if action in (Action.NEXT_CHANGE, Action.PREVIOUS_CHANGE):
-        return loss_changes(table.loss_shifted if state.shift else table.loss)
+        return loss_changes(table, state.shift)
     if action in (Action.NEXT_MESSAGE, Action.PREVIOUS_MESSAGE):
         return message_starts(table)
     return hit_starts(state.hits)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sftui.text import NEWLINE, SPACE, cell_width
 from sftui.views.grid import Layout, Zoom
-from sftui.views.table import CUT, END, TRAINED, TokenTable, loss_changes
+from sftui.views.table import CUT, END, LEARNT, WEIGHTED, TokenTable, loss_changes, other_weight, weight_cell
 from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES
 
 LABEL_WIDTH = 7
 """Cells of the frozen row names at the left of the columns zoom."""
 MAX_COLUMN = 18
-COLUMN_LINES = 6
+PLAIN_ROWS = ("pos", "token", "id", "label", "loss", "part")
+SHIFT_ROWS = ("pos", "sees", "learns", "label", "loss", "part")
 GUTTER = 2
 """Cells at the left of the text zoom: the loss glyph of the line and a space."""
 
@@ -22,7 +25,7 @@ def lay_out(table: TokenTable | None, zoom: Zoom, shift: bool, width: int) -> La
     """The bands of one row at one width; `width` may be smaller than any token."""
     count = len(table) if table is not None else 0
     if table is None or not count:
-        return Layout(zoom, shift, width, 0, (), COLUMN_LINES + 1 if zoom is Zoom.COLUMNS else 1)
+        return Layout(zoom, shift, width, 0, (), len(row_names(table, shift)) + 1 if zoom is Zoom.COLUMNS else 1)
     if zoom is Zoom.ROWS:
         ghost = table.first if _has_ghost(table, shift) else None
         starts = tuple(range(count)) if ghost is None else (*range(ghost + 1), *range(ghost, count))
@@ -30,6 +33,12 @@ def lay_out(table: TokenTable | None, zoom: Zoom, shift: bool, width: int) -> La
     if zoom is Zoom.TEXT:
         return _text(table, shift, width)
     return _columns(table, shift, width)
+
+
+def row_names(table: TokenTable | None, shift: bool) -> tuple[str, ...]:
+    """The lines of a band of the columns zoom; the weight only where there are weights."""
+    names = SHIFT_ROWS if shift else PLAIN_ROWS
+    return names if table is None or table.weights is None else (*names[:-1], "weight", names[-1])
 
 
 def _has_ghost(table: TokenTable, shift: bool) -> bool:
@@ -61,7 +70,8 @@ def _columns(table: TokenTable, shift: bool, width: int) -> Layout:
             starts.append(i)
             used = 0
         used += need + 1
-    return Layout(Zoom.COLUMNS, shift, width, len(table), tuple(starts), COLUMN_LINES + 1, tuple(widths))
+    height = len(row_names(table, shift)) + 1
+    return Layout(Zoom.COLUMNS, shift, width, len(table), tuple(starts), height, tuple(widths))
 
 
 def _column_widths(table: TokenTable, shift: bool, limit: int) -> list[int]:
@@ -69,19 +79,28 @@ def _column_widths(table: TokenTable, shift: bool, limit: int) -> list[int]:
     digits = {value: len(str(value)) for value in set(table.ids)}
     numbers = [digits[value] for value in table.ids]
     positions = _position_widths(len(table))
+    weights = _weight_widths(table)
     if not shift:
-        return [w if w < limit else limit for w in map(max, cells, numbers, positions)]
+        return [w if w < limit else limit for w in map(max, cells, numbers, positions, weights)]
     widths = [w if w < limit else limit for w in map(max, cells, positions)]
     loss = table.loss_shifted
     for start, end in table.kept:
         for i in range(start, end - 1):
-            if loss[i] == TRAINED:
-                widths[i] = min(max(widths[i], cells[i + 1], numbers[i + 1]), limit)
+            if loss[i] in LEARNT:
+                widths[i] = min(max(widths[i], cells[i + 1], numbers[i + 1], weights[i + 1]), limit)
     for _, end in table.kept if table.labels is not None else ():
         after = table.follower(end - 1)
-        need = len(NOTHING_FOLLOWS) if after is None else max(cells[after], numbers[after])
+        need = len(NOTHING_FOLLOWS) if after is None else max(cells[after], numbers[after], weights[after])
         widths[end - 1] = min(max(widths[end - 1], need), limit)
     return widths
+
+
+def _weight_widths(table: TokenTable) -> Sequence[int]:
+    """The cells that each token's weight takes at most."""
+    if table.weights is None:
+        return bytes(len(table))
+    widths = {weight: len(f"{weight:g}") for weight in {*table.weights}}
+    return [widths[weight] for weight in table.weights]
 
 
 def _position_widths(count: int) -> list[int]:
@@ -105,10 +124,11 @@ def _cell_widths(table: TokenTable, limit: int) -> list[int]:
     return found
 
 
-def flow_cell(table: TokenTable, i: int, loss: str) -> str:
+def flow_cell(table: TokenTable, i: int, loss: str, shift: bool) -> str:
     """The text of token `i` in the text zoom, with the marks that open and close a run.
 
-    Trained runs stand in ⟦ ⟧; ✂ stands where a cut run begins or ends; ┊ after the last input.
+    Trained runs stand in ⟦ ⟧, with ×0.3 behind it where their weight is not 1; ✂ stands where a cut run begins or ends;
+    ┊ after the last input.
     """
     cell = table.flow[i]
     if loss[i] == CUT:
@@ -117,12 +137,14 @@ def flow_cell(table: TokenTable, i: int, loss: str) -> str:
         return before + cell + after
     if loss[i] == END:
         return cell + END
-    if loss[i] != TRAINED:
+    if loss[i] not in LEARNT:
         return cell
-    if i == 0 or loss[i - 1] != TRAINED:
+    if i == 0 or loss[i - 1] != loss[i] or other_weight(table, i, loss, shift):
         cell = OPEN_TRAINED + cell
-    if i + 1 == len(loss) or loss[i + 1] != TRAINED:
+    if i + 1 == len(loss) or loss[i + 1] != loss[i] or other_weight(table, i + 1, loss, shift):
         cell = cell + CLOSE_TRAINED
+        if loss[i] == WEIGHTED:
+            cell += f"×{weight_cell(table, i, shift)}"
     return cell
 
 
@@ -133,7 +155,7 @@ def _text(table: TokenTable, shift: bool, width: int) -> Layout:
     starts, offsets = ([0, 0], [0, 0]) if _has_ghost(table, shift) else ([0], [0])
     used = word = word_used = 0
     last = len(table) - 1
-    for i, (cell_cells, begins_word, ends_line) in enumerate(_measured(table, loss)):
+    for i, (cell_cells, begins_word, ends_line) in enumerate(_measured(table, loss, shift)):
         if begins_word:
             word, word_used = i, used
         if used and used + cell_cells > room:
@@ -142,7 +164,7 @@ def _text(table: TokenTable, shift: bool, width: int) -> Layout:
             offsets.append(0)
             used = used - word_used if at_word else 0
         if used + cell_cells > room:
-            used = _break_inside(flow_cell(table, i, loss), i, room, starts, offsets)
+            used = _break_inside(flow_cell(table, i, loss, shift), i, room, starts, offsets)
         else:
             used += cell_cells
         if ends_line and i < last:
@@ -152,7 +174,7 @@ def _text(table: TokenTable, shift: bool, width: int) -> Layout:
     return Layout(Zoom.TEXT, shift, width, len(table), tuple(starts), 1, (), tuple(offsets))
 
 
-def _measured(table: TokenTable, loss: str) -> list[tuple[int, bool, bool]]:
+def _measured(table: TokenTable, loss: str, shift: bool) -> list[tuple[int, bool, bool]]:
     """Per token: its cells, whether it begins a word, whether it ends a line.
 
     Only tokens at the borders of a run carry marks, so all others are measured once per text.
@@ -164,10 +186,10 @@ def _measured(table: TokenTable, loss: str) -> list[tuple[int, bool, bool]]:
         if facts is None:
             facts = seen[cell] = (cell_width(cell), cell.startswith(SPACE), cell.endswith(NEWLINE))
         found.append(facts)
-    changes = loss_changes(loss)
+    changes = loss_changes(table, shift)
     for i in {0, *changes, *(c - 1 for c in changes), len(loss) - 1}:
         _, begins, ends = found[i]
-        found[i] = (cell_width(flow_cell(table, i, loss)), begins, ends)
+        found[i] = (cell_width(flow_cell(table, i, loss, shift)), begins, ends)
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from sftui.model import Conversation, Inspection, Kind, Message, Part, Row
 from sftui.text import many, visible, visible_blanks
 from sftui.views.cells import Line, LineBuilder, Role, line, text_lines, wrap
-from sftui.views.table import MASKED, TRAINED, TokenTable, make_table
+from sftui.views.table import LEARNT, MASKED, TRAINED, TokenTable, make_table
 from sftui.views.words import why_stopped
 
 BLOCK_LIMIT = 20_000
@@ -158,7 +158,7 @@ def _trained_by_message(table: TokenTable | None) -> dict[int, tuple[int, int]]:
         return found
     for message, glyph in zip(table.messages, table.loss):
         trained, total = found.get(message, (0, 0))
-        found[message] = (trained + (glyph == TRAINED), total + 1)
+        found[message] = (trained + (glyph in LEARNT), total + 1)
     return found
 
 

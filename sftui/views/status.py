@@ -7,7 +7,7 @@ from typing import Protocol
 from sftui.model import Inspection
 from sftui.text import cell_width, clip, fit, share, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
-from sftui.views.table import MASKED_LABEL, TRAINED, TokenTable
+from sftui.views.table import LEARNT, MASKED_LABEL, WEIGHTED, TokenTable
 from sftui.views.words import convention, evaluation_words, explain, shift_warning, why_stopped
 
 LEAST_TOKEN = 8
@@ -86,7 +86,8 @@ def token_line(table: TokenTable, i: int, width: int, *, shift: bool = False) ->
     if not 0 <= i < len(table):
         return ()
     position, number, told = f"{i:,} ", f" {table.ids[i]} ", explain(table, i, shift=shift)
-    trained = (table.loss_shifted if shift else table.loss)[i] == TRAINED
+    glyph = (table.loss_shifted if shift else table.loss)[i]
+    role = Role.WEIGHTED if glyph == WEIGHTED else Role.TRAINED if glyph in LEARNT else Role.MASKED
     short = told.replace(", because it is ", ": ", 1).replace(", because it ", ": ", 1).replace(", because ", ": ", 1)
     left = width - len(position) - len(number)
     # The reason is what the line is for: before it is cut the token, then its words, then the part give way.
@@ -100,7 +101,7 @@ def token_line(table: TokenTable, i: int, width: int, *, shift: bool = False) ->
         .add(clip(table.cells[i], max(min(room, width // 3), LEAST_TOKEN)), table.roles[i])
     )
     builder.add(number, Role.NUMBER).add(part, Role.HEADER)
-    return crop(builder.add(reason, Role.TRAINED if trained else Role.MASKED).line(), width)
+    return crop(builder.add(reason, role).line(), width)
 
 
 def token_lines(table: TokenTable, i: int, width: int) -> tuple[Line, ...]:
@@ -113,6 +114,7 @@ def token_lines(table: TokenTable, i: int, width: int) -> tuple[Line, ...]:
         ("vocabulary", visible(table.pieces[i])),
         ("id", str(table.ids[i])),
         ("label", f"{table.label_cell(i)}{_label_note(table, i)}"),
+        *((("weight", repr(table.weights[i])),) if table.weights is not None else ()),
         ("part", table.parts[i]),
         ("here", explain(table, i)),
         ("shifted", explain(table, i, shift=True)),

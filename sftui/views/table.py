@@ -9,18 +9,30 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, TypeVar
 
 from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Part, Reason, Tokens, TokenText
 from sftui.text import EMPTY, SPACE, visible, visible_token
 from sftui.views.cells import Role
 
+if TYPE_CHECKING:
+    from sftui.runs import Runs
+
+    Effective = tuple[tuple[int, ...], tuple[int, ...] | None, Runs[float] | None, "Ranges", bool]
+
 TRAINED = "█"
+WEIGHTED = "▓"
 MASKED = "░"
 CUT = "✂"
 UNKNOWN = "?"
 END = "┊"
-"""Loss glyphs. END: the last input, which has nothing left to predict."""
+"""Loss glyphs. END: the last input, which has nothing left to predict. WEIGHTED: trained, with another weight
+than 1."""
+T = TypeVar("T")
+
+LEARNT = TRAINED + WEIGHTED
+"""The glyphs of what carries loss."""
 
 MASKED_LABEL = "·"
 
@@ -35,7 +47,8 @@ class TokenTable:
     count, and does the prediction made at this token count. `kept` are the ranges that reach the
     trainer; empty where all is cut. `joined`: the ranges are one sequence to the trainer; where a
     trainer splits a long row (`Inspection.more`), each range is an example of its own. `dropped`:
-    the trainer drops the whole row, and labels are what they would have been.
+    the trainer drops the whole row, and labels are what they would have been. `weights` are those in the loss, None
+    where the trainer has none.
     """
 
     ids: tuple[int, ...]
@@ -53,6 +66,7 @@ class TokenTable:
     ignore_index: int = IGNORE_INDEX
     joined: bool = True
     dropped: bool = False
+    weights: tuple[float, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -88,11 +102,21 @@ class TokenTable:
         return self.cells[self.ids.index(label)] if label in self.ids else f"id {label}"
 
     def label_cell(self, i: int) -> str:
-        """The label of token `i` as shown: an id, · where masked, ✂ where cut, ? where unknown."""
+        """The label of token `i` as shown: an id, · where masked, ✂ where cut, ? where unknown.
+
+        A weight of 0 leaves the label as it is.
+        """
         glyph = self.loss[i]
-        if glyph == TRAINED and self.labels is not None:
-            return str(self.labels[i])
-        return MASKED_LABEL if glyph == MASKED else glyph
+        if self.labels is None or glyph not in (*LEARNT, MASKED):
+            return glyph
+        label = self.labels[i]
+        return MASKED_LABEL if _masked(label, self.ignore_index) else str(label)
+
+    def weight(self, i: int, shift: bool = False) -> float | None:
+        """The weight of the label of token `i`, or (`shift`) of the one that is predicted at it; None where there is
+        none."""
+        at = self.follower(i) if shift and self.loss[i] != CUT else i
+        return None if self.weights is None or at is None or self.loss[at] == CUT else self.weights[at]
 
 
 def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> TokenTable | None:
@@ -101,8 +125,10 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
     if tokens is None:
         return None
     count = len(tokens)
-    ids, labels, kept, joined = _effective(inspection, tokens)
+    ids, labels, weights, kept, joined = _effective(inspection, tokens)
     loss = _loss(labels, kept, count, ignore_index)
+    if weights is not None:
+        loss = weighed(loss, weights)
     cells = _cells(inspection.token_text)
     return TokenTable(
         ids=ids,
@@ -120,18 +146,19 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
         ignore_index=ignore_index,
         joined=joined,
         dropped=inspection.dropped is not None,
+        weights=tuple(weights) if weights is not None else None,
     )
 
 
 Ranges = tuple[tuple[int, int], ...]
 
 
-def _effective(inspection: Inspection, tokens: Tokens) -> tuple[tuple[int, ...], tuple[int, ...] | None, Ranges, bool]:
-    """Ids and labels as the trainer's examples have them, the kept ranges, and whether they join."""
+def _effective(inspection: Inspection, tokens: Tokens) -> Effective:
+    """Ids, labels and weights as the trainer's examples have them, the kept ranges, and whether they join."""
     ids, count = tokens.input_ids, len(tokens)
     if inspection.labels is None:
-        return ids, None, ((0, count),) if count else (), True
-    labels = inspection.labels.labels
+        return ids, None, None, ((0, count),) if count else (), True
+    labels, weights = inspection.labels.labels, inspection.labels.weights
     kept = tuple((a, b) for a, b in inspection.labels.kept if a < b)
     examples = inspection.examples
     if len(examples) > 1:
@@ -139,10 +166,12 @@ def _effective(inspection: Inspection, tokens: Tokens) -> tuple[tuple[int, ...],
         if split is not None:
             for span, example in zip(split, examples):
                 ids, labels = _as_given(ids, labels, (span,), example)
-            return ids, labels, split, False
+                weights = _weighed_as_given(weights, (span,), example)
+            return ids, labels, weights, split, False
     elif examples:
         ids, labels = _as_given(ids, labels, kept, examples[0])
-    return ids, labels, kept, True
+        weights = _weighed_as_given(weights, kept, examples[0])
+    return ids, labels, weights, kept, True
 
 
 def _split(kept: Ranges, examples: tuple[Example, ...]) -> Ranges | None:
@@ -169,7 +198,17 @@ def _as_given(
     return _corrected(ids, kept, example.input_ids, 0), _corrected(labels, kept, example.labels, drop)
 
 
-def _corrected(values: tuple[int, ...], kept: Ranges, given: tuple[int, ...], skip: int) -> tuple[int, ...]:
+def _weighed_as_given(weights: Runs[float] | None, kept: Ranges, example: Example) -> Runs[float] | None:
+    """The same of weights."""
+    drop = 1 if example.shifted else 0
+    if weights is None or example.weights is None or len(example.weights) != sum(b - a for a, b in kept) - drop:
+        return weights
+    from sftui.runs import as_runs
+
+    return as_runs(_corrected(tuple(weights), kept, tuple(example.weights), drop))
+
+
+def _corrected(values: tuple[T, ...], kept: Ranges, given: tuple[T, ...], skip: int) -> tuple[T, ...]:
     """`values` with the kept ones, from the `skip`-th on, as the trainer's example gives them."""
     joined = tuple(chain.from_iterable(values[a:b] for a, b in kept))
     if joined[skip : skip + len(given)] == given:
@@ -188,10 +227,24 @@ def _loss(labels: tuple[int, ...] | None, kept: Ranges, count: int, ignore: int)
     at = 0
     for start, end in kept:
         glyphs.append(CUT * (start - at))
-        glyphs += [MASKED if label < 0 or label == ignore else TRAINED for label in labels[start:end]]
+        glyphs += [MASKED if _masked(label, ignore) else TRAINED for label in labels[start:end]]
         at = end
     glyphs.append(CUT * (count - at))
     return "".join(glyphs)
+
+
+def _masked(label: int, ignore: int) -> bool:
+    return label < 0 or label == ignore
+
+
+def weighed(loss: str, weights: Runs[float]) -> str:
+    """The glyphs of labels with what weighs 0 masked, and what weighs neither 0 nor 1 told apart."""
+    return "".join(
+        [
+            loss[a:b] if one == 1 else loss[a:b].replace(TRAINED, WEIGHTED if one else MASKED)
+            for a, b, one in weights.runs()
+        ]
+    )
 
 
 def _shifted(loss: str, kept: Ranges, joined: bool) -> str:
@@ -285,6 +338,8 @@ def _roles(tokens: Tokens, special: tuple[bool, ...], loss: str) -> tuple[Role, 
 def _role(glyph: str, special: bool, part: Part) -> Role:
     if glyph == TRAINED:
         return Role.TRAINED
+    if glyph == WEIGHTED:
+        return Role.WEIGHTED
     if glyph == CUT:
         return Role.CUT
     if special:
@@ -304,6 +359,34 @@ def message_starts(table: TokenTable) -> tuple[int, ...]:
 _RUN = re.compile(r"(.)\1*")
 
 
-def loss_changes(loss: str) -> tuple[int, ...]:
-    """The tokens at which the loss glyph differs from that of the token before."""
-    return tuple(run.start() for run in _RUN.finditer(loss))[1:]
+def loss_changes(table: TokenTable, shift: bool) -> tuple[int, ...]:
+    """The tokens at which the loss glyph, or the weight, differs from that of the token before."""
+    loss, weights = table.loss_shifted if shift else table.loss, table.weights
+    found = [run.start() for run in _RUN.finditer(loss)][1:]
+    if weights is None or WEIGHTED not in loss:
+        return tuple(found)
+    step = 1 if shift else 0
+    borders = [i - step for i, (one, other) in enumerate(pairwise(weights), 1) if one != other]
+    borders += [end - 1 for _, end in table.kept]  # what is predicted there may stand behind a gap
+    return tuple(sorted({*found, *(i for i in borders if i > 0 and other_weight(table, i, loss, shift))}))
+
+
+def other_weight(table: TokenTable, i: int, loss: str, shift: bool) -> bool:
+    """Whether token `i` and the one before it are both trained, with weights that are not the same."""
+    return loss[i] == loss[i - 1] == WEIGHTED and weight_cell(table, i, shift) != weight_cell(table, i - 1, shift)
+
+
+def weight_cell(table: TokenTable, i: int, shift: bool) -> str:
+    """The weight of a token as shown: nothing where it has none, or its label is masked and weighs nothing."""
+    weight = table.weight(i, shift)
+    at = table.follower(i) if shift else i
+    masked = at is None or table.labels is None or _masked(table.labels[at], table.ignore_index)
+    return "" if weight is None or (weight == 0 and masked) else f"{weight:g}"
+
+
+def weighted_tokens(example: Example) -> int:
+    """How many tokens are trained with another weight than 1."""
+    if example.weights is None:
+        return 0
+    runs = [(start, end) for start, end, weight in example.weights.runs() if weight not in (0, 1)]
+    return sum(end - start - example.labels[start:end].count(example.ignore_index) for start, end in runs)

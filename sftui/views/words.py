@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sftui.model import Inspection, Reason, Stage
-from sftui.views.table import CUT, END, TRAINED, UNKNOWN, TokenTable
+from sftui.views.table import CUT, END, LEARNT, UNKNOWN, TokenTable
 
 NOTHING_FOLLOWS = "nothing follows"
 NOTHING_PRECEDES = "nothing precedes"
@@ -35,6 +35,7 @@ REASONS: dict[Reason, str] = {
     Reason.EFFICIENT_EOS: "it carries the EOS label of the turn before",
     Reason.PAD: "it is padding",
     Reason.BOTH_MASKS: "the other mask is off here",
+    Reason.WEIGHT: "its message has the weight 0",
 }
 
 
@@ -49,8 +50,8 @@ def what_is_learnt(table: TokenTable, i: int) -> str:
         return _ALWAYS[glyph]
     if after is None:
         return _ALWAYS[END]
-    if glyph == TRAINED:
-        return f"{_verb(table, i)} → learns {table.target_cell(after)}"
+    if glyph in LEARNT:
+        return f"{_verb(table, i)} → learns {table.target_cell(after)}{_times(table, after)}"
     return f"not trained{_because(table, after)}"
 
 
@@ -59,12 +60,12 @@ def what_is_trained(table: TokenTable, i: int) -> str:
     glyph = table.loss[i]
     if glyph in _ALWAYS:
         return _ALWAYS[glyph]
-    if glyph != TRAINED:
+    if glyph not in LEARNT:
         return f"not trained{_because(table, i)}"
     before = table.predecessor(i)
     if before is None:
         return f"{NOTHING_PRECEDES} it: never predicted"
-    return f"{_verb(table, before)} → learns {table.target_cell(i)}"
+    return f"{_verb(table, before)} → learns {table.target_cell(i)}{_times(table, i)}"
 
 
 _ALWAYS = {
@@ -76,6 +77,12 @@ _ALWAYS = {
 
 def _verb(table: TokenTable, i: int) -> str:
     return f"{'were it not dropped: ' if table.dropped else ''}sees …{table.cells[i]}"
+
+
+def _times(table: TokenTable, i: int) -> str:
+    """The weight with which a token is learnt, where it is not 1."""
+    weight = table.weight(i)
+    return "" if weight is None or weight == 1 else f" ×{weight:g}"
 
 
 def _because(table: TokenTable, i: int) -> str:
@@ -93,12 +100,19 @@ def explain(table: TokenTable, i: int, *, shift: bool = False) -> str:
         return _ALWAYS[UNKNOWN]
     if glyph == CUT:
         return f"cut{why}; the trainer never sees it"
+    weighed = _weighed(table, i)
     if table.dropped:
-        return f"{'labelled' if glyph == TRAINED else 'masked'}{why}; but the trainer drops the whole row"
-    if glyph == TRAINED:
+        return f"{'labelled' if glyph in LEARNT else 'masked'}{weighed}{why}; but the trainer drops the whole row"
+    if glyph in LEARNT:
         end = "; first token: never predicted, so no loss" if i == table.first else ""
-        return f"trained{why}{end}"
-    return f"masked{why}"
+        return f"trained{weighed}{why}{end}"
+    return f"masked{weighed}{why}"
+
+
+def _weighed(table: TokenTable, i: int) -> str:
+    """The weight of a token where it says more than whether it is trained."""
+    weight = table.weight(i)
+    return "" if weight is None or weight == (1 if table.loss[i] in LEARNT else 0) else f" with weight {weight:g}"
 
 
 def convention(shift: str) -> str:

@@ -18,7 +18,7 @@ from sftui.engines.cluster import Cluster
 from sftui.engines.encoding import elsewhere, write_rows
 from sftui.errors import ExportError
 from sftui.exports.joining import joined, part_of
-from sftui.session.encoding import Written, encoded
+from sftui.session.encoding import Written, columns_of, encoded
 from sftui.session.ready import Ready
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("small_pieces")]
@@ -27,8 +27,9 @@ pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("small_pieces")]
 def here(session: Ready, form: str, **more: Any) -> tuple[bytes, Written]:
     """The file that the local engine writes, and what it counts."""
     file, written = BytesIO(), Written()
-    with joined(form, file, more.get("explain", False)) as add:
-        add(part_of(form, encoded(session, written, **more), more.get("explain", False)))
+    columns = columns_of(session, more.get("explain", False), unpacked=True)
+    with joined(form, file, columns) as add:
+        add(part_of(form, encoded(session, written, **more), columns))
     return file.getvalue(), written
 
 

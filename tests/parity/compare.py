@@ -30,7 +30,7 @@ from sftui.model import Batch
 from sftui.session.verifying import piece
 from sftui.trainers import trainer_named
 from sftui.trainers.llamafactory.trainer import LlamaFactory
-from sftui.trainers.verify.difference import pack_differences, row_differences
+from sftui.trainers.verify.difference import pack_differences, row_differences, same_weights
 from sftui.trainers.verify.session import read_result
 
 ALL_BATCHES = 1000
@@ -191,6 +191,11 @@ def _batches(
 
 def _rectangle(number: int, batch: Mapping[str, Any], mine: Batch) -> Iterator[str]:
     """What differs in one batch."""
+    weights = None if mine.weights is None else [list(row) for row in mine.weights]
+    if (weights is None) != ("loss_weights" not in batch) or not all(
+        map(same_weights, weights or (), batch.get("loss_weights", ()))
+    ):
+        yield f"batch {number}: loss_weights differ"
     for name in ("input_ids", "labels", "attention_mask", "position_ids"):
         got = getattr(mine, name)
         if name in batch and (got is None or [list(row) for row in got] != batch[name]):
@@ -219,9 +224,7 @@ def asked(arguments: Sequence[str] | None, description: str | None) -> tuple[arg
     trainer, version = environments.split(options.trainer)
     table = next((made for name, made in tables.items() if getattr(options, name)), cases_of)
     cases = [
-        c
-        for c in table(trainer)
-        if (not options.cases or c.name in options.cases) and (not c.only or version in c.only)
+        c for c in table(trainer) if (not options.cases or c.name in options.cases) and c.asked_of(trainer, version)
     ]
     return options, trainer, version, cases
 

@@ -19,6 +19,7 @@ import json
 import sys
 from collections.abc import Mapping
 from datetime import date
+from itertools import groupby
 from typing import Any
 
 import environments
@@ -35,7 +36,7 @@ SOFT = ("kind", "trainer", "versions", "seconds", "columns")
 
 
 def compact(record: Mapping[str, Any]) -> dict[str, Any]:
-    """One row or pack, its labels as ranges."""
+    """One row or pack, its labels as ranges and its loss weights as runs of (how many, weight)."""
     ids, labels = record["input_ids"], record["labels"]
     trained: list[list[int]] = []
     other: list[list[int]] = []
@@ -49,6 +50,8 @@ def compact(record: Mapping[str, Any]) -> dict[str, Any]:
             other.append([at, label])
     more = {k: record[k] for k in MORE if k in record and not (k == "attention_mask" and set(record[k]) == {1})}
     made = {"row": record["row"], "ids": ids, "trained": trained}
+    if "loss_weights" in record:
+        made["weights"] = [[len(list(some)), weight] for weight, some in groupby(record["loss_weights"])]
     return {**made, **({"other": other} if other else {}), **({"more": more} if more else {})}
 
 
@@ -73,7 +76,7 @@ def golden(case: Case, head: Mapping[str, Any], records: list[dict[str, Any]]) -
 
 def record(trainer: str, version: str) -> int:
     """Record every case of one trainer; how many there are."""
-    cases = [case for case in OWN[trainer] if not case.only or version in case.only]
+    cases = [case for case in OWN[trainer] if case.asked_of(trainer, version)]
     folder = home() / "results" / f"{trainer}-{version}" / "own"
     requests = [case.request(folder / f"{case.name}.jsonl") for case in cases]
     lines = []

@@ -5,14 +5,16 @@ The other rows of Axolotl are compared in test_parity_trainers.py, as every trai
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import record as recorder
-from case import Case, cases_of, environment, result_path, shared_folder
+from case import Case, cases_of, environment, python_of, result_path, shared_folder
 from compare import judge
-from emulate import Emulated, emulate, folder_of, through
+from emulate import Emulated, emulate, environment_of, folder_of, short, through
 
 from sftui import pipeline
 from sftui.recipe import changed
@@ -26,7 +28,7 @@ pytestmark = [pytest.mark.parity, pytest.mark.shared]
 CASES = [case for case in cases_of("axolotl") if case.config.get("sample_packing")]
 
 
-@pytest.mark.parametrize("version", ["0.19.0", "0.18.0"])
+@pytest.mark.parametrize("version", ["0.21.0", "0.20.0", "0.19.0", "0.18.0"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_packed_batches_are_equal(version: str, case: Case, capsys: pytest.CaptureFixture[str]) -> None:
     if not shared_folder().is_dir() or not recorder.current("axolotl", version, case):
@@ -134,9 +136,11 @@ ROUND_TRIPS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-def test_an_exported_config_gives_what_was_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("version", ["0.21.0", "0.19.0"])
+def test_an_exported_config_gives_what_was_shown(
+    version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The recipe as a fresh config, loaded by the real Axolotl, gives the ids and labels that sftui shows."""
-    version = "0.19.0"
     if not shared_folder().is_dir() or not environment("axolotl", version).exists():
         pytest.skip(f"there is no environment of axolotl@{version}, or no shared test data")
     requests, expected = [], []
@@ -145,6 +149,7 @@ def test_an_exported_config_gives_what_was_shown(tmp_path: Path, capsys: pytest.
         emulated, text = shown(
             case,
             {k: v.replace("{shared}", str(shared_folder())) if isinstance(v, str) else v for k, v in knobs.items()},
+            version,
         )
         (tmp_path / f"{name}.yml").write_text(text, encoding="utf-8")
         requests.append(
@@ -162,14 +167,15 @@ def test_an_exported_config_gives_what_was_shown(tmp_path: Path, capsys: pytest.
         print(f"\n{total} rows of {len(expected)} exported configs equal (axolotl {version})")
 
 
-def shown(case: Case, knobs: dict[str, Any]) -> tuple[Emulated, str]:
+def shown(case: Case, knobs: dict[str, Any], version: str) -> tuple[Emulated, str]:
     """What sftui shows under a preset with some knobs set, and the config it writes for that."""
-    recipe = preset("axolotl@0.19")
+    recipe = preset(f"axolotl@{short(version)}")
     for path, value in {**knobs, "tokenizer.name": str(folder_of(case))}.items():
         recipe = changed(recipe, path, value)
     rows = list(open_source(SourceSpec((str(case.data_path()),))).rows())
     detected = pipeline.detect(rows[:200], recipe)
-    tools = pipeline.make_toolbox(recipe, load_tokenizer(str(folder_of(case))))
+    tokenizer = load_tokenizer(str(folder_of(case)), environment=environment_of("axolotl", version))
+    tools = pipeline.make_toolbox(recipe, tokenizer)
     facts = {
         "data": str(case.data_path()),
         "tokenizer": recipe.tokenizer.name,
@@ -180,3 +186,38 @@ def shown(case: Case, knobs: dict[str, Any]) -> tuple[Emulated, str]:
     written = trainer_named("axolotl").write_config(recipe, None, facts)
     assert not written.losses, written.losses
     return through("axolotl", rows, detected, recipe, tools), written.files[0].content
+
+
+def test_the_recorded_templates_are_those_of_the_installed_release(tmp_path: Path) -> None:
+    script = Path(__file__).with_name("record_axolotl_templates.py")
+    python = python_of("axolotl", "0.19.0")
+    subprocess.run([python, str(script), str(tmp_path)], check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    kept = script.parents[1] / "golden" / "trainers" / "axolotl_templates.json"
+    assert (tmp_path / kept.name).read_bytes() == kept.read_bytes()
+
+
+@pytest.mark.parametrize(("weight", "seed"), [(0.3, None), (0.5, 7), (0.001, None), (1.0, None)])
+def test_weight_takes_the_share_that_is_told(weight: float, seed: int | None, tmp_path: Path) -> None:
+    """The rows that the real Axolotl leaves in are so many of a shuffle by the seed, and are as all others are."""
+    import numpy
+
+    version = "0.21.0"
+    if not shared_folder().is_dir() or not environment("axolotl", version).exists():
+        pytest.skip(f"there is no environment of axolotl@{version}, or no shared test data")
+    config = {"sequence_len": 2048} | ({} if seed is None else {"seed": seed})
+    case = Case("weight", "turkish.system", "qwen2.5", config, limit=120, batch={})
+    request = {**case.request(tmp_path / "weight.jsonl"), "dataset": {"weight": weight}}
+    (answer,) = recorder.ask("axolotl", version, [request])
+    head, records = read_result(tmp_path / "weight.jsonl")
+    assert answer["error"] is None, answer
+    rows = head["rows_in"]
+    many = max(1, int(rows * weight))
+    theirs = {one["row"]: one for one in records if one["kind"] == "row"}
+    assert len(theirs) == many
+    if seed is not None:  # without one they are others in each run
+        order = [int(row) for row in numpy.random.default_rng(seed).permutation(rows)]
+        assert set(theirs) == set(order[:many])
+    ours = emulate("axolotl", version, case)
+    for row, made in theirs.items():
+        (example,) = ours.rows[row]
+        assert [list(example.input_ids), list(example.labels)] == [made["input_ids"], made["labels"]]

@@ -47,7 +47,10 @@ def expanded(record: Mapping[str, Any]) -> dict[str, Any]:
     for at, label in record.get("other", ()):
         labels[at] = label
     kind = "pack" if record["row"] is None else "row"
-    return {"kind": kind, "row": record["row"], "input_ids": record["ids"], "labels": labels, **record.get("more", {})}
+    made = {"kind": kind, "row": record["row"], "input_ids": record["ids"], "labels": labels, **record.get("more", {})}
+    if "weights" in record:
+        made["loss_weights"] = [weight for count, weight in record["weights"] for _ in range(count)]
+    return made
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from case import REPO
 
-from sftui.trainers.verify.difference import What, first_difference, row_differences
+from sftui.trainers.verify.difference import Piece, What, first_difference, row_differences
 from sftui.trainers.verify.session import ask, read_result
 
 
@@ -37,7 +37,11 @@ def test_differences_name_row_and_token() -> None:
         {"kind": "row", "row": 2, "input_ids": [4], "labels": [4]},
         {"kind": "row", "row": 3, "input_ids": [5, 6], "labels": [5, 6]},
     ]
-    ours = {0: [([1, 2, 3], [-100, -100, 3])], 1: [([9], [9])], 3: [([5, 6], [5, 6])]}
+    ours: dict[int, list[Piece]] = {
+        0: [([1, 2, 3], [-100, -100, 3], [])],
+        1: [([9], [9], [])],
+        3: [([5, 6], [5, 6], [])],
+    }
     found = row_differences(5, records, ours, {4: "no template"})
     assert [(d.row, d.what) for d in found] == [
         (0, What.LABELS),
@@ -50,12 +54,27 @@ def test_differences_name_row_and_token() -> None:
 
 
 def test_pieces_of_a_row_have_no_order() -> None:
-    one, two = ([1], [1]), ([2, 3], [2, 3])
+    one: Piece = ([1], [1], [])
+    two: Piece = ([2, 3], [2, 3], [])
     assert first_difference(0, [one, two], [two, one]) is None
     fewer = first_difference(0, [one, two], [one])
     assert fewer is not None and fewer.sentence() == "row 0: the trainer makes 2 pieces, sftui 1"
-    longer = first_difference(0, [([1, 2], [1, 2])], [([1], [1])])
+    longer = first_difference(0, [([1, 2], [1, 2], [])], [([1], [1], [])])
     assert longer is not None and longer.position == 1 and longer.ours == ()
+
+
+def test_weights_are_compared_as_the_loss_has_them() -> None:
+    nan = float("nan")
+    one: Piece = ([1, 2, 3], [1, 2, 3], [0.0, 0.3, nan])
+    same: Piece = ([1, 2, 3], [1, 2, 3], [0.0, 0.30000001192092896, nan])
+    assert first_difference(0, [one], [same]) is None
+    found = first_difference(0, [one], [([1, 2, 3], [1, 2, 3], [0.0, 0.5, nan])])
+    assert found is not None and (found.what, found.position, found.ours[0]) == (What.WEIGHTS, 1, 0.5)
+    assert found.sentence().startswith("row 0: loss weights differ from token 1 on: the trainer has [0.3, nan], sftui")
+    unrecorded = row_differences(
+        1, [{"kind": "row", "row": 0, "input_ids": [1], "labels": [1]}], {0: [([1], [1], [1.0])]}, {}
+    )
+    assert [(one.what, one.position) for one in unrecorded] == [(What.WEIGHTS, 0)]
 
 
 def test_results_survive_json(tmp_path: Path) -> None:

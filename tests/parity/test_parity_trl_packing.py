@@ -37,7 +37,7 @@ READ: dict[str, tuple[str, str, str]] = {
     "1.15.0": ("4b29b436d0", "78f6841621", "62b1199df6"),
     "1.16.0": ("4b29b436d0", "78f6841621", "6622124885"),
 }
-BROUGHT = {"trl@1.16.0": "trl@1.16", "axolotl@0.19.0": "axolotl@0.19", "unsloth@2026.10.7": "unsloth@2026.10"}
+BROUGHT = {"trl@1.16.0": "trl@1.16", "axolotl@0.19.0": "axolotl@0.19", "unsloth@2026.10.9": "unsloth@2026.10"}
 
 
 def digests(folder: Path) -> tuple[str, str, str]:

@@ -39,7 +39,7 @@ SETTINGS: dict[str, tuple[str, list[tuple[str, ...]]]] = {
         [("--set", "render.template=llamafactory/qwen"), ("--set", "mask.turns=last", "--max-length", "64")],
     ),
     "unsloth": (
-        "2026.10.7",
+        "2026.10.9",
         [("--set", "mask.rule=markers"), ("--set", "mask.rule=markers", "--set", "mask.turns=last")],
     ),
     "torchtune": ("0.6.1", [("--set", "length.max=32")]),
@@ -81,6 +81,27 @@ def test_the_written_config_gives_what_is_shown(
     assert code == 0, out + err
     units = out.splitlines()[-1]
     assert "equal to" in units and not units.startswith("0 ")
+
+
+@pytest.mark.parametrize("trainer", SETTINGS)
+def test_a_weight_is_no_more_than_on_or_off(tmp_path: Path, capsys: pytest.CaptureFixture[str], trainer: str) -> None:
+    """What LAB016 says of weights, and of the one trainer that reads them at all, is what the trainers do."""
+    python = python_of(trainer, SETTINGS[trainer][0])
+    if not python.exists():
+        pytest.skip(f"{trainer} has no environment: run tests/parity/environments.py {trainer}")
+    data = tmp_path / "weights.jsonl"
+    first, answer, *rest = ({"role": role, "content": text} for role, text in TURNS)
+    rows = [{"messages": [first, {**answer, "weight": weight}, *rest]} for weight in (0.5, -1.0, 2.0, 0.0)]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = [data, "-t", "builtin:chatml", "--trainer", trainer]
+    if trainer == "axolotl":
+        words += ["--set", "data.message_keys={train_flag: weight}"]
+    code, out, err = verify(capsys, *words, "--python", python)
+    assert code == 0 and out.startswith("4 of 4 rows equal"), out + err
+    with pytest.raises(SystemExit):
+        main([*map(str, ("check", *words)), "--select", "LAB016", "--format", "json"])
+    [found] = json.loads(capsys.readouterr().out)["codes"]
+    assert (found["code"], found["rows"]) == ("LAB016", [0, 1, 2])
 
 
 @pytest.mark.skipif(not TRL.exists(), reason="trl@1.16.0 has no environment: run tests/parity/environments.py trl")

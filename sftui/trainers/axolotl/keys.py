@@ -1,6 +1,6 @@
 """The keys of Axolotl's config that decide rows, ids or labels, and what becomes of every other.
 
-Source: axolotl 0.19.0 and 0.18.0, utils/schemas/config.py AxolotlInputConfig and datasets.py SFTDataset, of which
+Source: axolotl 0.18.0 to 0.21.0, utils/schemas/config.py AxolotlInputConfig and datasets.py SFTDataset, of which
 known_keys.json holds the names, and integrations/*, whose plugins bring keys of their own: Axolotl merges the
 models of the plugins that `plugins` lists and drops every key that is in none (integrations/config.py).
 """
@@ -38,7 +38,11 @@ UNSUPPORTED = {
     "is_mistral_derived_model": "with flash attention and no packing Axolotl pads such a model on the left",
     "is_qwen_derived_model": "Axolotl fills in special tokens of Qwen 1",
     "max_prompt_len": "only for preference data",
+    "balance_labels": "batches and packs are put together so that they train alike many tokens; those shown are not",
+    "diffusion_lm": "it masks tokens at random in each batch and trains on those",
 }
+LATER = frozenset(("balance_labels", "diffusion_lm"))
+"""Those of them that only newer releases read (axolotl 0.21.0, utils/schemas/config.py)."""
 NO_EFFECT = {"default_system_message": "it changes no text: Axolotl's chatml template has none to replace"}
 
 USED = frozenset(
@@ -124,7 +128,10 @@ DATASET_UNSUPPORTED = {
     "field_model": "an old key without effect here",
     "logprobs_field": "only for distillation",
     "temperature": "only for distillation",
+    "weight": "Axolotl takes this share of the rows, of a shuffle by `seed`; all are shown",
 }
+DATASET_LATER = frozenset(("weight",))
+"""Those of them that only newer releases read (axolotl 0.20.0, utils/schemas/datasets.py SFTDataset)."""
 DATASET_LEFT = frozenset(("trust_remote_code",))
 """Keys of an entry that decide nothing and are not in the record of every release."""
 
@@ -137,8 +144,10 @@ OVERTAKEN = {
 """Old names that Axolotl takes for the new ones (utils/schemas/deprecated.py RemappedParameters)."""
 
 PLUGINS = {
+    "DiffusionDecisionPlugin": "it brings rows, labels and batches of its own",
     "DiffusionPlugin": "it masks tokens at random in each batch and trains on those",
     "HatcheryPlugin": "it sends the rows to a remote trainer, which trains by rules of its own",
+    "MixLoraPlugin": "its trainer adds the loss of a router, which is not shown",
     "KDPlugin": "it adds a teacher's logprobs to each batch",
     "NemoGymPlugin": "it brings rows of its own",
 }
@@ -173,7 +182,7 @@ def note_of(key: str, value: object, plugins: Listed, known: Known) -> KeyNote:
         return _plugins(value, plugins, known)
     if name == "type_of_model":
         return KeyNote(key, value, *_model(value))
-    if name in UNSUPPORTED:
+    if name in UNSUPPORTED and (name not in LATER or name in known.config):
         idle = value in (None, True) if name == "tokenizer_use_fast" else value in IDLE
         return KeyNote(key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else UNSUPPORTED[name])
     if name in NO_EFFECT:
@@ -209,8 +218,8 @@ def note_in_dataset(path: str, key: str, value: object, known: Known) -> KeyNote
     """What becomes of a key of a dataset entry; `path` is where it stands in the config."""
     if key in DATASET_USED:
         return KeyNote(path, value, KeyUse.USED)
-    if key in DATASET_UNSUPPORTED:
-        idle = value in (None, False)
+    if key in DATASET_UNSUPPORTED and (key not in DATASET_LATER or key in known.dataset):
+        idle = value in (None, False) or (key in DATASET_LATER and value == 1)
         return KeyNote(
             path, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else DATASET_UNSUPPORTED[key]
         )

@@ -10,6 +10,7 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
+from sftui.trainers import versions
 from sftui.trainers.axolotl.own import AxolotlOptions
 from sftui.trainers.axolotl.packing import varlen
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TYPE_OF_FORMAT
@@ -275,6 +276,29 @@ def _written_roles(recipe: Recipe, path: str, value: Mapping[str, str]) -> Keys:
     return {("datasets", "roles"): sources}
 
 
+def _weight(config: Config, recipe: Recipe, where: str) -> Said:
+    """A share below 1, from 0.20 on (axolotl 0.20.0, utils/schemas/datasets.py SFTDataset); before, no key at all."""
+    weight = _entry(config).get("weight")
+    if weight is None or not versions.since(recipe, (0, 20)):
+        return {}
+    try:
+        share = float(weight)
+    except (TypeError, ValueError, OverflowError):
+        share = 0.0
+    if not 0 < share <= 1:
+        why = "Axolotl's schema refuses it"
+        raise RecipeError(f"weight is `{weight}`", where=where, why=why, fix="say a share above 0 and up to 1")
+    return {"own.weight": share} if share < 1 else {}
+
+
+def _written_weight(recipe: Recipe, path: str, value: float | None) -> Keys | Told:
+    if value is None:
+        return {}
+    if not versions.since(recipe, (0, 20)):
+        return {}, (f"own.weight = {value!r} has no key in Axolotl's config before 0.20",)
+    return {("datasets", "weight"): value}
+
+
 def _format(config: Config, recipe: Recipe, where: str) -> Said:
     """Without a type Axolotl takes prepared rows only."""
     return {} if _entry(config).get("type") else {"data.format": "tokenized"}
@@ -344,6 +368,7 @@ DATASET: tuple[Entry, ...] = (
             "field_tools",
         )
     ),
+    rule("datasets.weight", "own.weight", _weight, _written_weight),
     rule("datasets.type", "data.format", _format, _written_format),
     rule("datasets.field_messages", "data.fields", _columns, _written_columns),
     rule(

@@ -1,7 +1,8 @@
-"""Axolotl's SFT preparation, 0.18 and 0.19.
+"""Axolotl's SFT preparation, 0.18 to 0.21.
 
 Source: axolotl 0.19.0 and 0.18.0, utils/data/sft.py and utils.py, utils/trainer.py,
-core/builders/causal.py. The recipe stands for the config so: mask.rule `all` is train_on_inputs,
+core/builders/causal.py; in 0.20.0 and 0.21.0 what they do by default is the same: `weight` (0.20) takes a part of the
+rows, balance_labels (0.21) orders batches. The recipe stands for the config so: mask.rule `all` is train_on_inputs,
 mask.roles roles_to_train, length.over `drop`, `cut_right` and `error` the three values of
 excess_length_strategy, batch.multiple null is pad_to_sequence_len: false and batch.pad_to `max` is
 true; keys without an equal are in recipe.own under their own names (see `own`).
@@ -112,6 +113,8 @@ class Axolotl(Trainer):
             found.append(held.sentence(self.title))
         if AxolotlOptions.of(recipe).dataset_exact_deduplication:
             found.append("dataset_exact_deduplication leaves out rows that become equal; sftui shows them all")
+        if AxolotlOptions.of(recipe).weight is not None:
+            found.append(_sampled(AxolotlOptions.of(recipe)))
         if recipe.pack.strategy == PACKS and recipe.batch.attention == "doc_ids":
             found.append(packing.NUMBERED)
         return (*found, *ineffective(recipe))
@@ -127,7 +130,8 @@ class Axolotl(Trainer):
         size = own.val_set_size
         if not size or size == 1:  # Axolotl takes 1 for a share of 1.0, and stops
             return None
-        equal = "dataset_exact_deduplication leaves out rows before" if own.dataset_exact_deduplication else ""
+        before = [key for key in ("weight", "dataset_exact_deduplication") if getattr(own, key)]
+        unsure = f"{' and '.join(before)} leave{'' if before[1:] else 's'} out rows before" if before else ""
         shuffled = own.shuffle_merged_datasets and not own.curriculum_sampling
         return HeldOut(
             "val_set_size",
@@ -135,7 +139,7 @@ class Axolotl(Trainer):
             42 if own.seed is None else own.seed,
             drawn=False,
             shuffled=shuffled,
-            unsure=equal,
+            unsure=unsure,
             packs=own.eval_sample_packing is not False,
         )
 
@@ -475,6 +479,18 @@ def _kept(
     if dropped is None and packs and label_rules.unlabelled(label_rules.within(kept, labels)):
         dropped = "no trained token is left: with sample_packing Axolotl drops the row"
     return Labels(labels, reasons, kept or ((0, 0),), dropped, notes)
+
+
+def _sampled(own: AxolotlOptions) -> str:
+    """What `weight` does to the rows (axolotl 0.20.0, utils/data/sft.py _load_and_process_single_dataset).
+
+    A config that names no seed leaves it None: schemas/validation.py set_default_seed runs where the key is written.
+    """
+    drawn = "without a seed, so others in each run" if own.seed is None else f"with seed {own.seed}"
+    return (
+        f"Axolotl takes {own.weight:.4g} of the rows (weight), rounded down and at least one, from a shuffle {drawn};"
+        " sftui shows them all"
+    )
 
 
 def _pretrains(recipe: Recipe) -> bool:

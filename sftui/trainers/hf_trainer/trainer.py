@@ -24,7 +24,6 @@ LIMITED: Mapping[str, tuple[str, ...] | None] = {
     "pack.group": None,
     "batch.attention": ("ones", "none"),
     "batch.flatten": None,
-    "loss.weights": None,
 }
 """Knobs of which these loops have nothing (None), or no more than these choices."""
 
@@ -38,6 +37,11 @@ class HfTrainer(Trainer):
         if version is not None:
             raise RecipeError(f"{self.name} has no versions", fix=f"say `{self.name}` without @{version}")
         return Recipe(trainer=self.name)
+
+    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
+        if recipe.loss.weights == "none":
+            return ()
+        return ("loss weights are for a loss of your own: transformers' models compute theirs from the labels alone",)
 
     def trained_roles(self, recipe: Recipe) -> tuple[str, ...]:
         return recipe.mask.roles if recipe.mask.rule in ("assistant", "turn_full") else ()

@@ -1,18 +1,20 @@
 """Where what sftui says of rows differs from what the real trainer made of them.
 
 Both sides are plain data. A row is a list of pieces, because some trainers split rows: none means
-dropped. Records are those of `exchange`: `kind` row or pack, `row`, `input_ids`, `labels`.
+dropped. Records are those of `exchange`: `kind` row or pack, `row`, `input_ids`, `labels`, and `loss_weights` where the
+trainer has some.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-Piece = tuple[list[int], list[int]]
-"""(input_ids, labels) of one example, un-shifted."""
+Piece = tuple[list[int], list[int], list[float]]
+"""(input_ids, labels, loss_weights) of one example, un-shifted; no weights where the trainer has none."""
 
 
 class What(str, Enum):
@@ -20,6 +22,7 @@ class What(str, Enum):
 
     IDS = "ids"
     LABELS = "labels"
+    WEIGHTS = "loss weights"
     DROPPED_BY_TRAINER = "dropped by the trainer, kept by sftui"
     DROPPED_BY_SFTUI = "kept by the trainer, dropped by sftui"
     PIECES = "number of pieces"
@@ -30,22 +33,22 @@ class What(str, Enum):
 class Difference:
     """One row (or pack, `unit`) that differs, and where first: `position` counts tokens of `piece`.
 
-    `theirs` and `ours` are a few ids or labels from there on, or the numbers of pieces.
+    `theirs` and `ours` are a few ids, labels or weights from there on, or the numbers of pieces.
     """
 
     row: int
     what: What
     piece: int = 0
     position: int | None = None
-    theirs: tuple[int, ...] = ()
-    ours: tuple[int, ...] = ()
+    theirs: tuple[float, ...] = ()
+    ours: tuple[float, ...] = ()
     detail: str = ""
     unit: str = "row"
 
     def sentence(self) -> str:
         """The difference in one line."""
         where = f"{self.unit} {self.row}"
-        if self.what in (What.IDS, What.LABELS):
+        if self.what in (What.IDS, What.LABELS, What.WEIGHTS):
             piece = f" of piece {self.piece}" if self.piece else ""
             return (
                 f"{where}: {self.what.value} differ from token {self.position}{piece} on: "
@@ -65,7 +68,7 @@ def row_differences(
     theirs: dict[int, list[Piece]] = {}
     for record in records:
         if record["kind"] == "row" and record["row"] is not None:
-            theirs.setdefault(record["row"], []).append((record["input_ids"], record["labels"]))
+            theirs.setdefault(record["row"], []).append(piece_of(record))
     found = []
     for row in range(count):
         if row in problems:
@@ -79,13 +82,27 @@ def row_differences(
 
 def pack_differences(records: Sequence[Mapping[str, Any]], ours: Sequence[Piece]) -> list[Difference]:
     """The packs that differ, in order; a missing or extra pack counts as dropped."""
-    theirs: list[Piece] = [(r["input_ids"], r["labels"]) for r in records if r["kind"] == "pack"]
+    theirs = [piece_of(record) for record in records if record["kind"] == "pack"]
     found = []
     for number in range(max(len(theirs), len(ours))):
         difference = first_difference(number, theirs[number : number + 1], list(ours[number : number + 1]), "pack")
         if difference is not None:
             found.append(difference)
     return found
+
+
+def piece_of(record: Mapping[str, Any]) -> Piece:
+    """A record of a row or a pack as one piece."""
+    return record["input_ids"], record["labels"], record.get("loss_weights") or []
+
+
+def same_weights(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether weights are the same in a trainer's loss, which has four bytes for each; NaN is NaN."""
+    return len(one) == len(other) and all(_same(a, b) for a, b in zip(array("f", one), array("f", other)))
+
+
+def _same(one: float, other: float) -> bool:
+    return one == other or (one != one and other != other)
 
 
 def first_difference(row: int, theirs: list[Piece], ours: list[Piece], unit: str = "row") -> Difference | None:
@@ -102,4 +119,10 @@ def first_difference(row: int, theirs: list[Piece], ours: list[Piece], unit: str
             if a != b:
                 at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
                 return Difference(row, what, piece, at, tuple(a[at : at + 6]), tuple(b[at : at + 6]), unit=unit)
+        if not same_weights(one[2], other[2]):
+            c, d = array("f", one[2]), array("f", other[2])
+            at = next((i for i, (x, y) in enumerate(zip(c, d)) if not _same(x, y)), min(len(c), len(d)))
+            return Difference(
+                row, What.WEIGHTS, piece, at, tuple(one[2][at : at + 6]), tuple(other[2][at : at + 6]), unit=unit
+            )
     return None

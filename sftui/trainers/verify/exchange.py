@@ -137,7 +137,8 @@ def integers(values: Any) -> list[int]:
 
 
 def row_record(row: int | None, input_ids: Any, labels: Any, **more: Any) -> Record:
-    """One kept row as the trainer hands it to its collator."""
+    """One kept row as the trainer hands it to its collator; `loss_weights` is one more, a list of floats, where the
+    trainer has weights for each token."""
     return {"kind": "row", "row": row, "input_ids": integers(input_ids), "labels": integers(labels), **more}
 
 

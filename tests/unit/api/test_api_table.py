@@ -89,3 +89,23 @@ def test_half_a_file_is_not_encoded(tmp_path: Path) -> None:
     half.write_bytes(whole[: len(whole) // 2])
     with sftui.open(half, **GIVEN) as data, pytest.raises(sftui.SftuiError, match="cannot be read to its end"):
         data.encode()
+
+
+def test_weights_are_reachable_everywhere() -> None:
+    answer = {"role": "assistant", "content": "Hello.", "weight": 0.3}
+    rows = [{"messages": [{"role": "user", "content": "hi"}, answer]}]
+    knobs = {"mask.rule": "assistant", "loss.weights": "float"}
+    with sftui.open(rows, set=knobs, **GIVEN) as data:
+        row, table = data[0], data.encode()
+        assert row.loss_weights is not None and row.loss_weights == row.parts[0].loss_weights
+        assert [weight > 0 for weight in row.loss_weights] == [label != -100 for label in row.labels]
+        assert {*row.loss_weights} == {0.0, 0.3}
+        assert str(table.schema.field("loss_weights").type) == "list<item: float>"
+        assert "loss_weights" in table.to_dataset().column_names
+        [batch] = data.batches(1)
+        assert batch.weights is not None and tuple(batch.weights[0]) == row.loss_weights
+        assert "loss weights are for a loss of your own" in " ".join(data.notes)
+        assert "×0.3" in row._repr_html_()
+    with sftui.open(rows, **GIVEN) as data:
+        assert data[0].loss_weights is None and "loss_weights" not in data.encode().schema.names
+        assert next(data.batches(1)).weights is None and "×" not in data[0]._repr_html_()

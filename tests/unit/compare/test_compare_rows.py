@@ -27,6 +27,7 @@ from sftui.model import (
     Tokens,
     TokenText,
 )
+from sftui.runs import as_runs
 
 
 def placed(pieces: list[str], contents: tuple[tuple[int, int], ...] = (), ids: dict[str, int] | None = None) -> Placed:
@@ -243,3 +244,47 @@ def test_long_rows_are_aligned_in_no_time_and_lose_little() -> None:
     columns = align([placed(words), placed(other)])
     assert time.process_time() - started < 5
     assert sum(a < b and c < d for (a, b), (c, d) in columns) > 0.99 * len(other)
+
+
+def weighing(weights: list[float], trained: list[int], shifted: bool = False) -> Inspection:
+    """The row `abc` with weights, of which those numbered are trained."""
+    made = row(list("abc"), trained)
+    assert made.labels is not None and made.example is not None
+    runs = as_runs(tuple(weights))
+    example = replace(made.example, weights=runs)
+    if shifted:
+        example = replace(
+            example, input_ids=example.input_ids[:-1], labels=example.labels[1:], weights=runs[1:], shifted=True
+        )
+    return replace(made, labels=replace(made.labels, weights=runs), example=example)
+
+
+def test_a_weight_that_differs_is_a_difference_of_its_own() -> None:
+    found = compare_row([weighing([0.0, 0.3, 1.0], [1, 2]), row(list("abc"), [1, 2])])
+    assert [column.weights_differ for column in found.columns] == [False, True, False]
+    assert (found.weights_differing, found.labels_differing, found.differing_tokens) == (1, 0, 1)
+    assert found.differs and found.sides[0].weights == (1.0, 0.3, 1.0) and found.sides[1].weights == ()
+    count = ComparisonCount().plus(found).plus(found)
+    assert (count.weights_differing, count.differing_tokens, count.differing_rows) == (2, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("weights", "plain"),
+    [([0.0, 1.0, 1.0], [1, 2]), ([5.0, 1.0, 1.0], [1, 2]), ([0.0, 0.0, 1.0], [2])],
+    ids=["ones", "of what is masked", "zero masks"],
+)
+def test_weights_that_say_what_labels_say_differ_nowhere(weights: list[float], plain: list[int]) -> None:
+    for align_equal in (True, False):
+        sides = [weighing(weights, [1, 2]), row(list("abc"), plain)]
+        assert not compare_row(sides, align_equal=align_equal).differs
+
+
+def test_weights_are_compared_where_labels_are_stored_shifted() -> None:
+    sides = [weighing([9.0, 0.3, 1.0], [1, 2], shifted=True), weighing([0.0, 0.3, 1.0], [1, 2])]
+    assert not compare_row(sides).differs
+    found = compare_row([sides[0], weighing([0.0, 0.4, 1.0], [1, 2])])
+    assert [column.weights_differ for column in found.columns] == [False, True, False]
+
+
+def test_no_number_is_the_same_as_no_number() -> None:
+    assert not compare_row([weighing([0.0, float("nan"), 1.0], [1, 2]) for _ in range(2)]).differs

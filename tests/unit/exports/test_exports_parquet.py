@@ -9,11 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from sftui.exports import parquet
+from sftui.exports.records import Columns
 
 
-def written(records: list[dict[str, Any]], packs: bool = False) -> pq.ParquetFile:
+def written(records: list[dict[str, Any]], columns: Columns = parquet.ROWS) -> pq.ParquetFile:
     file = io.BytesIO()
-    with parquet.parquet_writer(file, packs=packs) as put:
+    with parquet.parquet_writer(file, columns) as put:
         for record in records:
             put(record)
     return pq.ParquetFile(io.BytesIO(file.getvalue()))
@@ -48,3 +49,11 @@ def test_rows_that_lack_columns_are_null_there() -> None:
 def test_a_mask_of_zeros_and_ones_keeps_its_zeros() -> None:
     made = {**row(0, 3), "attention_mask": (1, 0, 1)}
     assert written([made]).read()["attention_mask"].to_pylist() == [[1, 0, 1]]
+
+
+def test_weights_have_a_column_of_their_own_where_the_trainer_has_some() -> None:
+    made = [{**row(0, 3), "loss_weights": (0.0, 0.3, 1e300)}, {"row": 1, "dropped": "too long"}]
+    read = written(made, Columns(weights=True)).read()
+    assert str(read.schema.field("loss_weights").type) == "list<element: float>"
+    assert read["loss_weights"].to_pylist() == [[0.0, 0.30000001192092896, float("inf")], None]
+    assert "loss_weights" not in written([row(0, 3)]).read().column_names

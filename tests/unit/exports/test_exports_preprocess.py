@@ -325,6 +325,18 @@ def test_the_script_reads_the_split_of_a_saved_folder(tmp_path: Path) -> None:
         assert made == screen and len(made) == rows
 
 
+def test_weights_are_refused_with_what_writes_them(tmp_path: Path) -> None:
+    recipe = changed(chatml(), "loss.weights", "float")
+    session = loaded_session(OpenOptions((str(write(tmp_path / "data.jsonl", CHAT)),), recipe=recipe))
+    with pytest.raises(ExportError) as error:
+        plan_export("preprocess", str(tmp_path / "export"), recipe, recipe, session.prepared())
+    session.close()
+    assert str(error.value) == (
+        "preprocess.py cannot express loss.weights float: a collator pads no weights; write the rows with their"
+        " loss_weights: sftui encode -o OUT.parquet"
+    )
+
+
 def test_parts_of_two_splits_are_refused_by_the_script(tmp_path: Path) -> None:
     for name in ("train", "test"):
         write(tmp_path / "data" / f"{name}.jsonl", CHAT)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from sftui.exports.records import as_json, record, records, shift_record
-from sftui.model import Example, Inspection, Labels, Part, Problem, Reason, Row, Tokens, TokenText
+import json
+from dataclasses import replace
+
+from sftui.exports.records import as_json, pack_record, record, records, shift_record
+from sftui.model import Example, Inspection, Labels, Pack, Part, Problem, Reason, Row, Tokens, TokenText
+from sftui.runs import joined
 
 
 def inspection(more: tuple[Example, ...] = ()) -> Inspection:
@@ -42,3 +46,25 @@ def test_a_row_that_the_trainer_splits_has_a_record_for_each_part() -> None:
 def test_a_problem_wins_and_is_not_shifted() -> None:
     failed = record(Inspection(Row(1, None, "", ""), problem=Problem("it broke", "of x")))
     assert failed == {"row": 1, "error": "it broke, because of x"} == shift_record(failed)
+
+
+def test_weights_stand_along_the_labels() -> None:
+    made = inspection()
+    assert made.example is not None
+    weighted = replace(made, example=replace(made.example, weights=joined([(1, 0.0), (1, 0.1)])))
+    told = record(weighted)
+    assert [*told] == ["row", "input_ids", "labels", "attention_mask", "loss_weights"]
+    assert told["loss_weights"] == (0.0, 0.1)
+    assert shift_record(told)["loss_weights"] == (0.1,) and shift_record(told)["labels"] == (8,)
+    assert "loss_weights" not in record(made)
+
+
+def test_json_has_null_for_a_weight_that_is_no_number() -> None:
+    line = as_json({"loss_weights": (0.30000000000000004, float("nan"), float("-inf"))})
+    assert json.loads(line) == {"loss_weights": [0.30000000000000004, None, None]}
+
+
+def test_a_pack_has_the_weights_of_its_documents() -> None:
+    pack = Pack(((0, 0, 2),), (7, 8, 0), (-100, 8, -100), parts=(0,), weights=joined([(1, 0.0), (1, 0.3), (1, 0.0)]))
+    assert pack_record(pack, 0)["loss_weights"] == (0.0, 0.3, 0.0)
+    assert pack.counted(-100) == (-100, 8, -100)

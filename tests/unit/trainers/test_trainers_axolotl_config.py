@@ -255,7 +255,7 @@ def test_the_second_dataset_is_changed_in_its_own_entry() -> None:
 
 
 def test_a_fresh_config_reads_back_as_the_recipe() -> None:
-    recipe = preset("axolotl@0.19")
+    recipe = preset("axolotl")
     for path, value in (
         ("length.max", 2048),
         ("length.over", "cut_right"),
@@ -277,6 +277,7 @@ def test_a_fresh_config_reads_back_as_the_recipe() -> None:
         ("own.special_tokens", {"unk_token": "<unk>"}),
         ("own.message_property_mappings", {"name": "who"}),
         ("own.split_thinking", True),
+        ("own.weight", 0.5),
     ):
         recipe = changed(recipe, path, value)
     written = trainer_named("axolotl").write_config(
@@ -286,7 +287,8 @@ def test_a_fresh_config_reads_back_as_the_recipe() -> None:
     opened = read(written.files[0].content)
     assert changed(opened.recipe, "tokenizer.name", None) == recipe
     assert opened.datasets[0].paths == ("d.jsonl",)
-    assert all(note.use in (KeyUse.USED, KeyUse.PASSED) for note in opened.keys)
+    other = {note.path for note in opened.keys if note.use not in (KeyUse.USED, KeyUse.PASSED)}
+    assert other == {"datasets[0].weight"}, "all rows are shown, which is told"
 
 
 @pytest.mark.parametrize(

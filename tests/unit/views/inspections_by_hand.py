@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sftui.labels import weights_within
 from sftui.model import (
     IGNORE_INDEX,
     Batch,
@@ -27,6 +28,7 @@ from sftui.model import (
     TokenText,
     common_prefix,
 )
+from sftui.runs import joined
 
 H, C, T, S, B = Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR, Part.BOS
 
@@ -149,6 +151,19 @@ def stopped(stage: Stage) -> Inspection:
     )
 
 
+def weighted(weight: float = 0.3, second: float = -1.5, kept: tuple[tuple[int, int], ...] | None = None) -> Inspection:
+    """The row with weights: of its seven trained tokens two weigh 1, three the one and two the other."""
+    made = inspection(kept=kept)
+    assert made.labels is not None and made.example is not None
+    count = len(made.labels.labels)
+    weights = joined([(15, 0.0), (2, 1.0), (3, weight), (count - 20, second)])
+    return replace(
+        made,
+        labels=replace(made.labels, weights=weights),
+        example=replace(made.example, weights=weights_within(made.labels.kept, weights)),
+    )
+
+
 def long_row(count: int) -> Inspection:
     words = (" the", " cat", "s", " sat", ",", " unbelievably", "\n", " 42", "中", "<end_of_turn>")
     texts = [(words[i * 7 % 10], 0 if i < count // 3 else 1, C, int(i > count // 3)) for i in range(count)]
@@ -213,6 +228,13 @@ def padded(side: str = "right") -> Batch:
         labels.append(sum(parts[1], ()))
         ids.append((7,) * width)
     return Batch((17, 18, 1900), lengths, tuple(ids), tuple(labels), tuple(masks), None, side)
+
+
+def weighted_batch() -> Batch:
+    """The batch with a weight for the trained end of the second row and zeros for that of the third."""
+    made = padded()
+    rows = [[(22, 1.0), (130, 0.0)], [(6, 0.0), (2, 0.5), (2, 1.0), (142, 0.0)], [(100, 0.0), (20, 2.0), (32, 0.0)]]
+    return replace(made, weights=tuple(joined(row) for row in rows))
 
 
 def packed() -> Pack:

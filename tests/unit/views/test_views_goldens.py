@@ -18,6 +18,8 @@ from inspections_by_hand import (
     packed,
     padded,
     tool_chat,
+    weighted,
+    weighted_batch,
 )
 
 from sftui.model import Inspection
@@ -71,6 +73,14 @@ VIEWS: dict[str, Callable[[int, int], tuple[Line, ...]]] = {
     "text": grid(inspection(), Zoom.TEXT, False),
     "text-cut": grid(CUT, Zoom.TEXT, False),
     "text-shift": grid(CUT, Zoom.TEXT, True),
+    "columns-weights": grid(weighted(), Zoom.COLUMNS, False),
+    "columns-weights-shift": grid(weighted(kept=((0, 19),)), Zoom.COLUMNS, True),
+    "rows-weights": grid(weighted(), Zoom.ROWS, False),
+    "rows-weights-shift": grid(weighted(), Zoom.ROWS, True),
+    "text-weights": grid(weighted(), Zoom.TEXT, False),
+    "text-weights-shift": grid(weighted(0.25, 0.0), Zoom.TEXT, True),
+    "batch-weights": lambda w, h: batch_lines(weighted_batch(), w),
+    "token-weights": lambda w, h: token_lines(make_table(weighted()), 18, w),  # type: ignore[arg-type]
     "text-hostile": grid(hostile_chat(), Zoom.TEXT, False, 0),
     "boundary-clean": lambda w, h: boundary_lines(inspection(prompt=[t for t, *_ in CHAT[:15]]), w),
     "boundary-parted": lambda w, h: boundary_lines(PARTED, w),
@@ -130,3 +140,21 @@ def test_a_comparison_says_which_rows_evaluate() -> None:
     assert words[0] == "1 of 2 rows differ; 1 of them for evaluation on only some of the sides"
     assert words[1].endswith(" tokens trained (31.8 %), 1 row for evaluation")
     assert words[2].endswith("0 of 0 tokens trained, 2 rows for evaluation")
+
+
+def test_weights_that_differ_are_marked_and_told() -> None:
+    made = weighted()
+    assert made.labels is not None and made.example is not None
+    plainly = replace(made, labels=replace(made.labels, weights=None), example=replace(made.example, weights=None))
+    from sftui.comparison import ComparisonCount, compare_row
+    from sftui.views import compare_lines, count_lines
+
+    found = compare_row([made, plainly])
+    told = plain(compare_lines(found, ("acme@2.1", "acme@2.0"), 100))
+    assert "≠ label  ~ token  × weight  5 weights differ" in told
+    marked = [text for text in told.splitlines() if "×" in text or "▓" in text]
+    assert len(marked) == 3 and marked[1].startswith("A acme@2.1 ░") and set(marked[2]) == {" ", "×"}
+    words = plain(count_lines(ComparisonCount().plus(found), ("a", "b"), 100))
+    assert "in 5 tokens (0 by label, 0 by id, 5 by weight)" in words
+    alike = compare_row([plainly, plainly])
+    assert "weight" not in plain(compare_lines(alike, ("a", "b"), 100))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from inspections_by_hand import CHAT, C, H, inspection, stopped
+from inspections_by_hand import CHAT, C, H, inspection, stopped, weighted
 
 from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Reason, Rendered, Stage
+from sftui.runs import joined
 from sftui.views import TokenTable, explain, make_table, what_is_learnt, why_stopped
+from sftui.views.table import loss_changes
 from sftui.views.words import REASONS, convention, shift_warning, what_is_trained
 
 
@@ -146,3 +148,39 @@ def test_why_a_row_is_dropped() -> None:
     built = table(inspection(dropped="900 tokens"))
     assert explain(built, 15) == "labelled, because it belongs to the completion; but the trainer drops the whole row"
     assert what_is_learnt(built, 14) == "were it not dropped: sees …⏎ → learns Blue"
+
+
+def test_a_weight_is_a_third_state() -> None:
+    built = table(weighted(0.3, 0.0))
+    assert built.loss == "░" * 15 + "█" * 2 + "▓" * 3 + "░" * 2
+    assert built.loss_shifted == "░" * 14 + "█" * 2 + "▓" * 3 + "░" * 2 + "┊"
+    assert [built.label_cell(i) for i in (14, 16, 18, 20)] == ["·", "581", "655", "470"], "a weight of 0 moves no label"
+    assert explain(built, 18) == "trained with weight 0.3, because it belongs to the completion"
+    assert explain(built, 16) == "trained, because it belongs to the completion"
+    assert what_is_trained(built, 18) == "sees …␣most → learns ␣days ×0.3"
+    assert what_is_learnt(built, 17) == "sees …␣most → learns ␣days ×0.3"
+    assert what_is_trained(built, 20).startswith("not trained")
+    assert loss_changes(built, False) == (15, 17, 20) and loss_changes(built, True) == (14, 16, 19, 21)
+
+
+def test_neighbours_with_other_weights_are_told_apart() -> None:
+    built = table(weighted(0.3, 0.5))
+    assert loss_changes(built, False) == (15, 17, 20)
+    assert loss_changes(table(weighted(float("nan"), float("nan"))), False) == (15, 17)
+    assert loss_changes(table(inspection()), False) == (15,)
+
+
+def test_a_masked_label_shows_the_weight_that_stands_beside_it() -> None:
+    made = weighted()
+    assert made.labels is not None and made.example is not None
+    weights = joined([(15, -0.5), (7, 1.0)])
+    built = table(replace(made, labels=replace(made.labels, weights=weights), example=None))
+    assert explain(built, 3) == "masked with weight -0.5, because it belongs to the prompt"
+    assert built.loss == "░" * 15 + "█" * 7
+
+
+def test_the_weights_of_the_example_win() -> None:
+    made = weighted(kept=((0, 18),))
+    assert made.example is not None
+    built = table(replace(made, example=replace(made.example, weights=joined([(17, 1.0), (1, 0.0)]))))
+    assert built.loss == "░" * 15 + "█" * 2 + "░" + "✂" * 4 and built.weight(20) is None

@@ -1,0 +1,237 @@
+"""Weights of messages in the loss: which the trainer does not have, and what those that it has do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sftui.conversations.messages import WEIGHT_KEYS
+from sftui.findings.checks import When, row_check
+from sftui.findings.context import Context
+from sftui.findings.examples import case, chat
+from sftui.findings.look import Look, Turn
+from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import rule
+from sftui.findings.rules.roles import raw_message
+from sftui.model import Kind
+from sftui.runs import clipped
+from sftui.text import clip, many, visible
+
+WEIGHED = {"loss.weights": "float", "mask.rule": "assistant"}
+"""A loop of one's own whose loss takes a weight for each token."""
+LONGEST = 40
+
+
+def _answer(weight: Any, key: str = "weight") -> dict[str, Any]:
+    return {"role": "assistant", "content": "Hello.", key: weight}
+
+
+LAB016 = rule(
+    "LAB016",
+    "weight-not-honoured",
+    "MAJOR",
+    "row",
+    "a message's weight does not reach the loss",
+    "The data says how much an answer counts; the trainer knows only on and off, or weighs other messages alone.",
+    axolotl="keep 0 and 1 alone, since datasets[].message_field_training reads any other number as 1",
+    hf="keep the weights beside the labels, for a loss of your own (loss.weights: float)",
+    data="keep 0 and 1 alone, and repeat the rows that should count for more",
+    moves=("message",),
+    bad=case(chat("hi", _answer(0.5))),
+    good=case(chat("hi", _answer(0.5)), changes=WEIGHED),
+    more=(
+        case(chat("hi", _answer(0.5)), preset="trl@1.16"),
+        case(chat("hi", _answer(0.3)), preset="axolotl@0.19", changes={"data.message_keys": {"train_flag": "weight"}}),
+        case(chat("hi", _answer(0.3, "loss_weight")), preset="llamafactory@0.9"),
+        case(chat({"role": "user", "content": "hi", "weight": 0.5}, "Hello."), changes=WEIGHED),
+    ),
+)
+LAB017 = rule(
+    "LAB017",
+    "weight-no-number",
+    "MAJOR",
+    "row",
+    "a message's weight is no finite number",
+    "A text counts as on whatever it says, or is passed over; NaN or an infinite weight makes the whole loss NaN.",
+    data="write the weight as a number such as 0.5",
+    bad=case(chat("hi", _answer("0.5")), changes=WEIGHED),
+    good=case(chat("hi", _answer(0.5)), changes=WEIGHED),
+    more=(
+        case(chat("hi", _answer(float("nan"))), changes=WEIGHED),
+        case(chat("hi", _answer("0")), preset="axolotl@0.19", changes={"data.message_keys": {"train_flag": "weight"}}),
+    ),
+)
+LAB018 = rule(
+    "LAB018",
+    "weight-negative",
+    "MAJOR",
+    "row",
+    "tokens are trained with a negative weight",
+    "Training pushes the model away from this text, without a bound, and the weights of a batch may add up to nothing.",
+    data="leave such answers out, or weigh them 0; to train against them use preference data",
+    bad=case(chat("hi", _answer(-1.0)), changes=WEIGHED),
+    good=case(chat("hi", _answer(0.1)), changes=WEIGHED),
+)
+LAB019 = rule(
+    "LAB019",
+    "weight-above-one",
+    "INFO",
+    "row",
+    "tokens count for more than one in the loss",
+    "Weights over 1 take larger steps for this text, where the loss is not divided by what the weights add up to.",
+    data="give the largest weight 1 and scale the others with it",
+    bad=case(chat("hi", _answer(2.0)), changes=WEIGHED),
+    good=case(chat("hi", _answer(1.0)), changes=WEIGHED),
+)
+
+
+def _reads(context: Context) -> tuple[str, ...]:
+    """The keys of a message in which the trainer looks for a weight: as one, or as on and off."""
+    keys = context.recipe.data.message_keys
+    if context.recipe.loss.weights == "float":
+        return (keys["weight"],) if "weight" in keys else WEIGHT_KEYS
+    flag = keys.get("train_flag")
+    return (flag,) if context.traits.flag_by_key and flag in WEIGHT_KEYS else ()
+
+
+def _weighs(look: Look) -> bool:
+    """Whether some message may bring a weight."""
+    keys = _all_keys(look)
+    return look.flagged or any(
+        isinstance(item, Mapping) and not keys.isdisjoint(item) for item in look.raw_messages or ()
+    )
+
+
+def _all_keys(look: Look) -> frozenset[str]:
+    return look.context.once("weight keys", lambda: frozenset((*WEIGHT_KEYS, *_reads(look.context))))
+
+
+def _said(look: Look, number: int) -> tuple[str, Any]:
+    """The weight that a message brings, whatever it is, under which key; trainers leave keys behind."""
+    for data in (raw_message(look, number), look.messages[number].data):
+        for key in (*_reads(look.context), *WEIGHT_KEYS):
+            if data.get(key) is not None and not isinstance(data[key], bool):
+                return key, data[key]
+    return "", None
+
+
+def _number(value: Any) -> float | None:
+    """A weight as a number; None where it is none, or not finite."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _carried(look: Look, turn: Turn) -> set[float]:
+    """With which weights a turn's content is trained, 0 for what is not."""
+    start, end = turn.content
+    weights = look.labels.weights
+    if weights is None:
+        return {float(on) for on in look.drawn[start:end]}
+    return {weight if on else 0.0 for a, b, weight in clipped(weights, start, end) for on in set(look.drawn[a:b])}
+
+
+@row_check(When.LABELLED, LAB016, row=_weighs, kinds=(Kind.CHAT,))
+def not_honoured(look: Look) -> Iterator[Finding]:
+    """LAB016: a weight that is neither 0 nor 1, of a message that is trained with another one. What 0 and 1 do is
+    LAB010's."""
+    for turn in look.turns:
+        if turn.content[1] <= turn.content[0]:
+            continue
+        key, value = _said(look, turn.message)
+        weight = _number(value)
+        if weight is None or weight in (0, 1):
+            continue
+        carried = _carried(look, turn)
+        if weight in carried:
+            continue
+        yield look.finding(
+            LAB016,
+            f"message {turn.message} has {_shown(key, value)}, and {_outcome(look, key, carried)}",
+            message=turn.message,
+            tokens=turn.content,
+            change=("loss.weights", "float"),
+        )
+        return
+
+
+def _shown(key: str, value: Any) -> str:
+    written = f'"{value}"' if isinstance(value, str) else str(value)
+    return f"`{visible(key)}: {clip(visible(written), LONGEST)}`"
+
+
+def _outcome(look: Look, key: str, carried: set[float]) -> str:
+    title = look.context.traits.title or look.context.trainer
+    if not any(carried):
+        return f"{title} does not train it"
+    if look.labels.weights is None and key in _reads(look.context):
+        return f"{title} reads it as on: it counts as 1"
+    return f"{title} trains it with weight {max(carried):g}"
+
+
+@row_check(When.LABELLED, LAB017, row=_weighs, recipe=_reads, kinds=(Kind.CHAT,))
+def no_number(look: Look) -> Iterator[Finding]:
+    """LAB017: a text, a list, NaN or an infinite number where the trainer reads a weight."""
+    reads = _reads(look.context)
+    for turn in look.turns:
+        key, value = _said(look, turn.message)
+        if key not in reads or _number(value) is not None:
+            continue
+        carried = _carried(look, turn) if turn.content[1] > turn.content[0] else set()
+        spoils = any(not math.isfinite(weight) for weight in carried)
+        if spoils:
+            outcome = "the loss of every batch with it is no number"
+        elif not any(carried):
+            outcome = "it is not trained"
+        else:
+            outcome = f"it is trained with weight {max(carried):g}"
+        yield look.finding(
+            LAB017,
+            f"message {turn.message} has {_shown(key, value)}, which is no finite number: {outcome}",
+            message=turn.message,
+            tokens=turn.content if carried else None,
+            severity=Severity.ERROR if spoils else None,
+        )
+        return
+
+
+@row_check(
+    When.LABELLED,
+    LAB018,
+    LAB019,
+    row=lambda look: look.labels.weights is not None,
+    recipe=lambda context: context.recipe.loss.weights == "float",
+)
+def beyond(look: Look) -> Iterator[Finding]:
+    """LAB018 and LAB019: what is trained with a weight below 0 or above 1."""
+    if look.labels.weights is None:
+        return
+    for code, odd in ((LAB018, _below), (LAB019, _above)):
+        found = [
+            (start, end, weight)
+            for start, end, weight in look.labels.weights.runs()
+            if odd(weight) and True in look.drawn[start:end]
+        ]
+        if not found:
+            continue
+        start, end, weight = found[0]
+        count = sum(sum(look.drawn[a:b]) for a, b, _ in found)
+        more = f", and {many(len(found) - 1, 'more run')} of tokens" if len(found) > 1 else ""
+        yield look.finding(
+            code,
+            f"{many(count, 'token')} trained with a weight {'above 1' if code is LAB019 else 'below 0'}: the first"
+            f" {end - start} with {weight:g}{more}",
+            tokens=(start, end),
+        )
+
+
+def _below(weight: float) -> bool:
+    return weight < 0
+
+
+def _above(weight: float) -> bool:
+    return weight > 1 and math.isfinite(weight)
