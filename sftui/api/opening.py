@@ -51,6 +51,7 @@ class Opening(TypedDict, total=False):
     rows_in: str | None
     row_limit: int | None
     data_format: str | None
+    serve: str | os.PathLike[str] | None
     fields: Mapping[str, str] | None
     set: Mapping[str, Any] | None
 
@@ -62,7 +63,7 @@ def open(data: Any = None, **opening: Unpack[Opening]) -> OpenDataset:  # noqa: 
     dicts, a `datasets.Dataset`, an Arrow table. Nothing of it is read but the first rows.
     Options, each as on the command line: tokenizer (its name, or a loaded one), tokenizer_revision, trainer, recipe,
     config, dataset, max_length, template, split, subset, data_revision, env, transformers, rows_in, row_limit,
-    data_format, fields, set. SftuiError.
+    data_format, serve, fields, set. SftuiError.
     """
     return OpenDataset(*prepared(data, opening))
 

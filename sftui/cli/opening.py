@@ -95,6 +95,15 @@ def opening_options_beside_format(command: F) -> F:
     return _decorated(command, "--data-format")
 
 
+def serving_option(command: F) -> F:
+    """Decorate a command that tells findings with what the model will be served with."""
+    return click.option(
+        "--serve",
+        metavar="FILE|NAME",
+        help="what you will serve with: a template file, a tokenizer, a bundled name or a .gguf; prompts are compared",
+    )(command)
+
+
 def _decorated(command: F, *names: str) -> F:
     for option in reversed(OPENING):
         command = option(command)

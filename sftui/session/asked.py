@@ -42,6 +42,7 @@ class Asked:
     subset: str | None = None
     data_revision: str | None = None
     env: str | None = None
+    serve: str | None = None
     transformers: str | None = None
     rows_in: str | None = None
     row_limit: int | None = None
@@ -120,12 +121,18 @@ class Asked:
         return made, chosen.told
 
     def _reading(self) -> dict[str, Any]:
-        """How the file is read, whatever names it."""
+        """How the file is read, whatever names it, and what the model will be served with; SftuiError where nothing of
+        that name is there."""
         limit = self.row_limit
+        if self.serve is not None:
+            from sftui.serving import kind_of
+
+            kind_of(self.serve)
         return {
             "rows_in": self.rows_in,
             "row_limit": limit * MEGABYTE if limit is not None else None,
             "env": self.env,
+            "serve": self.serve,
         }
 
     def _starting(self) -> Recipe:

@@ -82,6 +82,8 @@ def inputs_of(options: OpenOptions, *others: str | None, recipes: bool = True, u
         files += [
             one for value in values for one in (value, os.path.join(value, "dataset_info.json")) if os.path.isfile(one)
         ]
+    if options.serve is not None:
+        files += served_files(options.serve)
     for recipe in (options.full_recipe(), *used):
         files += recipe_files(recipe)
     return Inputs(tuple(dict.fromkeys(files)), tuple(one for one in named if not os.path.isfile(one)))
@@ -102,14 +104,25 @@ def labels_of(files: Iterable[str]) -> dict[str, str]:
 
 def recipe_files(recipe: Recipe) -> tuple[str, ...]:
     """The local files that a recipe names: its chat template, and those of its tokenizer."""
-    from sftui.tokens.locate import locate
-
     template = recipe.render.template
     files = [os.path.expanduser(template.removeprefix("file:"))] if template.startswith("file:") else []
+    return (*files, *_tokenizer_files(recipe.tokenizer.name or "", recipe.tokenizer.revision))
+
+
+def served_files(name: str) -> tuple[str, ...]:
+    """The local files of what a model will be served with: a template, a GGUF file, or those of a tokenizer."""
+    path = os.path.expanduser(name)
+    return (path,) if os.path.isfile(path) else _tokenizer_files(name, None)
+
+
+def _tokenizer_files(name: str, revision: str | None) -> tuple[str, ...]:
+    from sftui.tokens.locate import locate
+
     try:
-        place = locate(recipe.tokenizer.name or "", recipe.tokenizer.revision)
+        place = locate(name, revision)
     except SftuiError:
-        return tuple(files)
+        return ()
+    files: list[str] = []
     if place.folder is not None:
         there = [*place.folder.glob("*"), *place.folder.glob("additional_chat_templates/*")]
         files += [

@@ -16,7 +16,7 @@ from sftui.errors import ConversationError, SftuiError, SourceError
 from sftui.model import Inspection, Problem, Row
 from sftui.recipe import Data, Mask, Recipe
 from sftui.session.options import OpenOptions
-from sftui.session.splitting import UNSETTLED, Split
+from sftui.session.split import Known, Split
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
@@ -72,13 +72,6 @@ def stored(options: OpenOptions, source: Source) -> Stored:
 
     sample = tuple(_first_rows(source))
     return Stored(options, source, sample, _with_roles_seen(detect(sample, Data()), sample))
-
-
-class Known:
-    """What is found out of open data by going through it, once: which rows evaluate."""
-
-    def __init__(self) -> None:
-        self.split = UNSETTLED
 
 
 @dataclass(frozen=True, eq=False)

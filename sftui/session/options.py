@@ -23,7 +23,8 @@ class OpenOptions:
     bytes that is read (None: the default of `sources`). `row` is the row to show first; `debug` keeps traces for the
     terminal. `recipe_file` is what `recipe` was read from. `config` is the trainer's own config file where one
     was opened, `dataset` the number of its dataset that is open, and `notes` what there is to say about it.
-    `env` is the Python environment that `--env` names.
+    `env` is the Python environment that `--env` names, `serve` what the model will be served with (see
+    `sftui.serving`).
     """
 
     paths: tuple[str, ...]
@@ -45,6 +46,7 @@ class OpenOptions:
     dataset: int = 0
     notes: tuple[str, ...] = ()
     env: str | None = None
+    serve: str | None = None
 
     def full_recipe(self) -> Recipe:
         """The recipe with the shortcuts folded in."""

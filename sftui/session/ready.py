@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sftui.exports.prepared import Prepared
     from sftui.findings import Context, Finding, Waiver
     from sftui.pipeline import Toolbox
+    from sftui.serving import Served
     from sftui.tokens import LoadedTokenizer
     from sftui.tokens.bulk import Bulk
 
@@ -304,13 +305,13 @@ def _staged(
 
     if not repairs:
         detected = like.detected if like is not None and _read_alike(like, recipe) else detect(stored.sample, recipe)
-        return _tokenized(Opened(stored, recipe, repairs, stored.source, stored.sample, detected), tokenizer)
+        return _tokenized(Opened(stored, recipe, repairs, stored.source, stored.sample, detected), tokenizer, like)
     from sftui.session.repairing import lay_over
 
     plain = None if tokenizer is None or isinstance(tokenizer, Problem) else tokenizer
     laid = lay_over(stored, repairs, detect(stored.sample, recipe), plain)
     mended = Opened(stored, recipe, repairs, stored.source, laid.sample, detect(laid.sample, recipe))
-    staged = _tokenized(mended, tokenizer)
+    staged = _tokenized(mended, tokenizer, like)
     return replace(staged, source=laid.overlay(staged))
 
 
@@ -318,9 +319,9 @@ def _read_alike(like: Opened, recipe: Recipe) -> bool:
     return not like.repairs and (like.recipe.data, like.recipe.preset) == (recipe.data, recipe.preset)
 
 
-def _tokenized(opened: Opened, tokenizer: LoadedTokenizer | Problem | None) -> Opened:
-    """The template and special tokens of the recipe around the tokenizer, and what the trainer decides once for the
-    whole set, from its first row; failures are kept as data."""
+def _tokenized(opened: Opened, tokenizer: LoadedTokenizer | Problem | None, like: Opened | None) -> Opened:
+    """The template and special tokens of the recipe around the tokenizer, what the trainer decides once for the whole
+    set, from its first row, and what the model will be served with; failures are kept as data."""
     if tokenizer is None:
         return opened
     same: dict[str, Any] = {one.name: getattr(opened, one.name) for one in fields(Opened)}
@@ -331,9 +332,21 @@ def _tokenized(opened: Opened, tokenizer: LoadedTokenizer | Problem | None) -> O
     first = opened.sample[0] if opened.sample else None
     try:
         tools = survey(first, opened.detected, opened.recipe, make_toolbox(opened.recipe, tokenizer))
+        tools = replace(tools, served=_served(opened, tokenizer, like))
     except SftuiError as error:
         return Untemplated(**same, tokenizer=tokenizer, problem=as_problem(error))
     return Ready(**same, tokenizer=tokenizer, tools=tools)
+
+
+def _served(opened: Opened, tokenizer: LoadedTokenizer, like: Opened | None) -> Served | None:
+    """What the options name to serve with, beside this tokenizer; that of `like` where it is the same."""
+    if opened.options.serve is None:
+        return None
+    if isinstance(like, Ready) and like.tokenizer is tokenizer and like.tools.served is not None:
+        return like.tools.served
+    from sftui.serving import load_served
+
+    return load_served(opened.options.serve, tokenizer, opened.recipe.tokenizer.name, opened.options.cache_dir)
 
 
 def _left_out(found: Inspection) -> Inspection:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sftui.errors import SftuiError
+from sftui.session.split import Known, Split
 
 if TYPE_CHECKING:
+    from sftui.model import Inspection, Row
     from sftui.recipe import Recipe
-    from sftui.session.opened import Opened
+    from sftui.session.options import OpenOptions
+    from sftui.sources import Source
     from sftui.trainers.held_out import HeldOut
 
 
@@ -17,31 +21,32 @@ PREPARED = 1 << 18
 """Bytes of rows that are prepared to tell which of them evaluate, where not all rows are wanted anyway."""
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """The numbers of the rows that evaluate; `key` is what of the config asks for it, empty where nothing does.
-
-    `training` and `evaluating` are all rows in the trainer's own order, where that is another than the dataset's.
-    `packs`: rows that evaluate are packed where the recipe packs. `unsure` is why it is not known which rows, where it
-    is not, and `later`: it could be known, by going through all of them.
-    """
-
-    key: str = ""
-    evaluation: frozenset[int] = frozenset()
-    training: array[int] | None = None
-    evaluating: array[int] | None = None
-    packs: bool = True
-    unsure: str = ""
-    later: bool = False
+class Splits(Protocol):
+    """Open data, as far as it takes to split its rows (see `opened.Opened`)."""
 
     @property
-    def note(self) -> str:
-        """A line on rows that are not told apart; empty where they are."""
-        return f"rows set aside for evaluation ({self.key}) are not marked: {self.unsure}" if self.unsure else ""
+    def recipe(self) -> Recipe: ...
 
+    @property
+    def options(self) -> OpenOptions: ...
 
-UNSETTLED = Split(unsure="nobody asked yet", later=True)
-"""Before anybody asked."""
+    @property
+    def overlay(self) -> object: ...
+
+    @property
+    def source(self) -> Source: ...
+
+    @property
+    def split(self) -> Split: ...
+
+    @property
+    def known(self) -> Known: ...
+
+    def count_now(self) -> int | None: ...
+
+    def inspect_row(self, row: Row, spans: bool = True) -> Inspection: ...
+
+    def ready(self, where: str = "") -> Any: ...
 
 
 def held_out_by(recipe: Recipe) -> HeldOut | None:
@@ -51,14 +56,13 @@ def held_out_by(recipe: Recipe) -> HeldOut | None:
     return trainer_named(recipe.preset).held_out(recipe)
 
 
-def split_of(session: Opened, most: int | None = None) -> Iterator[Split | None]:
+def split_of(session: Splits, most: int | None = None) -> Iterator[Split | None]:
     """The split of an open session's rows last; before it None, so that others may work meanwhile.
 
     Where it depends on which rows the trainer drops, every row is prepared for that alone; where on their number, and
     that is not known, every row is read. With `most` only where their number is known and they are no more than so many
     bytes; else it is not known.
     """
-    from sftui.session.ready import Ready
     from sftui.trainers.held_out import drawn_order, evaluation_rows
 
     held = held_out_by(session.recipe)
@@ -70,7 +74,7 @@ def split_of(session: Opened, most: int | None = None) -> Iterator[Split | None]
         unsure = "the rows of the config's other datasets count, too"
     repaired = session.overlay is not None  # then rows may be left out, and the others move up
     total = session.count_now()
-    if not unsure and not held.drawn and not isinstance(session, Ready):
+    if not unsure and not held.drawn and not _tokenizes(session):
         unsure = "there is no tokenizer, and rows that are dropped decide it"
     if unsure:
         yield Split(held.key, unsure=unsure)
@@ -107,7 +111,16 @@ def split_of(session: Opened, most: int | None = None) -> Iterator[Split | None]
     yield Split(held.key, aside, training, evaluating, held.packs)
 
 
-def _no_more_than(most: int, session: Opened) -> bool:
+def _tokenizes(session: Splits) -> bool:
+    """Whether rows can be prepared."""
+    try:
+        session.ready()
+    except SftuiError:
+        return False
+    return True
+
+
+def _no_more_than(most: int, session: Splits) -> bool:
     """Whether all rows are no more than so many bytes; reads hardly more than that."""
     size = 0
     for row in session.source.rows():
@@ -117,7 +130,7 @@ def _no_more_than(most: int, session: Opened) -> bool:
     return True
 
 
-def split_now(session: Opened, most: int | None = None) -> Split:
+def split_now(session: Splits, most: int | None = None) -> Split:
     """`split_of` here and now; what is known already stands."""
     if not session.split.later:
         return session.split
@@ -127,7 +140,7 @@ def split_now(session: Opened, most: int | None = None) -> Split:
     return found
 
 
-def settling(session: Opened) -> Iterator[None]:
+def settling(session: Splits) -> Iterator[None]:
     """The same for a session that others use meanwhile, where it is not known yet."""
     if not session.split.later:
         return

@@ -151,15 +151,6 @@ class ByteFile:
             os.close(fd)
 
 
-def file_at(path: str, label: str, end: int | None = None) -> ByteFile:
-    """The file behind a path or a URL, up to `end`; SourceError where it cannot be opened."""
-    if not is_url(path):
-        return ByteFile(path, label, end)
-    from sftui.sources.remote import RemoteFile
-
-    return RemoteFile(path, label, end)
-
-
 class SpooledFile(ByteFile):
     """Bytes that come as a stream (unpacked gz or zst, a pipe), kept in an unnamed temporary file.
 

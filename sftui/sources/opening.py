@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from sftui.errors import SourceError
-from sftui.sources.byte_file import ByteFile, SpooledFile, file_at
+from sftui.sources.byte_file import ByteFile, SpooledFile
+from sftui.sources.file_at import file_at
 from sftui.sources.files import (
     Found,
     choose_split,

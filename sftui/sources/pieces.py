@@ -9,7 +9,7 @@ from itertools import islice
 
 from sftui.errors import SourceError
 from sftui.model import Row
-from sftui.sources.byte_file import file_at
+from sftui.sources.file_at import file_at
 from sftui.sources.files import is_url
 from sftui.sources.source import Damage, Piece, Source
 

@@ -794,6 +794,7 @@ WORDS = (
     "--set",
     "--field",
     "--template",
+    "--serve",
     "--trainer",
     "--data-format",
     "--tokenizer",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.findings.checks import When, row_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case
 from sftui.findings.look import Look, fix_of, shown
@@ -44,7 +45,9 @@ TPL016 = rule(
     torchtune="tokenizer._component_: the one of the model's family",
     data="use the tokenizer's own template",
     spared=("trl", "unsloth"),
+    share=True,
     moves=("frame",),
+    leads_to=Consequence.UNSERVED,
     bad=case(_SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/llama3"}),
     good=case(_SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/chatml"}),
 )
@@ -61,11 +64,11 @@ def other_family(look: Look) -> Iterator[Finding]:
     if look.labels.dropped is not None or not look.chat:
         return
     compared: dict[tuple[object, ...], _Beside | None] = look.context.once("beside", dict)
-    signature = _signature(look)
-    if signature not in compared and len(compared) < MOST_SIGNATURES:
+    shape = signature(look)
+    if shape not in compared and len(compared) < MOST_SIGNATURES:
         before = [one.fits for one in compared.values() if one is not None and one.fits is not None]
-        compared[signature] = _beside(look, before)
-    found = compared.get(signature)
+        compared[shape] = _beside(look, before)
+    found = compared.get(shape)
     if found is None:
         return
     apart = found.difference
@@ -73,7 +76,7 @@ def other_family(look: Look) -> Iterator[Finding]:
         TPL016,
         found.sentence,
         message=None if apart.after == NOWHERE else apart.after,
-        tokens=_place(look, apart),
+        tokens=place_of(look, apart),
         evidence=found.evidence,
         severity=found.severity,
         fix=found.fix,
@@ -120,7 +123,7 @@ def _split(context: Context, found: Difference) -> str:
     return f"; {', '.join(absent)} {'is' if len(absent) == 1 else 'are'} no token of it" if absent else ""
 
 
-def _signature(look: Look) -> tuple[object, ...]:
+def signature(look: Look) -> tuple[object, ...]:
     """What decides how a row is rendered, whatever its texts say."""
     messages = look.messages
     return (
@@ -166,7 +169,7 @@ def _beside(look: Look, before: Sequence[str]) -> _Beside | None:
         theirs = None if rest is None else replace(rest, spans=tuple(_moved(rest.spans)))
     if theirs is None:
         return None
-    whole = _says_all(theirs, messages)  # else only its family is told: what it leaves out, other findings say
+    whole = says_all(theirs, messages)  # else only its family is told: what it leaves out, other findings say
     found = parted(look.rendered, theirs, roles, unsaid=unsaid, thought=thought, calls=calls, tools=bool(tools))
     if found is None and look.rendered.text == theirs.text:
         found = _encoded(look, given)
@@ -180,8 +183,8 @@ def _beside(look: Look, before: Sequence[str]) -> _Beside | None:
         severity = Severity.INFO  # a family that thinks writes empty thoughts in several ways
     return _Beside(
         found,
-        f"{what}{_where(look, found)}{_split(context, found)}",
-        f"{_written(found.ours)} ≠ {_written(found.theirs)}",
+        f"{what}{where_told(look, found)}{_split(context, found)}",
+        f"{written(found.ours)} ≠ {written(found.theirs)}",
         severity,
         _fix(context, fits, title),
         fits,
@@ -210,12 +213,12 @@ def _written_by_own(
     """What the tokenizer's own template makes of messages, if it can be with all that they say; None where it refuses
     them."""
     found: list[Rendered] = []
-    for some in (messages, [_in_parts(one) for one in messages]):  # templates of models that see take parts alone
+    for some in (messages, [in_parts(one) for one in messages]):  # templates of models that see take parts alone
         asked = Conversation(Kind.CHAT, "messages", tuple(Message(dict(one), "") for one in some), tools=tools)
         made = _own(context, tokenizer, asked)
         if made is not None:
             found.append(made)
-            if _says_all(made, messages):
+            if says_all(made, messages):
                 return made
     return found[0] if found else None
 
@@ -242,18 +245,18 @@ def _own(context: Context, tokenizer: LoadedTokenizer, conversation: Conversatio
         return None
 
 
-def _in_parts(message: Mapping[str, Any]) -> Mapping[str, Any]:
+def in_parts(message: Mapping[str, Any]) -> Mapping[str, Any]:
     content = message.get("content")
     return {**message, "content": [{"type": "text", "text": content}]} if isinstance(content, str) else message
 
 
-def _says_all(rendered: Rendered, messages: Sequence[Mapping[str, Any]]) -> bool:
+def says_all(rendered: Rendered, messages: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the rendering has a content for each message that says something."""
     there = {span.message for span in rendered.spans if span.part is Part.CONTENT}
     return all(number in there for number, one in enumerate(messages) if one.get("content"))
 
 
-def _where(look: Look, found: Difference) -> str:
+def where_told(look: Look, found: Difference) -> str:
     if found.before == found.after == NOWHERE:
         return "" if found.apart is Apart.IDS else " in what messages say"
     if found.before == NOWHERE:
@@ -263,7 +266,7 @@ def _where(look: Look, found: Difference) -> str:
     return f" between message {found.before} ({look.roles[found.before]}) and {found.after} ({look.roles[found.after]})"
 
 
-def _place(look: Look, found: Difference) -> tuple[int, int] | None:
+def place_of(look: Look, found: Difference) -> tuple[int, int] | None:
     """The tokens of this row between the two messages, those around it where there are none."""
     start, end = 0, len(look.tokens)
     if found.before == found.after == NOWHERE:
@@ -276,7 +279,7 @@ def _place(look: Look, found: Difference) -> tuple[int, int] | None:
     return (start, end) if start < end else (max(0, start - 1), min(start + 1, len(look.tokens)))
 
 
-def _written(text: str) -> str:
+def written(text: str) -> str:
     return (
         shown(text if len(text) <= _MOST_SHOWN else "…" + text[-_MOST_SHOWN:], _MOST_SHOWN + 1) if text else "nothing"
     )

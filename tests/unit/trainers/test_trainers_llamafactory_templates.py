@@ -5,7 +5,6 @@ The records are its own (tests/parity/record_llamafactory_templates.py, run in i
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from functools import cache
@@ -13,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golden_records import inspect, with_knobs
+from golden_records import digest, inspect, with_knobs
 
 from sftui import pipeline
-from sftui.model import IGNORE_INDEX, Inspection
+from sftui.model import Inspection
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
@@ -47,13 +46,7 @@ def told(found: Inspection) -> list[Any] | None:
     """What the record says of a row; None of one that stops."""
     if found.tokens is None or found.labels is None or found.example is None:
         return None
-    ids, labels = list(found.example.input_ids), list(found.example.labels)
-    written = json.dumps([ids, labels]).encode()
-    return [
-        len(ids),
-        sum(label != IGNORE_INDEX for label in labels),
-        hashlib.blake2b(written, digest_size=8).hexdigest(),
-    ]
+    return digest(found.example.input_ids, found.example.labels)
 
 
 def records(template: str) -> Mapping[tuple[str, str], Any]:

@@ -1,7 +1,6 @@
 """TPL016: every template that LLaMA-Factory brings beside every chat template there is, judged.
 
-An error on each wrong family, none on a right one. Families are told by what stands in the registry, and were judged by
-hand: templates that write the same words around turns are of one, whatever they are called.
+An error on each wrong family, none on a right one.
 """
 
 from __future__ import annotations
@@ -9,20 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from golden_records import with_knobs
+from judged_templates import BUNDLED, OWN, SHARED, Judged, bundled, of_shared, published, with_template
 
-from sftui import pipeline
-from sftui.findings import Context, Finding, Severity, check_row, check_setup
-from sftui.model import Inspection, Row
-from sftui.tokens import LoadedTokenizer, load_tokenizer
+from sftui.findings import Severity, check_setup
+from sftui.tokens import LoadedTokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
-from sftui.trainers.llamafactory.special import with_tokens
 
 FAMILIES: Mapping[str, frozenset[str]] = {
     name: frozenset(members.split())
@@ -53,30 +49,6 @@ AMBIGUOUS: Mapping[str, Mapping[str, str]] = {
         for name in ("zephyr", "olmo", "granite3_vision", "dots_ocr")
     },
 }
-OWN: Mapping[str, tuple[str, str, str]] = {
-    "qwen2_5": ("chatml", "", "<|im_end|>"),
-    "qwen2_5_vl": ("chatml", "", "<|im_end|>"),
-    "qwen3": ("chatml", "", "<|im_end|>"),
-    "qwen3_vl": ("chatml", "", "<|im_end|>"),
-    "qwen3_5_think": ("chatml", "", "<|im_end|>"),
-    "qwen3_5_nothink": ("chatml", "", "<|im_end|>"),
-    "qwen3_6": ("chatml", "", "<|im_end|>"),
-    "qwen3_instruct_2507": ("chatml", "", "<|im_end|>"),
-    "lfm2": ("chatml", "<|startoftext|>", "<|im_end|>"),
-    "lfm2_2_5": ("chatml", "<|startoftext|>", "<|im_end|>"),
-    "llama3": ("llama3", "<|begin_of_text|>", "<|eot_id|>"),
-    "llama3_1": ("llama3", "<|begin_of_text|>", "<|eot_id|>"),
-    "llama3_2": ("llama3", "<|begin_of_text|>", "<|eot_id|>"),
-    "gemma": ("gemma", "<bos>", "<eos>"),
-    "gemma3": ("gemma", "<bos>", "<eos>"),
-    "phi3": ("phi", "<s>", "<|endoftext|>"),
-    "phi3_5": ("phi", "<s>", "<|endoftext|>"),
-    "deepseekv3": ("deepseek3", "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>"),
-    "glm4moe": ("glm", "", "<|endoftext|>"),
-    "cohere": ("cohere", "<BOS_TOKEN>", "<|END_OF_TURN_TOKEN|>"),
-    "gptoss": ("gpt_oss", "<|startoftext|>", "<|return|>"),
-}
-"""Of the templates in ../shared: family, BOS and EOS of their models."""
 RIGHT: Mapping[str, Sequence[str]] = {
     "qwen2_5": ("qwen",),
     "qwen2_5_vl": ("qwen2_vl",),
@@ -109,88 +81,40 @@ ROWS: Mapping[str, dict[str, Any]] = {
 }
 
 
-@cache
-def bundled(name: str) -> LoadedTokenizer:
-    return load_tokenizer(f"builtin:{name}")
-
-
-def with_template(source: str, bos: str, eos: str) -> LoadedTokenizer:
-    """A small tokenizer that brings this chat template, and begins and ends texts so."""
-    plain = bundled("chatml")
-    made = with_tokens(plain, [one for one in (bos, eos) if one])
-    made = made.overriding(bos=bos or None, eos=eos)
-    return LoadedTokenizer(replace(made.facts, chat_templates={"default": source}), made.engine)
-
-
-def opened(template: str, tokenizer: LoadedTokenizer, row: Mapping[str, Any]) -> tuple[Context, Inspection]:
-    """A row under a template of LLaMA-Factory, and what its checks know."""
+def _knobs(template: str) -> Mapping[str, Any]:
     added = ",".join(sorted(TEMPLATES[template].inserted)) or None
-    knobs = {"render.template": f"llamafactory/{template}", "own.add_special_tokens": added}
-    recipe = with_knobs(preset("llamafactory@0.9"), knobs)
-    tools = pipeline.make_toolbox(recipe, tokenizer)
-    one = Row(0, dict(row), repr(row), "row 0")
-    detected = pipeline.detect([one], recipe)
-    tools = pipeline.survey(one, detected, recipe, tools)
-    context = Context(recipe, tools.tokenizer.facts, tools.templates.get("default"), detected, tools)
-    return context, pipeline.inspect(one, detected, recipe, tools)
+    return {"render.template": f"llamafactory/{template}", "own.add_special_tokens": added}
 
 
-def found(template: str, tokenizer: LoadedTokenizer, row: Mapping[str, Any]) -> Finding | None:
-    context, inspection = opened(template, tokenizer, row)
-    assert inspection.labels is not None, inspection.problem
-    return next((each for each in check_row(inspection, context) if each.code == "TPL016"), None)
-
-
-def judged(template: str, name: str, family: str, tokenizer: LoadedTokenizer) -> Counter[str]:
-    """The verdicts on every kind of row, each held against the judgement."""
-    told: Counter[str] = Counter()
-    for shape, row in ROWS.items():
-        one = found(template, tokenizer, row)
-        verdict = one.severity.value if one is not None else "the same"
-        told[verdict] += 1
-        if template in AMBIGUOUS.get(name, {}) or template in AMBIGUOUS.get(family, {}):
-            continue
-        wrong = template not in FAMILIES[family]
-        assert (verdict == "error") is wrong, (template, name, shape, one)
-        if one is not None and wrong:
-            assert one.tokens is not None and one.message is not None and " ≠ " in one.evidence
-        if template in RIGHT.get(name, ()):
-            assert verdict in ("the same", "info"), (template, name, shape, one)
-    return told
+JUDGED = Judged("llamafactory@0.9", NAMES, ROWS, FAMILIES, _knobs, AMBIGUOUS, RIGHT)
 
 
 @pytest.mark.one_of(15)
 @pytest.mark.parametrize("template", sorted(NAMES))
 def test_beside_the_bundled_tokenizers(template: str) -> None:
-    for name in ("chatml", "llama3", "gemma"):
-        judged(template, name, name, bundled(name))
+    for name in BUNDLED:
+        JUDGED.hold(template, name, name, bundled(name))
 
 
 @pytest.mark.long
 @pytest.mark.shared
 @pytest.mark.parametrize("name", sorted(OWN))
 def test_beside_the_templates_of_published_models(name: str, shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    family, bos, eos = OWN[name]
-    source = (shared / "testdata" / "templates" / f"trl_{name}.jinja").read_text(encoding="utf-8")
-    tokenizer = with_template(source, bos, eos)
+    tokenizer = published(name, shared)
     told: Counter[str] = Counter()
     for template in sorted(NAMES):
-        told += judged(template, name, family, tokenizer)
+        told += JUDGED.hold(template, name, OWN[name][0], tokenizer)
     with capsys.disabled():
         print(f"\n{name}: {dict(told)}")
 
 
 @pytest.mark.long
 @pytest.mark.shared
-@pytest.mark.parametrize(
-    ("name", "family"),
-    [("qwen2.5", "chatml"), ("llama-3-8b-instruct", "llama3"), ("phi-3-mini", "phi"), ("minimind", "chatml")],
-)
+@pytest.mark.parametrize(("name", "family"), sorted(SHARED.items()))
 def test_beside_the_shared_tokenizers(name: str, family: str, shared: Path) -> None:
-    facts = load_tokenizer(str(shared / "testdata" / "tokenizers" / name)).facts
-    tokenizer = with_template(facts.chat_templates["default"], facts.bos_token or "", facts.eos_token or "")
+    tokenizer = of_shared(name, shared)
     for template in sorted(NAMES):
-        judged(template, name, family, tokenizer)
+        JUDGED.hold(template, name, family, tokenizer)
 
 
 def test_a_template_that_drops_results_tells_its_family_all_the_same() -> None:
@@ -201,17 +125,17 @@ def test_a_template_that_drops_results_tells_its_family_all_the_same() -> None:
         HUMAN, {"from": "function_call", "value": call}, {"from": "observation", "value": "4"}, GPT,
     ]  # fmt: skip
     tokenizer = with_template(phi, "", "<|im_end|>")
-    wrong, right = (found(name, tokenizer, {"conversations": turns}) for name in ("minimax2", "phi"))
+    wrong, right = (JUDGED.found(name, tokenizer, {"conversations": turns}) for name in ("minimax2", "phi"))
     assert wrong is not None and wrong.severity is Severity.ERROR
     assert right is None
 
 
 def test_an_error_names_the_template_that_fits() -> None:
-    one = found("llama3", bundled("chatml"), ROWS["rounds"])
+    one = JUDGED.found("llama3", bundled("chatml"), ROWS["rounds"])
     assert one is not None and one.severity is Severity.ERROR and one.fix is not None
     assert [(change.path, change.after) for change in one.fix.changes] == [("render.template", "llamafactory/chatml")]
     assert one.fix.trainer_keys["llamafactory"] == "template: chatml"
-    assert found("chatml", bundled("chatml"), ROWS["rounds"]) is None
+    assert JUDGED.found("chatml", bundled("chatml"), ROWS["rounds"]) is None
     assert "<|start_header_id|>, <|end_header_id|> are no token of it" in one.sentence.replace("<|eot_id|>, ", "")
     assert (
         one.evidence == "<|eot_id|><|start_header_id|>assistant<|end_header_id|>⏎⏎ ≠ <|im_end|>⏎<|im_start|>assistant⏎"
@@ -221,14 +145,14 @@ def test_an_error_names_the_template_that_fits() -> None:
 def test_a_tokenizer_without_a_template_is_not_compared() -> None:
     plain = bundled("chatml")
     bare = LoadedTokenizer(replace(plain.facts, chat_templates={}), plain.engine)
-    assert found("llama3", bare, ROWS["rounds"]) is None
+    assert JUDGED.found("llama3", bare, ROWS["rounds"]) is None
 
 
 @pytest.mark.parametrize(("template", "severity"), [("qwen3", Severity.WARNING), ("qwen", Severity.INFO)])
 def test_a_template_that_thinks_is_a_warning_where_the_tokenizers_own_does_not(
     template: str, severity: Severity
 ) -> None:
-    one = found(template, bundled("chatml"), ROWS["one round"])
+    one = JUDGED.found(template, bundled("chatml"), ROWS["one round"])
     assert one is not None and one.severity is severity
 
 
@@ -241,7 +165,7 @@ def test_control_words_of_a_template_are_looked_up_where_the_tokenizer_brings_no
 ) -> None:
     plain = bundled("chatml")
     facts = plain.facts if brings else replace(plain.facts, chat_templates={})
-    context, inspection = opened(template, LoadedTokenizer(facts, plain.engine), ROWS["rounds"])
+    context, inspection = JUDGED.opened(template, LoadedTokenizer(facts, plain.engine), ROWS["rounds"])
     made = check_setup(context, [inspection])
     told = [each for each in made if each.code == "TPL013"]
     assert [each.severity for each in told] == [Severity.WARNING] * bool(split)
@@ -252,7 +176,7 @@ def test_the_same_text_in_other_ids_is_told() -> None:
     """Pieces are encoded apart: two line breaks are one token only where they stand in one of them."""
     answers = {"\nIt is 4.": "[⏎][⏎][It] ≠ [⏎⏎][It][", "It is 4.": ""}
     for text, evidence in answers.items():
-        one = found("chatml", bundled("chatml"), {"conversations": [HUMAN, {"from": "gpt", "value": text}]})
+        one = JUDGED.found("chatml", bundled("chatml"), {"conversations": [HUMAN, {"from": "gpt", "value": text}]})
         assert (one is not None) == bool(evidence)
         if one is not None:
             assert one.severity is Severity.INFO and "of which the trainer makes other ids" in one.sentence

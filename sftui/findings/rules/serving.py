@@ -1,0 +1,432 @@
+"""What a model will be served with, on the rows themselves: the ids in front of each trained answer beside those that a
+server sends there, and the token that ends it beside those on which generation ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sftui.errors import SftuiError
+from sftui.findings.checks import When, row_check
+from sftui.findings.consequences import Consequence
+from sftui.findings.context import Context
+from sftui.findings.examples import GOOD, case
+from sftui.findings.look import Look, shown
+from sftui.findings.model import Finding, Severity
+from sftui.findings.rule import rule
+from sftui.findings.rules.template_truth import MOST_SIGNATURES, in_parts, place_of, says_all, signature, where_told
+from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Rendered, Span, common_prefix
+from sftui.recipe import Render
+from sftui.templates import choose_template, compile_template, render
+from sftui.templates.beside import Apart, Difference, parted
+from sftui.text import visible_token
+from sftui.trainers import trainer_named
+
+if TYPE_CHECKING:
+    from sftui.serving import Served
+    from sftui.templates import ChatTemplate
+
+MOST_ANSWERS = 6
+"""Of so many trained answers of a row the prompts are compared: the first ones, and the last."""
+_WIDE, _AROUND = 72, 12
+_MOST_BOS = 4
+_NO_TOKENS = {"bos_token": "", "eos_token": ""}
+"""A template that writes a token which the tokenizer does not have fails."""
+
+TPL017 = rule(
+    "TPL017",
+    "served-otherwise",
+    "FATAL",
+    "row",
+    "what will be served is not what is trained",
+    "With --serve, the prompt that the served template writes before each trained answer is held beside what stands"
+    " before it in training: the words around turns, the ids, and BOS. Other words are an error; white space, tools,"
+    " BOS and a masked thought that the server leaves out are a warning, and a text that one writes before the first"
+    " turn is an information. Where a recipe's own template parts from itself in the same way, other findings tell.",
+    data="serve with the template that was trained, or train with the one that will be served",
+    share=True,
+    leads_to=Consequence.UNSERVED,
+    bad=case(GOOD, serve="builtin:llama3"),
+    good=case(GOOD, serve="builtin:chatml"),
+)
+
+EOS013 = rule(
+    "EOS013",
+    "served-without-stop",
+    "FATAL",
+    "row",
+    "generation does not end on the trained end of answers where it is served",
+    "With --serve, the tokens that are trained behind an answer are held beside those on which generation ends there:"
+    " the EOS of a served tokenizer with all of its generation_config.json, or what a GGUF file names beside what"
+    " llama.cpp knows by its text. None of them is trained, so answers run on. A template alone, and a folder without"
+    " generation_config.json, say nothing of it.",
+    data="add the trained end to generation_config.eos_token_id where it is served, or give it to the server as a stop",
+    share=True,
+    leads_to=Consequence.UNSTOPPED,
+    bad=case(GOOD, tokenizer="gemma", serve="builtin:gemma", generation_config={"eos_token_id": 1}),
+    good=case(GOOD, serve="builtin:chatml", generation_config={"eos_token_id": 0}),
+)
+
+
+@row_check(
+    When.LABELLED,
+    TPL017,
+    shape=lambda shape: not shape.dropped,
+    recipe=lambda context: context.tools.served is not None,
+    kinds=(Kind.CHAT,),
+)
+def served_otherwise(look: Look) -> Iterator[Finding]:
+    """TPL017: found once for all rows with the same roles, calls, tools and thoughts, and the same ones trained."""
+    served = look.context.tools.served
+    if served is None or look.labels.dropped is not None or not look.chat or not look.any_drawn:
+        return
+    compared: dict[tuple[object, ...], tuple[_Told, ...]] = look.context.once("served", dict)
+    shape = (*signature(look), look.extents, look.conversation.template_kwargs != {})
+    if shape not in compared and len(compared) < MOST_SIGNATURES:
+        compared[shape] = _told(look, served)
+    for told in compared.get(shape, ()):
+        apart = told.difference
+        yield look.finding(
+            TPL017,
+            told.sentence,
+            message=None if apart is None or apart.after == NOWHERE else apart.after,
+            tokens=told.tokens if apart is None else place_of(look, apart),
+            evidence=told.evidence,
+            severity=told.severity,
+        )
+
+
+@row_check(
+    When.LABELLED,
+    EOS013,
+    shape=lambda shape: not shape.dropped,
+    recipe=lambda context: context.tools.served is not None and context.tools.served.stops is not None,
+    kinds=(Kind.CHAT,),
+)
+def served_without_stop(look: Look) -> Iterator[Finding]:
+    """EOS013: of the special tokens trained behind an answer none ends generation."""
+    served = look.context.tools.served
+    if served is None or served.stops is None or look.labels.dropped is not None:
+        return
+    turns = [turn for turn in look.turns if turn.content[1] > turn.content[0]]
+    for turn, following in zip(turns, [*(later.content[0] for later in turns[1:]), len(look.tokens)]):
+        if turn.role != "assistant":
+            continue
+        end = turn.content[1]
+        ends = [i for i in range(end, following) if look.drawn[i] and look.is_special(i)]
+        if not ends or any(look.piece(i) in served.stops for i in ends):
+            continue
+        names = ", ".join(sorted(served.stops)) or "nothing that is known"
+        yield look.finding(
+            EOS013,
+            f"the answer ends with {look.piece(ends[0])}, and generation with {served.name} ends on {names}",
+            message=turn.message,
+            tokens=(max(turn.content[0], ends[0] - 4), ends[0] + 1),
+        )
+        return
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What is told of each row of a signature: where by messages, or `tokens` where it stands at the same ones."""
+
+    sentence: str
+    evidence: str
+    severity: Severity | None
+    difference: Difference | None = None
+    tokens: tuple[int, int] | None = None
+
+
+_SAID: Mapping[Apart, tuple[str, Severity | None]] = {
+    Apart.FAMILY: ("writes other words than those that are trained", None),
+    Apart.FRAME: ("writes otherwise than what is trained", Severity.WARNING),
+    Apart.THOUGHT: ("and what is trained do not both write an empty thought", Severity.WARNING),
+    Apart.OPENING: ("begins rows otherwise than they are trained", Severity.INFO),
+    Apart.CONTENT: ("writes a content otherwise than it is trained", Severity.INFO),
+    Apart.IDS: ("writes the same text as is trained, in other ids", Severity.INFO),
+}
+
+
+def _told(look: Look, served: Served) -> tuple[_Told, ...]:
+    """All that is told of a row: the worst difference of text or ids, and BOS."""
+    context = look.context
+    trainer = trainer_named(context.recipe.preset)
+    told = trainer.as_chat(look.conversation)
+    if told is None:
+        return ()
+    messages, tools = told
+    try:
+        name, source = choose_template(served.templates, tools)
+        template = context.once(
+            ("served", name), lambda: compile_template(source, f"{served.name} ({name})", clock=_clock(context))
+        )
+    except SftuiError as error:
+        return (_Told(f"{served.name} has no template for these rows: {error}", "", Severity.WARNING),)
+    found: list[_Told] = []
+    for number in _answers(look):
+        asked = _Asked(look, served, messages, tools, number)
+        made = asked.prompt(template, served.special_tokens)
+        if isinstance(made, str):
+            what = f"the template of {served.name} refuses what stands before message {number} ({look.roles[number]})"
+            at = Difference(Apart.FRAME, NOWHERE, number, "", "")
+            found.append(_Told(what, shown(made), Severity.WARNING, at))
+            rest = asked.prompt(template, {**_NO_TOKENS, **served.special_tokens}, leave=look.roles[0] == "system")
+            if isinstance(rest, Rendered):  # without what it refuses, only its family is told
+                found += [one for one in asked.apart(rest) if one.difference and one.difference.apart is Apart.FAMILY]
+            continue
+        if not any(one.tokens is not None for one in found):
+            found += asked.bos(made)
+        found += asked.apart(made)
+    worst = sorted((one for one in found if one.tokens is None), key=_rank)[:1]
+    if worst and worst[0].severity is None:
+        return tuple(worst)  # another family begins its texts in another way, too
+    return (*worst, *[one for one in found if one.tokens is not None][:1])
+
+
+def _rank(told: _Told) -> int:
+    return (told.severity or TPL017.severity).rank
+
+
+def _clock(context: Context) -> Any:
+    return context.template.clock if context.template is not None else None
+
+
+def _answers(look: Look) -> tuple[int, ...]:
+    """The trained answers whose prompts are compared."""
+    trained = {
+        message
+        for (_, _, message, part), count in zip(look.stretches, look.trained_in)
+        if count and part is not Part.HEADER
+    }
+    found = [number for number, role in enumerate(look.roles) if role == "assistant" and number and number in trained]
+    return (*found[: MOST_ANSWERS - 1], *found[MOST_ANSWERS - 1 :][-1:])
+
+
+class _Asked:
+    """One trained answer of a row, and what a server is asked for it: the messages before it."""
+
+    def __init__(
+        self, look: Look, served: Served, messages: Sequence[Mapping[str, Any]], tools: Any, number: int
+    ) -> None:
+        self._look, self._served, self._messages, self._tools, self._number = look, served, messages, tools, number
+        self._own = look.context.tools.tokenizer
+        self._bos = look.facts.bos_token or ""
+        self._their_bos = str(served.special_tokens.get("bos_token") or "")
+
+    def prompt(self, template: ChatTemplate, tokens: Mapping[str, Any], leave: int = 0) -> Rendered | str:
+        """What a template makes of the messages before the answer but for the first `leave`, with the generation prompt
+        as `prompt`; why it refuses them."""
+        before, why = self._messages[leave : self._number], ""
+        first: Rendered | None = None
+        for some in (before, [in_parts(one) for one in before]):  # templates of models that see take parts alone
+            asked = Conversation(
+                Kind.CHAT,
+                "messages",
+                tuple(Message(dict(one), "") for one in some),
+                tools=self._tools,
+                template_kwargs=self._look.conversation.template_kwargs,
+            )
+            try:
+                made = render(
+                    asked,
+                    template,
+                    special_tokens=tokens,
+                    options=Render(kwargs=self._look.recipe.render.kwargs),
+                    prompt_messages=len(some),
+                )
+            except SftuiError as error:
+                why = why or str(error)
+                continue
+            whole = says_all(made, before)
+            if leave:
+                moved = (span._replace(message=span.message + leave) for span in made.spans if span.message != NOWHERE)
+                made = replace(made, spans=tuple(moved))
+            if whole:
+                return made
+            first = first or made
+        return first or why
+
+    def bos(self, made: Rendered) -> Iterator[_Told]:
+        """How many BOS begin the row, and how many the server sends."""
+        served, look = self._served, self._look
+        theirs = _leading(made.prompt or "", self._their_bos)
+        if served.adds_bos and self._their_bos:
+            theirs = max(theirs, 1)
+        ours = self._trained_bos()
+        if served.adds_bos is None or ours == theirs:
+            return
+        ids = look.tokens.input_ids
+        added = ", which the server puts there by itself (add_bos_token)" if served.adds_bos else ""
+        sent = f"{theirs} BOS" if theirs else "no BOS"
+        yield _Told(
+            f"rows are trained with {f'{ours} BOS' if ours else 'no BOS'} in front, and {served.name} sends {sent}"
+            f"{added if theirs else ''}",
+            f"{look.quote(0, min(ours + 2, len(ids)))} ≠ {f'[{self._their_bos}]' * theirs or 'no BOS'}",
+            Severity.WARNING,
+            tokens=(0, min(ours + 1, len(ids))),
+        )
+
+    def apart(self, made: Rendered) -> Iterator[_Told]:
+        """Where what is trained before the answer parts from the prompt."""
+        look, prompt = self._look, made.prompt or ""
+        text, skipped = look.rendered.text, _leading(look.rendered.text, self._bos) * len(self._bos)
+        theirs = prompt[_leading(prompt, self._their_bos) * len(self._their_bos) :]
+        start, end = self._place()
+        until = skipped + len(theirs)
+        if text.startswith(theirs, skipped) and self._said_by_model(until, start):
+            yield from self._other_ids(prompt, until)
+            return
+        if self._same_by_own(theirs):
+            return
+        found = self._difference(made, text, skipped, start, end)
+        if found is None:
+            return
+        what, severity = _SAID[found.apart]
+        thinks = "</think>" in choose_template(self._served.templates, self._tools)[1]
+        if found.apart is Apart.THOUGHT and thinks:
+            severity = Severity.INFO  # a family that thinks writes empty thoughts in several ways
+        yield _Told(
+            f"the template of {self._served.name} {what}{where_told(look, found)}",
+            sides(found.ours, found.theirs),
+            severity,
+            found,
+        )
+
+    def _trained_bos(self) -> int:
+        bos, ids = self._look.facts.bos_id, self._look.tokens.input_ids
+        return next((i for i, one in enumerate(ids[:_MOST_BOS]) if one != bos), min(len(ids), _MOST_BOS))
+
+    def _place(self) -> tuple[int, int]:
+        """The characters of what the answer says; where it says nothing, or calls, the place behind its header."""
+        look, number = self._look, self._number
+        said = [span for span in look.rendered.spans if span.message == number and span.part is Part.CONTENT]
+        if said:
+            return said[0].start, said[-1].end
+        headers = [span.end for span in look.rendered.spans if span.message == number and span.part is Part.HEADER]
+        at = headers[0] if headers else len(look.rendered.text)
+        return at, at
+
+    def _said_by_model(self, until: int, start: int) -> bool:
+        """Whether all that stands between the prompt and the answer is trained: the model writes it by itself."""
+        if until >= start:
+            return True
+        tokens, drawn = self._look.tokens, self._look.drawn
+        between = [i for i, at in enumerate(tokens.starts) if until <= at < start and tokens.ends[i] > at]
+        return all(drawn[i] for i in between)
+
+    def _same_by_own(self, theirs: str) -> bool:
+        """Whether the recipe's own template writes this prompt too: it parts from itself, of which others tell."""
+        context = self._look.context
+        if context.template is None or trainer_named(context.recipe.preset).brings_template(context.recipe):
+            return False
+        made = self.prompt(context.template, context.tools.special_tokens)
+        own = made.prompt or "" if isinstance(made, Rendered) else ""
+        return own[_leading(own, self._bos) * len(self._bos) :] == theirs
+
+    def _difference(self, made: Rendered, text: str, skipped: int, start: int, end: int) -> Difference | None:
+        look, number, prompt = self._look, self._number, made.prompt or ""
+        before = [span for span in look.rendered.spans if span.end <= end and span.message <= number]
+        ours = replace(look.rendered, text=text[:end], spans=(*before, Span(start, end, number, Part.CONTENT)))
+        common = common_prefix(made.text, prompt)
+        spans = [span for span in made.spans if span.end <= common]
+        said = text[start:end]
+        theirs = replace(
+            made,
+            text=prompt + said,
+            spans=(*spans, Span(len(prompt), len(prompt) + len(said), number, Part.CONTENT)),
+        )
+        facts = look.context.tools.untouched.facts
+        trainer = trainer_named(look.recipe.preset)
+        tokens = (facts.bos_token, facts.eos_token, self._their_bos, self._served.special_tokens.get("eos_token"))
+        found = parted(
+            ours,
+            theirs,
+            [str(one.get("role")) for one in self._messages],
+            unsaid=[one for one in tokens if isinstance(one, str) and one],
+            thought=trainer.empty_thought(look.recipe, look.context.tools),
+            calls=frozenset(i for i, one in enumerate(self._messages[:number]) if one.get("tool_calls")),
+            tools=bool(self._tools),
+        )
+        if found is not None:
+            return found
+        rest, other = text[skipped:end], prompt[_leading(prompt, self._their_bos) * len(self._their_bos) :]
+        at = common_prefix(rest, other)
+        if at == len(other) and not said:
+            return None
+        return Difference(Apart.FRAME, NOWHERE, NOWHERE, rest[at : at + 40], other[at : at + 40])
+
+    def _other_ids(self, prompt: str, until: int) -> Iterator[_Told]:
+        """Where the text is the same and the ids are not."""
+        look, served, context = self._look, self._served, self._look.context
+        tokens, skipped = look.tokens, self._trained_bos()
+        ours = [one for one, end in zip(tokens.input_ids[skipped:], tokens.ends[skipped:]) if 0 < end <= until]
+        own, other = context.tools.tokenizer, served.tokenizer or context.tools.tokenizer
+        if served.pieces is not None:
+            for i, token in enumerate(ours, skipped):
+                piece = served.pieces.get(token, "nothing")
+                if own.is_special(token) and piece != own.piece(token):
+                    yield _Told(
+                        f"id {token} is {own.piece(token)} in training and {piece} in the vocabulary of {served.name}",
+                        look.quote(i, i + 1),
+                        None,
+                        Difference(Apart.IDS, NOWHERE, self._number, own.piece(token), piece),
+                    )
+                    return
+        try:
+            sent = other.encode(prompt).ids
+            same = other is own or own.encode(prompt).ids == sent
+        except SftuiError:
+            return
+        sent = sent[_leading_ids(sent, other.facts.bos_id) :]
+        at = next((i for i, (one, two) in enumerate(zip(ours, sent)) if one != two), None)
+        if at is None or (same and self._in_one_go(ours)):
+            return
+        theirs = "".join(f"[{visible_token(other.surface(token), other.piece(token))}]" for token in sent[at : at + 3])
+        what, severity = _SAID[Apart.IDS]
+        yield _Told(
+            f"{'the template' if same else 'the tokenizer'} of {served.name} {what}",
+            f"{look.quote(skipped + at, skipped + at + 3)} ≠ {theirs}",
+            severity if same else None,
+            Difference(Apart.IDS, NOWHERE, self._number, "", ""),
+        )
+
+    def _in_one_go(self, ours: Sequence[int]) -> bool:
+        """Whether the trainer encodes the row as a whole: then only the edge of the prompt makes other ids, of which
+        others tell."""
+        look = self._look
+        try:
+            whole = self._own.encode(look.rendered.text).ids
+        except SftuiError:
+            return False
+        return tuple(whole[_leading_ids(whole, look.facts.bos_id) :][: len(ours)]) == tuple(ours)
+
+
+def _leading(text: str, bos: str) -> int:
+    """How often a text begins with BOS."""
+    count = 0
+    while bos and count < _MOST_BOS and text.startswith(bos, count * len(bos)):
+        count += 1
+    return count
+
+
+def _leading_ids(ids: Sequence[int], bos: int | None) -> int:
+    return next((i for i, one in enumerate(ids[:_MOST_BOS]) if one != bos), min(len(ids), _MOST_BOS))
+
+
+def sides(ours: str, theirs: str) -> str:
+    """Two texts beside each other; of long ones what differs, aligned from both ends, with a little around it."""
+    start = end = 0
+    if max(len(ours), len(theirs)) > _WIDE:
+        start = common_prefix(ours, theirs)
+        end = min(common_prefix(ours[::-1], theirs[::-1]), min(len(ours), len(theirs)) - start)
+        start, end = max(0, start - _AROUND), max(0, end - _AROUND)
+
+    def side(text: str) -> str:
+        part = text[start : len(text) - end]
+        part = ("…" if start else "") + part
+        return (
+            shown(part if len(part) <= _WIDE else part[:_WIDE], _WIDE + 1) + ("…" if end else "") if text else "nothing"
+        )
+
+    return f"{side(ours)} ≠ {side(theirs)}"

@@ -1,0 +1,40 @@
+"""Which rows evaluate, as far as that is known."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The numbers of the rows that evaluate; `key` is what of the config asks for it, empty where nothing does.
+
+    `training` and `evaluating` are all rows in the trainer's own order, where that is another than the dataset's.
+    `packs`: rows that evaluate are packed where the recipe packs. `unsure` is why it is not known which rows, where it
+    is not, and `later`: it could be known, by going through all of them.
+    """
+
+    key: str = ""
+    evaluation: frozenset[int] = frozenset()
+    training: array[int] | None = None
+    evaluating: array[int] | None = None
+    packs: bool = True
+    unsure: str = ""
+    later: bool = False
+
+    @property
+    def note(self) -> str:
+        """A line on rows that are not told apart; empty where they are."""
+        return f"rows set aside for evaluation ({self.key}) are not marked: {self.unsure}" if self.unsure else ""
+
+
+UNSETTLED = Split(unsure="nobody asked yet", later=True)
+"""Before anybody asked."""
+
+
+class Known:
+    """What is found out of open data by going through it, once: which rows evaluate."""
+
+    def __init__(self) -> None:
+        self.split = UNSETTLED
