@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from sftui.cli.engines import engine_options
-from sftui.cli.opening import opening_options, opening_options_beside_format
+from sftui.cli.opening import opening_options, opening_options_beside_format, serving_option
 from sftui.starting import Started
 
 WELCOME = """\
@@ -47,6 +47,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 @click.command("sftui", context_settings=CONTEXT, epilog=EPILOG)
 @opening_options
+@serving_option
 @click.option("--row", type=click.IntRange(min=0), default=0, metavar="N", help="the row to show first, from 0")
 @click.option("--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: by the terminal")
 @click.option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
@@ -60,7 +61,7 @@ def inspect(started: Started | None, /, row: int, theme: str | None, no_mouse: b
         return 0
     from sftui.cli.inspector import open_inspector
 
-    return open_inspector(given, row, theme, not no_mouse, started)
+    return open_inspector(given, row, theme, not no_mouse, COMMANDS, started)
 
 
 @click.command("sftui demo", context_settings=CONTEXT)
@@ -206,6 +207,7 @@ def verify(python: str, rows: int, **given: Any) -> int:
 
 @click.command("sftui check", context_settings=CONTEXT)
 @opening_options_beside_format
+@serving_option
 @click.option(
     "--format",
     "form",
@@ -253,6 +255,7 @@ def check(**given: Any) -> int:
 
 @click.command("sftui report", context_settings=CONTEXT)
 @opening_options
+@serving_option
 @click.option("-o", "--out", required=True, type=OUTPUT, metavar="FILE", help="the page to write, e.g. report.html")
 @click.option("--select", multiple=True, metavar="CODES", help="only these codes or code prefixes, e.g. TRU,LAB001")
 @click.option("--ignore", multiple=True, metavar="CODES", help="all but these codes or code prefixes")
@@ -291,7 +294,7 @@ def help_(topic: tuple[str, ...]) -> int:
     """The pages of help, offline: TOPIC is a page, a command or the code of a finding; without it, the list."""
     from sftui.cli.help import show_help
 
-    return show_help(topic)
+    return show_help(topic, COMMANDS)
 
 
 @click.command("sftui repair", context_settings=CONTEXT)
@@ -316,18 +319,49 @@ def repair(listing: bool, **given: Any) -> int:
 
 
 @click.command("sftui template", context_settings=CONTEXT)
-@opening_options
+@opening_options_beside_format
 @click.option(
     "--add-generation-tags",
     "tags",
     is_flag=True,
     help="put {% generation %} tags around the assistant's answers, with proof over DATA",
 )
+@click.option("--probe", is_flag=True, help="try it on shapes of conversation that no data need hold; without DATA")
+@click.option(
+    "--probe-show", "shown", metavar="SHAPE", help="print one of these conversations, its text, what is wrong"
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="of --probe: text, or json for programs",
+)
+@click.option(
+    "--width", type=click.IntRange(min=20), metavar="N", help="columns of the output; default: the terminal, or 80"
+)
 @click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="write it, e.g. to chat_template.jinja")
 @click.option("--force", is_flag=True, help="overwrite without asking")
 @click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="prove over the first N rows only")
-def template(tags: bool, out: str | None, force: bool, max_rows: int | None, **given: Any) -> int:
-    """Print the chat template in use, or what generation tags change in it; exit 1 where they cannot be proven."""
+def template(
+    tags: bool,
+    probe: bool,
+    shown: str | None,
+    form: str,
+    width: int | None,
+    out: str | None,
+    force: bool,
+    max_rows: int | None,
+    **given: Any,
+) -> int:
+    """Print the chat template in use, what generation tags change in it, or what goes wrong with it; exit 1 where
+    tags cannot be proven or the probe finds errors."""
+    if probe or shown is not None:
+        if tags or out is not None:
+            raise click.UsageError("--probe writes no template: leave out --add-generation-tags and -o")
+        from sftui.cli.probing import probe_template
+
+        return probe_template(given, shown, form, width)
     from sftui.cli.template import write_template
 
     return write_template(given, tags, out, force, max_rows)

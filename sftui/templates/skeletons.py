@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sftui.model import Part, Rendered, Span, common_prefix
 from sftui.recipe import Render
@@ -28,8 +28,34 @@ from sftui.templates.marks import slots_of, stands_in
 from sftui.templates.spans import ABSENT, LEAVES_OUT, attribute
 
 if TYPE_CHECKING:
-    from sftui.templates.template import ChatTemplate
     from sftui.templates.tracing import Recording
+
+
+class Followed(Protocol):
+    """What a chat template tells of itself here (see `template.ChatTemplate`)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def has_generation_tag(self) -> bool: ...
+
+    @property
+    def compiled_in(self) -> float: ...
+
+    @property
+    def traced_steps(self) -> int: ...
+
+    def follow(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        recording: Recording,
+        *,
+        tools: Any,
+        add_generation_prompt: bool = False,
+        variables: Mapping[str, Any],
+    ) -> tuple[tuple[Any, ...], tuple[tuple[Any, Any], ...]]: ...
+
 
 LEARN_AFTER = 12
 """Rows of a shape that are rendered before it is worth following one, which takes as long as 3 to 10 of them (the first
@@ -171,7 +197,7 @@ class Skeletons:
     def settle(
         self,
         sighting: Sighting,
-        template: ChatTemplate,
+        template: Followed,
         rendered: Rendered | None,
         seconds: float,
         steps: int | None = None,
@@ -494,7 +520,7 @@ def _compiled(function: Callable[..., Any], refs: tuple[Any, ...]) -> Callable[[
     return many
 
 
-def _followed(sighting: Sighting, template: ChatTemplate, rendered: Rendered) -> _Skeleton | None:
+def _followed(sighting: Sighting, template: Followed, rendered: Rendered) -> _Skeleton | None:
     """The way of this row through the template; None where it cannot be told, or tells another text."""
     for spans in (True, False) if sighting.asked.spans else (False,):
         try:
@@ -507,7 +533,7 @@ def _followed(sighting: Sighting, template: ChatTemplate, rendered: Rendered) ->
     return None
 
 
-def _skeleton(sighting: Sighting, template: ChatTemplate, spans: bool) -> _Skeleton:
+def _skeleton(sighting: Sighting, template: Followed, spans: bool) -> _Skeleton:
     from sftui.templates.tracing import Lost, Recording
 
     asked = sighting.asked
@@ -657,7 +683,7 @@ class _Sure(Comparing):
 
 
 def _planned(
-    sighting: Sighting, template: ChatTemplate, recording: Recording, parts: Sequence[Any], edges: tuple[Edge, ...]
+    sighting: Sighting, template: Followed, recording: Recording, parts: Sequence[Any], edges: tuple[Edge, ...]
 ) -> _Plan:
     """Who wrote what in the rows of a shape whose texts have this white space at their ends, or any at all where there
     is none; Lost where that depends on more than the conditions of the recording."""

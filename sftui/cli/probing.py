@@ -1,0 +1,187 @@
+"""`sftui template --probe`: what a template does with conversations that the data may not hold yet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sftui.errors import TemplateError
+from sftui.text import visible
+
+if TYPE_CHECKING:
+    from sftui.templates.probe import Group, Outcome, Probed, Problem
+
+_SIGNS = {"error": "✗ error", "warning": "! warning"}
+_NAMED = 12
+"""Shapes that are named in the text for one problem."""
+
+
+def probe_template(given: Mapping[str, Any], show: str | None, form: str, width: int | None) -> int:
+    """Print what is wrong, or one shape with its text; 1 where there is an error."""
+    from sftui.cli.opening import asked
+    from sftui.cli.terminal import terminal_width
+    from sftui.exports.records import as_json
+    from sftui.templates.probe import probe, with_problems
+
+    options, told = asked(given).options()
+    for sentence in told:
+        click.echo(f"sftui: {visible(sentence)}", err=True)
+    recipe = options.recipe
+    name, ids, special_ids, special = "", None, None, None
+    if recipe.tokenizer.name is not None:
+        from sftui.pipeline import make_toolbox
+        from sftui.session.versions import load
+
+        tools = make_toolbox(recipe, load(recipe, options))
+        template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
+        special, ids, special_ids = dict(tools.special_tokens), tools.tokenizer.ids, tools.tokenizer.special_pieces
+    else:
+        template = _without_tokenizer(recipe.render.template)
+    if template is None:
+        raise TemplateError(
+            "there is no chat template to try", fix="choose one with --template NAME or --template FILE"
+        )
+    name = visible(template.name)
+    probed = probe(template, special, recipe.render.kwargs, ids, special_ids)
+    if show is not None:
+        outcome, problems = with_problems(probed, show)
+        click.echo(as_json({**_shape(outcome), "problems": [_problem(one) for one in problems]}) if form == "json"
+                   else "\n".join(_shown(outcome, problems)))  # fmt: skip
+        return int(any(one.grade == "error" for one in problems))
+    if form == "json":
+        click.echo(as_json(_report(template.name, probed)))
+    else:
+        click.echo("\n".join(_lines(name, probed, width or terminal_width(), special is None)))
+    return int(probed.failed)
+
+
+def _without_tokenizer(named: str) -> Any:
+    from sftui.templates import builtin_template, load_template_file
+
+    kind, _, name = named.partition(":")
+    if kind == "file":
+        return load_template_file(name)
+    if kind == "builtin":
+        return builtin_template(name)
+    raise TemplateError("there is no chat template to try", fix="name a tokenizer with -t, or --template NAME or FILE")
+
+
+def _lines(name: str, probed: Probed, width: int, stand_ins: bool) -> list[str]:
+    from sftui.templates.probe import FACT, grouped
+
+    groups = grouped(probed.problems)
+    wrong, facts = [one for one in groups if one.grade != FACT], [one for one in groups if one.grade == FACT]
+    counts = [(grade, sum(one.grade == grade for one in groups)) for grade in ("error", "warning")]
+    told = ", ".join(f"{n or 'no'} {grade}{'' if n == 1 else 's'}" for grade, n in counts)
+    lines = _wrapped(f"{name} · {len(probed.outcomes)} shapes of conversation · {told}", width, "  ")
+    if stand_ins:
+        lines.append("without a tokenizer: <s> and </s> stand for its BOS and EOS")
+    lines.append("")
+    for one in wrong:
+        lines += _group(one, width)
+    if not wrong:
+        lines += ["✓ nothing is wrong", ""]
+    if facts:
+        lines.append("What this template does")
+        for one in facts:
+            lines += _wrapped(f"· {visible(one.said)}{_at(one, with_names=one.code not in _OF_ALL)}", width, "  ")
+        lines.append("")
+    if probed.stopped:
+        lines += _wrapped(f"No more shapes were tried: {visible(probed.stopped)}", width, "  ")
+    elif wrong:
+        lines.append(f"--probe-show {wrong[0].problems[0].shape} prints that conversation and its text")
+    return lines if lines[-1] else lines[:-1]
+
+
+_OF_ALL = ("system", "date", "tags", "prompt", "parts")
+"""Facts that hold for every shape alike."""
+
+
+def _group(group: Group, width: int) -> list[str]:
+    head = _wrapped(f"{_SIGNS[group.grade]} {visible(group.said)}", width, "    ")
+    names = _names(group)
+    lines = [*head, *_wrapped(f"  in {names}", width, "     ")]
+    shown = next((one for one in group.problems if one.excerpt), None)
+    if shown is not None:
+        place = "" if shown.message is None else f", message {shown.message}"
+        lines += _wrapped(f"  {shown.shape}{place}: {visible(shown.excerpt)}", width, "    ")
+    return [*lines, ""]
+
+
+def _names(group: Group) -> str:
+    names = list(dict.fromkeys(one.shape for one in group.problems))
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _at(group: Group, with_names: bool) -> str:
+    excerpt = next((one.excerpt for one in group.problems if one.excerpt), "")
+    names = f" ({_names(group)})" if with_names else ""
+    return names + (f": {visible(excerpt)}" if excerpt and not with_names else "")
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    from sftui.views.cells import line, plain, wrap
+
+    return plain(wrap(line(text), width, indent)).splitlines()
+
+
+def _shown(outcome: Outcome, problems: Sequence[Problem]) -> list[str]:
+    from sftui.templates.probe import ERROR
+
+    shape = outcome.shape
+    lines = [f"{shape.name}", "", "Conversation"]
+    lines += ["  " + visible(json.dumps(one, ensure_ascii=False))[:2000] for one in shape.messages]
+    if shape.tools is not None:
+        lines.append("  tools: " + visible(json.dumps(shape.tools, ensure_ascii=False)))
+    if shape.kwargs:
+        lines.append("  arguments: " + visible(json.dumps(shape.kwargs, ensure_ascii=False)))
+    lines += ["", "Text"]
+    if outcome.text is None:
+        lines.append(f"  none: {visible(outcome.error)}")
+    else:
+        lines += ["  " + line for line in visible(outcome.text[:4000], newline="⏎\n").split("\n")]
+        lines += [f"  … {len(outcome.text) - 4000:,} more characters"] * (len(outcome.text) > 4000)
+    lines += ["", "What is told of it"]
+    for one in problems:
+        place = "" if one.message is None else f", message {one.message}"
+        lines.append(f"  {_SIGNS.get(one.grade, '·')} {visible(one.said)}{place}")
+        lines += [f"    {visible(one.excerpt)}"] * bool(one.excerpt)
+    if not any(one.grade == ERROR for one in problems):
+        lines += ["  nothing is wrong"] * (not problems)
+    return lines
+
+
+def _report(name: str, probed: Probed) -> dict[str, Any]:
+    return {
+        "template": name,
+        "failed": probed.failed,
+        "stopped": probed.stopped or None,
+        "problems": [_problem(one) for one in probed.problems],
+        "shapes": [_shape(one) for one in probed.outcomes],
+    }
+
+
+def _problem(one: Problem) -> dict[str, Any]:
+    return {
+        "code": one.code,
+        "grade": one.grade,
+        "shape": one.shape,
+        "message": one.message,
+        "said": one.said,
+        "excerpt": one.excerpt,
+    }
+
+
+def _shape(one: Outcome) -> dict[str, Any]:
+    return {
+        "name": one.shape.name,
+        "messages": one.shape.messages,
+        "tools": one.shape.tools,
+        "kwargs": one.shape.kwargs,
+        "text": one.text,
+        "error": one.error or None,
+    }
