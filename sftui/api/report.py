@@ -13,7 +13,7 @@ from sftui.exports.report_model import Checked, counted
 from sftui.findings import CODES, Finding, Severity
 
 if TYPE_CHECKING:
-    from sftui.audit import Figures
+    from sftui.audit import Figures, Verdict
 
 
 class FindingsError(SftuiError):
@@ -27,7 +27,8 @@ class FindingsError(SftuiError):
 @dataclass(frozen=True, slots=True)
 class CodeFound:
     """All findings of one code: `count` of them, in `rows` (in order; none for what concerns no single row), of which
-    `findings` are the first in full. `fix` is what to set for the trainer, empty where there is nothing that helps."""
+    `findings` are the first in full. `fix` is what to set for the trainer, empty where there is nothing that helps.
+    `share` is the part of all rows that has it, None where it concerns no single row."""
 
     code: str
     title: str
@@ -37,6 +38,7 @@ class CodeFound:
     rows: tuple[int, ...]
     findings: tuple[Finding, ...]
     fix: str
+    share: float | None = None
 
 
 class Report:
@@ -59,9 +61,15 @@ class Report:
                 tuple(one.rows),
                 tuple(kept.finding for kept in one.kept),
                 next((key for kept in one.kept if (key := self._checked.key(kept.finding))), ""),
+                one.in_rows() / self._checked.audit.rows if one.rows and self._checked.audit.rows else None,
             )
             for one in codes
         )
+
+    @property
+    def verdict(self) -> tuple[Verdict, ...]:
+        """What training does with the data, in sentences, the worst first; empty where all is well."""
+        return self._checked.audit.verdict()
 
     @property
     def counts(self) -> Mapping[str, int]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sftui.audit.found import Filter, Found, FoundCode, FoundFinding
     from sftui.audit.run import AuditProgress, check_head, run_audit
     from sftui.audit.state import drop_state, load_state, save_state, state_key
+    from sftui.audit.verdict import Verdict
 
 _WHERE = {
     "Audit": "audit",
@@ -35,6 +36,7 @@ _WHERE = {
     "load_state": "state",
     "save_state": "state",
     "state_key": "state",
+    "Verdict": "verdict",
 }
 
 
@@ -55,6 +57,7 @@ __all__ = [
     "GroupFigure",
     "LimitFigure",
     "SourceFigure",
+    "Verdict",
     "audit_context",
     "check_head",
     "drop_state",

@@ -12,6 +12,8 @@ from sftui.audit.found import Filter, Found
 from sftui.audit.lengths import best_fit, quantiles
 from sftui.audit.marks import dataset_marks
 from sftui.audit.tallies import Tallies
+from sftui.audit.verdict import Verdict, Verdicts
+from sftui.audit.weights import Weights
 from sftui.findings import Context, DatasetChecks, Finding, check_dataset, check_row
 from sftui.findings.counts import Counts
 from sftui.findings.dataset import Tally
@@ -72,9 +74,11 @@ class Audit:
         self.by_special: Counter[int] = Counter()
         self._special = context.tools.tokenizer.special_pieces
         self.by_part: Counter[str] = Counter()
+        self.weights = Weights()
         self.sources: dict[str, list[int]] = {}
         self.drops, self.stops = Tallies(), Tallies()
         self.signatures, self.branches, self.finding_sets = tallies(), tallies(), tallies()
+        self.verdicts = Verdicts()
         self.finished = self.setup_checked = False
 
     @property
@@ -90,7 +94,7 @@ class Audit:
     def add_setup(self, findings: tuple[Finding, ...]) -> None:
         """What was found wrong with the recipe, the template and the tokenizer."""
         self.setup_checked = True
-        self.found.add(findings)
+        self.verdicts.add(self.found.add(findings), None)
 
     def add(self, inspection: Inspection, findings: tuple[Finding, ...] = (), look: Look | None = None) -> None:
         """One more row, inspected with spans; one that stopped early counts with what it has.
@@ -102,14 +106,17 @@ class Audit:
         self.rows += 1
         counts = Counts.of(inspection, look)
         self._compare(inspection, counts)
-        codes = self.found.add(findings, row) if findings else ()
-        self.finding_sets.add(" ".join(sorted(set(codes))) if codes else NO_FINDINGS, row.index)
+        stand = self.found.add(findings, row) if findings else ()
+        codes = " ".join(sorted({one.code for one in stand}))
+        self.finding_sets.add(codes or NO_FINDINGS, row.index)
         if inspection.stopped_at is not None:
             self.stops.add(inspection.stopped_at.value, row.index)
         if inspection.evaluates:
             self.evaluation_rows += 1
             self.evaluation_tokens += len(inspection.example.input_ids) if inspection.example is not None else 0
             return
+        if stand:
+            self.verdicts.add(stand, row.index)
         figures = self._source(row.where)
         figures[0] += 1
         if counts.roles:
@@ -129,6 +136,8 @@ class Audit:
         self.received_trained += counts.received_trained
         if inspection.example is not None:
             self.received_rows += 1
+            if labels.weights is not None:
+                self.weights.add(inspection.examples)
         if labels.dropped is None:
             self._budget(tokens, labels, counts)
 
@@ -157,10 +166,11 @@ class Audit:
         self.lengths[n] += 1
         if n:
             self.shares[trained * 100 // n] += 1
+        carried = labels.counted
         for limit in self.limits:
             if n <= limit:
                 break
-            lost = n - limit - labels.labels[limit:].count(IGNORE_INDEX)
+            lost = n - limit - carried[limit:].count(IGNORE_INDEX)
             self.over[limit] += 1
             self.cut[limit] += n - limit
             self.trained_cut[limit] += lost
@@ -171,7 +181,7 @@ class Audit:
 
     def _budget(self, tokens: Tokens, labels: Labels, counts: Counts) -> None:
         """Where the loss goes: trained tokens that are not cut, by who wrote them."""
-        n, given, drawn = counts.tokens, labels.labels, counts.drawn
+        n, given, drawn = counts.tokens, labels.counted, counts.drawn
         if labels.kept != ((0, n),):
             cut = [IGNORE_INDEX] * n
             for start, end in labels.kept:
@@ -212,7 +222,17 @@ class Audit:
             "by_part",
         ):
             getattr(self, name).update(getattr(other, name))
-        for name in ("drops", "stops", "signatures", "branches", "finding_sets", "found", "checks"):
+        for name in (
+            "drops",
+            "stops",
+            "signatures",
+            "branches",
+            "finding_sets",
+            "found",
+            "checks",
+            "verdicts",
+            "weights",
+        ):
             getattr(self, name).merge(getattr(other, name))
         for source, theirs in other.sources.items():
             mine = self.sources.setdefault(source, [0, 0, 0, 0])
@@ -262,7 +282,13 @@ class Audit:
             self.finding_sets.figures(),
             self.evaluation_rows,
             self.evaluation_tokens,
+            self.weights.figures(),
         )
+
+    def verdict(self) -> tuple[Verdict, ...]:
+        """What training does with the rows that train, the worst first; empty where nothing is wrong."""
+        dropped = self.drops.figures()
+        return self.verdicts.told(self.rows - self.evaluation_rows, dropped[0].name if dropped else "")
 
     def _limit(self, limit: int, packing: bool) -> LimitFigure:
         packs, waste = best_fit(self.lengths, limit) if packing else (None, None)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sftui.audit.marks import mark, row_mark, setup_mark
 from sftui.findings import CODES, Finding, Severity, Waiver
+from sftui.text import share
 
 if TYPE_CHECKING:
     from sftui.model import Row
@@ -54,6 +55,14 @@ class FoundCode:
     rows: array[int] = field(default_factory=lambda: array("I"))
     kept: list[FoundFinding] = field(default_factory=list)
 
+    def in_rows(self) -> int:
+        """How many rows have it, each counted once."""
+        return len(set(self.rows))
+
+    def share_told(self, rows: int) -> str:
+        """Which part of so many rows has it, `in 34 % of rows`; empty for a code of which that tells nothing."""
+        return f"in {share(self.in_rows(), rows)} of rows" if CODES[self.code].share and self.rows and rows else ""
+
 
 class Found:
     """Counts findings with `add`; plain data, so it pickles and merges."""
@@ -71,12 +80,12 @@ class Found:
         findings: Iterable[Finding],
         row: Row | None = None,
         parts: Callable[[Finding], frozenset[str]] | None = None,
-    ) -> tuple[str, ...]:
-        """Take in what was found in a row, or in the set-up and the dataset (row None); the codes that stand.
+    ) -> tuple[Finding, ...]:
+        """Take in what was found in a row, or in the set-up and the dataset (row None); the findings that stand.
 
         `parts` gives the marks of a finding that consists of several things: it is known when each of them is.
         """
-        stand: list[str] = []
+        stand: list[Finding] = []
         for finding in findings:
             if not self.wanted.wants(finding.code):
                 continue
@@ -98,7 +107,7 @@ class Found:
                 finding = replace(
                     finding, sentence=f"{finding.sentence}; the baseline has {known} of {len(marks)} of it"
                 )
-            stand.append(finding.code)
+            stand.append(finding)
             self._keep(
                 FoundFinding(
                     finding,

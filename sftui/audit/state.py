@@ -20,7 +20,7 @@ from sftui.part_files import begin_part
 from sftui.recipe import TODAY
 from sftui.trainers import release_of, traits_of
 
-FORMAT = 5
+FORMAT = 7
 MOST_STATES = 20
 """Audits kept; the oldest go."""
 
@@ -33,7 +33,7 @@ def state_key(context: Context, files: Sequence[str], *more: object) -> str:
     they are, and so does `more` (see `_plain`).
     """
     from sftui import __version__
-    from sftui.tokens.cache import versions
+    from sftui.tokens.environments import versions
 
     outside = release_of(context.recipe.trainer)
     templates = {name: template.source for name, template in context.tools.templates.items()}
@@ -52,6 +52,7 @@ def state_key(context: Context, files: Sequence[str], *more: object) -> str:
         [(file, _mark(file)) for file in files],
         more,
         *([outside] if outside else []),
+        *([context.tools.served.decided] if context.tools.served is not None else []),
     ]
     return sha256(json.dumps(_plain(decided)).encode("ascii")).hexdigest()[:32]
 

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -23,8 +23,9 @@ WIDEST = 100
 _CODE = re.compile(r"[A-Za-z]{3}\d{3}")
 
 
-def show_help(words: tuple[str, ...]) -> int:
-    """The page that the words name, a command's options, or what a finding's code means; without words the list."""
+def show_help(words: tuple[str, ...], commands: Mapping[str, click.Command]) -> int:
+    """The page that the words name, the options of one of the `commands`, or what a finding's code means; without words
+    the list."""
     if not words:
         return _list()
     asked = " ".join(words)
@@ -32,11 +33,9 @@ def show_help(words: tuple[str, ...]) -> int:
         from sftui.cli.explain import explain_code
 
         return explain_code(asked.upper())
-    from sftui.cli.app import COMMANDS
-
     found = topic_for(asked)
-    if asked in COMMANDS and (found is None or found[0].name != asked):
-        command = COMMANDS[asked]
+    if asked in commands and (found is None or found[0].name != asked):
+        command = commands[asked]
         with command.make_context(command.name, [], resilient_parsing=True) as context:
             click.echo(command.get_help(context))
         if found is not None:

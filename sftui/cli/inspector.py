@@ -6,7 +6,7 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,34 +22,39 @@ if TYPE_CHECKING:
 
 
 def open_inspector(
-    given: Mapping[str, Any], row: int, theme: str | None, mouse: bool, started: Started | None = None
+    given: Mapping[str, Any],
+    row: int,
+    theme: str | None,
+    mouse: bool,
+    commands: Collection[str],
+    started: Started | None = None,
 ) -> int:
-    """Open what the command line names; 2 where it cannot be opened."""
+    """Open what the command line names; 2 where it cannot be opened. `commands` are the names that a slip of the keys
+    may have meant."""
     from sftui.cli.opening import open_options
 
     piped = "-" in given["data"]
-    refuse_slips([word for word in given["data"] if word != "-"])  # a slip is the same slip in a script
+    refuse_slips([word for word in given["data"] if word != "-"], commands)  # a slip is the same slip in a script
     if not sys.stdout.isatty():
         raise SftuiError(
             "the inspector needs a terminal", fix="use `sftui show` or `sftui encode` in pipes and scripts"
         )
     options = open_options(given, row)
-    refuse_slips(options.paths)
+    refuse_slips(options.paths, commands)
     if piped:
         _keys_from_terminal()
     return run(options, theme, mouse, started)
 
 
-def refuse_slips(paths: Sequence[str]) -> None:
+def refuse_slips(paths: Sequence[str], commands: Collection[str]) -> None:
     """SourceError for a path that is not there and whose name is nearly a command's or that of a file beside it: the
     screen could show nothing of it."""
     for number, path in enumerate(paths):
         if os.path.exists(path) or ("/" in path and not os.path.isdir(os.path.dirname(path))):
             continue
-        from sftui.cli.app import COMMANDS
         from sftui.sources.files import missing
 
-        command = nearest(path, COMMANDS, 0.7) if number == 0 else None
+        command = nearest(path, commands, 0.7) if number == 0 else None
         told = missing(path)
         if command == path:
             raise SourceError("does not exist", where=path, fix=f"a command comes first: sftui {command} …")

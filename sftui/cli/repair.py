@@ -41,6 +41,7 @@ def repair_data(
     """
     from sftui.findings import CODES
     from sftui.repairs import DROP_REASONS, DROPPING, Counts, layout_of, own_names, plan_of
+    from sftui.session.ready import tokenizer_of
     from sftui.session.repairing import Written, session_plan, write_repaired
 
     listed = "`sftui repair --list` tells all"
@@ -67,7 +68,7 @@ def repair_data(
         if target is not None:
             refuse_half(session)
         notes.tell()
-        plan = session_plan(session, chosen, marked)
+        plan = session_plan(tokenizer_of(session), chosen, marked)
         progress = Progress(session.count_now())
         now = Written(Counts())
         with _path(target) as rows, _path(journal) as told:

@@ -10,11 +10,20 @@ import codecs
 import contextlib
 import io
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from typing import IO, Any, TextIO
 
 from sftui.text import visible
+
+DEFAULT_WIDTH = 80
+"""Columns of what goes into a pipe or a file."""
+
+
+def terminal_width() -> int:
+    """The columns of stdout where it is a terminal."""
+    return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns if sys.stdout.isatty() else DEFAULT_WIDTH
 
 
 def redraw(text: str) -> None:

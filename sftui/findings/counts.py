@@ -36,7 +36,7 @@ class Counts:
             roles = tuple([message.role for message in conversation.messages]) if conversation is not None else ()
         if tokens is None or labels is None:
             return cls(roles)
-        values = labels.labels
+        values = labels.counted
         n = len(values)
         if look is None:
             trained, runs = n - values.count(IGNORE_INDEX), stretches(tokens)

@@ -173,11 +173,12 @@ class DatasetChecks:
         n, trained = counts.tokens, counts.trained
         self.tokens += n
         self.trained += trained
+        carried = labels.counted
         for limit in LIMITS:
             if n <= limit:
                 break
             self.over[limit] += 1
-            self.lost[limit] += n - limit - labels.labels[limit:].count(IGNORE_INDEX)
+            self.lost[limit] += n - limit - carried[limit:].count(IGNORE_INDEX)
         if (labels.dropped is None and sum([end - start for start, end in labels.kept]) < n) or (
             self.max_length is not None and n > self.max_length
         ):
@@ -190,7 +191,7 @@ class DatasetChecks:
             self.few_trained.add(row)
         if n >= LONG:
             self.long_prompt.add(row)
-            first = next((i for i, one in enumerate(labels.labels[: EARLY + 1]) if one != IGNORE_INDEX), 0)
+            first = next((i for i, one in enumerate(carried[: EARLY + 1]) if one != IGNORE_INDEX), 0)
             # A row that is trained as a whole has no prompt whose length could be taken wrong.
             if first and labels.reasons[first] is not Reason.WHOLE:
                 self.early.add(row)

@@ -360,7 +360,12 @@ class Look:
     @lazy
     def drawn(self) -> tuple[bool, ...]:
         """Which tokens the mask trains, before anything is cut."""
-        return tuple([label != IGNORE_INDEX for label in self.labels.labels])
+        return tuple([label != IGNORE_INDEX for label in self.carried])
+
+    @lazy
+    def carried(self) -> tuple[int, ...]:
+        """The labels, masked also where a weight of 0 takes the token out of the loss."""
+        return self.labels.counted
 
     @lazy
     def count(self) -> int:
@@ -406,7 +411,7 @@ class Look:
     @lazy
     def trained(self) -> int:
         """How many tokens the mask trains, before anything is cut."""
-        labels = self.labels.labels
+        labels = self.carried
         if type(labels) is Trained:
             return sum([end - start for start, end in labels.ranges])
         return len(labels) - labels.count(IGNORE_INDEX)
@@ -414,7 +419,7 @@ class Look:
     @lazy
     def trained_in(self) -> Sequence[int]:
         """How many tokens of each of the `stretches` the mask trains."""
-        return trained_in(self.stretches, self.labels.labels, self.trained)
+        return trained_in(self.stretches, self.carried, self.trained)
 
     @lazy
     def extents(self) -> tuple[int, ...]:
@@ -429,7 +434,7 @@ class Look:
     @lazy
     def runs(self) -> tuple[tuple[int, int], ...]:
         """The half-open ranges of tokens that the mask trains, before anything is cut."""
-        labels = self.labels.labels
+        labels = self.carried
         if type(labels) is Trained:
             return labels.ranges
         found: list[tuple[int, int]] = []

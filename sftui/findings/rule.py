@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sftui.findings.consequences import Consequence
 from sftui.findings.model import GRADES, Grade, Severity
 from sftui.trainers import TRAINERS, traits_of
 
@@ -27,7 +28,8 @@ class Case:
     `template` is a source, the name of a built-in one, or "" for none; `changes` are knobs by their dotted path.
     `facts` replaces facts of the tokenizer; `edit` names a change of each inspection (`EDITS` in the tests'
     case_runner), for what no bundled tokenizer does. `damage` are damaged files: title, rows read and why.
-    `looked_at`: the rows are lines of a JSON file, of which so many tell how it is read.
+    `looked_at`: the rows are lines of a JSON file, of which so many tell how it is read. `serve`: what the model will
+    be served with, as the model of that generation_config.
     """
 
     rows: Sequence[Any]
@@ -42,6 +44,7 @@ class Case:
     facts: Mapping[str, Any] = field(default_factory=dict)
     edit: str = ""
     looked_at: int | None = None
+    serve: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,10 +55,12 @@ class Rule:
     in it has nothing to be told. `data` is what can be done to the data, whatever the trainer. `repair` are what
     `sftui repair` can do to the data against it, by the names that it takes, the gentlest first; a gentler one may
     have nothing to do in a row, e.g. no text can be put in place of an answer that is null. `tags`: some of its
-    findings are repaired by generation tags in the chat template. `moves` names where a fix of the recipe or the
+    findings are repaired by generation tags in the chat template. `share`: which part of the rows has it is told with
+    its count. `moves` names where a fix of the recipe or the
     template may move labels, as the tests' `fix_proof.place_of` draws it. `aliases` are codes of the project's
-    reference that are told under this one. `bad` raises it and `good` does not; `more` raise it where another fix
-    is offered, or where a repair has something to do.
+    reference that are told under this one. `leads_to`: what its errors and warnings mean for what the
+    model learns, of rules of rows and of the set-up. `bad` raises it and `good` does not; `more` raise it where another
+    fix is offered, or where a repair has something to do.
     """
 
     code: str
@@ -68,8 +73,10 @@ class Rule:
     data: str
     repair: tuple[str, ...]
     tags: bool
+    share: bool
     moves: tuple[str, ...]
     aliases: tuple[str, ...]
+    leads_to: Consequence | None
     bad: Case
     good: Case
     more: tuple[Case, ...]
@@ -100,8 +107,10 @@ def rule(
     spared: tuple[str, ...] = (),
     repair: tuple[str, ...] = (),
     tags: bool = False,
+    share: bool = False,
     moves: tuple[str, ...] = (),
     aliases: tuple[str, ...] = (),
+    leads_to: Consequence | None = None,
     bad: Case,
     good: Case,
     more: tuple[Case, ...] = (),
@@ -128,8 +137,10 @@ def rule(
         data,
         repair,
         tags,
+        share,
         moves,
         aliases,
+        leads_to,
         bad,
         good,
         more,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -198,3 +199,8 @@ class Standing:
         if at >= 0:
             self._at = at
         return at >= 0
+
+    def any_line(self, said: str) -> bool:
+        """Whether some line of a text stands in it, as it is or as JSON writes it; True for a text without any."""
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        return not lines or any(line in self or json.dumps(line, ensure_ascii=False)[1:-1] in self for line in lines)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sftui.findings.checks import When, row_check, setup_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import FINE, GOOD, case, chat
 from sftui.findings.look import Look, newer, shown
@@ -117,6 +118,7 @@ BND004 = rule(
     unsloth="leave both markers unset, or copy the ids in context",
     trl="use prompt/completion columns, or assistant_only_loss: true",
     data="search by characters, not by ids",
+    leads_to=Consequence.UNTRAINED,
     bad=case(
         chat("hi", "Hello."),
         tokenizer="gemma",
@@ -278,7 +280,7 @@ def pieces(look: Look) -> Iterator[Finding]:
     parts = look.rendered.pieces
     if not parts or look.stored or any(piece.ids is not None and not piece.text for piece in parts):
         return
-    whole = look.context.tools.tokenizer.encode(look.rendered.text).ids
+    whole = look.context.tools.tokenizer.ids(look.rendered.text)
     ids = look.tokens.input_ids
     shift = 1 if ids and ids[0] == look.facts.bos_id and whole[:1] != ids[:1] else 0
     ids = ids[shift:]

@@ -7,6 +7,7 @@ from typing import Any
 
 from sftui.conversations.messages import UNPACKED
 from sftui.findings.checks import When, row_check, setup_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import FINE, GOOD, ROUNDS_OF, case, chat
 from sftui.findings.look import Look, shown
@@ -57,6 +58,7 @@ CON002 = rule(
     " 'text', …}]; templates that print only strings leave it out.",
     data="join the text parts of the message into one string",
     repair=(DROP,),
+    leads_to=Consequence.GARBLED,
     bad=case(GOOD, chat("hi", ("assistant", [{"type": "text", "text": "Hello."}])), tokenizer="llama3"),
     good=case(GOOD, tokenizer="llama3"),
 )
@@ -182,6 +184,7 @@ CON010 = rule(
     " user's words.",
     torchtune="fill the content of the message",
     repair=("fill-content", DROP),
+    leads_to=Consequence.GARBLED,
     bad=case(chat("hi", ("assistant", None)), tokenizer="llama3", preset="torchtune@0.6"),
     good=FINE,
     more=(case(GOOD, _NULL, tokenizer="llama3", preset="torchtune@0.6"),),
@@ -348,6 +351,7 @@ CON007 = rule(
     "Axolotl parses them; TRL and others do not and fail, or train on the JSON.",
     data="parse the column into a list",
     repair=("parse-json", DROP),
+    leads_to=Consequence.STOPS,
     bad=case(GOOD, {"messages": '[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]'}),
     good=FINE,
 )
@@ -482,6 +486,7 @@ CON014 = rule(
     "Each entry of `history` is unpacked into a question and an answer. A mapping of two keys gives the names of"
     " its keys, a text of two characters its characters, and nothing is refused.",
     llamafactory="write each entry as a list of two texts, or the row as messages",
+    leads_to=Consequence.GARBLED,
     bad=case(
         {**_ALPACA, "history": [{"question": "Who?", "answer": "Me."}]},
         preset="llamafactory@0.9",

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from sftui.findings.checks import When, row_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.examples import FINE, GENERATION, GOOD, ROUNDS, ROUNDS_OF, TEXT, case, chat, stored_case, tagged
 from sftui.findings.look import Look, Turn
 from sftui.findings.model import Finding, Severity
@@ -51,6 +52,7 @@ EOS001 = rule(
     torchtune="add_eos: true",
     hf="append tokenizer.eos_token to every text",
     moves=("appended",),
+    leads_to=Consequence.UNSTOPPED,
     bad=case(TEXT),
     good=case(TEXT, changes={"tokenize.append_eos": "always"}),
 )
@@ -170,6 +172,7 @@ EOS004 = rule(
     hf="include the terminator in the trained span",
     unsloth="set no instruction_part that begins before the turn end",
     moves=("stops", "behind stops"),  # white space behind a terminator goes with it
+    leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, changes={"mask.rule": "assistant", "mask.terminator": "mask"}),
     good=FINE,
     more=(case(GOOD, ROUNDS, preset="axolotl@0.19", changes={"tokenizer.eos_token": "<|endoftext|>"}),),
@@ -186,6 +189,7 @@ EOS006 = rule(
     " last answer is never learnt. Llama 3 is spared: its turn end stands before that token.",
     torchtune="leave max_seq_len unset and drop long rows beforehand",
     moves=("stops",),
+    leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, preset="torchtune@0.7", changes={"length.max": 100}),
     good=case(GOOD, preset="torchtune@0.7"),
 )
@@ -203,6 +207,7 @@ GEN003 = rule(
     hf="move {% endgeneration %} behind the turn end",
     tags=True,
     moves=("answers",),
+    leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, template=tagged(inside=False), changes=GENERATION),
     good=case(GOOD, template=tagged(), changes=GENERATION),
 )
@@ -264,6 +269,7 @@ EOS002 = rule(
     trl="set tokenizer.pad_token to another token",
     axolotl="special_tokens.pad_token: another token",
     hf="pad labels by length, or give the tokenizer a pad token of its own, one that already exists",
+    leads_to=Consequence.UNSTOPPED,
     bad=stored_case(
         {"input_ids": [300, 301, 302, 2], "labels": [300, 301, 302, -100], "attention_mask": [1, 1, 1, 1]},
         tokenizer="llama3",
@@ -359,6 +365,7 @@ EOS012 = rule(
     "This tokenizer does not know it, so the model learns to write it out letter by letter.",
     data="remove or replace it in the data",
     repair=("strip-tokens", DROP),
+    leads_to=Consequence.GARBLED,
     bad=case(chat("hi", "Hello.</s>")),
     good=FINE,
     more=(case(chat(*ROUNDS_OF, "and?", "Rome</s>", *ROUNDS_OF), preset="axolotl@0.19"),),

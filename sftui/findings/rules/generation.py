@@ -9,6 +9,7 @@ from operator import eq, gt
 from typing import Any
 
 from sftui.findings.checks import When, row_check, setup_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import FINE, GENERATION, GOOD, ROUNDS, case, chat, chatml, tagged
 from sftui.findings.look import Look
@@ -37,6 +38,7 @@ GEN001 = rule(
     llamafactory="set mask.rule to another one; LLaMA-Factory does not read the tags",
     tags=True,
     moves=("answers",),
+    leads_to=Consequence.UNTRAINED,
     bad=case(GOOD, changes=GENERATION),
     good=case(GOOD, template=tagged(), changes=GENERATION),
 )
@@ -85,6 +87,7 @@ GEN009 = rule(
     "char_to_token exists for fast tokenizers only.",
     data="use the fast tokenizer, or a mask that works on ids",
     moves=("behind stops",),
+    leads_to=Consequence.STOPS,
     bad=case(GOOD, template=tagged(), changes=GENERATION, facts={"is_fast": False}),
     good=case(GOOD, template=tagged(), changes=GENERATION),
 )
@@ -114,6 +117,7 @@ GEN004 = rule(
     hf="strip the content, or keep the white space outside the tag",
     trl="strip the content, or keep the white space outside the tag",
     repair=("trim", DROP),
+    leads_to=Consequence.UNTRAINED,
     bad=case(chat("hi", " Paris", "and?", "Rome"), template=tagged(), changes=GENERATION, edit="without_spaces"),
     good=case(ROUNDS, template=tagged(), changes=GENERATION),
 )
@@ -133,6 +137,7 @@ GEN005 = rule(
     repair=("trim", DROP),
     tags=True,
     moves=("others",),
+    leads_to=Consequence.QUESTIONS,
     bad=case(
         ROUNDS,
         template=tagged().replace(

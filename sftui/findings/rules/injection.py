@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
 from sftui.findings.checks import When, row_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import FINE, ROUNDS_OF, case, chat
 from sftui.findings.look import Look
@@ -68,6 +69,7 @@ INJ002 = rule(
     "It becomes an image or audio token without features; the count no longer fits and the job dies.",
     data="remove or break up the placeholder in the data",
     repair=("strip-tokens", DROP),
+    leads_to=Consequence.GARBLED,
     bad=case(chat("what is <image>?", "A cat."), tokenizer="media"),
     good=FINE,
 )

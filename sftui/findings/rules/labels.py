@@ -6,16 +6,21 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from sftui.conversations.messages import FLAG_KEYS, WEIGHT_KEYS
+from sftui.conversations.messages import FLAG_KEYS, ROLE_ALIASES, WEIGHT_KEYS
 from sftui.findings.checks import When, row_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.examples import FINE, GENERATION, GOOD, ROUNDS, SYSTEM, case, chat, tagged
-from sftui.findings.look import Look, Turn, fix_of
+from sftui.findings.look import Look, Turn, fix_of, shown
 from sftui.findings.model import GENERATION_TAGS, Finding, Severity
 from sftui.findings.rule import DROP, rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
+from sftui.findings.shapes import Shape
+from sftui.findings.words import Standing, without_thoughts
+from sftui.labels import unlabelled
 from sftui.model import Kind, Part, Reason
 from sftui.runs import as_runs
+from sftui.text import many
 
 _OTHERS = ("user", "system", "tool", "developer")
 _FLAGS = (*FLAG_KEYS, *WEIGHT_KEYS)
@@ -30,6 +35,7 @@ LAB001 = rule(
     "All labels are -100: the loss is NaN or zero, or the row is dropped without a count. The finding names the cause.",
     data="repair the cause, or drop the row",
     repair=(DROP,),
+    leads_to=Consequence.UNTRAINED,
     bad=case({"input_ids": [300, 301, 302], "labels": [-100] * 3}, changes={"mask.rule": "given"}),
     good=FINE,
 )
@@ -53,6 +59,8 @@ def _cause(look: Look) -> str:
     rule = look.recipe.mask.rule
     if look.stored:
         return "all its stored labels are masked"
+    if look.labels.weights is not None and not unlabelled(look.labels.labels):
+        return "every message that could be trained has the weight 0"
     if rule == "generation_tag" and not look.rendered.has_generation_tag:
         return "the chat template has no generation tags (GEN001)"
     if rule == "markers":
@@ -67,6 +75,63 @@ def _cause(look: Look) -> str:
     for start, end, reason in as_runs(look.labels.reasons).runs():
         counts[reason] += end - start
     return f"every token is masked as `{counts.most_common(1)[0][0].value}`" if counts else "it has no tokens"
+
+
+_STRICT = (
+    "{% for m in messages if m.role in ('user', 'assistant') %}"
+    "<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{% endfor %}"
+)
+"""A template that knows two roles and writes nothing of others."""
+
+LAB015 = rule(
+    "LAB015",
+    "no-answer-rendered",
+    "FATAL",
+    "row",
+    "no answer of the row reaches the model",
+    "Nothing that the assistant says stands in the rendered text: the template does not know its role, or leaves its"
+    " messages out. What is trained instead, however much it is, is what the template writes by itself.",
+    data="give the assistant's messages the role and the place that the template reads",
+    repair=("map-roles", DROP),
+    leads_to=Consequence.UNREAD,
+    bad=case(chat(("user", "hi"), ("bot", "Hello.")), preset="trl@1.16", template=_STRICT),
+    good=case(chat("hi", "Hello."), preset="trl@1.16", template=_STRICT),
+)
+
+
+def _answers(roles: tuple[str, ...]) -> list[int]:
+    """The messages whose role means the assistant's, whatever it is called."""
+    return [number for number, role in enumerate(roles) if ROLE_ALIASES.get(role, role) == "assistant"]
+
+
+def _said(shape: Shape) -> set[int]:
+    """The messages of whose content some token stands in the row."""
+    return {number for number, part in zip(shape.messages, shape.parts) if part is Part.CONTENT}
+
+
+@row_check(
+    When.LABELLED,
+    LAB015,
+    shape=lambda shape: _said(shape).isdisjoint(_answers(shape.roles)),
+    kinds=(Kind.CHAT,),
+)
+def answers_unread(look: Look) -> Iterator[Finding]:
+    """LAB015: whatever its answers say, none of it stands anywhere in the rendering."""
+    if not look.chat or not look.known or look.labels.dropped is not None:
+        return
+    text = Standing(look.rendered.text)
+    answers = [number for number in _answers(look.roles) if look.text_of(look.messages[number]).strip()]
+    if not answers or not look.placed.isdisjoint(answers):
+        return
+    if any(text.any_line(without_thoughts(look.text_of(look.messages[number]))) for number in answers):
+        return
+    roles = ", ".join(dict.fromkeys(f"`{shown(look.roles[number], 40)}`" for number in answers))
+    yield look.finding(
+        LAB015,
+        f"none of the {many(len(answers), 'answer')} ({roles}) stands in the rendered text",
+        message=answers[0],
+        evidence=shown(look.text_of(look.messages[answers[0]])),
+    )
 
 
 LAB002 = rule(
@@ -84,6 +149,7 @@ LAB002 = rule(
     hf="mask the prompt's labels with -100",
     tags=True,
     moves=("others",),
+    leads_to=Consequence.QUESTIONS,
     bad=case(GOOD, preset="trl@1.16"),
     good=FINE,
     more=(
@@ -208,34 +274,19 @@ def _flag(look: Look, number: int) -> tuple[bool | None, str, Any]:
     message = look.messages[number]
     if message.trained is not None:
         key = next((key for key in _FLAGS if key in message.data), "a flag")
-        return message.trained, key, message.data.get(key)
+        value = message.data.get(key)
+        # any other weight is no yes or no: LAB016 tells what becomes of it
+        return (
+            (None, "", None)
+            if message.weight not in (None, 0, 1) and value == message.weight
+            else (message.trained, key, value)
+        )
     if not look.context.traits.named_keys_only or "train_flag" in look.recipe.data.message_keys:
         return None, "", None
     raw = raw_message(look, number)
     # A yes to an answer is what these trainers do in any case; what is left out is what they do not hear of.
     key = next((key for key in _FLAGS if isinstance(raw.get(key), (bool, int, float)) and raw[key] == 0), "")
     return (False, key, raw[key]) if key else (None, "", None)
-
-
-@row_check(
-    When.LABELLED,
-    LAB010,
-    shape=lambda shape: shape.flagged,
-    recipe=lambda context: context.recipe.loss.weights == "none",
-)
-def weights_ignored(look: Look) -> Iterator[Finding]:
-    """LAB010 for weights other than 0 and 1, which no label can hold."""
-    if look.recipe.loss.weights != "none":
-        return
-    for number, message in enumerate(look.messages):
-        if message.weight is not None and message.weight not in (0.0, 1.0):
-            yield look.finding(
-                LAB010,
-                f"message {number} has weight {message.weight:g}, which this trainer does not use",
-                message=number,
-                evidence="",
-            )
-            return
 
 
 LAB014 = rule(

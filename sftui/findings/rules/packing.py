@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sftui.errors import SftuiError
 from sftui.findings.checks import setup_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import GOOD, LONG, ROUNDS, TEXT, case
 from sftui.findings.model import Finding
@@ -133,6 +134,7 @@ PAC006 = rule(
     "The model learns to run on into another document.",
     hf="append EOS to every document",
     data="append EOS to every document",
+    leads_to=Consequence.UNSTOPPED,
     bad=case(TEXT, TEXT, preset="trl@1.16", changes={"pack.strategy": "wrapped", "tokenize.append_eos": "never"}),
     good=case(TEXT, TEXT, preset="trl@1.16", changes={"pack.strategy": "wrapped"}),
 )
@@ -163,7 +165,7 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
     masked: list[int] = []
     count = 0
     for pack in packs:
-        several, at = len(pack.documents) > 1, 0
+        several, at, labels = len(pack.documents) > 1, 0, pack.counted(IGNORE_INDEX)
         for index, start, end in pack.documents:
             if end <= start:
                 continue
@@ -173,11 +175,11 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
             whole = start == 0 and end == len(example.input_ids)
             if not whole:
                 parts.append(row)
-            elif place > 0 and pack.labels[place] != IGNORE_INDEX:
+            elif place > 0 and labels[place] != IGNORE_INDEX:
                 first.append(row)
             if whole and several and at < len(pack.input_ids) and not _ends(context, example.input_ids):
                 open_ends.append((row, example.input_ids[-1]))
-            if all(label == IGNORE_INDEX for label in pack.labels[place:at]):
+            if all(label == IGNORE_INDEX for label in labels[place:at]):
                 masked.append(row)
     strategy = context.recipe.pack.strategy
     if parts:

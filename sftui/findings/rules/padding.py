@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sftui.findings.checks import When, row_check, setup_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import FINE, GOOD, case, chat
 from sftui.findings.look import Look
@@ -94,6 +95,7 @@ PAD005 = rule(
     "It crashes as soon as a batch has two rows.",
     hf="use a token that exists, or resize the model",
     data="use a token that exists",
+    leads_to=Consequence.STOPS,
     bad=case(GOOD, model_config={"vocab_size": 100}),
     good=case(GOOD, model_config={"vocab_size": 100_000}),
 )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from sftui.findings.checks import When, row_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.examples import FINE, case, chat, chatml
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
@@ -53,6 +54,7 @@ THK003 = rule(
     "The template does not read the key, so the reasoning of the whole set is lost.",
     axolotl="datasets[].template_thinking_key: the key that the template reads, or datasets[].split_thinking: true",
     data="move the reasoning into the content, or use a template that reads it",
+    leads_to=Consequence.LOST,
     bad=case(chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": "They greet me."})),
     good=FINE,
 )
@@ -66,6 +68,7 @@ THK004 = rule(
     "the template removes the reasoning of the last turn too",
     "DeepSeek-V3 does: nothing of what stands before </think> is trained.",
     data="use another template for reasoning data",
+    leads_to=Consequence.LOST,
     bad=case(
         chat("hi", "<think>They greet me.</think>Hello."),
         template=chatml("{{ m.content.split('</think>')[-1] }}<|im_end|>"),

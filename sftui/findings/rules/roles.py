@@ -9,6 +9,7 @@ from typing import Any
 
 from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
 from sftui.findings.checks import When, row_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.examples import FINE, GOOD, ROUNDS_OF, SYSTEM, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
@@ -39,6 +40,7 @@ ROL001 = rule(
     hf="map the role names before rendering",
     repair=("map-roles", DROP),
     moves=("message",),
+    leads_to=Consequence.GARBLED,
     bad=case(chat(("user", "hi"), ("bot", "Hello there."))),
     good=FINE,
     more=(case(chat("hi", "Hello.", ("human", "and?"), ("gpt", "Rome"), *ROUNDS_OF), preset="trl@1.16"),),
@@ -56,6 +58,7 @@ ROL002 = rule(
     data="correct the role in the data",
     repair=("map-roles", DROP),
     moves=("message",),
+    leads_to=Consequence.GARBLED,
     bad=case(chat(("user", "hi"), ("asistant", "Hello there."))),
     good=FINE,
 )
@@ -71,6 +74,7 @@ TPL010 = rule(
     axolotl="map it to a known role in datasets[].roles",
     data="map the role to system, user, assistant or tool",
     repair=(DROP,),
+    leads_to=Consequence.GARBLED,
     bad=case(chat(("user", "hi"), ("narrator", "It rains."), ("assistant", "Hello."))),
     good=FINE,
 )
@@ -170,6 +174,7 @@ ROL003 = rule(
     llamafactory="set tags.role_tag and tags.content_tag in dataset_info.json",
     data="give every message `role` and `content`",
     repair=(DROP,),
+    leads_to=Consequence.STOPS,
     bad=case(GOOD, GOOD, {"messages": [{"content": "hi"}]}),
     good=FINE,
 )
@@ -253,6 +258,7 @@ TPL002 = rule(
     hf="fold the system text into the first user message",
     unsloth="fold the system text into the first user message",
     repair=("fold-system", DROP),
+    leads_to=Consequence.STOPS,
     bad=case(chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello.")), tokenizer="gemma"),
     good=case(GOOD, tokenizer="gemma"),
 )
@@ -268,6 +274,7 @@ TPL006 = rule(
     " take it train an order that a server never sees.",
     data="merge equal neighbours and drop a leading assistant turn, or use a tolerant template",
     repair=("merge-neighbours", DROP),
+    leads_to=Consequence.STOPS,
     bad=case(chat(("user", "hi"), ("user", "again"), ("assistant", "Hello.")), tokenizer="gemma"),
     good=case(GOOD, tokenizer="gemma"),
     more=(case(chat(("user", "hi"), ("assistant", "Hello."), ("assistant", "Again."))),),
@@ -422,6 +429,7 @@ TPL003 = rule(
     llamafactory="set columns.system or tags.system_tag in dataset_info.json",
     data="fold the system text into the first user message",
     repair=("fold-system", DROP),
+    leads_to=Consequence.LOST,
     bad=case(
         SYSTEM,
         template=(

@@ -13,6 +13,7 @@ from typing import Any
 from sftui import trainers
 from sftui.errors import RecipeError
 from sftui.findings.checks import When, row_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.examples import FINE, GOOD, case, chat
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
@@ -37,6 +38,7 @@ ROW001 = rule(
     "The record is no JSON object or no valid UTF-8. Loaders stop at it, or skip it without a word.",
     data="mend or remove the record; the finding names the line",
     repair=(DROP,),
+    leads_to=Consequence.STOPS,
     bad=case(GOOD, "line 2 is not valid JSON"),
     good=FINE,
 )
@@ -84,6 +86,7 @@ ROW002 = rule(
     llamafactory="name the column in columns.messages of dataset_info.json",
     data="drop the row or fill the column",
     repair=(DROP,),
+    leads_to=Consequence.STOPS,
     bad=case(GOOD, GOOD, {"messages": []}),
     good=FINE,
 )
@@ -140,6 +143,7 @@ LAB006 = rule(
     "labels or masks have another length than the ids",
     "TRL zips them and loses the rest; others raise.",
     data="store one entry for each id",
+    leads_to=Consequence.STOPS,
     bad=case({"input_ids": [1, 2, 3], "labels": [1, 2]}),
     good=case({"input_ids": [1, 2, 3], "labels": [1, 2, 3]}),
 )
@@ -207,6 +211,7 @@ ROW008 = rule(
     " texts beside numbers, lists or objects. Since then it keeps such a place as JSON, and texts that are JSON"
     " come as numbers, lists or nothing; after the first 10 MB values become texts in quotes.",
     data="write one kind of value into the place in every row",
+    leads_to=Consequence.STOPS,
     bad=case(GOOD, chat("How many?", {"role": "assistant", "content": 4}), preset="trl@1.16", looked_at=1),
     good=case(GOOD, chat("How many?", {"role": "assistant", "content": "4"}), preset="trl@1.16", looked_at=1),
 )
@@ -231,6 +236,7 @@ ROW003 = rule(
     " wrong type.",
     data="mend the message that the template names, or use another template",
     repair=(DROP,),
+    leads_to=Consequence.STOPS,
     bad=case(GOOD, GOOD, chat(("user", {"a": 1}), "yes"), template="chatml"),
     good=FINE,
 )
@@ -265,6 +271,7 @@ ROW004 = rule(
     "A rule of the trainer, or the tokenizer, raises on the row, which ends the run.",
     data="remove the row or change the setting that the finding names",
     repair=(DROP,),
+    leads_to=Consequence.STOPS,
     bad=case(GOOD, chat("a\ud83d", "b")),
     good=FINE,
 )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sftui.findings.checks import setup_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.context import FIRST_ANSWER, Context
 from sftui.findings.examples import FINE, GENERATION, GOOD, ROUNDS, case, chatml, tagged
 from sftui.findings.look import Look, newer, shown
@@ -33,6 +34,7 @@ EOS003 = rule(
     hf="generation_config.eos_token_id = [...]",
     unsloth="generation_config.eos_token_id = [...]",
     moves=("stops",),
+    leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, tokenizer="gemma", generation_config={"eos_token_id": 1}),
     good=case(GOOD),
 )
@@ -162,6 +164,7 @@ EOS009 = rule(
     "Before 1.15 the map that appends EOS tests for the literal name, so another dataset_text_field gets none.",
     trl="upgrade to 1.15 or later, or rename the column to text",
     moves=("appended",),
+    leads_to=Consequence.UNSTOPPED,
     bad=case({"body": "Q: hi\nA: Hello."}, preset="trl@1.14", changes={"own.dataset_text_field": "body"}),
     good=case({"body": "Q: hi\nA: Hello."}, preset="trl@1.16", changes={"own.dataset_text_field": "body"}),
 )
@@ -225,7 +228,7 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
     for one in sample:
         if one.tokens is None or one.labels is None:
             continue
-        for token, label in zip(one.tokens.input_ids, one.labels.labels):
+        for token, label in zip(one.tokens.input_ids, one.labels.counted):
             if label >= 0 and tokenizer.is_special(token) and _RESERVED.search(tokenizer.piece(token)):
                 yield about(
                     context,
@@ -246,6 +249,7 @@ EOS011 = rule(
     "Single-turn sets then hold no stop token at all, as with GLM-4 MoE.",
     trl="assistant_only_loss: true swaps in a training template that adds it",
     data="append the stop token, or use another template",
+    leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, template=chatml("{{ m.content }}")),
     good=FINE,
 )

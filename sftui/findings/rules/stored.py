@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sftui.conversations.tokenized import ENOUGH_POSITIONS, alignment
 from sftui.findings.checks import When, row_check, setup_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import FINE, GOOD, IDS, ROUNDS, STORED, case, stored_case
 from sftui.findings.look import Look
@@ -26,6 +27,7 @@ LAB003 = rule(
     "labels[i] is the next token, and the model's loss shifts once more: it learns the token after the next.",
     data="store labels aligned with input_ids; the model shifts them",
     moves=("row",),  # every stored label is off by one
+    leads_to=Consequence.MISALIGNED,
     bad=stored_case({"input_ids": IDS, "labels": [-100] * 3 + IDS[4:] + [-100]}),
     good=stored_case(STORED),
 )
@@ -39,6 +41,7 @@ LAB008 = rule(
     "trained labels fit the ids in no alignment",
     "Neither the id at the place nor a neighbour: columns are misaligned, or the labels come from another tokenizer.",
     data="make the labels again",
+    leads_to=Consequence.MISALIGNED,
     bad=stored_case({"input_ids": IDS, "labels": [i + 500 for i in IDS]}),
     good=stored_case(STORED),
 )
@@ -98,6 +101,7 @@ LAB005 = rule(
     "a label is no token id",
     "It is negative, but not the ignored value, or larger than the vocabulary: a CUDA assert in the loss.",
     data="use -100 for masked positions",
+    leads_to=Consequence.STOPS,
     bad=stored_case({"input_ids": IDS, "labels": [-1] * 4 + IDS[4:]}),
     good=stored_case(STORED),
 )
@@ -264,6 +268,7 @@ TOK004 = rule(
     llamafactory="overwrite_cache: true, and delete the folder of tokenized_path",
     data="tokenize again with this model's tokenizer",
     repair=(DROP,),
+    leads_to=Consequence.MISALIGNED,
     bad=stored_case(
         {
             "input_ids": [(i * 7919) % 256 + 3 for i in range(60)],
@@ -341,6 +346,7 @@ CFG001 = rule(
     axolotl="delete the folder of dataset_prepared_path",
     llamafactory="overwrite_cache: true, and delete the folder of tokenized_path",
     data="tokenize again",
+    leads_to=Consequence.MISALIGNED,
     bad=case({**GOOD, "input_ids": IDS}, changes={"mask.rule": "all"}),
     good=FINE,
 )
@@ -396,6 +402,7 @@ LAB004 = rule(
     torchtune="store unshifted labels for 0.6.1, shifted ones for 0.7",
     data="convert the set with `sftui encode`",
     moves=("nowhere",),
+    leads_to=Consequence.MISALIGNED,
     bad=stored_case(STORED, changes={"loss.shift": "preshifted", "data.given_labels": "auto"}),
     good=stored_case(STORED),
 )

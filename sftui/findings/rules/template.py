@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 
 from sftui.findings.checks import When, row_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.examples import GOOD, case, chat, chatml
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
@@ -80,6 +80,7 @@ TPL015 = rule(
     " beside it; others know only some orders of messages.",
     data="use a template that prints it, or give the text a message of its own",
     repair=(DROP,),
+    leads_to=Consequence.LOST,
     bad=case(chat("hi", "Hello.", "Bye.", "Bye!"), template=chatml().replace("in messages", "in messages[-2:]")),
     good=case(chat("hi", "Hello.", "Bye.", "Bye!"), template=chatml()),
 )
@@ -103,8 +104,7 @@ def left_out(look: Look) -> Iterator[Finding]:
         if message.role not in ("user", "assistant") or (number in look.placed and not called):
             continue
         said = without_thoughts(look.text_of(message)).strip()
-        lines = [line.strip() for line in said.splitlines() if line.strip()]
-        if not lines or any(line in text or json.dumps(line, ensure_ascii=False)[1:-1] in text for line in lines):
+        if text.any_line(said):
             continue
         what = f"what message {number} of the {message.role} says" + (
             " beside its tool call" if called and number in look.placed else ""

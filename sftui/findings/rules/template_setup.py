@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sftui.findings.checks import setup_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
 from sftui.findings.examples import FINE, GOOD, ROUNDS, case, chat, chatml
 from sftui.findings.look import shown
@@ -54,6 +55,7 @@ TPL001 = rule(
     torchtune="prompt_template: ...",
     hf="tokenizer.chat_template = ..., add its special tokens, resize the model",
     moves=("row",),  # nothing was rendered
+    leads_to=Consequence.STOPS,
     bad=case(GOOD, facts={"chat_templates": {}}, template=""),
     good=FINE,
 )
@@ -329,6 +331,7 @@ TPL011 = rule(
     hf="save tokenizer.chat_template with the model",
     unsloth="save the tokenizer with the model",
     moves=("frame",),  # what templates write around the contents
+    leads_to=Consequence.UNSERVED,
     bad=case(GOOD, changes={"render.template": "builtin:zephyr"}),
     good=FINE,
 )
@@ -370,6 +373,7 @@ TPL013 = rule(
     llamafactory="add_special_tokens: the control tokens, resize_vocab: true, additional_target: embed_tokens,lm_head",
     hf="add the tokens, resize and train the embeddings",
     unsloth="use the template of the model's family",
+    leads_to=Consequence.GARBLED,
     bad=case(
         GOOD,
         tokenizer="gemma",

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from sftui.findings.checks import When, row_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.examples import FINE, GOOD, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
@@ -87,6 +88,7 @@ TOK005 = rule(
     " them.",
     data="train under a version of transformers that loads the tokenizer right; --transformers VERSION shows what"
     " each makes of it",
+    leads_to=Consequence.GARBLED,
     bad=case(chat("hi you two", "Hello, 北京."), tokenizer="as-llama"),
     good=case(chat("hi you two", "Hello, 北京.")),
 )
@@ -182,6 +184,7 @@ TOK003 = rule(
     axolotl="tokens: [the new tokens] resizes the model",
     data="resize the embeddings",
     repair=(DROP,),
+    leads_to=Consequence.STOPS,
     bad=case(GOOD, model_config={"vocab_size": 100}),
     good=case(GOOD, model_config={"vocab_size": 100_000}),
 )

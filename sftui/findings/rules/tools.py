@@ -11,6 +11,7 @@ from typing import Any
 from sftui.conversations.detected import type_word
 from sftui.findings.calls import Call, calls_of
 from sftui.findings.checks import When, row_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.examples import CALL, CALLING, FINE, TOOL, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
@@ -42,6 +43,7 @@ TOO001 = rule(
     spared=("axolotl",),
     data="parse the arguments of every tool call with json.loads",
     repair=("parse-json", DROP),
+    leads_to=Consequence.GARBLED,
     bad=case(_WEATHER, template=CALLING),
     good=case(
         chat(
@@ -89,6 +91,7 @@ TOO002 = rule(
     "The template never prints it, or the trainer does not read it, so the turn is an empty answer.",
     llamafactory="set formatting: openai in dataset_info.json",
     data="use a template that prints tool calls, or fold them into the content",
+    leads_to=Consequence.LOST,
     bad=case(_WEATHER),
     good=case(_WEATHER, template=CALLING),
 )
@@ -221,6 +224,7 @@ TOO003 = rule(
     llamafactory="name the column, a JSON string, in columns.tools of dataset_info.json",
     trl="use a template that prints tools; TRL passes the column `tools`",
     data="pass tools=row['tools'] and use a template that prints them",
+    leads_to=Consequence.LOST,
     bad=case(chat("Weather?", "Sunny.", tools=[TOOL])),
     good=case(chat("Weather?", "Sunny.", tools=[TOOL]), template=CALLING),
 )
@@ -263,6 +267,7 @@ TOO005 = rule(
     "Llama 3.1 and 3.2 allow one call a turn.",
     data="split the turn into one call each, or use another template",
     repair=(DROP,),
+    leads_to=Consequence.STOPS,
     bad=case(
         chat("Weather?", {**CALL, "tool_calls": CALL["tool_calls"] * 2}),
         template=(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sftui.findings.checks import When, row_check
+from sftui.findings.consequences import Consequence
 from sftui.findings.examples import GOOD, LONG, case, chat
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
@@ -28,6 +29,7 @@ TRU001 = rule(
     hf="raise length.max, or drop the row",
     repair=(DROP,),
     moves=("cut",),
+    leads_to=Consequence.UNTRAINED,
     bad=case(LONG, changes={"length.max": 20}),
     good=case(LONG, changes={"length.max": 4000}),
     more=(
@@ -53,6 +55,7 @@ TRU002 = rule(
     repair=(DROP,),
     moves=("cut",),
     aliases=("EOS005", "GEN010"),
+    leads_to=Consequence.UNSTOPPED,
     bad=case(LONG, changes={"length.max": 150}),
     good=case(LONG, changes={"length.max": 4000}),
     more=(case(LONG, preset="unsloth@2026.10", changes={"length.max": 150}),),
@@ -69,6 +72,7 @@ TRU003 = rule(
     llamafactory="raise cutoff_len, filter long rows, or mask_history: true",
     repair=(DROP,),
     moves=("cut",),
+    leads_to=Consequence.UNTRAINED,
     bad=case(LONG, preset="llamafactory@0.9", changes={"length.max": 100, "render.template": "llamafactory/qwen"}),
     good=case(LONG, preset="llamafactory@0.9", changes={"render.template": "llamafactory/qwen"}),
 )
@@ -184,6 +188,7 @@ TRU007 = rule(
     trl="max_length: null for vision models",
     data="raise the length limit",
     moves=("cut",),
+    leads_to=Consequence.STOPS,
     bad=case(chat("what? " * 20 + "<image>" * 5, "A cat."), tokenizer="media", changes={"length.max": 20}),
     good=case(chat("<image> what?", "A cat."), tokenizer="media"),
     more=(
@@ -248,6 +253,7 @@ TRU006 = rule(
     data="repair the row",
     repair=(DROP,),
     moves=("cut",),
+    leads_to=Consequence.DROPPED,
     bad=case(LONG, preset="axolotl@0.19", changes={"length.max": 50}),
     good=case(GOOD, preset="axolotl@0.19"),
 )

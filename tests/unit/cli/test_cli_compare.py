@@ -55,11 +55,11 @@ def test_json_names_sides_rows_and_columns(sftui: Callable[..., Any], chats: Pat
     [
         ("trl@1.16", "B trl@1.16 "),
         ("trl@1.16 mask.rule=all", "B trl@1.16 mask.rule=all"),
-        ("axolotl", "B axolotl@0.19 "),
+        ("axolotl", "B axolotl@0.21 "),
         ("unsloth length.max=64", "B unsloth@2026.10 length.max=64"),
         ("tokenizer=builtin:llama3", "by id)"),
         ("template=llama3", "can be prepared by only some of the sides"),
-        ("axolotl own.train_on_eos=last", "B axolotl@0.19 own.train_on_eos=last"),
+        ("axolotl own.train_on_eos=last", "B axolotl@0.21 own.train_on_eos=last"),
     ],
 )
 def test_what_with_may_be(sftui: Callable[..., Any], chats: Path, other: str, told: str) -> None:

@@ -205,7 +205,7 @@ def test_compare_of_some_rows_does_not_prepare_the_others(
     made, done = compared(sftui, file, "--trainer", trainer, "--with", "trl@1.16", "--max-rows", "12")
     unsure = trainer == "axolotl"
     told = (
-        "A axolotl@0.19: rows set aside for evaluation (val_set_size) are not marked: every row has to be prepared to"
+        "A axolotl@0.21: rows set aside for evaluation (val_set_size) are not marked: every row has to be prepared to"
     )
     assert (told in done.err) == unsure
     aside = set() if unsure else aside_of(sftui, file, trainer) & set(range(12))

@@ -21,7 +21,7 @@ OTHER = ROW.replace("Hello", "Who are you")
 BASELINE = '{"version": 1, "findings": {}}\n'
 TEMPLATE = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 
-READS = {"--tokenizer", "--recipe", "--config", "--template", "--eval", "--marks", "--python", "--with"}
+READS = {"--tokenizer", "--recipe", "--config", "--template", "--eval", "--marks", "--python", "--serve", "--with"}
 """Options that name files which are only read."""
 PLAIN = {
     "--address",
@@ -44,6 +44,7 @@ PLAIN = {
     "--ignore",
     "--apply",
     "--drop",
+    "--probe-show",
 }
 """Options that take words and name no file."""
 WORDS: dict[str, tuple[str, ...]] = {
@@ -176,6 +177,8 @@ def test_no_output_is_an_input(sftui: Sftui, folder: Path, command: str, option:
     extra: list[tuple[tuple[str, ...], str]] = []
     if "--eval" in [one for param in COMMANDS[command].params for one in param.opts]:
         extra.append((("rows.jsonl", "--eval", "eval.jsonl"), "eval.jsonl"))
+    if "--serve" in [one for param in COMMANDS[command].params for one in param.opts]:
+        extra.append((("rows.jsonl", "-t", "builtin:chatml", "--serve", "t.jinja"), "t.jinja"))
     if command == "repair":
         extra.append((("rows.jsonl", "--marks", "marks.jsonl"), "marks.jsonl"))
     for number, (words, victim) in enumerate((*INPUTS, *extra)):

@@ -127,6 +127,7 @@ def test_every_sample_opens(sftui: Callable[..., Any]) -> None:
 
 
 def test_a_slip_is_refused_before_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sftui.cli.app import COMMANDS
     from sftui.cli.inspector import refuse_slips
     from sftui.errors import SourceError
 
@@ -134,10 +135,10 @@ def test_a_slip_is_refused_before_the_screen(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "data.jsonl").write_text("{}\n")
     for words, told in ((("shwo", "data.jsonl"), "did you mean `sftui show`?"), (("data.jsnl",), "mean `data.jsonl`?")):
         with pytest.raises(SourceError) as refused:
-            refuse_slips(words)
+            refuse_slips(words, COMMANDS)
         assert told in str(refused.value) and words[0] in str(refused.value)
-    refuse_slips(("data.jsonl",))
-    refuse_slips(("someone/their-set",))
+    refuse_slips(("data.jsonl",), COMMANDS)
+    refuse_slips(("someone/their-set",), COMMANDS)
 
 
 def test_a_slip_is_named_in_a_script_too(

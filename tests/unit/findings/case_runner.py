@@ -16,6 +16,7 @@ from sftui.findings.hashes import Hashes
 from sftui.findings.rule import Case
 from sftui.model import IGNORE_INDEX, Inspection, Row
 from sftui.recipe import Recipe, changed
+from sftui.serving import load_served, stops_of
 from sftui.sources import Damage
 from sftui.templates import builtin_template, compile_template
 from sftui.tokens import LoadedTokenizer, load_tokenizer
@@ -171,6 +172,11 @@ def open_case(case: Case, data: Sequence[Any], recipe: Recipe | None = None) -> 
     rows = [row(index, one, case.looked_at is not None) for index, one in enumerate(data)]
     detected = pipeline.detect(rows[: case.looked_at], recipe)
     tools = pipeline.survey(rows[0] if rows else None, detected, recipe, tools)
+    if case.serve is not None:
+        served = load_served(case.serve, tools.tokenizer, None)
+        if case.generation_config is not None and served.tokenizer is not None:
+            served = replace(served, stops=stops_of(served.tokenizer, case.generation_config))
+        tools = replace(tools, served=served)
     context = Context(
         recipe,
         facts,

@@ -1,0 +1,139 @@
+"""What the findings add up to: what the model learns, and does not, from how many rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sftui.audit.tallies import Tallies
+from sftui.findings import CODES, Finding, Severity
+from sftui.findings.consequences import Consequence
+from sftui.text import many
+
+_NAMES = {one.label: one for one in Consequence}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One sentence of what training does with the data: `rows` of `of` rows, the first of them in `first`.
+
+    `consequence` is its label and `code` the finding that most of the rows have, which says why; `sentence` tells both.
+    `severity` is `error` or `warning`.
+    """
+
+    severity: Severity
+    consequence: str
+    sentence: str
+    rows: int
+    of: int
+    code: str
+    first: tuple[int, ...]
+
+
+class Verdicts:
+    """Counts the rows of each consequence with `add`; plain data, so it pickles and merges."""
+
+    def __init__(self) -> None:
+        self.rows = Tallies()
+        self.errors: Counter[str] = Counter()
+        self.causes: Counter[tuple[str, str]] = Counter()
+        self.setup: set[tuple[str, str, bool]] = set()
+
+    def add(self, findings: Iterable[Finding], row: int | None) -> None:
+        """Take in what was found in a row, or of the set-up (row None)."""
+        found = _led_to(findings)
+        if row is None:
+            self.setup.update((one.label, code, bad) for one, codes in found.items() for code, bad in codes.items())
+            return
+        found = _alone(found)
+        for one, codes in found.items():
+            self.rows.add(one.label, row)
+            self.errors[one.label] += any(codes.values())
+            self.causes.update((one.label, code) for code in codes)
+
+    def merge(self, other: Verdicts) -> None:
+        """Take in what was found in other rows."""
+        self.rows.merge(other.rows)
+        self.errors.update(other.errors)
+        self.causes.update(other.causes)
+        self.setup |= other.setup
+
+    def told(self, rows: int, dropped: str = "") -> tuple[Verdict, ...]:
+        """What holds of so many rows: errors before warnings, then the worst consequence; empty where all is well.
+
+        `dropped` is why most of those that the trainer drops are.
+        """
+        made = [*self._of_rows(rows, dropped), *self._of_setup(rows)]
+        return tuple(sorted(made, key=lambda one: (one.severity.rank, _NAMES[one.consequence].rank)))
+
+    def _of_rows(self, of: int, dropped: str) -> Iterable[Verdict]:
+        everywhere = {label for label, _, _ in self.setup}
+        for label, count in self.rows.counts.items():
+            if label in everywhere:
+                continue
+            severity = Severity.ERROR if self.errors[label] else Severity.WARNING
+            code = _cause(label, [(times, code) for (one, code), times in self.causes.items() if one == label])
+            yield _verdict(label, severity, count, of, code, self.rows.rows[label], dropped)
+
+    def _of_setup(self, of: int) -> Iterable[Verdict]:
+        for label in sorted({label for label, _, _ in self.setup}):
+            codes = [(int(bad), code) for one, code, bad in self.setup if one == label]
+            severity = Severity.ERROR if max(codes)[0] else Severity.WARNING
+            yield _verdict(label, severity, of, of, _cause(label, codes), range(min(of, 1)))
+
+
+def of_row(findings: Iterable[Finding]) -> tuple[Severity, Consequence] | None:
+    """What the findings of one row come to, the worst of it; None where all is well."""
+    found = _alone(_led_to(findings))
+    told = [(Severity.ERROR if any(codes.values()) else Severity.WARNING, one) for one, codes in found.items()]
+    return min(told, key=lambda one: (one[0].rank, one[1].rank), default=None)
+
+
+def _led_to(findings: Iterable[Finding]) -> dict[Consequence, dict[str, bool]]:
+    """The codes that lead to each consequence, and whether one of their findings is an error."""
+    found: dict[Consequence, dict[str, bool]] = {}
+    for finding in findings:
+        leads_to = CODES[finding.code].leads_to
+        bad = finding.severity is Severity.ERROR
+        if leads_to is None or finding.severity is Severity.INFO or (leads_to is Consequence.STOPS and not bad):
+            continue
+        codes = found.setdefault(leads_to, {})
+        codes[finding.code] = codes.get(finding.code, False) or bad
+    return found
+
+
+def _alone(found: dict[Consequence, dict[str, bool]]) -> dict[Consequence, dict[str, bool]]:
+    """Without what only comes of something worse."""
+    if Consequence.STOPS in found:  # nothing else of the row matters
+        found = {Consequence.STOPS: found[Consequence.STOPS]}
+    elif Consequence.UNREAD in found:  # what else is found comes of it, or says why
+        why = (found.get(one, {}) for one in (Consequence.UNREAD, Consequence.GARBLED, Consequence.LOST))
+        found = {Consequence.UNREAD: {code: bad for codes in why for code, bad in codes.items()}}
+    return found
+
+
+def _cause(label: str, codes: Iterable[tuple[int, str]]) -> str:
+    """The code that says why: the one of most rows, but for what is unread one that says more than that it is."""
+    unread = _NAMES[label] is Consequence.UNREAD
+    return min(codes, key=lambda one: (unread and CODES[one[1]].leads_to is Consequence.UNREAD, -one[0], one[1]))[1]
+
+
+def _verdict(
+    label: str,
+    severity: Severity,
+    rows: int,
+    of: int,
+    code: str,
+    first: Sequence[int],
+    dropped: str = "",
+) -> Verdict:
+    consequence = _NAMES[label]
+    share = f"all {many(of, 'row')}" if rows == of > 1 else f"{rows:,} of {many(of, 'row')}"
+    if consequence is Consequence.DROPPED:
+        why = f", e.g. {dropped}" if dropped else ""
+    elif CODES[code].leads_to is Consequence.UNREAD:
+        why = ""  # the sentence says it
+    else:
+        why = f": {CODES[code].title}"
+    return Verdict(severity, label, f"{consequence.sentence} {share}{why}", rows, of, code, tuple(first))
