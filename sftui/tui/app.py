@@ -16,6 +16,8 @@ from textual.app import App
 from textual.filter import LineFilter, NoColor
 
 from sftui.text import visible
+from sftui.tui.commands import own
+from sftui.tui.commands.table import COMMANDS
 from sftui.tui.dialogs import Dialog
 from sftui.tui.keys import build_keymap
 from sftui.tui.main_screen import MainScreen
@@ -42,7 +44,7 @@ class SftuiApp(App[None], inherit_bindings=False):
         self.workspace = workspace
         self.look = Styles(theme or settings.theme or default_theme(os.environ))
         self.use_theme(self.look.name)
-        self.main = MainScreen(workspace, build_keymap(settings.keymap), self.look)
+        self.main = MainScreen(workspace, build_keymap(COMMANDS, settings.keymap), self.look)
         self.mouse_on = settings.mouse
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -93,7 +95,7 @@ class SftuiApp(App[None], inherit_bindings=False):
 
     def farewell(self) -> str:
         """What is lost without having been asked about."""
-        return self.main.own_commands.farewell()
+        return own.farewell(self.main)
 
     def toggle_mouse(self) -> bool:
         """Gives the mouse back to the terminal, or takes it."""
@@ -138,13 +140,13 @@ def run_app(workspace: Workspace, settings: Settings, *, theme: str | None = Non
     try:
         app.run(mouse=mouse)
     finally:
-        if not app.main.mark_commands.close():
+        if not app.main.marks_file.close():
             sys.stderr.write("sftui: the last review marks could not be saved\n")
     workspace.close()
     with contextlib.suppress(OSError):  # the terminal may be gone
         if told := app.farewell():
             sys.stderr.write(f"sftui: {told}\n")
             sys.stderr.flush()
-    for text in app.main.copy_commands.to_print:
+    for text in app.main.state.kept.to_print:
         sys.stdout.write(visible(text, newline="\n") + "\n")
     return app.return_code or 0

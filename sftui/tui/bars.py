@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from sftui.text import cell_width, clip, share, visible
-from sftui.tui.commands import footer, show_key
+from sftui.tui.commands.command import show_key
+from sftui.tui.commands.footers import footer
 from sftui.tui.keys import Keymap
 from sftui.tui.line_view import LineView
+from sftui.tui.state import Status
 from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
 from sftui.views.words import EVALUATES
 
@@ -35,31 +36,6 @@ class Bar(LineView):
         return crop(self.lines[line], self.size.width)
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
-    """What the status line says; `state` is loading, provisional, proven, corrected or failed, `version` whose ids are
-    shown where they are not those of the transformers that runs sftui."""
-
-    source: str = ""
-    row: int = 0
-    rows: int = 0
-    exact: bool = False
-    indexing: float = 1.0
-    rule: str = ""
-    trained: int | None = None
-    total: int | None = None
-    stopped: str = ""
-    state: str = "loading"
-    pending: str = ""
-    order: str = ""
-    repaired: str = ""
-    mark: str = ""
-    data: str = ""
-    side: str = ""
-    version: str = ""
-    evaluates: bool = False
-
-
 def status_cells(status: Status, width: int) -> Line:
     """The status line in `width` cells: what is left out first is the source, then the preset's name.
 
@@ -80,20 +56,24 @@ def status_cells(status: Status, width: int) -> Line:
         return sum(cell_width(part) + 3 for part in (status.side, *parts) if part) - 3 + cell_width(pending) + 2
 
     repaired, mark, data = status.repaired, status.mark, status.data
-    rest = length(place, data, mark, repaired, rule, trained, state)
+    verdict, grave = _verdict(status)
+    if verdict and length(place, data, mark, repaired, rule.split(" ", 1)[-1], trained, verdict, state) > width:
+        trained, verdict = verdict, ""  # how much is trained says less than what comes of it
+    told = Role.ERROR if status.stopped else grave if not verdict and grave is not None else Role.TRAINED
+    rest = length(place, data, mark, repaired, rule, trained, verdict, state)
     if rest + 6 > width and " " in rule:
         rule = rule.split(" ", 1)[1]
-        rest = length(place, data, mark, repaired, rule, trained, state)
+        rest = length(place, data, mark, repaired, rule, trained, verdict, state)
     if rest > width:
         place = place.removeprefix("row ").replace(" of ", "/")
         trained = trained.replace(" trained", "")
-        rest = length(place, data, mark, repaired, rule, trained, state)
+        rest = length(place, data, mark, repaired, rule, trained, verdict, state)
     if rest > width and status.version:
         state = status.version  # whose ids is more than how far the proof is
-        rest = length(place, data, mark, repaired, rule, trained, state)
+        rest = length(place, data, mark, repaired, rule, trained, verdict, state)
     if rest > width:
         repaired, mark, data = repaired[:1], mark[:1], data[:1]
-        rest = length(place, data, mark, repaired, rule, trained, state)
+        rest = length(place, data, mark, repaired, rule, trained, verdict, state)
     room = width - rest - 3
     source = clip(visible(status.source), room) if room >= 4 else ""
     cells = LineBuilder().add(" ")
@@ -105,7 +85,8 @@ def status_cells(status: Status, width: int) -> Line:
         (mark, Role.KEY),
         (repaired, Role.CHANGED),
         (rule, Role.PLAIN),
-        (trained, Role.ERROR if status.stopped else Role.TRAINED),
+        (trained, told),
+        (verdict, grave or Role.PLAIN),
         (state, state_role),
     ]
     first = True
@@ -124,6 +105,14 @@ _STATES = {
     "failed": ("✗ tokenizer", Role.ERROR),
     "none": ("no tokenizer", Role.ERROR),
 }
+
+
+def _verdict(status: Status) -> tuple[str, Role | None]:
+    """What the row's findings come to; nothing where a stage says already why it goes no further."""
+    if status.verdict is None or status.stopped or status.trained is None:
+        return "", None
+    severity, words = status.verdict
+    return (f"✗ {words}", Role.ERROR) if severity == "error" else (f"! {words}", Role.WARNING)
 
 
 def _trained(status: Status) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -93,3 +94,11 @@ def read_only_copy(text: str, name: str) -> Iterator[Path]:
         yield path
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def file_beside(data: str, what: str) -> str:
+    """A name for a file made from the data: `train-repaired.jsonl`."""
+    stem = re.sub(
+        r"[^\w.-]+", "", re.split(r"\.(?:jsonl|ndjson|json|csv|tsv|parquet|gz|zst)\b", Path(data).name)[0]
+    ).strip("-.")
+    return f"{stem or 'data'}-{what}.jsonl"

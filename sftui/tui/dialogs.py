@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 
 from sftui.text import cell_width, clip, visible
 from sftui.tui.bars import Bar
-from sftui.tui.commands import DIALOG
+from sftui.tui.contexts import DIALOG
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
 from sftui.tui.themes import Styles

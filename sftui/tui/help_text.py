@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sftui.tui.commands import ANY, CONTEXTS, DIALOG, available, groups, show_key
+from sftui.tui.commands.command import show_key
+from sftui.tui.commands.table import available, groups
+from sftui.tui.contexts import ANY, CONTEXTS, DIALOG
 from sftui.tui.keys import Keymap
 from sftui.views import Line, Role, line, wrap
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from sftui.errors import SftuiError
 from sftui.settings import check_keymap
-from sftui.tui.commands import ANY, COMMANDS, Command, show_key
+from sftui.tui.commands.command import Command, show_key
+from sftui.tui.contexts import ANY
 
 EATEN = frozenset(f"ctrl+{key}" for key in "absqojimhl[")
 """Keys that tmux, screen, flow control or the terminal's own encoding take before we see them."""
@@ -101,10 +102,10 @@ class KeyReader:
         return Stroke(command, count)
 
 
-def build_keymap(overrides: Mapping[str, Sequence[str]] | None = None, table: Sequence[Command] = COMMANDS) -> Keymap:
-    """The keymap with the user's `{command id: keys}` applied; KeymapError names every mistake."""
+def build_keymap(table: Sequence[Command], overrides: Mapping[str, Sequence[str]] | None = None) -> Keymap:
+    """The keymap of a table of commands with the user's `{command id: keys}`; KeymapError names every mistake."""
     chosen = overrides or {}
-    problems = keymap_problems(chosen, table)
+    problems = keymap_problems(table, chosen)
     if problems:
         raise KeymapError("the keymap cannot be used", why="; ".join(problems), fix="correct it in the settings file")
     found = {(c.context, key): c for c in table for key in chosen.get(c.id, c.keys)}
@@ -112,7 +113,7 @@ def build_keymap(overrides: Mapping[str, Sequence[str]] | None = None, table: Se
     return Keymap(found, prefixes)
 
 
-def keymap_problems(overrides: Mapping[str, Sequence[str]], table: Sequence[Command] = COMMANDS) -> tuple[str, ...]:
+def keymap_problems(table: Sequence[Command], overrides: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Unknown ids, clashes, and keys that can never arrive, one clause each."""
     unreachable = tuple(p for name, keys in overrides.items() for key in keys for p in _unreachable(name, key))
     return check_keymap(overrides, table, ANY) + unreachable

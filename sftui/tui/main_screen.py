@@ -1,13 +1,13 @@
-"""The one long-lived screen: panes, who holds the keys, and where keys and events go.
+"""The one long-lived screen: it draws the state, routes keys to commands and events to what hears them.
 
-It only wires: commands live in the `*_commands` modules, view state in the panes, data in the
-workspace. Nothing here can take focus, so every key arrives in `take_key`, in order.
+What the keys do is in `commands/`, what they change in `state`, how lines look in the panes, data in the workspace.
+Nothing here can take focus, so every key arrives in `take_key`, in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from typing import cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -16,41 +16,36 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 
-from sftui.tui.bars import Bar, Status, footer_cells, message_lines, status_cells
-from sftui.tui.batch_commands import BatchCommands
-from sftui.tui.commands import DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS
-from sftui.tui.compare_commands import CompareCommands
-from sftui.tui.copy_commands import CopyCommands
-from sftui.tui.data_export import DataExport
-from sftui.tui.document_pane import DocumentPane
-from sftui.tui.figures_commands import FiguresCommands
-from sftui.tui.figures_pane import FiguresPane
-from sftui.tui.findings_commands import FindingsCommands
-from sftui.tui.findings_pane import FindingsPane
+from sftui.text import visible
+from sftui.tui.arrangement import Arrangement, arrange
+from sftui.tui.bars import Bar, footer_cells, message_lines, status_cells
+from sftui.tui.commands import figures, findings, marks, rows, search
+from sftui.tui.commands.command import Command
+from sftui.tui.commands.footers import footer
+from sftui.tui.commands.table import BY_ID
+from sftui.tui.contexts import DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS
+from sftui.tui.dialogs import Dialog, Options
+from sftui.tui.hearing import HEARING
+from sftui.tui.help_text import help_lines
+from sftui.tui.inspector import Answer, Maker, Panes, Terminal
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
-from sftui.tui.look_commands import LookCommands
-from sftui.tui.mark_commands import MarkCommands, MarksFailed
-from sftui.tui.own_commands import OwnCommands
+from sftui.tui.panes.document_pane import DocumentPane
+from sftui.tui.panes.figures_pane import FiguresPane
+from sftui.tui.panes.findings_pane import FindingsPane
+from sftui.tui.panes.recipe_pane import RecipePane
+from sftui.tui.panes.row_list import RowList
+from sftui.tui.panes.token_pane import TokenPane
 from sftui.tui.prompt import Prompt
-from sftui.tui.recipe_commands import RecipeCommands
-from sftui.tui.recipe_pane import RecipePane
-from sftui.tui.repair_commands import RepairCommands
-from sftui.tui.row_commands import RowCommands
-from sftui.tui.row_list import RowList
-from sftui.tui.search_commands import SearchCommands
+from sftui.tui.side import VIEWS
+from sftui.tui.state import Compared, Kept, Memo, Part, Said, State
 from sftui.tui.themes import Styles
-from sftui.tui.token_pane import TokenPane
-from sftui.views import Role
+from sftui.views import Action, Line, Role, line
 from sftui.workspace import Workspace
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-
-NARROW = 80
-WIDE = 120
-TALL = 36
-SIDES = (DOCUMENT, FINDINGS, FIGURES)
-"""Who may hold the keys beside the tokens, or in their place."""
+from sftui.workspace.marks import NOTE_GLYPH
+from sftui.workspace.marks_file import MarksFile
 
 
 class WorkspaceEvent(Message):
@@ -61,8 +56,16 @@ class WorkspaceEvent(Message):
         self.event = event
 
 
+class MarksFailed(Message):
+    """From the thread that writes marks."""
+
+    def __init__(self, told: str) -> None:
+        super().__init__()
+        self.told = told
+
+
 class MainScreen(Screen[None], inherit_bindings=False):
-    """Status line, panes, the line that explains or answers, footer."""
+    """Status line, panes, the line that explains or answers, footer: the `Inspector` of the commands."""
 
     DEFAULT_CSS = """
     MainScreen { layout: vertical; }
@@ -89,94 +92,53 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.keymap = keymap
         self.reader = KeyReader(keymap)
         self.look = look
-        self.context = TOKENS
-        self.status = Status()
-        self.said, self.said_role = "", Role.PLAIN
-        self.list_wanted = True
+        self.state = State(Kept(workspace.recipe), compared=Compared(drawn=Memo()))
+        self.marks_file = MarksFile(workspace.options, self.marks_failed)
         self.laid_out_for = Size(0, 0)
         self.status_bar = Bar("status")
-        self.rows = RowList("list")
-        self.recipe = RecipePane(workspace, "recipe")
-        self.tokens = TokenPane("tokens")
-        self.document = DocumentPane("document")
-        self.findings = FindingsPane("findings")
-        self.figures = FiguresPane("figures")
+        self.panes = Panes(
+            RowList("list"),
+            RecipePane(workspace, "recipe"),
+            TokenPane("tokens"),
+            DocumentPane("document"),
+            FindingsPane("findings"),
+            FiguresPane("figures"),
+        )
+        self.by_context: dict[str, LineView] = {
+            LIST: self.panes.rows,
+            RECIPE: self.panes.recipe,
+            TOKENS: self.panes.tokens,
+            DOCUMENT: self.panes.document,
+            FINDINGS: self.panes.findings,
+            FIGURES: self.panes.figures,
+        }
         self.detail = Bar("detail", ground="back")
-        self.prompt = Prompt(self)
+        self.prompt = Prompt(self.say)
         self.footer = Bar("footer")
         self.work = Container(id="work")
-        self.panes = (
-            self.rows,
-            self.recipe,
-            self.tokens,
-            self.document,
-            self.findings,
-            self.figures,
-            self.status_bar,
-            self.detail,
-            self.footer,
-            self.prompt,
-        )
-        for pane in self.panes:
+        for pane in self.drawn():
             pane.look = look
-        self.row_commands = RowCommands(self)
-        self.search_commands = SearchCommands(self)
-        self.look_commands = LookCommands(self)
-        self.findings_commands = FindingsCommands(self)
-        self.compare_commands = CompareCommands(self)
-        self.batch_commands = BatchCommands(self)
-        self.figures_commands = FiguresCommands(self)
-        self.recipe_commands = RecipeCommands(self)
-        self.repair_commands = RepairCommands(self)
-        self.data_export = DataExport(self)
-        self.mark_commands = MarkCommands(self)
-        self.copy_commands = CopyCommands(self)
-        self.own_commands = OwnCommands(self)
-        self.handlers: dict[str, Callable[[int | None], None]] = {}
-        for part in (
-            self.row_commands,
-            self.search_commands,
-            self.look_commands,
-            self.findings_commands,
-            self.compare_commands,
-            self.batch_commands,
-            self.figures_commands,
-            self.repair_commands,
-            self.mark_commands,
-            self.recipe_commands,
-            self.copy_commands,
-            self.own_commands,
-        ):
-            self.handlers |= part.handlers()
+        self.panes.rows.glyph = lambda row: self.state.kept.marks.get(row).glyph
+        self.panes.figures.marked = lambda: figures.marked_code(self)
+        self.panes.figures.mark = lambda code: figures.choose(self, code)
 
-        self.hearing: dict[type, Callable[..., None]] = {
-            ev.RecipeChanged: lambda event: self.recipe_commands.on_changed(),
-            ev.BatchReady: self.batch_commands.on_answer,
-            ev.PacksReady: self.batch_commands.on_answer,
-            ev.SearchFound: self.search_commands.on_found,
-            ev.HitsCounted: self.search_commands.on_counted,
-            ev.AuditReady: self.figures_commands.on_audit,
-            ev.TagsReady: self.findings_commands.on_tags,
-            ev.OrderReady: self.figures_commands.on_order,
-            ev.FindingsReady: self.findings_commands.on_findings,
-            ev.ComparisonReady: self.compare_commands.on_compared,
-            ev.CountReady: self.compare_commands.on_count,
-            ev.RepairsCounted: self.repair_commands.on_counted,
-            ev.RepairsWritten: self.data_export.on_written,
-        }
+    def drawn(self) -> tuple[LineView, ...]:
+        """All that is drawn, line by line."""
+        return (*self.by_context.values(), self.status_bar, self.detail, self.footer, self.prompt)
 
     def compose(self) -> ComposeResult:
         self.laid_out_for = self.app.size
         self.set_panes(self.app.size)
+        self.draw()
         yield self.status_bar
         with Container(id="body"):
-            yield self.rows
-            yield self.recipe
+            yield self.panes.rows
+            yield self.panes.recipe
             with self.work:
-                yield self.tokens
-                yield self.document
-                yield self.findings
-                yield self.figures
+                yield self.panes.tokens
+                yield self.panes.document
+                yield self.panes.findings
+                yield self.panes.figures
         yield self.detail
         yield self.footer
         yield self.prompt
@@ -185,91 +147,119 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         self.workspace.listen(self.heard)
-        self.call_after_refresh(self.mark_commands.load)
+        self.call_after_refresh(self.drawing(lambda: marks.load(self)))
 
     def heard(self, event: ev.Event) -> None:
         """Called on the workspace's thread; `post_message` is safe from any thread."""
         self.post_message(WorkspaceEvent(event))
 
-    def set_look(self, look: Styles) -> None:
-        self.look = look
-        for pane in self.panes:
-            pane.set_look(look)
+    def marks_failed(self, told: str) -> None:
+        """Called on the thread that writes marks."""
+        self.post_message(MarksFailed(told))
+
+    # — the state and what is drawn of it —
+
+    def put(self, *parts: Part) -> None:
+        before, self.state = self.state, self.state.put(*parts)
+        if self.state.open != before.open and self.laid_out_for:
+            self.set_panes()
+        elif self.state.row != before.row:
+            self.panes.rows.set_current(self.state.row, self.panes.rows.active)
+        if self.state.mark != before.mark:
+            note = self.state.mark.note
+            self.panes.tokens.set_note(line((f"{NOTE_GLYPH} {visible(note)}", Role.VALUE)) if note else ())
+
+    def draw(self) -> None:
+        """The bars; panes draw themselves. Once for each key and event, when all that follows from it was put."""
+        self.status_bar.show(status_cells(self.state.status, self.width))
+        said, context = self.state.said, self.state.open.context
+        told, left = message_lines(said.text, said.role, self.width) if said.text else (self.sentence(), ())
+        self.detail.show(told)
+        idle = {name for ids, _ in footer(context) for name in ids if BY_ID[name].when(self) is not None}
+        self.footer.show(left or footer_cells(context, self.width, self.keymap, idle))
+        self.footer.display = bool(left) or not self.prompt.open
+
+    def drawing(self, call: Callable[[], None]) -> Callable[[], None]:
+        """What comes later, from a timer or a dialog, and draws what follows from it."""
+
+        def called() -> None:
+            call()
+            self.draw()
+
+        return called
+
+    def sentence(self) -> Line:
+        """The line under the panes: the finding, the knob or the token that is marked."""
+        context = self.state.open.context
+        if context == FINDINGS:
+            return findings.sentence(self)
+        if context == FIGURES:
+            return figures.sentence(self)
+        if context == RECIPE:
+            return self.panes.recipe.sentence()
+        place = search.place(self)
+        return self.panes.tokens.sentence(f"hit {place}" if place else "")
+
+    @property
+    def width(self) -> int:
+        """Cells of the screen, also before it was laid out."""
+        return self.size.width or self.app.size.width
+
+    def arrangement(self, size: Size | None = None) -> Arrangement:
+        width, height = size or self.size or self.app.size
+        return arrange(self.state.open, width, height)
+
+    def set_panes(self, size: Size | None = None) -> None:
+        """Which panes are seen at this size, and who of them holds the keys."""
+        now, row_list = self.arrangement(size), self.panes.rows
+        self.set_class(now.narrow, "-narrow")
+        self.set_class(now.wide, "-wide")
+        self.work.set_class(now.beside, "-beside")
+        self.work.set_class(now.below, "-below")
+        row_list.styles.width = row_list.digits + row_list.signs + (39 if now.wide else 21) if not now.narrow else "1fr"
+        for context, pane in self.by_context.items():
+            pane.display = context in now.panes
+        holder = now.holder(self.state.open.context)
+        self.state = self.state.put(self.state.open._replace(context=holder))
+        row_list.set_current(self.state.row, holder == LIST)
+        for context in (RECIPE, FINDINGS, FIGURES):
+            self.by_context[context].set_active(holder == context)
+
+    def set_signs(self) -> None:
+        self.panes.rows.signs = 2 if self.workspace.repairs or self.state.kept.marks else 0
+        self.panes.rows.repaint()
+        self.set_panes()
 
     def on_resize(self, event: events.Resize) -> None:
         if event.size != self.laid_out_for:
             self.laid_out_for = event.size
             self.set_panes()
+            self.draw()
         else:
             self.refresh(layout=True)  # made smaller and larger again meanwhile, the terminal has lost what stood there
 
-    def set_panes(self, size: Size | None = None) -> None:
-        """Which panes are seen at this size; the list gives way to the recipe where there is no room."""
-        width, height = size or self.size
-        narrow, wide = width < NARROW, width >= WIDE
-        self.set_class(narrow, "-narrow")
-        self.set_class(wide, "-wide")
-        recipe_open, view = self.look_commands.recipe_open, self.look_commands.open_view
-        beside = wide and not (recipe_open and width < 160)
-        self.work.set_class(beside, "-beside")
-        self.work.set_class(not beside and height >= TALL, "-below")
-        self.recipe.display = recipe_open
-        self.rows.styles.width = self.rows.digits + self.rows.signs + (39 if wide else 21) if not narrow else "1fr"
-        self.rows.display = self.list_wanted and (not recipe_open or (wide and width >= 160))
-        self.document.display = view not in (None, FINDINGS, FIGURES)
-        self.findings.display = view == FINDINGS
-        self.figures.display = view == FIGURES
-        self.tokens.display = view is None or beside or height >= TALL
-        self.hold_keys(self.context)
-        self.update_bars()
+    def set_theme(self, name: str) -> None:
+        self.terminal.use_theme(name)
+        self.look = Styles(name)
+        for pane in self.drawn():
+            pane.set_look(self.look)
 
-    def set_signs(self) -> None:
-        """Room in the row list for what is marked and repaired, once there is any."""
-        self.rows.signs = 2 if self.workspace.repairs or self.mark_commands.marks else 0
-        self.rows.repaint()
-        self.set_panes()
+    @property
+    def theme_name(self) -> str:
+        return self.look.name
 
-    # — who holds the keys —
+    def redraw(self) -> None:
+        self.refresh(layout=False)
 
-    def contexts(self) -> list[str]:
-        panes = (
-            (LIST, self.rows),
-            (RECIPE, self.recipe),
-            (TOKENS, self.tokens),
-            (DOCUMENT, self.document),
-            (FINDINGS, self.findings),
-            (FIGURES, self.figures),
-        )
-        return [context for context, pane in panes if pane.display]
-
-    def hold_keys(self, context: str) -> None:
-        """Gives the keys to a pane; to the nearest one where that pane is hidden."""
-        there = self.contexts()
-        self.context = context if context in there else next((c for c in SIDES if c in there), TOKENS)
-        self.rows.set_current(self.status.row, self.context == LIST)
-        self.recipe.set_active(self.context == RECIPE)
-        self.findings.set_active(self.context == FINDINGS)
-        self.figures.set_active(self.context == FIGURES)
-        self.update_bars()
-
-    def pane(self) -> LineView:
-        panes: dict[str, LineView] = {
-            LIST: self.rows,
-            RECIPE: self.recipe,
-            DOCUMENT: self.document,
-            FINDINGS: self.findings,
-            FIGURES: self.figures,
-        }
-        return panes.get(self.context, self.tokens)
-
-    # — keys —
+    # — keys, the mouse and what was pasted —
 
     def take_key(self, event: events.Key) -> None:
         if self.prompt.open:
             self.prompt.press(event.key, event.character if event.is_printable else None)
-            return
-        key = event.character if event.character and event.is_printable and event.character != " " else event.key
-        self.press(key)
+        else:
+            printed = event.character and event.is_printable and event.character != " "
+            self.press(event.character if event.character and printed else event.key)
+        self.draw()
 
     def on_paste(self, event: events.Paste) -> None:
         """Pasted text goes to the prompt; elsewhere it is no keys and does nothing."""
@@ -277,81 +267,161 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.prompt.press(
                 "", "".join(c for c in event.text.splitlines()[0] if c.isprintable()) if event.text else None
             )
+            self.draw()
 
     def press(self, key: str) -> None:
         """One key; says what is awaited, or that it means nothing here."""
-        had_pending = bool(self.reader.pending)
-        stroke = self.reader.feed(key, self.context)
-        if self.said and not stroke.pending:
+        had_pending, context = bool(self.reader.pending), self.state.open.context
+        stroke = self.reader.feed(key, context)
+        if not stroke.pending:
             self.say("")
-        if stroke.pending and (awaited := self.reader.awaited(self.context)):
+        if stroke.pending and (awaited := self.reader.awaited(context)):
             self.say(awaited, Role.DIM)
         if stroke.command is not None:
-            self.run_command(stroke.command.id, stroke.count)
+            self.run_command(stroke.command, stroke.count)
         elif stroke.unknown and not (had_pending and key == "escape"):
             self.say(f"{stroke.unknown} does nothing here; ? shows the keys", Role.DIM)
-        if self.status.pending != self.reader.pending:
-            self.set_status(pending=self.reader.pending)
+        if self.state.status.pending != self.reader.pending:
+            self.put(self.state.status._replace(pending=self.reader.pending))
 
-    def run_command(self, command_id: str, count: int | None = None) -> None:
-        self.handlers[command_id](count)
+    def run_command(self, command: Command, count: int | None = None) -> None:
+        """What the command does, or why it comes to nothing now."""
+        why = command.when(self)
+        if why is not None and why.text:
+            self.put(why)
+        else:
+            command.run(self, count)
+
+    def on_line_view_clicked(self, message: LineView.Clicked) -> None:
+        """The mouse: a row, a knob, or simply the keys."""
+        pane, panes = message.pane, self.panes
+        if pane is panes.rows and message.line < panes.rows.rows:
+            rows.go(self, panes.rows.row_at(message.line))
+        elif pane is panes.tokens:
+            token = panes.tokens.token_at(message.x, message.line)
+            if token is not None:
+                panes.tokens.act(Action.GOTO, token)
+        elif isinstance(pane, RecipePane | FindingsPane | FiguresPane):
+            pane.pick(message.line)
+        self.hold_keys(next((context for context, one in self.by_context.items() if one is pane), TOKENS))
+        self.draw()
+
+    def on_line_view_wheeled(self, message: LineView.Wheeled) -> None:
+        message.pane.scroll_lines(message.lines)
+        self.draw()
 
     # — the workspace —
 
     def on_workspace_event(self, message: WorkspaceEvent) -> None:
-        event = message.event
-        if not self.workspace.is_current(event):
-            return
-        if isinstance(event, ev.WorkerFailed):
-            self.tokens.fail(event.problem)
-            self.figures_commands.failed()
-            self.data_export.failed()
-            self.say(event.problem.sentence(), Role.ERROR)
-        elif isinstance(event, ev.WorkLeft):
-            self.say(event.problem.sentence(), Role.ERROR)
-        else:
-            hear: Callable[..., None] = self.hearing.get(type(event), self.row_commands.on_event)
-            hear(event)
+        hear = HEARING.get(type(message.event))
+        if hear is not None and self.workspace.is_current(message.event):
+            hear(self, message.event)
+            self.draw()
 
     def on_marks_failed(self, message: MarksFailed) -> None:
         self.say(message.told, Role.ERROR)
+        self.draw()
 
     def on_row_list_wanted(self, message: RowList.Wanted) -> None:
         self.workspace.ask(rq.SummariesRequest, *message.window, message.rows)
 
-    def on_line_view_clicked(self, message: LineView.Clicked) -> None:
-        self.look_commands.clicked(message.pane, message.x, message.line)
-
-    def on_line_view_wheeled(self, message: LineView.Wheeled) -> None:
-        message.pane.scroll_lines(message.lines)
-        self.update_detail()
-
-    # — bars —
+    # — what commands use —
 
     @property
-    def width(self) -> int:
-        """Cells of the screen, also before it was laid out."""
-        return self.size.width or self.app.size.width
-
-    def set_status(self, **changes: object) -> None:
-        self.status = replace(self.status, **changes)  # type: ignore[arg-type]
-        self.status_bar.show(status_cells(self.status, self.width))
+    def terminal(self) -> Terminal:
+        return cast(Terminal, self.app)
 
     def say(self, text: str, role: Role = Role.PLAIN) -> None:
-        """An answer in the line under the panes, until the next key; a long one goes on in place of the keys."""
-        self.said, self.said_role = text, role
-        self.update_detail()
+        self.put(Said(text, role))
 
-    def update_detail(self) -> None:
-        told, left = (
-            message_lines(self.said, self.said_role, self.width) if self.said else (self.look_commands.sentence(), ())
+    def ask(
+        self,
+        label: str,
+        done: Callable[[str], str | None],
+        *,
+        value: str = "",
+        at_once: Callable[[str], bool] = lambda text: False,
+    ) -> None:
+        self.prompt.ask(label, done, value=value, at_once=at_once)
+
+    def close_prompt(self) -> None:
+        self.prompt.close()
+
+    def show_dialog(self, dialog: Dialog, then: Answer = lambda answer: None) -> None:
+        def answered(answer: int | None) -> None:
+            then(answer)
+            self.draw()
+
+        self.app.push_screen(dialog, answered)
+
+    def pick(
+        self, title: str, entries: Sequence[tuple[str, str]], then: Callable[[int], None], *, marked: int = 0
+    ) -> None:
+        self.show_dialog(
+            Dialog(title, Options(entries), self.keymap, self.look, picking=True, marked=marked),
+            lambda number: None if number is None else then(number),
         )
-        deciding = {FINDINGS: self.findings_commands.idle, FIGURES: self.figures_commands.idle}
-        idle = deciding[self.context]() if self.context in deciding else ()
-        self.detail.show(told)
-        self.footer.show(left or footer_cells(self.context, self.width, self.keymap, idle))
-        self.footer.display = bool(left) or not self.prompt.open
 
-    def update_bars(self) -> None:
-        self.set_status()
-        self.update_detail()
+    def read(
+        self,
+        title: str,
+        make: Maker,
+        then: Answer = lambda answer: None,
+        *,
+        offer: str = "",
+        exports: bool = False,
+        onward: str = "",
+        leave: str = "closes",
+    ) -> None:
+        dialog = Dialog(title, make, self.keymap, self.look, offer=offer, exports=exports, onward=onward, leave=leave)
+        self.show_dialog(dialog, then)
+
+    def later(self, seconds: float, call: Callable[[], None]) -> None:
+        self.set_timer(seconds, self.drawing(call))
+
+    def hold_keys(self, context: str) -> None:
+        self.put(self.state.open._replace(context=self.arrangement().holder(context)))
+
+    def next_pane(self, step: int) -> None:
+        there = self.arrangement().panes
+        self.hold_keys(there[(there.index(self.state.open.context) + step) % len(there)])
+
+    def open_view(self, name: str) -> None:
+        if self.state.open.view == name:
+            self.close_view()
+        else:
+            self.put(self.state.open.opened(name))
+            self.show_view()
+
+    def close_view(self) -> None:
+        closed = self.state.open.view
+        self.put(self.state.open.closed())
+        instead = VIEWS[closed].closed(self) if closed is not None else None
+        if instead is not None:
+            self.open_view(instead)
+
+    def show_view(self, *, keep: bool = False) -> None:
+        name = self.state.open.view
+        if name is not None:
+            VIEWS[name].show(self, name, keep)
+
+    def paint_view(self, name: str) -> None:
+        if self.state.open.view == name:
+            VIEWS[name].paint(self, name, True)
+
+    def key_lines(self) -> Maker:
+        context = self.state.open.context
+        return lambda width: help_lines(context, self.keymap, width)
+
+    def open_palette(self) -> None:
+        from sftui.tui.palette import Palette
+
+        self.show_dialog(Palette(self.state.open.context, self.keymap, self.look, self.chosen_in_palette))
+
+    def chosen_in_palette(self, entry: Command | int) -> None:
+        """What was chosen in the palette, a command or a row."""
+        if isinstance(entry, int):
+            rows.go(self, entry)
+        else:
+            self.run_command(entry)
+        self.draw()

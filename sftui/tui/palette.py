@@ -6,21 +6,20 @@ the matching is Textual's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.fuzzy import Matcher
 
 from sftui.text import clip, visible
-from sftui.tui.commands import Command, available, show_key
+from sftui.tui.commands.command import Command, show_key
+from sftui.tui.commands.table import available
 from sftui.tui.dialogs import Dialog
+from sftui.tui.keys import Keymap
 from sftui.tui.prompt import edit
+from sftui.tui.themes import Styles
 from sftui.views import Line, Over, Role, line
 from sftui.views.cells import LineBuilder
-
-if TYPE_CHECKING:
-    from sftui.tui.main_screen import MainScreen
 
 KEYS_WIDTH = 14
 TITLE_WIDTH = 24
@@ -30,15 +29,15 @@ UNLISTED = ("palette", "close", "interrupt")
 class Palette(Dialog):
     """Letters filter, arrows move, Enter runs."""
 
-    def __init__(self, main: MainScreen) -> None:
-        self.main = main
+    def __init__(self, context: str, keymap: Keymap, look: Styles, chosen: Callable[[Command | int], None]) -> None:
+        self.context, self.keymap, self.chosen = context, keymap, chosen
         self.text, self.cursor = "", 0
         self.found: Sequence[Command | int] = self.matching("")
-        super().__init__("palette", self.entries, main.keymap, main.look, picking=True)
+        super().__init__("palette", self.entries, keymap, look, picking=True)
 
     def matching(self, text: str) -> Sequence[Command | int]:
         """Commands that work from where the keys are, best first; a number is a row."""
-        commands = [c for c in available(self.main.context) if c.id not in UNLISTED]
+        commands = [c for c in available(self.context) if c.id not in UNLISTED]
         number = text.strip().replace(",", "")
         if number.isdecimal():
             return [int(number[:12])]
@@ -54,7 +53,7 @@ class Palette(Dialog):
             if isinstance(entry, int):
                 lines.append(line((f" go to row {entry:,}", Role.PLAIN)))
                 continue
-            keys = " ".join(show_key(key) for key in self.main.keymap.keys_of(entry.id))
+            keys = " ".join(show_key(key) for key in self.keymap.keys_of(entry.id))
             cells = (
                 LineBuilder().add(f" {keys:<{KEYS_WIDTH}} ", Role.KEY).add(f"{entry.title:<{TITLE_WIDTH}} ", Role.TITLE)
             )
@@ -107,7 +106,4 @@ class Palette(Dialog):
             return
         entry = self.found[number]
         self.dismiss(None)
-        if isinstance(entry, int):
-            self.main.row_commands.go(entry)
-        else:
-            self.main.run_command(entry.id)
+        self.chosen(entry)

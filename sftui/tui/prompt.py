@@ -7,14 +7,10 @@ from a quick hand, or pasted) would be lost or arrive out of order.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from sftui.text import cell_width, visible
 from sftui.tui.line_view import LineView
 from sftui.views import Line, Over, Role, Segment
-
-if TYPE_CHECKING:
-    from sftui.tui.main_screen import MainScreen
 
 
 def edit(text: str, cursor: int, key: str, character: str | None) -> tuple[str, int]:
@@ -40,10 +36,11 @@ class Prompt(LineView):
 
     DEFAULT_CSS = "Prompt { height: 1; display: none; }"
 
-    def __init__(self, screen: MainScreen) -> None:
+    def __init__(self, say: Callable[[str, Role], None]) -> None:
+        """`say` shows what is asked, and a complaint, in the line above."""
         super().__init__("prompt")
         self.ground = "bar"
-        self.main = screen
+        self._say = say
         self.open = False
         self.text = ""
         self.cursor = 0
@@ -64,12 +61,12 @@ class Prompt(LineView):
         """
         self._done, self._at_once = done, at_once
         self.text, self.cursor = value, len(value)
-        self.main.say(label)
+        self._say(label, Role.PLAIN)
         self._show(True)
 
     def close(self) -> None:
         self._show(False)
-        self.main.say("")
+        self._say("", Role.PLAIN)
 
     def press(self, key: str, character: str | None) -> None:
         """One key, in the order in which keys are typed."""
@@ -89,12 +86,11 @@ class Prompt(LineView):
         self.close()
         complaint = self._done(self.text)
         if complaint is not None:
-            self.main.say(complaint, Role.ERROR)
+            self._say(complaint, Role.ERROR)
             self._show(True)
 
     def _show(self, on: bool) -> None:
         self.open = self.display = on
-        self.main.update_detail()
         self.repaint()
 
     def line_count(self) -> int:

@@ -102,6 +102,7 @@ PALETTES = {
 _LOOKS: dict[Role, tuple[str, dict[str, Any]]] = {
     Role.PLAIN: ("text", {}),
     Role.TRAINED: ("trained", {"bold": True}),
+    Role.WEIGHTED: ("accent", {"bold": True}),
     Role.MASKED: ("muted", {"dim": True}),
     Role.SPECIAL: ("special", {}),
     Role.HEADER: ("muted", {"dim": True}),
@@ -125,7 +126,7 @@ _LOOKS: dict[Role, tuple[str, dict[str, Any]]] = {
 }
 """Palette colour and attributes of each role; `dim` only where the theme has no greys of its own."""
 
-_SEEN_UNDER_CURSOR = (Role.TRAINED, Role.SPECIAL, Role.CUT, Role.ERROR, Role.WARNING)
+_SEEN_UNDER_CURSOR = (Role.TRAINED, Role.WEIGHTED, Role.SPECIAL, Role.CUT, Role.ERROR, Role.WARNING)
 """Roles whose colour the cursor keeps; all others are one colour, so that a marked line is one block."""
 
 

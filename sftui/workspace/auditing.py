@@ -142,6 +142,7 @@ def _event(asked: AuditRequest, version: int, gathered: Audit, progress: AuditPr
             one.rows[0] if one.rows else _first(one.kept[0].finding.rows),
             one.kept[0].finding.sentence,
             not one.rows,
+            one.share_told(gathered.rows),
         )
         for one in gathered.found.ordered()
         if one.kept
@@ -158,6 +159,7 @@ def _event(asked: AuditRequest, version: int, gathered: Audit, progress: AuditPr
         brief(gathered.figures(packing=progress.done), whole=progress.done),
         codes,
         (found[Severity.ERROR], found[Severity.WARNING]),
+        verdict=tuple((one.severity.value, f"{one.sentence} ({one.code})") for one in gathered.verdict()),
     )
 
 

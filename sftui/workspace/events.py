@@ -102,6 +102,7 @@ class RowSummary:
     `tokens` and `trained` are what the trainer receives (of a row that it never gets: what there
     is of it); `cut` tokens were there before. `errors` and `warnings` count findings.
     `repaired`: a repair changes the row or leaves it out. `evaluates`: the trainer sets it aside for evaluation.
+    `verdict` is what its findings come to, as `error` or `warning` and a few words.
     """
 
     index: int
@@ -115,6 +116,7 @@ class RowSummary:
     warnings: int | None = None
     repaired: bool = False
     evaluates: bool = False
+    verdict: tuple[str, str] | None = None
 
 
 class SummariesReady(NamedTuple):
@@ -232,7 +234,8 @@ class PacksReady(NamedTuple):
 class CodeCount:
     """One code of the audit: how often it was found, and the first row that has it (None: no single row).
 
-    `examples`: it is found over all rows, or a sample of them, and names some of those that have it.
+    `examples`: it is found over all rows, or a sample of them, and names some of those that have it. `share` says which
+    part of the rows has it, where that tells something.
     """
 
     code: str
@@ -241,11 +244,12 @@ class CodeCount:
     first: int | None
     sentence: str
     examples: bool = False
+    share: str = ""
 
 
 class AuditReady(NamedTuple):
     """The audit so far: rows taken in, of how many (None: not known), rows a second, seconds left, errors and
-    warnings."""
+    warnings, and the sentences of its verdict, each with its severity."""
 
     ticket: int
     version: int
@@ -258,6 +262,7 @@ class AuditReady(NamedTuple):
     codes: tuple[CodeCount, ...] = ()
     found: tuple[int, int] = (0, 0)
     problem: Problem | None = None
+    verdict: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from sftui import bound
 from sftui.starting import COMMAND, Started
@@ -18,6 +18,27 @@ from sftui.workspace.requests import Request
 LOG_TAIL = 20_000
 LOOK = 0.2
 """Seconds between two looks at what the worker takes."""
+
+
+class Connection(Protocol):
+    """A worker, wherever it works, as the workspace sees it: each method as `Link` has it."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def send(self, request: Request) -> bool: ...
+
+    def kill(self) -> None: ...
+
+    def exit_code(self) -> int | None: ...
+
+    def overrun(self) -> bound.Overrun | None: ...
+
+    def log_tail(self) -> str: ...
+
+
+Connect = Callable[[Callable[[Any], None], Callable[[Connection], None], tuple[str, ...], Started | None], Connection]
+"""Starts a worker: who hears its events, who hears that it ended, its command, and one that was started already."""
 
 
 class Link:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sftui.errors import SftuiError
 from sftui.model import Problem
 from sftui.repairs import Counts
+from sftui.session.ready import tokenizer_of
 from sftui.session.repairing import Written, check_targets, session_plan, write_repaired
 from sftui.workspace.events import RepairCount, RepairsCounted, RepairsWritten
 from sftui.workspace.requests import RepairsRequest, WriteRequest
@@ -56,7 +57,7 @@ def write_job(session: Opened, asked: WriteRequest) -> Iterator[RepairsWritten |
     target, journal = Path(asked.target), Path(asked.log)
     try:
         check_targets(session.options.paths, asked.target, asked.log)
-        plan = session_plan(session, session.repairs, asked.marked)
+        plan = session_plan(tokenizer_of(session), session.repairs, asked.marked)
         if plan.codes or any(one.name == "strip-tokens" for one in plan.repairs):
             session.ready().checks()  # the tokenizer decides on these
         now, at = Written(Counts()), time.monotonic()

@@ -119,7 +119,7 @@ def _shown(found: RowComparison) -> RowComparison:
     """At most MOST_COLUMNS columns, from shortly before the first difference on: more takes seconds to draw."""
     if len(found.columns) <= MOST_COLUMNS:
         return found
-    first = next((i for i, column in enumerate(found.columns) if column.ids_differ or column.labels_differ), 0)
+    first = next((i for i, column in enumerate(found.columns) if column.differs), 0)
     start = max(0, min(first - BEFORE, len(found.columns) - MOST_COLUMNS))
     return replace(found, columns=found.columns[start : start + MOST_COLUMNS])
 

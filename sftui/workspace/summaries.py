@@ -53,6 +53,8 @@ def _checked(
     session: Opened, asked: SummariesRequest, version: int, indices: list[int]
 ) -> Iterator[SummariesReady | None]:
     """The same lines again with their findings counted, once all are there."""
+    from sftui.audit.verdict import of_row
+
     try:
         whole = session.ready()
         whole.checks()
@@ -63,10 +65,13 @@ def _checked(
     for index in indices:
         try:
             inspection = whole.inspect(index)
-            grades = Counter(finding.severity.value for finding in whole.found(inspection))
+            found = whole.found(inspection)
         except Exception:
             continue  # its line already exists; opened, the row says what is wrong
-        ready.append(replace(summary(inspection), errors=grades["error"], warnings=grades["warning"]))
+        grades, verdict = Counter(finding.severity.value for finding in found), of_row(found)
+        told_of = (verdict[0].value, verdict[1].short) if verdict is not None else None
+        line = replace(summary(inspection), errors=grades["error"], warnings=grades["warning"], verdict=told_of)
+        ready.append(line)
         if time.monotonic() - told > SEND_EVERY:
             yield SummariesReady(asked.ticket, version, tuple(ready))
             ready, told = [], time.monotonic()

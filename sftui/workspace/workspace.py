@@ -15,7 +15,7 @@ import queue
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec
 
 from sftui.bound import Overrun
 from sftui.model import Inspection, Problem, RecipeChange
@@ -26,7 +26,7 @@ from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.cache import InspectionCache
 from sftui.workspace.history import Chosen, History
-from sftui.workspace.link import Link
+from sftui.workspace.link import Connect, Connection, Link
 
 if TYPE_CHECKING:
     from sftui.exports.plan import ExportPlan
@@ -47,13 +47,19 @@ MOST_OVERRUN = 40
 """Pieces of work that may end the worker before it is given up as one that crashes."""
 
 
+class _Ended(NamedTuple):
+    """What a connection says last, among the events."""
+
+    connection: Connection
+
+
 class Workspace:
     """One open dataset; safe to call from any thread, never blocks.
 
     State that follows the events, for reading at any time: `source` (the last `SourceOpened`),
     `count`, `tokenizer` (the last `TokenizerChanged`), `version` (grows with every recipe),
     `row` (the row asked for last), `failed`, `written` (the repairs that were written last, and where). `started` is a
-    worker to begin with.
+    worker to begin with; `connect` starts one, or is one that works in this process.
     """
 
     def __init__(
@@ -62,6 +68,7 @@ class Workspace:
         command: tuple[str, ...] = COMMAND,
         patience: float = PATIENCE,
         started: Started | None = None,
+        connect: Connect = Link,
     ) -> None:
         self.options = options
         recipe = options.full_recipe()
@@ -77,19 +84,20 @@ class Workspace:
         self._prepared = b""
         self._command = command
         self._started = started
+        self._start_worker = connect
         self._patience = patience
         self._tickets = itertools.count(1)
         self._latest: dict[type, int] = {}
         self._cache = InspectionCache()
         self._lock = threading.RLock()
         self._listeners: list[Callback] = []
-        self._events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._events: queue.Queue[Any] = queue.Queue()
         self._backlog: list[ev.Event] = []
         self._writing: tuple[str, ...] = ()
         self._opened = 0
         self._overran: tuple[Overrun, ...] = ()
         self._asked: dict[type, rq.Request] = {}
-        self._link: Link | None = None
+        self._link: Connection | None = None
         self._watch: threading.Timer | None = None
         self._answered = True
         self._list_again = False
@@ -133,6 +141,10 @@ class Workspace:
         self._events.put(None)
         if link is not None:
             link.kill()
+
+    def caught_up(self) -> bool:
+        """Whether everything that the worker said so far was heard."""
+        return self._events.unfinished_tasks == 0
 
     def log_tail(self) -> str:
         """What the worker wrote to stderr, for --debug."""
@@ -269,8 +281,8 @@ class Workspace:
     def _announce(self) -> bool:
         self.version += 1
         self._cache.clear()
+        self._events.put(ev.RecipeChanged(self.recipe, self.version, self.repairs))  # before any answer under it
         self._send(rq.SetRecipe(self.recipe, self.version, self.repairs, self._opened))
-        self._events.put(ev.RecipeChanged(self.recipe, self.version, self.repairs))
         return True
 
     def _send(self, request: rq.Request) -> None:
@@ -285,30 +297,31 @@ class Workspace:
         if self._closed:
             return
         started, self._started = self._started, None
-        self._link = Link(self._events.put, self._ended, self._command, started)
+        self._link = self._start_worker(self._events.put, self._ended, self._command, started)
         ticket = self._latest[ev.RowReady] = self._latest.get(ev.RowReady) or next(self._tickets)
         self._link.send(
             rq.Open(self.options, self.recipe, self.version, ticket, row, self.repairs, self._opened, self._overran)
         )
 
-    def _ended(self, link: Link) -> None:
-        self._events.put(link)
+    def _ended(self, link: Connection) -> None:
+        self._events.put(_Ended(link))
 
     def _dispatch(self) -> None:
-        while True:
-            event = self._events.get()
-            if event is None:
-                return
-            if isinstance(event, Link):
-                self._restart(event)
-                continue
-            with self._lock:
-                listeners = tuple(self._listeners)
-                wanted = self._note(event)
-                if wanted and not listeners and not self._closed:
-                    self._backlog.append(event)
-            for listener in listeners if wanted else ():
-                listener(event)
+        while (event := self._events.get()) is not None:
+            if isinstance(event, _Ended):
+                self._restart(event.connection)
+            else:
+                self._hand_on(event)
+            self._events.task_done()
+
+    def _hand_on(self, event: Any) -> None:
+        with self._lock:
+            listeners = tuple(self._listeners)
+            wanted = self._note(event)
+            if wanted and not listeners and not self._closed:
+                self._backlog.append(event)
+        for listener in listeners if wanted else ():
+            listener(event)
 
     def _note(self, event: Any) -> bool:
         """Keep what the event says; whether listeners should hear it."""
@@ -356,7 +369,7 @@ class Workspace:
         """Whether the event still answers what is asked under the recipe in force."""
         return self.is_current(event) if not isinstance(event, ev.RecipeChanged) else event.version == self.version
 
-    def _restart(self, link: Link) -> None:
+    def _restart(self, link: Connection) -> None:
         """The worker is gone: say so, and start another unless it never answered a row.
 
         Where a piece of work went over its bound, the next one is told to leave that, and all that is asked is asked
@@ -400,7 +413,7 @@ class Workspace:
             self._watch.cancel()
             self._watch = None
 
-    def _overdue(self, link: Link | None) -> None:
+    def _overdue(self, link: Connection | None) -> None:
         with self._lock:
             if link is None or link is not self._link or self._closed:
                 return

@@ -205,6 +205,22 @@ def test_terminals_old_and_new(tmp_path: Path, term: str) -> None:
         terminal.wait()
 
 
+def test_T5_weights_show_without_colour(tmp_path: Path) -> None:
+    data = tmp_path / "weights.jsonl"
+    data.write_text(
+        '{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello.", "weight": 0.3}]}\n'
+    )
+    knobs = ["--set", "mask.rule=assistant", "--set", "loss.weights=float"]
+    environment = {"NO_COLOR": "1"}
+    terminal = Terminal(["-m", "sftui", str(data), "-t", TOKENIZER, *knobs], cwd=tmp_path, environment=environment)
+    try:
+        terminal.until(lambda text: "▓" in text and "weight" in text and "trained with weight 0.3" in text, 60)
+        terminal.send("zz")
+        terminal.until("⟧×0.3")
+    finally:
+        terminal.close()
+
+
 def test_T5_no_color_on_a_real_terminal(tmp_path: Path) -> None:
     with opened(tmp_path, environment={"NO_COLOR": "1", "COLORTERM": "truecolor"}) as terminal:
         cells = [cell for line in terminal.screen.buffer.values() for cell in line.values() if cell.data.strip()]

@@ -8,23 +8,35 @@ from typing import Any
 
 import pytest
 
-from sftui.tui.figures_commands import VIEW, FiguresCommands
+from sftui.trainers import preset
+from sftui.tui.commands import figures
+from sftui.tui.contexts import FIGURES
+from sftui.tui.side import VIEWS
+from sftui.tui.state import Audited, Kept, Part, State
 from sftui.workspace.events import AuditReady
 
 
-@pytest.mark.parametrize(("open_view", "paintings"), [("", 0), (VIEW, 50)])
-def test_an_event_of_the_audit_costs_at_most_one_painting(open_view: str, paintings: int) -> None:
+@pytest.mark.parametrize(("view", "paintings"), [(None, 0), (FIGURES, 50)])
+def test_an_event_of_the_audit_costs_at_most_one_painting(view: str | None, paintings: int) -> None:
     shown: list[str] = []
     said: list[str] = []
-    screen: Any = SimpleNamespace(
-        look_commands=SimpleNamespace(open_view=open_view),
-        figures=SimpleNamespace(show_owned=lambda view, *rest, **more: shown.append(view)),
-        update_detail=lambda: None,
+    state = State(Kept(preset()), audited=Audited(ticket=7))
+    pane = SimpleNamespace(show_owned=lambda view, *rest, **more: shown.append(view))
+    here: Any = SimpleNamespace(
+        state=state.put(state.open._replace(view=view)),
+        panes=SimpleNamespace(figures=pane),
         say=lambda text, *rest: said.append(text),
     )
-    commands = FiguresCommands(screen)
-    commands.ticket = 7
+
+    def put(*parts: Part) -> None:
+        here.state = here.state.put(*parts)
+
+    def paint(name: str) -> None:
+        if here.state.open.view == name:
+            VIEWS[name].paint(here, name, True)
+
+    here.put, here.paint_view = put, paint
     for rows in range(50):
-        commands.on_audit(AuditReady(7, 1, rows))
-    commands.on_audit(AuditReady(6, 1, 9))  # of an audit that nobody waits for any more
+        figures.on_audit(here, AuditReady(7, 1, rows))
+    figures.on_audit(here, AuditReady(6, 1, 9))  # of an audit that nobody waits for any more
     assert (len(shown), said) == (paintings, [])

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from fake_workspace import FakeWorkspace
 from tui_driver import running
+from words_worker import WordsWorker
 
 from sftui.model import Problem
+from sftui.tui.commands import search
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 
 BROKEN = "t.jsonl.gz cannot be read whole, because it ends before its time; 41 rows of it are read; copy it again"
 CHANGED = Problem(
@@ -22,7 +22,7 @@ CHANGED = Problem(
 async def test_damage_is_told_and_stays_in_sight() -> None:
     for size in ((60, 20), (140, 45)):
         async with running(size) as driven:
-            driven.workspace.send(ev.CountChanged(41, True, 1.0, BROKEN))
+            driven.worker.tell(ev.CountChanged(41, True, 1.0, BROKEN))
             await driven.settle()
             assert driven.said.strip().startswith(BROKEN[:50]) and "≥" not in driven.lines[0]
             assert ("✗ damaged" if size[0] > 60 else "✗") in driven.lines[0]
@@ -32,16 +32,16 @@ async def test_damage_is_told_and_stays_in_sight() -> None:
 
 async def test_a_changed_file_is_told_until_it_is_read_again() -> None:
     async with running((140, 45)) as driven:
-        driven.workspace.send(ev.SourceChanged(CHANGED))
+        driven.worker.tell(ev.SourceChanged(CHANGED))
         await driven.settle()
         assert driven.said.strip() == CHANGED.sentence() and "✗ changed on disk" in driven.lines[0]
         await driven.press("D")
-        assert driven.workspace.reopened == 1 and driven.said == "reloading the data"
-        driven.workspace.send(ev.SourceOpened("t.jsonl", "jsonl", (), "messages", ""))
+        assert driven.worker.opened == 1 and driven.said == "reloading the data"
+        driven.worker.tell(ev.SourceOpened("t.jsonl", "jsonl", (), "messages", ""))
         await driven.settle()
         assert driven.said == "the data is as on disk now"
-        driven.workspace.send(ev.SourceChanged(None))
-        driven.workspace.send(ev.CountChanged(41, True, 1.0))
+        driven.worker.tell(ev.SourceChanged(None))
+        driven.worker.tell(ev.CountChanged(41, True, 1.0))
         await driven.settle()
         assert "✗" not in driven.lines[0]
 
@@ -49,58 +49,57 @@ async def test_a_changed_file_is_told_until_it_is_read_again() -> None:
 async def test_a_shorter_file_shows_its_last_row() -> None:
     async with running() as driven:
         await driven.press("G")
-        driven.workspace.send(ev.CountChanged(5, True, 1.0))
+        driven.worker.tell(ev.CountChanged(5, True, 1.0))
         await driven.settle()
-        assert driven.main.status.row == 4
+        assert driven.main.state.status.row == 4
 
 
 async def test_a_search_says_what_it_could_not_read() -> None:
     async with running((140, 45)) as driven:
-        driven.workspace.answer_search = lambda query, start, forward=True: None  # type: ignore[method-assign]
+        driven.worker.answer_search = lambda query, start, forward=True: None  # type: ignore[method-assign]
         await driven.press("/", *"nowhere", "enter")
-        search = driven.main.search_commands
-        search.on_found(ev.SearchFound(search.ticket or 0, None, searched=41, finished=True, unread=3))
+        ticket = driven.main.state.searching.ticket or 0
+        search.on_found(driven.main, ev.SearchFound(ticket, None, searched=41, finished=True, unread=3))
         await driven.settle()
         assert "no row has text nowhere in what can be read; 3 rows could not be" in driven.said
-        driven.workspace.send(ev.CountChanged(41, True, 1.0, BROKEN))
+        driven.worker.tell(ev.CountChanged(41, True, 1.0, BROKEN))
         await driven.press("n")
         for _ in range(2):  # to the end, and round to where it began
-            search.on_found(ev.SearchFound(search.ticket or 0, None, searched=41, finished=True))
+            search.on_found(
+                driven.main, ev.SearchFound(driven.main.state.searching.ticket or 0, None, searched=41, finished=True)
+            )
         await driven.settle()
         assert "no row has text nowhere in the rows that can be read" in driven.said
 
 
-class Downloading(FakeWorkspace):
+class Downloading(WordsWorker):
     """A dataset of the Hub that is on its way when the screen opens."""
 
-    def start(self) -> None:
+    def open(self, request: rq.Open) -> None:
         self.hold = True
-
-    def listen(self, callback: Callable[[ev.Event], None]) -> None:
-        super().listen(callback)
-        super().start()
+        super().open(request)
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])
 async def test_what_comes_from_the_hub_is_told_where_the_row_will_be(size: tuple[int, int]) -> None:
-    workspace = Downloading()
-    async with running(size, workspace) as driven:
+    worker = Downloading()
+    async with running(size, worker) as driven:
         assert "opening …" in driven.text
         told = "loading dataset org/set … 7 s, 4.5 MB downloaded"
-        workspace.deliver(ev.DataLoading(told))
+        worker.tell_now(ev.DataLoading(told))
         await driven.settle()
         assert told in " ".join(driven.text.replace("│", " ").split()) and "opening …" not in driven.text
-        driven.app.main.tokens.wait(0)  # as after a key that asks for a row
-        workspace.deliver(ev.DataLoading(told.replace("7 s", "8 s\x1b[31m")))
+        driven.app.main.panes.tokens.wait(0)  # as after a key that asks for a row
+        worker.tell_now(ev.DataLoading(told.replace("7 s", "8 s\x1b[31m")))
         await driven.settle()
         assert "… 8 s␛[31m" in " ".join(driven.text.replace("│", " ").split())
-        workspace.release()
+        worker.release()
         await driven.settle()
         assert "loading" not in driven.text and "pos" in driven.text
 
 
 async def test_a_dataset_that_is_read_anew_comes_beside_the_rows() -> None:
     async with running((120, 36)) as driven:
-        driven.workspace.send(ev.DataLoading("loading dataset org/set … 7 s, 4.5 MB downloaded"))
+        driven.worker.tell(ev.DataLoading("loading dataset org/set … 7 s, 4.5 MB downloaded"))
         await driven.settle()
         assert driven.said.strip() == "loading dataset org/set … 7 s, 4.5 MB downloaded" and "pos" in driven.text

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fake_workspace import FakeWorkspace
 from tui_driver import running
 
 from sftui.recipe import changed
 from sftui.trainers import preset
-from sftui.tui.export_dialog import targets
+from sftui.tui.commands.export import targets
 
 
 def test_every_trainer_with_a_config_is_offered_once() -> None:
@@ -25,11 +24,11 @@ def test_every_trainer_with_a_config_is_offered_once() -> None:
 @pytest.mark.parametrize("down", [1, 2, 3, 4, 5])
 async def test_a_config_is_shown_before_it_is_written(tmp_path: Path, down: int) -> None:
     recipe = changed(preset("trl@1.16"), "tokenizer.name", "builtin:chatml")
-    async with running((80, 24), FakeWorkspace(recipe=recipe)) as driven:
+    async with running((80, 24), recipe=recipe) as driven:
         await driven.press("x", *("j" * down), "enter")
         await driven.press("ctrl+u", "ctrl+k", *str(tmp_path), "enter")
         assert not list(tmp_path.iterdir()), driven.said
         await driven.press("y")
         assert list(tmp_path.iterdir()) and "wrote" in driven.said, driven.said
         if down > 1:
-            assert driven.main.compare_commands.other is not None and "C compares" in driven.said
+            assert driven.main.state.compared.other is not None and "C compares" in driven.said

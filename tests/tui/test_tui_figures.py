@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, check_golden, running
+from words_worker import WordsWorker
 
 from sftui.audit.figures import GroupFigure
 from sftui.recipe import changed
 from sftui.trainers import preset
-from sftui.tui.batch_commands import BATCH_HINT, PACKS_HINT
-from sftui.tui.compare_commands import HINT, REPAIR_HINT
-from sftui.tui.figures_commands import worst_first
+from sftui.tui.commands import figures
+from sftui.tui.commands.batch import BATCH_HINT, PACKS_HINT
+from sftui.tui.commands.compare import HINT, REPAIR_HINT
+from sftui.tui.commands.figures import worst_first
+from sftui.tui.contexts import FIGURES
 from sftui.workspace.events import AuditReady, CodeCount
 
 
@@ -33,33 +35,31 @@ async def test_figures_screens(size: tuple[int, int]) -> None:
 
 async def test_the_audit_goes_on_while_its_view_is_closed() -> None:
     async with running((140, 45)) as driven:
-        driven.workspace.hold = True
+        driven.worker.hold = True
         await driven.press("A", "A")
-        driven.workspace.release()
+        driven.worker.release()
         await driven.settle()
         assert "audit done: 14 errors" in driven.said
         assert "CON008" in await driven.press("A")
-        assert [name for name, _ in driven.workspace.asked].count("audit") == 1
+        assert [name for name, _ in driven.worker.asked].count("audit") == 1
 
 
 async def test_the_audit_is_stopped_and_keeps_what_it_has() -> None:
-    workspace = FakeWorkspace()
-    workspace.audit_parts = True
-    async with running((140, 45), workspace) as driven:
-        workspace.hold = True
+    worker = WordsWorker()
+    worker.audit_parts = True
+    async with running((140, 45), worker) as driven:
+        worker.hold = True
         await driven.press("A")
         assert "auditing" in driven.text
-        workspace.held, late = workspace.held[:1], workspace.held[1:]
-        workspace.release()
+        worker.held, late = worker.held[:1], worker.held[1:]
+        worker.release()
         await driven.settle()
         assert "auditing 20 of 41 rows" in driven.text and "X stops" in driven.text
         await driven.press("X")
         assert (
-            "stopped at 20 of 41 rows" in driven.text
-            and "X resumes" in driven.text
-            and workspace.asked[-1][0] == "cancel"
+            "stopped at 20 of 41 rows" in driven.text and "X resumes" in driven.text and worker.asked[-1][0] == "cancel"
         )
-        workspace.send(late[0])
+        worker.tell(late[0])
         await driven.settle()
         assert "stopped at 20 of 41 rows" in driven.text
         assert "20 rows" not in await driven.press("X")
@@ -67,13 +67,13 @@ async def test_the_audit_is_stopped_and_keeps_what_it_has() -> None:
 
 async def test_ctrl_c_stops_the_audit_before_it_quits() -> None:
     async with running() as driven:
-        driven.workspace.hold = True
+        driven.worker.hold = True
         await driven.press("A", "ctrl+c")
         assert driven.app.is_running and "audit stopped" in driven.said
 
 
 async def test_figures_of_another_recipe_are_not_shown() -> None:
-    async with running((140, 45), FakeWorkspace(recipe=changed(preset(), "mask.rule", "all"))) as driven:
+    async with running((140, 45), recipe=changed(preset(), "mask.rule", "all")) as driven:
         await driven.press("A")
         driven.workspace.change("mask.rule", "completion")
         await driven.settle()
@@ -83,16 +83,16 @@ async def test_figures_of_another_recipe_are_not_shown() -> None:
 async def test_rows_of_a_code_are_gone_through() -> None:
     async with running((140, 45)) as driven:
         await driven.press("A", "F", *"8j", "enter")
-        rows = driven.main.rows
-        assert driven.main.status.row == 1 and rows.rows == 14 and "(CON008)" in driven.text
+        rows = driven.main.panes.rows
+        assert driven.main.state.status.row == 1 and rows.rows == 14 and "(CON008)" in driven.text
         await driven.press("]")
-        assert driven.main.status.row == 4
+        assert driven.main.state.status.row == 4
         await driven.press("5", "]")
-        assert driven.main.status.row == 19
+        assert driven.main.state.status.row == 19
         await driven.press("1", "0", "G")
-        assert driven.main.status.row == 10 and rows.line_of(10) == 3
+        assert driven.main.state.status.row == 10 and rows.line_of(10) == 3
         await driven.press("1", "2", "G", "]")
-        assert driven.main.status.row == 1, "a row that is not listed leads to the first that is"
+        assert driven.main.state.status.row == 1, "a row that is not listed leads to the first that is"
         await driven.press("F", "enter")
         assert rows.order is None and rows.rows == 41 and "(CON008)" not in driven.text
 
@@ -100,9 +100,9 @@ async def test_rows_of_a_code_are_gone_through() -> None:
 async def test_a_row_that_is_not_listed_is_shown_and_said_to_be_none_of_them() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A", "F", *"8j", "enter", "5", "G")
-        assert driven.main.status.row == 5 and driven.said.startswith("row 5 is not in the list (CON008)")
+        assert driven.main.state.status.row == 5 and driven.said.startswith("row 5 is not in the list (CON008)")
         await driven.press("]")
-        assert driven.main.status.row == 1 and not driven.said
+        assert driven.main.state.status.row == 1 and not driven.said
 
 
 def test_errors_come_first() -> None:
@@ -115,18 +115,18 @@ def test_errors_come_first() -> None:
 
 async def test_what_was_found_is_counted_as_check_counts_it() -> None:
     async with running((80, 24)) as driven:
-        driven.main.figures_commands.ticket = 7
+        driven.main.put(driven.main.state.audited._replace(ticket=7))
         codes = (CodeCount("TRU005", "warning", 44, 0, "44 of 50 rows are longer than 1,024"),)
-        driven.main.figures_commands.on_audit(AuditReady(7, 1, 50, 50, done=True, codes=codes, found=(0, 1)))
+        figures.on_audit(driven.main, AuditReady(7, 1, 50, 50, done=True, codes=codes, found=(0, 1)))
         assert driven.said.startswith("audit done: 1 warning ·"), "one finding, whatever its rows are"
 
 
 async def test_what_the_keys_do_fits_beside_the_row_list() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A")
-        figures = f"X resumes · {driven.main.figures_commands.hint()}"
+        told = f"X resumes · {figures.hint(driven.main)}"
         for title, hint in (
-            ("figures", figures),
+            ("figures", told),
             ("compare", HINT),
             ("compare", REPAIR_HINT),
             ("batch", BATCH_HINT),
@@ -138,18 +138,18 @@ async def test_what_the_keys_do_fits_beside_the_row_list() -> None:
 async def test_rows_are_sorted_and_summaries_asked_by_name() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A", "A", "F", *"jjj", "enter")
-        assert driven.main.status.row % 5 == 3
+        assert driven.main.state.status.row % 5 == 3
         await driven.press("tab", "tab")
         assert [line for line in driven.lines[1:4] if " 415 " in line]
         await driven.press("end")
-        assert driven.main.status.row in driven.main.rows.summaries
+        assert driven.main.state.status.row in driven.main.panes.rows.summaries
 
 
 async def test_without_an_audit_it_is_begun() -> None:
     async with running() as driven:
-        driven.workspace.hold = True
+        driven.worker.hold = True
         await driven.press("F")
-        assert driven.main.figures_commands.running and "auditing; press F again" in driven.said
+        assert driven.main.state.audited.running and "auditing; press F again" in driven.said
 
 
 async def test_after_another_recipe_all_rows_can_be_had_again() -> None:
@@ -158,16 +158,16 @@ async def test_after_another_recipe_all_rows_can_be_had_again() -> None:
         await driven.press("A", "F", *"8j", "enter")
         driven.workspace.change("length.max", 64)
         await driven.settle()
-        driven.workspace.hold = True
-        assert driven.main.rows.order is not None
+        driven.worker.hold = True
+        assert driven.main.panes.rows.order is not None
         await driven.press("F", "enter")
-        assert driven.main.rows.order is None
+        assert driven.main.panes.rows.order is None
 
 
 async def test_nothing_found_says_so_and_changes_nothing() -> None:
     async with running() as driven:
         await driven.press("A", "F", "j", "j", "enter")
-        assert driven.said == "no rows with a warning" and driven.main.rows.order is None
+        assert driven.said == "no rows with a warning" and driven.main.panes.rows.order is None
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -178,41 +178,45 @@ async def test_rows_of_a_group_are_gone_through(size: tuple[int, int]) -> None:
         assert all(len(line) <= size[0] for line in text.splitlines())
         check_golden(f"{size[0]}x{size[1]}-orders-groups", text)
         text = await driven.press("enter")
-        assert ("order", "roles: user assistant") in driven.workspace.asked
-        assert driven.main.rows.rows == 41 and "(roles: user ass…)" in driven.lines[0] and "proven" in driven.lines[0]
+        assert ("order", "roles: user assistant") in driven.worker.asked
+        assert (
+            driven.main.panes.rows.rows == 41
+            and "(roles: user ass…)" in driven.lines[0]
+            and "proven" in driven.lines[0]
+        )
         assert driven.said.startswith("roles: user assistant: 41 rows")
         check_golden(f"{size[0]}x{size[1]}-order-group", text)
         await driven.press("F", "end", "enter")
-        assert ("order", "findings: no findings") in driven.workspace.asked
+        assert ("order", "findings: no findings") in driven.worker.asked
 
 
 async def test_of_many_groups_the_largest_are_offered_and_long_names_stay_short() -> None:
-    workspace = FakeWorkspace()
+    worker = WordsWorker()
     groups = tuple(GroupFigure("user assistant " * 10 + f"{i}\x1b[31m", 90 - i, (i,)) for i in range(80))
-    made = workspace.figures
-    workspace.figures = lambda rows: replace(made(rows), signatures=groups)  # type: ignore[method-assign]
-    async with running((80, 24), workspace) as driven:
+    made = worker.figures
+    worker.figures = lambda rows: replace(made(rows), signatures=groups)  # type: ignore[method-assign]
+    async with running((80, 24), worker) as driven:
         text = await driven.press("A", "F")
         assert "30 largest of 80 roles groups" in text and "\x1b" not in text
         await driven.press(*"12j", "enter")
-        assert ("order", f"roles: {groups[3].name}") in workspace.asked
-        assert driven.main.status.row == 3 and driven.main.rows.rows == 1
-        assert driven.main.status.order == "roles: user ass…" and "\x1b" not in driven.said
+        assert ("order", f"roles: {groups[3].name}") in worker.asked
+        assert driven.main.state.status.row == 3 and driven.main.panes.rows.rows == 1
+        assert driven.main.state.status.order == "roles: user ass…" and "\x1b" not in driven.said
 
 
 async def test_a_finding_of_the_audit_leads_to_its_rows_and_their_tokens() -> None:
     async with running((80, 24)) as driven:
         text = await driven.press("A")
-        assert driven.main.context == "figures" and "▸✗ CON008" in text and "Enter goes to row 1" in text
+        assert driven.main.state.open.context == "figures" and "▸✗ CON008" in text and "Enter goes to row 1" in text
         await driven.press("enter")
-        tokens = driven.main.tokens
-        assert driven.main.context == "tokens" and tokens.display and driven.main.status.row == 1
-        assert driven.main.rows.rows == 14 and driven.said.startswith("CON008: 14 rows")
+        tokens = driven.main.panes.tokens
+        assert driven.main.state.open.context == "tokens" and tokens.display and driven.main.state.status.row == 1
+        assert driven.main.panes.rows.rows == 14 and driven.said.startswith("CON008: 14 rows")
         assert tokens.state.hits == (6, 7, 8) and tokens.state.cursor == 6
         await driven.press("]")
-        assert driven.main.status.row == 4 and tokens.state.hits == (6, 7, 8) and tokens.state.cursor == 6
+        assert driven.main.state.status.row == 4 and tokens.state.hits == (6, 7, 8) and tokens.state.cursor == 6
         await driven.press("A", "enter")
-        assert driven.main.status.row == 7, "again goes on to the next row"
+        assert driven.main.state.status.row == 7, "again goes on to the next row"
 
 
 async def test_the_mark_moves_over_findings_and_scrolls_past_them() -> None:
@@ -221,12 +225,12 @@ async def test_the_mark_moves_over_findings_and_scrolls_past_them() -> None:
         assert "▸i EOS008" in text and "▸✗" not in text
         assert driven.lines[-2].startswith(" EOS008 is about the set-up") and "Enter" not in driven.lines[-1]
         await driven.press("enter")
-        assert driven.main.status.row == 0 and driven.main.rows.order is None and "set-up" in driven.said
+        assert driven.main.state.status.row == 0 and driven.main.panes.rows.order is None and "set-up" in driven.said
         assert "figures" not in (await driven.press("9", "j")).splitlines()[1], "past the last one it scrolls"
         assert "▸i EOS008" in await driven.press("6", "k")
         assert "▸✗ CON008" in await driven.press("up")
         await driven.press("end")
-        assert driven.main.figures_commands.marked() == "EOS008"
+        assert figures.marked_code(driven.main) == "EOS008"
         assert "▸✗ CON008" in await driven.press("home")
 
 
@@ -234,11 +238,12 @@ async def test_the_finding_that_was_chosen_stays_marked_while_the_audit_goes_on(
     async with running((80, 24)) as driven:
         await driven.press("A", "j", "A", "A")
         assert "▸i EOS008" in driven.text
-        assert driven.main.figures_commands.answer is not None
-        codes = driven.main.figures_commands.answer.codes
+        assert driven.main.state.audited.answer is not None
+        codes = driven.main.state.audited.answer.codes
         worse = (CodeCount("ROW002", "error", 3, 0, "x"), *codes)
-        driven.main.figures_commands.answer = driven.main.figures_commands.answer._replace(codes=worse)
-        driven.main.figures_commands.repaint()
+        answer = driven.main.state.audited.answer._replace(codes=worse)
+        driven.main.put(driven.main.state.audited._replace(answer=answer))
+        driven.main.paint_view(FIGURES)
         await driven.settle()
         assert "▸i EOS008" in driven.text and " ✗ ROW002" in driven.text
 
@@ -246,12 +251,12 @@ async def test_the_finding_that_was_chosen_stays_marked_while_the_audit_goes_on(
 async def test_a_finding_that_names_examples_does_not_promise_all_its_rows() -> None:
     async with running((80, 24)) as driven:
         assert "lists all rows with CON008" in await driven.press("A")
-        figures = driven.main.figures_commands
-        assert figures.answer is not None
+        audited = driven.main.state.audited
+        assert audited.answer is not None
         codes = (CodeCount("DUP001", "error", 35, 6, "35 rows say the same as an earlier one", examples=True),)
-        figures.answer = figures.answer._replace(codes=codes)
-        figures.repaint()
-        driven.main.update_detail()
+        driven.main.put(audited._replace(answer=audited.answer._replace(codes=codes)))
+        driven.main.paint_view(FIGURES)
+        driven.main.draw()
         await driven.settle()
         assert "goes to row 6 and lists some rows with DUP001" in driven.text
 
@@ -261,26 +266,26 @@ async def test_why_a_finding_of_the_audit_matters_is_explained() -> None:
         text = await driven.press("A", "question_mark")
         assert "│ CON008 " in text and "Esc closes" in text
         await driven.press("escape")
-        assert driven.main.context == "figures"
+        assert driven.main.state.open.context == "figures"
 
 
 async def test_the_mouse_marks_a_finding_of_the_audit() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A", "tab")
-        assert driven.main.context != "figures"
+        assert driven.main.state.open.context != "figures"
         line = next(i for i, cells in enumerate(driven.lines) if "EOS008" in cells)
         await driven.pilot.click("#figures", offset=(5, line - 1))
         await driven.settle()
-        assert driven.main.context == "figures" and "▸i EOS008" in driven.text
+        assert driven.main.state.open.context == "figures" and "▸i EOS008" in driven.text
 
 
 async def test_a_cursor_that_was_moved_meanwhile_stays() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A")
-        answers = driven.workspace.answer_findings
-        driven.workspace.answer_findings = lambda index: None  # type: ignore[method-assign]
+        answers = driven.worker.answer_findings
+        driven.worker.answer_findings = lambda index: None  # type: ignore[method-assign]
         await driven.press("enter", "home", "l")
-        cursor = driven.main.tokens.state.cursor
+        cursor = driven.main.panes.tokens.state.cursor
         answers(1)
         await driven.settle()
-        assert driven.main.tokens.state.hits == (6, 7, 8) and driven.main.tokens.state.cursor == cursor
+        assert driven.main.panes.tokens.state.hits == (6, 7, 8) and driven.main.panes.tokens.state.cursor == cursor

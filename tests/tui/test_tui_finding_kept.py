@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, Driven, running
+from words_worker import WordsWorker
 
 from sftui.findings import Finding, Severity
 from sftui.recipe import changed
@@ -12,7 +12,7 @@ from sftui.trainers import preset
 from sftui.workspace import events as ev
 
 
-class Several(FakeWorkspace):
+class Several(WordsWorker):
     """Row 1 has three findings; the set-up has one, which comes later; a recipe with `all` adds one before them."""
 
     late = False
@@ -33,12 +33,12 @@ class Several(FakeWorkspace):
 
 
 def several(driven: Driven) -> Several:
-    assert isinstance(driven.workspace, Several)
-    return driven.workspace
+    assert isinstance(driven.worker, Several)
+    return driven.worker
 
 
 def marked(driven: Driven) -> str | None:
-    finding = driven.main.findings.finding
+    finding = driven.main.panes.findings.finding
     return finding.code if finding is not None else None
 
 
@@ -57,10 +57,10 @@ async def test_the_mark_stays_through_previews_pages_and_changes(size: tuple[int
             ("C", "escape", "f"),
         ):
             await driven.press(*keys)
-            assert marked(driven) == "CON004" and driven.main.context == "findings", keys
+            assert marked(driven) == "CON004" and driven.main.state.open.context == "findings", keys
         driven.workspace.change("mask.rule", "all")
         await driven.settle()
-        assert marked(driven) == "CON004" and len(driven.main.findings.findings) == 5, "one more stands before it"
+        assert marked(driven) == "CON004" and len(driven.main.panes.findings.findings) == 5, "one more stands before it"
         await driven.press("u")
         assert marked(driven) == "CON004"
         await driven.press("a")
@@ -71,10 +71,10 @@ async def test_the_mark_stays_through_previews_pages_and_changes(size: tuple[int
 async def test_nothing_is_marked_while_the_answer_is_on_its_way() -> None:
     async with running((80, 24), Several()) as driven:
         await driven.press("]", "f", "j", "j", "escape")
-        driven.workspace.hold = True
+        driven.worker.hold = True
         await driven.press("f", "a")
         assert marked(driven) is None and "still checking" in driven.said and not driven.workspace.repairs
-        driven.workspace.release()
+        driven.worker.release()
         await driven.settle()
         assert marked(driven) == "CON004"
 
@@ -114,7 +114,7 @@ async def test_another_row_begins_at_its_first() -> None:
 
 
 async def test_the_mark_goes_with_tokens_that_moved() -> None:
-    class Moving(FakeWorkspace):
+    class Moving(WordsWorker):
         def findings(self, index: int) -> tuple[Finding, ...]:
             at = 3 if self.recipe.mask.rule == "all" else 0
             return tuple(
@@ -122,10 +122,10 @@ async def test_the_mark_goes_with_tokens_that_moved() -> None:
                 for i in range(3)
             )
 
-    async with running((80, 24), Moving(recipe=changed(preset(), "mask.rule", "all"))) as driven:
+    async with running((80, 24), Moving(), recipe=changed(preset(), "mask.rule", "all")) as driven:
         await driven.press("f", "j")
         driven.workspace.change("mask.rule", "completion")
         await driven.settle()
-        assert driven.main.findings.marked == 1 and driven.finding.tokens == (1, 2), (
+        assert driven.main.panes.findings.marked == 1 and driven.finding.tokens == (1, 2), (
             "the second of its kind, in the same message"
         )

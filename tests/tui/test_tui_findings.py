@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, check_golden, running
+from words_worker import WordsWorker
 
 from sftui.recipe import changed
 from sftui.trainers import preset
+from sftui.tui.commands import compare, figures
 
 ALL = changed(preset(), "mask.rule", "all")
 
 
-def all_trained() -> FakeWorkspace:
-    return FakeWorkspace(recipe=ALL)
-
-
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_findings_screens(size: tuple[int, int]) -> None:
-    async with running(size, all_trained()) as driven:
+    async with running(size, recipe=ALL) as driven:
         for name, keys in (
             ("findings", ("]", "f")),
             ("finding-fix", ("j",)),
@@ -33,28 +31,30 @@ async def test_findings_screens(size: tuple[int, int]) -> None:
 
 
 async def test_a_finding_leads_to_its_tokens() -> None:
-    async with running((80, 24), all_trained()) as driven:
+    async with running((80, 24), recipe=ALL) as driven:
         await driven.press("]", "f", "enter")
-        tokens = driven.main.tokens
-        assert driven.main.context == "tokens" and tokens.state.cursor == 6 and tokens.state.hits == (6, 7, 8)
+        tokens = driven.main.panes.tokens
+        assert (
+            driven.main.state.open.context == "tokens" and tokens.state.cursor == 6 and tokens.state.hits == (6, 7, 8)
+        )
         await driven.press("f")
-        assert driven.main.context == "findings" and driven.finding.code == "CON008"
+        assert driven.main.state.open.context == "findings" and driven.finding.code == "CON008"
 
 
 async def test_a_finding_of_the_set_up_leads_to_a_row_that_shows_it() -> None:
-    async with running((80, 24), all_trained()) as driven:
+    async with running((80, 24), recipe=ALL) as driven:
         await driven.press("f", "end", "enter")
-        assert driven.main.status.row == 4 and "EOS008" in driven.said
+        assert driven.main.state.status.row == 4 and "EOS008" in driven.said
 
 
 async def test_the_fix_is_applied_and_taken_back() -> None:
-    async with running((140, 45), all_trained()) as driven:
+    async with running((140, 45), recipe=ALL) as driven:
         before = driven.trained
         text = await driven.press("f", "a")
         assert driven.workspace.recipe.mask.rule == "completion" and "u undoes it" in driven.said
         assert "LAB002" not in text and driven.trained < before
         assert "LAB002" in await driven.press("u")
-        assert driven.workspace.recipe == ALL and driven.main.status.trained == before
+        assert driven.workspace.recipe == ALL and driven.main.state.status.trained == before
 
 
 async def test_a_finding_without_a_knob_says_so() -> None:
@@ -62,27 +62,27 @@ async def test_a_finding_without_a_knob_says_so() -> None:
         await driven.press("f", "a")
         assert driven.finding.code == "EOS008" and "no recipe knob fixes EOS008" in driven.said
         await driven.press("d")
-        assert driven.main.look_commands.open_view == "findings"
+        assert driven.main.state.open.view == "findings"
 
 
 async def test_n_goes_to_the_next_row_with_findings() -> None:
     async with running((80, 24)) as driven:
         text = await driven.press("f", "n")
-        assert driven.main.status.row == 1 and "CON008" in text and driven.main.context == "findings"
+        assert driven.main.state.status.row == 1 and "CON008" in text and driven.main.state.open.context == "findings"
         await driven.press("n")
-        assert driven.main.status.row == 4
+        assert driven.main.state.status.row == 4
         await driven.press("N")
-        assert driven.main.status.row == 1
+        assert driven.main.state.status.row == 1
         await driven.press("escape", "n")
-        assert driven.main.status.row == 4, "n goes on with it in the tokens too"
+        assert driven.main.state.status.row == 4, "n goes on with it in the tokens too"
 
 
 async def test_findings_follow_the_row_and_old_ones_are_not_shown() -> None:
     async with running((140, 45)) as driven:
         assert "CON008" not in await driven.press("f")
-        driven.workspace.hold = True
+        driven.worker.hold = True
         await driven.press("]", "]")
-        driven.workspace.release()
+        driven.worker.release()
         await driven.settle()
         assert "row 2" in driven.text and "CON008" not in driven.text
 
@@ -91,12 +91,11 @@ async def test_findings_follow_the_row_and_old_ones_are_not_shown() -> None:
 async def test_compare_screens(size: tuple[int, int]) -> None:
     async with running(size) as driven:
         check_golden(f"{size[0]}x{size[1]}-compare-pick", await driven.press("C"))
-        driven.main.compare_commands.other = ALL
-        driven.main.compare_commands.name = "everything"
+        driven.main.put(driven.main.state.compared._replace(other=ALL, name="everything"))
         text = await driven.press("escape", "C")
         assert all(len(line) <= size[0] for line in text.splitlines())
         check_golden(f"{size[0]}x{size[1]}-compare", text)
-        assert len(driven.main.document.lines) > 12
+        assert len(driven.main.panes.document.lines) > 12
         await driven.press("-")
         assert driven.said == "only bands that differ"
 
@@ -104,27 +103,27 @@ async def test_compare_screens(size: tuple[int, int]) -> None:
 async def test_a_preset_is_picked_and_compared() -> None:
     async with running((140, 45)) as driven:
         await driven.press("C", "j", "j", "enter")
-        commands = driven.main.compare_commands
-        assert commands.other is not None and commands.other.preset == commands.name != driven.workspace.recipe.preset
+        compared = driven.main.state.compared
+        assert compared.other is not None and compared.other.preset == compared.name != driven.workspace.recipe.preset
         assert "rows differ" in driven.text or "nothing differs" in driven.text or "differ" in driven.text
 
 
 async def test_a_and_b_in_turn_keep_the_cursor() -> None:
     async with running((80, 24)) as driven:
-        driven.main.compare_commands.start(ALL, "everything")
+        compare.start(driven.main, ALL, "everything")
         await driven.press("escape", "h", "h")
-        cursor, trained = driven.main.tokens.state.cursor, driven.trained
+        cursor, trained = driven.main.panes.tokens.state.cursor, driven.trained
         await driven.press("a")
-        assert driven.main.tokens.state.cursor == cursor and driven.trained > trained
-        assert driven.main.status.side == "B"
+        assert driven.main.panes.tokens.state.cursor == cursor and driven.trained > trained
+        assert driven.main.state.status.side == "B"
         await driven.press("a")
-        assert driven.main.status.trained == trained and not driven.main.status.side
+        assert driven.main.state.status.trained == trained and not driven.main.state.status.side
 
 
 async def test_the_second_recipe_is_taken_and_undone() -> None:
     async with running((80, 24)) as driven:
         first = driven.workspace.recipe
-        driven.main.compare_commands.start(ALL, "everything")
+        compare.start(driven.main, ALL, "everything")
         await driven.press("+")
         assert driven.workspace.recipe == ALL
         await driven.press("u")
@@ -134,28 +133,28 @@ async def test_the_second_recipe_is_taken_and_undone() -> None:
 async def test_bands_are_hidden_only_where_they_are_seen() -> None:
     async with running((80, 24)) as driven:
         await driven.press("-")
-        assert driven.said == "no comparison; press C to open one" and not driven.main.compare_commands.differing
+        assert driven.said == "no comparison; press C to open one" and not driven.main.state.compared.differing
 
 
 async def test_closing_the_comparison_stops_the_count() -> None:
     async with running((80, 24)) as driven:
-        driven.main.compare_commands.start(ALL, "everything")
+        compare.start(driven.main, ALL, "everything")
         await driven.press("escape")
-        assert driven.workspace.asked[-1][0] == "cancel" and driven.main.look_commands.open_view is None
+        assert driven.worker.asked[-1][0] == "cancel" and driven.main.state.open.view is None
 
 
 async def test_closing_a_fixs_preview_goes_back_to_its_finding() -> None:
-    async with running((80, 24), all_trained()) as driven:
+    async with running((80, 24), recipe=ALL) as driven:
         await driven.press("]", "f", "j", "d")
-        assert driven.main.look_commands.open_view == "compare"
+        assert driven.main.state.open.view == "compare"
         await driven.press("escape")
-        assert driven.main.context == "findings" and driven.finding.code == "LAB002"
+        assert driven.main.state.open.context == "findings" and driven.finding.code == "LAB002"
         await driven.press("escape")
-        assert driven.main.look_commands.open_view is None
+        assert driven.main.state.open.view is None
 
 
 async def test_a_template_gets_its_tags_is_shown_written_and_used(tmp_path: Path) -> None:
-    async with running((80, 24), FakeWorkspace(recipe=changed(preset(), "mask.rule", "generation_tag"))) as driven:
+    async with running((80, 24), recipe=changed(preset(), "mask.rule", "generation_tag")) as driven:
         text = await driven.press("f", "a")
         assert "41 conversations" in text and "+{% generation %}x" in text and "y writes it" in text
         await driven.press("escape")
@@ -174,7 +173,7 @@ async def test_a_template_gets_its_tags_is_shown_written_and_used(tmp_path: Path
 
 
 async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
-    async with running((80, 24), all_trained()) as driven:
+    async with running((80, 24), recipe=ALL) as driven:
         await driven.press("]", "f", "i", *"on purpose", "enter")
         assert (
             "ignored: on purpose" in driven.said and "CON008" not in driven.lines[2] and "1 waived" in driven.lines[1]
@@ -189,12 +188,12 @@ async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_the_side_that_is_shown_is_always_said(size: tuple[int, int]) -> None:
-    async with running(size, all_trained()) as driven:
+    async with running(size, recipe=ALL) as driven:
         driven.workspace.set_repairs(("map-roles",))
         await driven.press("A", "escape")
-        driven.main.figures_commands.order("longest")
+        figures.order(driven.main, "longest")
         await driven.settle()
-        assert driven.main.status.order == "longest"
+        assert driven.main.state.status.order == "longest"
         await driven.press("r", "f", "f", "d", "escape", "escape")
         assert not driven.lines[0].startswith(" B ")
         own = [line for line in driven.lines[1:] if line.startswith("▸")]
@@ -214,7 +213,7 @@ async def test_the_side_that_is_shown_is_always_said(size: tuple[int, int]) -> N
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_only_keys_that_work_for_the_finding_are_offered(size: tuple[int, int]) -> None:
-    async with running(size, all_trained()) as driven:
+    async with running(size, recipe=ALL) as driven:
         text = await driven.press("]", "f", "j")
         detail, foot = text.splitlines()[-2:]
         assert detail == " a applies mask.rule → completion" and "d diff" in foot and "a apply" in foot
@@ -231,22 +230,20 @@ async def test_only_keys_that_work_for_the_finding_are_offered(size: tuple[int, 
 
 
 async def test_before_the_findings_are_here_keys_say_that_they_are_on_their_way() -> None:
-    async with running((80, 24), all_trained()) as driven:
-        driven.workspace.hold = True
+    async with running((80, 24), recipe=ALL) as driven:
+        driven.worker.hold = True
         await driven.press("f", "d")
         assert driven.said == "still checking; try again in a moment"
-        driven.workspace.release()
+        driven.worker.release()
         await driven.settle()
         await driven.press("j", "?", "escape")
-        assert driven.main.findings.finding is not None
+        assert driven.main.panes.findings.finding is not None
 
 
 async def test_no_cure_is_offered_before_it_was_tried() -> None:
-    from dataclasses import replace
-
     from sftui.workspace import events as ev
 
-    class Trying(FakeWorkspace):
+    class Trying(WordsWorker):
         def findings_event(self) -> ev.FindingsReady:
             return replace(super().findings_event(), tried=False)
 
@@ -254,11 +251,11 @@ async def test_no_cure_is_offered_before_it_was_tried() -> None:
         await driven.press("]", "f")
         await driven.press("a")
         assert driven.workspace.repairs == () and driven.said.startswith("still testing fixes")
-        ready = replace(FakeWorkspace.findings_event(driven.workspace), tried=True)
+        ready = replace(WordsWorker.findings_event(driven.worker), tried=True)
         found = tuple(
             replace(one, fix=None, repairs=(), declined=("trim does not help: it stays",)) for one in ready.findings
         )
-        driven.workspace.send(replace(ready, findings=found))
+        driven.worker.tell(replace(ready, findings=found))
         await driven.settle()
         assert "trim does not help: it stays" in driven.text
         await driven.press("a")

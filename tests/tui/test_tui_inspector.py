@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, Driven, check_golden, running
+from words_worker import WordsWorker, over
 
 from sftui.comparison import compare_row
 from sftui.model import Inspection, Problem, Stage
-from sftui.recipe import Recipe
+from sftui.recipe import Recipe, changed
 from sftui.settings import Settings
 from sftui.trainers import preset
 from sftui.tui.app import SftuiApp
-from sftui.tui.commands import COMMANDS
+from sftui.tui.commands.command import nothing
+from sftui.tui.commands.table import COMMANDS
 from sftui.views import plain
 from sftui.workspace import events as ev
 
@@ -64,10 +65,9 @@ async def test_t_goes_through_the_themes() -> None:
         assert names == ["light", "ansi", "mono", "dark"]
 
 
-async def test_every_command_has_a_handler() -> None:
-    async with running() as driven:
-        dialog = {c.id for c in COMMANDS if c.id.startswith("dialog.")}
-        assert set(driven.main.handlers) == {c.id for c in COMMANDS} - dialog
+def test_every_command_does_something() -> None:
+    idle = {c.id for c in COMMANDS if c.run is nothing}
+    assert idle == {c.id for c in COMMANDS if c.id.startswith("dialog.")}, "a dialog obeys its keys itself"
 
 
 @pytest.mark.one_of(2)
@@ -79,7 +79,7 @@ async def test_no_key_breaks_anything(prepare: tuple[str, ...], size: tuple[int,
     skipped = {"quit", "interrupt", "suspend", "edit.row", "edit.text", "edit.template"}
     async with running(size) as driven:
         await driven.press(*prepare)
-        context = driven.main.context
+        context = driven.main.state.open.context
         for command in COMMANDS:
             if command.context in (context, "anywhere") and command.id not in skipped:
                 driven.main.hold_keys(context)
@@ -90,25 +90,25 @@ async def test_no_key_breaks_anything(prepare: tuple[str, ...], size: tuple[int,
 async def test_rows_and_counts() -> None:
     async with running() as driven:
         await driven.press("]")
-        assert driven.main.status.row == 1
+        assert driven.main.state.status.row == 1
         await driven.press("5", "]")
-        assert driven.main.status.row == 6
+        assert driven.main.state.status.row == 6
         await driven.press("2", "[")
-        assert driven.main.status.row == 4
+        assert driven.main.state.status.row == 4
         await driven.press("1", "2", "G")
-        assert driven.main.status.row == 12
+        assert driven.main.state.status.row == 12
         await driven.press("G")
-        assert driven.main.status.row == 40
+        assert driven.main.state.status.row == 40
         await driven.press("]")
-        assert driven.main.status.row == 40 and "last row" in driven.said
+        assert driven.main.state.status.row == 40 and "last row" in driven.said
         await driven.press("g", "g")
-        assert driven.main.status.row == 0
+        assert driven.main.state.status.row == 0
         await driven.press("g", *"17", "enter")
-        assert driven.main.status.row == 17
+        assert driven.main.state.status.row == 17
         await driven.press("g", *"+3", "enter")
-        assert driven.main.status.row == 20
+        assert driven.main.state.status.row == 20
         await driven.press("7", "g")
-        assert driven.main.status.row == 7
+        assert driven.main.state.status.row == 7
 
 
 async def test_the_prompt_refuses_what_is_no_row_and_keeps_what_was_typed() -> None:
@@ -116,7 +116,7 @@ async def test_the_prompt_refuses_what_is_no_row_and_keeps_what_was_typed() -> N
         text = await driven.press("g", *"4x", "enter")
         assert "4x is not a row number" in text and driven.main.prompt.open
         await driven.press("backspace", "enter")
-        assert driven.main.status.row == 4 and not driven.main.prompt.open
+        assert driven.main.state.status.row == 4 and not driven.main.prompt.open
         for typed in ("++5", "5-5", "9" * 30):
             text = await driven.press("g", *typed, "enter")
             assert f"{typed[:20]} is not a row number" in text
@@ -127,31 +127,31 @@ async def test_the_prompt_refuses_what_is_no_row_and_keeps_what_was_typed() -> N
 
 async def test_mask_changes_and_messages() -> None:
     async with running() as driven:
-        table = driven.main.tokens.table
+        table = driven.main.panes.tokens.table
         assert table is not None
         start = table.loss.index("█")
-        assert driven.main.tokens.state.cursor == start
+        assert driven.main.panes.tokens.state.cursor == start
         await driven.press("}")
-        assert driven.main.tokens.state.cursor == table.loss.rindex("█") + 1
+        assert driven.main.panes.tokens.state.cursor == table.loss.rindex("█") + 1
         await driven.press("{")
-        assert driven.main.tokens.state.cursor == start
+        assert driven.main.panes.tokens.state.cursor == start
         await driven.press("home", "{")
-        assert driven.main.tokens.state.cursor == 0 and "does not change before" in driven.said
+        assert driven.main.panes.tokens.state.cursor == 0 and "does not change before" in driven.said
         await driven.press(")")
-        assert driven.main.tokens.state.cursor > 0
+        assert driven.main.panes.tokens.state.cursor > 0
 
 
 async def test_search_goes_across_rows_and_back() -> None:
     async with running() as driven:
         await driven.press("/", *"word399", "enter")
-        assert driven.main.status.row == 3
-        assert driven.main.tokens.state.cursor in driven.main.tokens.state.hits
+        assert driven.main.state.status.row == 3
+        assert driven.main.panes.tokens.state.cursor in driven.main.panes.tokens.state.hits
         await driven.press("n")
-        assert driven.main.status.row == 8
+        assert driven.main.state.status.row == 8
         await driven.press("N")
-        assert driven.main.status.row == 3
+        assert driven.main.state.status.row == 3
         await driven.press("N")
-        assert driven.main.status.row == 38, "it wraps at the start"
+        assert driven.main.state.status.row == 38, "it wraps at the start"
         await driven.press("/", *"nowhere at all", "enter")
         assert "no row has text nowhere at all" in driven.said
 
@@ -161,25 +161,25 @@ async def test_a_query_that_cannot_be_searched_is_refused(typed: str, word: str)
     async with running() as driven:
         text = await driven.press("/", *typed, "enter")
         assert word in text and driven.main.prompt.open
-        assert not any(name == "search" for name, _ in driven.workspace.asked)
+        assert not any(name == "search" for name, _ in driven.worker.asked)
 
 
 async def test_queries_by_prefix() -> None:
     async with running() as driven:
         for typed, kind in (("token:Paris", "token"), ("id:611", "id"), ("re:P.ris", "regex"), ("Paris", "text")):
             await driven.press("/", *typed, "enter")
-            query = [what[0] for name, what in driven.workspace.asked if name == "search"][-1]
+            query = [what[0] for name, what in driven.worker.asked if name == "search"][-1]
             assert query.kind == kind
 
 
 async def test_esc_and_ctrl_c_cancel_a_running_search() -> None:
-    workspace = FakeWorkspace()
-    async with running(workspace=workspace) as driven:
-        workspace.hold = True
+    worker = WordsWorker()
+    async with running(worker=worker) as driven:
+        worker.hold = True
         await driven.press("/", *"word", "enter")
         assert "searching" in driven.said
         await driven.press("escape")
-        assert "cancelled" in driven.said and workspace.asked[-1][0] == "cancel"
+        assert "cancelled" in driven.said and worker.asked[-1][0] == "cancel"
         await driven.press("/", *"word", "enter")
         await driven.press("ctrl+c")
         assert "cancelled" in driven.said and driven.app.is_running
@@ -187,17 +187,17 @@ async def test_esc_and_ctrl_c_cancel_a_running_search() -> None:
 
 async def test_the_recipe_is_edited_live_with_undo() -> None:
     async with running() as driven:
-        before = driven.main.status.trained
+        before = driven.main.state.status.trained
         await driven.press("c")
-        pane = driven.main.recipe
+        pane = driven.main.panes.recipe
         while pane.knob.path != "mask.rule":
             await driven.press("j")
         await driven.press("h")
         assert driven.workspace.recipe.mask.rule == "all"
-        assert driven.main.status.trained != before
+        assert driven.main.state.status.trained != before
         assert "●" in driven.text
         await driven.press("u")
-        assert driven.workspace.recipe.mask.rule == "completion" and driven.main.status.trained == before
+        assert driven.workspace.recipe.mask.rule == "completion" and driven.main.state.status.trained == before
         assert "undo: mask.rule all → completion" in driven.said
         await driven.press("U")
         assert driven.workspace.recipe.mask.rule == "all"
@@ -208,7 +208,7 @@ async def test_the_recipe_is_edited_live_with_undo() -> None:
 async def test_a_typed_knob_is_checked_before_it_is_taken() -> None:
     async with running() as driven:
         await driven.press("c")
-        while driven.main.recipe.knob.path != "length.max":
+        while driven.main.panes.recipe.knob.path != "length.max":
             await driven.press("j")
         await driven.press("enter", *"zero", "enter")
         assert driven.main.prompt.open and driven.workspace.recipe.length.max is None
@@ -221,7 +221,7 @@ async def test_a_typed_knob_is_checked_before_it_is_taken() -> None:
 async def test_a_day_is_typed_and_no_other_text() -> None:
     async with running() as driven:
         await driven.press("c")
-        while driven.main.recipe.knob.path != "render.date":
+        while driven.main.panes.recipe.knob.path != "render.date":
             await driven.press("j")
         await driven.press("enter", *["backspace"] * 5, *"soon", "enter")
         assert driven.main.prompt.open and driven.workspace.recipe.render.date == "today"
@@ -233,7 +233,7 @@ async def test_a_day_is_typed_and_no_other_text() -> None:
 async def test_choices_are_picked_from_a_dialog() -> None:
     async with running() as driven:
         await driven.press("c")
-        while driven.main.recipe.knob.path != "length.over":
+        while driven.main.panes.recipe.knob.path != "length.over":
             await driven.press("j")
         text = await driven.press("enter")
         assert "cut_left" in text and "proportional" not in text
@@ -245,7 +245,7 @@ async def test_a_knob_is_offered_what_its_trainer_can_be_told() -> None:
     async with running() as driven:
         driven.workspace.set_recipe(preset("trl@1.16"))
         await driven.press("c")
-        while driven.main.recipe.knob.path != "mask.rule":
+        while driven.main.panes.recipe.knob.path != "mask.rule":
             await driven.press("j")
         assert "auto all completion gene" in driven.text and "turn_content" not in driven.text
         rules = []
@@ -253,7 +253,7 @@ async def test_a_knob_is_offered_what_its_trainer_can_be_told() -> None:
             await driven.press("l")
             rules.append(driven.workspace.recipe.mask.rule)
         assert sorted(rules) == ["all", "auto", "completion", "generation_tag"]
-        while driven.main.recipe.knob.path != "mask.turns":
+        while driven.main.panes.recipe.knob.path != "mask.turns":
             await driven.press("j")
         await driven.press("l")
         assert "mask.turns: trl@1.16 has no other value" in driven.said and driven.workspace.recipe.mask.turns == "all"
@@ -270,36 +270,36 @@ async def test_another_preset_keeps_data_and_tokenizer() -> None:
 
 async def test_the_list_hides_and_folds() -> None:
     async with running((80, 24)) as driven:
-        assert driven.main.rows.size.width > 20
+        assert driven.main.panes.rows.size.width > 20
         await driven.press("L")
-        assert not driven.main.rows.display and driven.main.tokens.size.width == 80
+        assert not driven.main.panes.rows.display and driven.main.panes.tokens.size.width == 80
         await driven.press("L")
-        assert driven.main.rows.display
+        assert driven.main.panes.rows.display
     async with running((60, 20)) as driven:
-        assert driven.main.rows.size.height == 1 and driven.main.tokens.size.width == 60
+        assert driven.main.panes.rows.size.height == 1 and driven.main.panes.tokens.size.width == 60
         await driven.press("L")
-        assert not driven.main.rows.display
+        assert not driven.main.panes.rows.display
 
 
 async def test_panes_stand_beside_below_or_instead() -> None:
     async with running((80, 24)) as driven:
         await driven.press("o")
-        assert not driven.main.tokens.display
+        assert not driven.main.panes.tokens.display
     async with running((140, 45)) as driven:
         await driven.press("o")
-        assert driven.main.tokens.region.y == driven.main.document.region.y
+        assert driven.main.panes.tokens.region.y == driven.main.panes.document.region.y
     async with running((80, 45)) as driven:
         await driven.press("o")
-        assert driven.main.tokens.region.y < driven.main.document.region.y
+        assert driven.main.panes.tokens.region.y < driven.main.panes.document.region.y
 
 
 async def test_resizing_keeps_the_cursor() -> None:
     async with running((140, 45)) as driven:
         await driven.press("l", "l")
-        cursor = driven.main.tokens.state.cursor
+        cursor = driven.main.panes.tokens.state.cursor
         await driven.pilot.resize_terminal(60, 20)
         await driven.settle()
-        assert driven.main.tokens.state.cursor == cursor
+        assert driven.main.panes.tokens.state.cursor == cursor
         assert all(len(line) <= 60 for line in driven.lines)
         await driven.pilot.resize_terminal(20, 6)
         await driven.settle()
@@ -320,16 +320,16 @@ async def test_the_status_line_keeps_its_essential_part() -> None:
 
 
 async def test_what_the_tokenizer_does_is_told() -> None:
-    workspace = FakeWorkspace()
-    workspace.provisional = True
-    async with running(workspace=workspace) as driven:
+    worker = WordsWorker()
+    worker.provisional = True
+    async with running(worker=worker) as driven:
         driven.main.heard(ev.TokenizerChanged("loading"))
         await driven.settle()
         assert "tokenizer …" in driven.lines[0]
         driven.main.heard(ev.TokenizerChanged("provisional"))
         await driven.settle()
         assert "provisional" in driven.lines[0] and "provisional" in driven.said
-        workspace.corrected()
+        worker.corrected()
         await driven.settle()
         assert driven.said == "corrected: 3 tokens of this row changed"
         assert "corrected" in driven.lines[0]
@@ -358,11 +358,11 @@ async def test_a_failed_worker_is_told() -> None:
 
 async def test_a_row_that_never_comes_is_told_in_its_raw_view() -> None:
     async with running() as driven:
-        driven.main.tokens.wait(3)
+        driven.main.panes.tokens.wait(3)
         driven.main.heard(ev.WorkerFailed(Problem("the worker process ended", "signal 6 ended it", "press ]")))
         await driven.settle()
         await driven.press("o")
-        pane = driven.main.document
+        pane = driven.main.panes.document
         shown = plain(pane.line_cells(at) for at in range(pane.line_count()))
         assert "the worker process ended, because signal 6 ended it" in shown and "loading" not in shown
 
@@ -371,22 +371,22 @@ async def test_the_palette_runs_commands_and_goes_to_rows() -> None:
     async with running() as driven:
         await driven.press(":", *"123", "enter")
         await driven.settle()
-        assert driven.main.status.row == 40
+        assert driven.main.state.status.row == 40
         await driven.press("ctrl+p", *"shift view", "enter")
         await driven.settle()
-        assert driven.main.tokens.state.shift
+        assert driven.main.panes.tokens.state.shift
         await driven.press("3", ":")
-        assert driven.main.status.row == 3
+        assert driven.main.state.status.row == 3
 
 
 async def test_the_mouse_is_optional_but_works() -> None:
     async with running() as driven:
         await driven.pilot.click("#list", offset=(5, 4))
         await driven.settle()
-        assert driven.main.status.row == 4
+        assert driven.main.state.status.row == 4
         await driven.pilot.click("#tokens", offset=(9, 1))
         await driven.settle()
-        assert driven.main.tokens.state.cursor == 0
+        assert driven.main.panes.tokens.state.cursor == 0
 
 
 @pytest.mark.parametrize("size", [(20, 6), (34, 9), (300, 90)])
@@ -410,21 +410,21 @@ async def test_an_index_that_still_grows_is_honest() -> None:
         driven.main.heard(ev.CountChanged(20, False, 0.5))
         await driven.settle()
         await driven.press("G")
-        assert driven.main.status.row == 19
+        assert driven.main.state.status.row == 19
         await driven.press("3", "0", "0", "G")
-        assert driven.main.status.row == 19 and "still being indexed" in driven.said
+        assert driven.main.state.status.row == 19 and "still being indexed" in driven.said
         assert "≥20 (50 %)" in driven.lines[0]
 
 
 async def test_a_row_too_heavy_for_the_list_is_listed_with_its_figures_once_it_was_opened() -> None:
-    workspace = FakeWorkspace()
-    whole = workspace.summary
+    worker = WordsWorker()
+    whole = worker.summary
 
     def summary(index: int) -> ev.RowSummary:
         return replace(whole(index), tokens=None, trained=None, cut=0) if index == 3 else whole(index)
 
-    workspace.summary = summary  # type: ignore[method-assign]
-    async with running((80, 24), workspace) as driven:
+    worker.summary = summary  # type: ignore[method-assign]
+    async with running((80, 24), worker) as driven:
         assert "415" not in driven.lines[4]
         assert "3    415  97 %" in (await driven.press("3", "G")).splitlines()[4]
         assert "3    415  97 %" in (await driven.press("j", "[")).splitlines()[4]
@@ -436,7 +436,7 @@ async def test_a_row_too_heavy_for_the_list_is_listed_with_its_figures_once_it_w
 async def test_keys_for_what_is_hidden_say_what_they_did() -> None:
     async with running((80, 24)) as driven:
         await driven.press("f", "s")
-        assert driven.said == "shift view on · Esc goes to the tokens" and driven.main.tokens.state.shift
+        assert driven.said == "shift view on · Esc goes to the tokens" and driven.main.panes.tokens.state.shift
         await driven.press("z")
         assert driven.said.startswith("zoom: ") and driven.said.endswith("Esc goes to the tokens")
         await driven.press("escape", "s")
@@ -450,27 +450,27 @@ async def test_a_tokenizer_that_does_not_load_is_told_with_what_to_press() -> No
         "the tokenizer cannot be loaded", "google/gemma-2b: huggingface.co did not answer within 3 s", "try again"
     )
     async with running((120, 36)) as driven:
-        inspection = driven.workspace.make(0)
+        inspection = driven.worker.make(0)
         waiting = replace(inspection, tokens=None, labels=None, example=None, rendered=None, boundary=None)
-        ticket, version = driven.workspace.last["row"][0], driven.workspace.version
-        driven.workspace.send(ev.RowReady(ticket, version, waiting))
+        ticket, version = driven.worker.last["row"][0], driven.workspace.version
+        driven.worker.tell(ev.RowReady(ticket, version, waiting))
         told = "loading tokenizer google/gemma-2b … 12 s, 3.2 MB downloaded"
-        driven.workspace.send(ev.TokenizerChanged("loading", None, told))
+        driven.worker.tell(ev.TokenizerChanged("loading", None, told))
         await driven.settle()
         assert told in driven.text
         stopped = replace(waiting, stopped_at=Stage.TOKENS, problem=problem)
-        driven.workspace.send(ev.TokenizerChanged("failed", None, problem.sentence(), problem))
-        driven.workspace.send(ev.RowReady(ticket, version, stopped))
+        driven.worker.tell(ev.TokenizerChanged("failed", None, problem.sentence(), problem))
+        driven.worker.tell(ev.RowReady(ticket, version, stopped))
         await driven.settle()
         assert "google/gemma-2b: huggingface.co did not answer" in driven.text and told not in driven.text
         assert "D  tries again to load the tokenizer" in driven.text and "K  another tokenizer" in driven.text
         await driven.press("D")
-        assert driven.workspace.reopened == 1
+        assert driven.worker.opened == 1
         await driven.press("K", "ctrl+u", *"builtin:bytes", "enter")
         assert driven.workspace.recipe.tokenizer.name == "builtin:bytes" and "u undoes it" in driven.said
 
 
-class Held(FakeWorkspace):
+class Held(WordsWorker):
     """Row 1 is set aside for evaluation."""
 
     def make(self, index: int) -> Inspection:
@@ -492,7 +492,7 @@ class Unsettled(Held):
         self.asked.append(("comparison", index))
         ticket, made = self.ticket, [self.make(index), self.make(index)]
         told = compare_row(made, unsure=(1,))
-        self.send(ev.ComparisonReady(ticket, self.version, recipe, told, made[1], unmarked=("", "held out (x): why")))
+        self.tell(ev.ComparisonReady(ticket, self.version, recipe, told, made[1], unmarked=("", "held out (x): why")))
 
 
 @pytest.mark.parametrize("kind", [Held, Unsettled])
@@ -506,13 +506,55 @@ async def test_the_comparison_says_which_side_evaluates(kind: type[Held]) -> Non
 
 
 async def test_a_list_that_was_hidden_before_the_first_paint_fills_when_it_is_shown() -> None:
-    workspace = FakeWorkspace()
+    worker = WordsWorker()
+    workspace = over(worker)
     workspace.start()
     app = SftuiApp(workspace, Settings(), theme="dark")
-    app.main.list_wanted = False
+    app.main.put(app.main.state.open._replace(rows=False))
     async with app.run_test(size=(140, 45)) as pilot:
-        driven = Driven(app, pilot, workspace)
+        driven = Driven(app, pilot, workspace, worker)
         await driven.settle()
-        assert ("summaries", (0, 41)) not in workspace.asked
+        assert ("summaries", (0, 41)) not in worker.asked
         await driven.press("L")
-        assert driven.lines[2].startswith("   1     17  24 %") and len(driven.main.rows.summaries) == 41
+        assert driven.lines[2].startswith("   1     17  24 %") and len(driven.main.panes.rows.summaries) == 41
+
+
+async def test_weights_stand_in_every_zoom_and_under_the_cursor() -> None:
+    recipe = changed(preset(), "loss.weights", "float")
+    async with running((80, 24), recipe=recipe, theme="mono") as driven:
+        columns = driven.lines
+        assert any(text.count("weight") and "0.3" in text for text in columns)
+        assert any("▓" in text for text in columns) and "█" not in driven.text
+        assert "trained with weight 0.3" in driven.text
+        assert "weight" in await driven.press("z") and "▓    0.3" in driven.text
+        assert "⟧×0.3" in await driven.press("z")
+        assert "weight     0.3" in await driven.press("enter")
+
+
+async def test_where_a_trainer_has_no_weights_nothing_says_so() -> None:
+    async with running((80, 24)) as driven:
+        for keys in ((), ("z",), ("z",), ("3", "B"), ("escape", "enter")):
+            text = await driven.press(*keys)
+            assert "▓" not in text and "weight" not in text and "⟧×" not in text
+
+
+@pytest.mark.parametrize(("width", "shares"), [(120, True), (80, False), (60, False)])
+async def test_the_header_says_what_the_findings_of_a_row_come_to(width: int, shares: bool) -> None:
+    worker = WordsWorker()
+    worker.verdicts = {0: ("error", "no answer reaches the model"), 2: ("warning", "no stop is learnt")}
+    async with running((width, 24), worker=worker) as driven:
+        assert "✗ no answer reaches the model" in driven.lines[0]
+        assert (" trained " in driven.lines[0]) is shares, "the share makes room first"
+        await driven.press("]")
+        assert "✗" not in driven.lines[0] and " trained " in driven.lines[0]
+        await driven.press("]")
+        assert "! no stop is learnt" in driven.lines[0]
+
+
+async def test_the_audit_begins_with_what_it_comes_to() -> None:
+    worker = WordsWorker()
+    worker.verdicts = {0: ("error", "no answer reaches the model"), 2: ("warning", "no stop is learnt")}
+    async with running((120, 36), worker=worker) as driven:
+        text = await driven.press("A", "X")
+        first, second, found = (text.index(part) for part in ("✗ no answer reaches", "! no stop is", "Findings"))
+        assert first < second < found

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sftui.tui.commands import ANY, COMMANDS, CONTEXTS, DIALOG, footer
+from sftui.tui.commands.footers import footer
+from sftui.tui.commands.table import COMMANDS
+from sftui.tui.contexts import ANY, CONTEXTS, DIALOG
 from sftui.tui.help_text import help_lines
 from sftui.tui.keys import EATEN, KeymapError, KeyReader, build_keymap, keymap_problems
 from sftui.views import plain
@@ -37,14 +39,14 @@ def test_no_key_is_eaten_by_tmux_screen_or_the_terminal() -> None:
 def test_every_context_can_move_and_ask_for_help() -> None:
     for context in CONTEXTS:
         if context not in (ANY, DIALOG):
-            reader = KeyReader(build_keymap())
+            reader = KeyReader(build_keymap(COMMANDS))
             assert reader.feed("j", context).command is not None
             assert reader.feed("?", context).command is not None
             assert reader.feed("q", context).command is not None
 
 
 def test_counts_and_prefixes() -> None:
-    reader = KeyReader(build_keymap())
+    reader = KeyReader(build_keymap(COMMANDS))
     assert reader.feed("1", "tokens").pending == "1"
     assert reader.feed("0", "tokens").pending == "10"
     stroke = reader.feed("j", "tokens")
@@ -60,7 +62,7 @@ def test_counts_and_prefixes() -> None:
 
 
 def test_a_count_cannot_grow_without_end() -> None:
-    reader = KeyReader(build_keymap())
+    reader = KeyReader(build_keymap(COMMANDS))
     for _ in range(50):
         reader.feed("9", "tokens")
     stroke = reader.feed("j", "tokens")
@@ -69,6 +71,7 @@ def test_a_count_cannot_grow_without_end() -> None:
 
 def test_T9_keymap_mistakes_are_all_told() -> None:
     problems = keymap_problems(
+        COMMANDS,
         {
             "row.nxt": ("J",),
             "zoom": ("s",),
@@ -77,7 +80,7 @@ def test_T9_keymap_mistakes_are_all_told() -> None:
             "help": ("nonsense",),
             "quit": (),
             "undo": ("a b c",),
-        }
+        },
     )
     text = "\n".join(problems)
     assert "row.nxt" in text and "row.next" in text
@@ -88,11 +91,11 @@ def test_T9_keymap_mistakes_are_all_told() -> None:
     assert "`quit`" in text
     assert "longer than two" in text
     with pytest.raises(KeymapError):
-        build_keymap({"zoom": ("s",)})
+        build_keymap(COMMANDS, {"zoom": ("s",)})
 
 
 def test_T9_a_good_keymap_replaces_only_its_own_keys() -> None:
-    keymap = build_keymap({"row.next": ("J",), "copy.row": ("Y",)})
+    keymap = build_keymap(COMMANDS, {"row.next": ("J",), "copy.row": ("Y",)})
     assert keymap.keys_of("row.next") == ("J",)
     found = keymap.find("tokens", "J")
     assert found is not None and found.id == "row.next"
@@ -101,7 +104,7 @@ def test_T9_a_good_keymap_replaces_only_its_own_keys() -> None:
 
 
 def test_help_holds_every_command_and_its_keys() -> None:
-    text = plain(help_lines("tokens", build_keymap(), 120))
+    text = plain(help_lines("tokens", build_keymap(COMMANDS), 120))
     for command in COMMANDS:
         assert command.help.split(";")[0][:40] in text
         for key in command.shown_keys().split(" "):
@@ -109,7 +112,7 @@ def test_help_holds_every_command_and_its_keys() -> None:
 
 
 def test_help_puts_this_pane_first() -> None:
-    text = plain(help_lines("recipe", build_keymap(), 100))
+    text = plain(help_lines("recipe", build_keymap(COMMANDS), 100))
     assert text.index("IN THE RECIPE") < text.index("Anywhere") < text.index("In the tokens")
 
 
@@ -118,9 +121,9 @@ def test_footer_fits_80_and_60_cells() -> None:
 
     for context in CONTEXTS:
         assert len(footer(context)) <= 7
-        whole = footer_cells(context, 200, build_keymap())
+        whole = footer_cells(context, 200, build_keymap(COMMANDS))
         assert sum(run.width for run in whole) <= 80
-        assert sum(run.width for run in footer_cells(context, 60, build_keymap())) <= 60
+        assert sum(run.width for run in footer_cells(context, 60, build_keymap(COMMANDS))) <= 60
 
 
 def test_the_table_is_the_only_source_of_bindings() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tui_driver import running
 
 from sftui.tui.bars import message_lines
-from sftui.tui.document_pane import title_cells
+from sftui.tui.panes.document_pane import title_cells
 from sftui.views import Role, plain
 
 LONG = "the file could not be written, because the folder that it is to stand in is not there; name another folder"
@@ -22,6 +22,7 @@ def test_a_message_goes_on_where_its_line_ends() -> None:
 async def test_a_long_answer_takes_the_line_of_the_keys_until_the_next_key() -> None:
     async with running((80, 24)) as driven:
         driven.main.say(LONG)
+        driven.main.draw()
         await driven.settle()
         detail, foot = driven.lines[-2:]
         assert f"{detail} {foot.strip()}".strip() == LONG

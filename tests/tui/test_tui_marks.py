@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 import pytest
-from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, check_golden, running
 
 from sftui.workspace import OpenOptions
@@ -28,12 +27,11 @@ async def test_marks_screens(size: tuple[int, int]) -> None:
 
 async def test_a_mark_is_set_replaced_and_cleared_by_the_same_key() -> None:
     async with running((80, 24)) as driven:
-        marks = driven.main.mark_commands
         text = await driven.press("r", "d")
-        assert marks.marks.get(0).kind == "drop" and "D drop" in driven.lines[0] and "▸D   0" in text
-        assert "▸F   0" in await driven.press("r", "f") and marks.marks.get(0).kind == "flag"
+        assert driven.main.state.kept.marks.get(0).kind == "drop" and "D drop" in driven.lines[0] and "▸D   0" in text
+        assert "▸F   0" in await driven.press("r", "f") and driven.main.state.kept.marks.get(0).kind == "flag"
         text = await driven.press("r", "f")
-        assert not marks.marks and "▸  0" in text and "no longer flag" in driven.said
+        assert not driven.main.state.kept.marks and "▸  0" in text and "no longer flag" in driven.said
 
 
 async def test_a_note_is_typed_shown_and_emptied() -> None:
@@ -44,9 +42,9 @@ async def test_a_note_is_typed_shown_and_emptied() -> None:
         await driven.press("[", "r", "n")
         assert driven.main.prompt.text == "too short"
         await driven.press("ctrl+u", "ctrl+k", "enter")
-        assert not driven.main.mark_commands.marks and "note removed" in driven.said
+        assert not driven.main.state.kept.marks and "note removed" in driven.said
         await driven.press("r", "n", "x", "escape")
-        assert not driven.main.mark_commands.marks, "Esc leaves it as it was"
+        assert not driven.main.state.kept.marks, "Esc leaves it as it was"
 
 
 async def test_marked_rows_are_gone_through_and_listed() -> None:
@@ -54,15 +52,15 @@ async def test_marked_rows_are_gone_through_and_listed() -> None:
         await driven.press("r", "]")
         assert "no row is marked" in driven.said
         await driven.press("7", "g", "r", "k", "9", "g", "r", "d", "1", "2", "g", "r", "d", "g", "g", "r", "]")
-        assert driven.main.status.row == 7
+        assert driven.main.state.status.row == 7
         await driven.press("r", "]", "r", "]", "r", "]")
-        assert driven.main.status.row == 7, "it begins again at the other end"
+        assert driven.main.state.status.row == 7, "it begins again at the other end"
         await driven.press("r", "[")
-        assert driven.main.status.row == 12
+        assert driven.main.state.status.row == 12
         text = await driven.press("F")
         assert "marked drop  2 × rows marked drop" in text and "noted" not in text
         await driven.press("j", "j", "j", "enter")
-        assert list(driven.main.rows.order or ()) == [9, 12] and "marked drop: 2 rows" in driven.said
+        assert list(driven.main.panes.rows.order or ()) == [9, 12] and "marked drop: 2 rows" in driven.said
         text = await driven.press("A")
         assert "Review marks  1 keep, 2 drop" in text
 
@@ -71,34 +69,27 @@ async def test_marks_survive_and_tell_when_the_data_was_changed(tmp_path: Path) 
     data = tmp_path / "train.jsonl"
     data.write_text("{}\n")
 
-    def workspace() -> FakeWorkspace:
-        made = FakeWorkspace()
-        made.options = OpenOptions((str(data),))
-        return made
-
-    async with running((80, 24), workspace()) as driven:
+    options = OpenOptions((str(data),))
+    async with running((80, 24), options=options) as driven:
         await driven.press("r", "d", "]", "r", "n", *"hm", "enter")
-        assert driven.main.mark_commands.close()
-    async with running((80, 24), workspace()) as driven:
-        assert driven.main.mark_commands.marks.words() == "1 drop, 1 noted" and driven.said == ""
+        assert driven.main.marks_file.close()
+    async with running((80, 24), options=options) as driven:
+        assert driven.main.state.kept.marks.words() == "1 drop, 1 noted" and driven.said == ""
         assert "D drop" in driven.lines[0]
     os.utime(data, ns=(1, 1))
-    async with running((80, 24), workspace()) as driven:
+    async with running((80, 24), options=options) as driven:
         assert "was changed after its rows were marked" in driven.said and "D drop" in driven.lines[0]
-    other = FakeWorkspace()
-    other.options = OpenOptions((str(tmp_path / "other.jsonl"),))
-    async with running((80, 24), other) as driven:
-        assert not driven.main.mark_commands.marks
+    other = OpenOptions((str(tmp_path / "other.jsonl"),))
+    async with running((80, 24), options=other) as driven:
+        assert not driven.main.state.kept.marks
 
 
 async def test_what_cannot_be_saved_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "state").write_text("a file where the folder should be")
     async with running((80, 24)) as driven:
-        driven.main.mark_commands.file = MarksFile(
-            driven.workspace.options, driven.main.mark_commands._failed, tmp_path / "state"
-        )
+        driven.main.marks_file = MarksFile(driven.workspace.options, driven.main.marks_failed, tmp_path / "state")
         await driven.press("r", "d")
-        assert not driven.main.mark_commands.close()
+        assert not driven.main.marks_file.close()
         await driven.settle()
         assert "could not be saved" in driven.said
 
@@ -120,14 +111,13 @@ async def test_marks_are_exported_as_lines(tmp_path: Path) -> None:
 
 
 async def test_a_hostile_note_is_only_shown() -> None:
-    workspace = FakeWorkspace()
-    path = MarksFile(workspace.options).path
+    path = MarksFile(OpenOptions(("train.jsonl",))).path
     assert path is not None
     path.parent.mkdir(parents=True)
     path.write_text(
         json.dumps({"row": 0, "mark": None, "note": "\x1b]2;owned\x07 [/INST] [@click=app.quit]x[/]\u202e"})
     )
-    async with running((80, 24), workspace) as driven:
+    async with running((80, 24)) as driven:
         assert "[@click=app.quit]" in driven.text and not set(driven.text) & {"\x1b", "\x07", "\u202e"}
         await driven.press("r", "n")
         assert not set(driven.text) & {"\x1b", "\x07", "\u202e"}
@@ -138,6 +128,6 @@ async def test_what_may_follow_the_prefix_is_told() -> None:
         await driven.press("r")
         assert driven.said.startswith("k mark keep  d mark drop  f mark flag  n note on the row  ] next marked row")
         await driven.press("escape")
-        assert driven.said == "" and not driven.main.mark_commands.marks
+        assert driven.said == "" and not driven.main.state.kept.marks
         await driven.press("1", "2")
         assert driven.said == ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, check_golden, running
 
 from sftui.recipe import changed
@@ -14,18 +13,18 @@ PACKING = changed(changed(preset(), "pack.strategy", "bfd"), "length.max", 64)
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_pack_screens(size: tuple[int, int]) -> None:
-    async with running(size, FakeWorkspace(recipe=PACKING)) as driven:
+    async with running(size, recipe=PACKING) as driven:
         text = await driven.press("P")
         assert all(len(line) <= size[0] for line in text.splitlines())
         check_golden(f"{size[0]}x{size[1]}-packs", text)
 
 
 async def test_packs_begin_at_the_row_on_screen() -> None:
-    async with running((140, 45), FakeWorkspace(recipe=PACKING)) as driven:
+    async with running((140, 45), recipe=PACKING) as driven:
         await driven.press("P", "]")
-        assert driven.workspace.asked[-1] == ("packs", 1) and "from row 1 on" in driven.text
+        assert driven.worker.asked[-1] == ("packs", 1) and "from row 1 on" in driven.text
         await driven.press("P")
-        assert driven.main.look_commands.open_view is None
+        assert driven.main.state.open.view is None
 
 
 async def test_a_recipe_that_does_not_pack_says_what_to_set() -> None:

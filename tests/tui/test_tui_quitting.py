@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, Driven, check_golden, running
 
 from sftui.exports.plan import ExportPlan, plan_export
 from sftui.exports.prepared import Prepared
 from sftui.recipe import changed
 from sftui.trainers import preset
+from sftui.tui.commands import own
+from sftui.workspace import Workspace
 from sftui.workspace.history import Chosen, unexported
 
 
-class Planning(FakeWorkspace):
+class Planning(Workspace):
     def plan_export(self, to: str, folder: str) -> ExportPlan:
         return plan_export(to, folder, self.recipe, self.base_recipe, Prepared(("train.jsonl",)))
 
@@ -65,17 +66,17 @@ async def test_from_the_question_to_the_export() -> None:
 
 
 async def test_what_was_taken_back_or_written_is_not_asked_about(tmp_path: Path) -> None:
-    async with running((80, 24), Planning()) as driven:
+    async with running((80, 24), kind=Planning) as driven:
         await driven.press("R", "j", "enter", "u")
-        assert not driven.main.own_commands.lost()
+        assert not own.lost(driven.main)
         await change_all(driven)
         await driven.press("escape", "x", "enter", "enter", "y")
-        assert [one for one in driven.main.own_commands.lost().words().split(", ") if "repair" in one] == []
+        assert [one for one in own.lost(driven.main).words().split(", ") if "repair" in one] == []
         await driven.press("x", "j", "enter", "ctrl+u", "ctrl+k", *str(tmp_path), "enter", "y")
-        assert "wrote" in driven.said and not driven.main.own_commands.lost()
+        assert "wrote" in driven.said and not own.lost(driven.main)
         driven.workspace.change("length.max", 300)
         await driven.settle()
-        assert driven.main.own_commands.lost().words() == "1 unsaved recipe change"
+        assert own.lost(driven.main).words() == "1 unsaved recipe change"
         await driven.press("u", "q")
         assert has_quit(driven)
 

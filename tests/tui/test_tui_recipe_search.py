@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fake_workspace import FakeWorkspace
 from tui_driver import running
 
 from sftui import trainers
@@ -10,7 +9,7 @@ from sftui import trainers
 
 async def test_a_knob_is_found_by_name_meaning_or_choice_and_n_goes_round() -> None:
     async with running((140, 45)) as driven:
-        pane = driven.main.recipe
+        pane = driven.main.panes.recipe
         await driven.press("c", "n")
         assert driven.said == "No search yet; press /"
         await driven.press("/", *"eos", "enter")
@@ -40,7 +39,7 @@ async def test_choices_are_explained_where_they_are_chosen() -> None:
 
 async def test_an_option_of_the_trainer_is_a_knob_with_its_choices_and_its_key() -> None:
     recipe = trainers.preset("axolotl@0.19")
-    async with running((200, 50), workspace=FakeWorkspace(recipe=recipe)) as driven:
+    async with running((200, 50), recipe=recipe) as driven:
         said = await driven.press("c", "/", *"train_on_eos", "enter", "j", "k")
         assert "own.train_on_eos where EOS is trained" in said and "null all turn last none" in said
         assert "Axolotl: datasets.train_on_eos" in said

@@ -5,20 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fake_workspace import FakeWorkspace
 from tui_driver import SIZES, Driven, check_golden, running
+from words_worker import WordsWorker
 
 from sftui.findings import Finding, Severity
 from sftui.recipe import Recipe, changed
 from sftui.trainers import preset
-from sftui.tui.data_export import file_beside
+from sftui.tui.copying import file_beside
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 
 DROP = "drop CON008"
 
 
-class Blank(FakeWorkspace):
+class Blank(WordsWorker):
     """Row 1 begins with white space: a repair trims it, another leaves it out."""
 
     def findings(self, index: int) -> tuple[Finding, ...]:
@@ -57,14 +57,14 @@ async def test_a_repair_is_previewed_applied_and_taken_back() -> None:
         )
         assert not driven.workspace.repairs and "*" not in driven.lines[0], "a preview changes nothing"
         await driven.press("escape")
-        assert driven.main.context == "findings" and driven.workspace.asked[-2][0] == "cancel"
+        assert driven.main.state.open.context == "findings" and driven.worker.asked[-2][0] == "cancel"
         text = await driven.press("d", "enter", "+")
         assert (
             list(driven.workspace.repairs) == ["trim"]
             and "14 of 41 rows changed" in driven.said
             and "not saved yet" in driven.said
         )
-        assert driven.main.context == "findings" and driven.finding.code == "EOS008"
+        assert driven.main.state.open.context == "findings" and driven.finding.code == "EOS008"
         assert "*repaired" in driven.lines[0] and "▸ *  1" in text
         await driven.press("u")
         assert not driven.workspace.repairs and driven.said == "undo: trim is no longer applied"
@@ -82,7 +82,7 @@ async def test_a_finding_with_one_cure_needs_no_choice() -> None:
 
 
 async def test_a_recipe_fix_and_a_repair_are_both_offered() -> None:
-    class Both(FakeWorkspace):
+    class Both(WordsWorker):
         def findings(self, index: int) -> tuple[Finding, ...]:
             found = super().findings(index)
             return tuple(
@@ -91,7 +91,7 @@ async def test_a_recipe_fix_and_a_repair_are_both_offered() -> None:
                 if one.code == "LAB002"
             )
 
-    async with running((80, 24), Both(recipe=changed(preset(), "mask.rule", "all"))) as driven:
+    async with running((80, 24), Both(), recipe=changed(preset(), "mask.rule", "all")) as driven:
         text = await driven.press("f", "a")
         assert "recipe" in text and DROP in text and not driven.workspace.repairs
         await driven.press("enter")
@@ -117,12 +117,12 @@ async def test_the_rows_that_repairs_change_are_listed_without_an_audit() -> Non
         assert "repaired  14 × rows that a repair changes" in await driven.press("F")
         await driven.press("j", "enter")
         assert (
-            driven.main.rows.order is not None
-            and list(driven.main.rows.order)[:3] == [1, 4, 7]
-            and driven.main.status.row == 1
+            driven.main.panes.rows.order is not None
+            and list(driven.main.panes.rows.order)[:3] == [1, 4, 7]
+            and driven.main.state.status.row == 1
         )
         await driven.press("F", "enter")
-        assert driven.main.rows.order is None
+        assert driven.main.panes.rows.order is None
 
 
 async def test_the_repaired_data_is_written_after_it_was_said() -> None:
@@ -142,9 +142,9 @@ async def test_the_repaired_data_is_written_after_it_was_said() -> None:
             and "train.jsonl stays as it is" in text
             and "1 row is left out too: 0" in text
         )
-        assert not any(name == "write" for name, _ in driven.workspace.asked)
+        assert not any(name == "write" for name, _ in driven.worker.asked)
         await driven.press("y")
-        assert ("write", ("train-repaired.jsonl", "train-repaired.log.jsonl", (0,))) in driven.workspace.asked
+        assert ("write", ("train-repaired.jsonl", "train-repaired.log.jsonl", (0,))) in driven.worker.asked
         assert driven.said == "wrote train-repaired.jsonl and its log: 40 of 41 rows, 14 changed"
         await driven.press("A")
         assert "Repairs, in train-repaired.jsonl" in driven.text
@@ -156,37 +156,35 @@ async def named(driven: Driven, name: str) -> str:
 
 
 async def test_the_data_itself_is_never_written_to(tmp_path: Path) -> None:
-    workspace = FakeWorkspace()
-    workspace.options = OpenOptions((str(tmp_path / "train.jsonl"),))
+    options = OpenOptions((str(tmp_path / "train.jsonl"),))
     (tmp_path / "train.jsonl").write_text("")
-    async with running((80, 24), workspace) as driven:
+    async with running((80, 24), options=options) as driven:
         await driven.press("R", "j", "enter")
         assert "is the data itself" in await named(driven, str(tmp_path / "train.jsonl")) and driven.main.prompt.open
         await driven.press("escape")
         assert "no format" in await named(driven, "out.csv")
         await driven.press("escape")
-        assert not any(name == "write" for name, _ in workspace.asked)
+        assert not any(name == "write" for name, _ in driven.worker.asked)
 
 
 async def test_a_write_goes_on_beside_everything_and_can_be_stopped() -> None:
-    class Slow(FakeWorkspace):
+    class Slow(WordsWorker):
         def answer_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> None:
             ticket = self.ticket
-            self.send(ev.RepairsWritten(ticket, target, log, ev.RepairCount(20, 7), 0, 41))
+            self.tell(ev.RepairsWritten(ticket, target, log, ev.RepairCount(20, 7), 0, 41))
 
-        def cancel(self, ticket: int) -> None:
-            super().cancel(ticket)
-            self.send(ev.RepairsWritten(ticket, "", ""))
+        def cancelled(self, ticket: int) -> None:
+            self.tell(ev.RepairsWritten(ticket, "", ""))
 
     async with running((80, 24), Slow()) as driven:
         await driven.press("R", "j", "enter", "x", "enter", "enter", "y")
         assert driven.said == "writing 20 of 41 rows … Esc stops"
         await driven.press("]")
-        assert driven.main.status.row == 1
+        assert driven.main.state.status.row == 1
         await driven.press("x", "enter")
         assert "already" in driven.said
         await driven.press("escape")
-        assert driven.said == "stopped: nothing was written" and driven.main.data_export.ticket is None
+        assert driven.said == "stopped: nothing was written" and driven.main.state.kept.writing is None
 
 
 async def test_a_config_written_before_the_data_says_so() -> None:
@@ -238,7 +236,7 @@ def test_the_name_of_a_file_made_from_the_data(data: str, name: str) -> None:
 
 
 async def test_a_repair_that_cannot_help_says_so() -> None:
-    class Stubborn(FakeWorkspace):
+    class Stubborn(WordsWorker):
         def findings(self, index: int) -> tuple[Finding, ...]:
             return (Finding("CON008", Severity.ERROR, "still there", index),)
 

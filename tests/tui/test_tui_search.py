@@ -32,14 +32,14 @@ async def test_each_hit_says_its_place_among_all() -> None:
         assert "hit" not in driven.lines[-2], "beside a hit there is no place"
         await driven.press("N", "N")
         assert driven.said == "hit 18 of 18 · row 40, search wrapped around · n N"
-        assert [name for name, _ in driven.workspace.asked].count("hits") == 1, "counted once"
+        assert [name for name, _ in driven.worker.asked].count("hits") == 1, "counted once"
 
 
 async def test_while_rows_are_still_counted_it_says_so_far() -> None:
     async with running() as driven:
         held: list[ev.Event] = []
-        send = driven.workspace.send
-        driven.workspace.send = lambda event: (  # type: ignore[method-assign]
+        send = driven.worker.tell
+        driven.worker.tell = lambda event: (  # type: ignore[method-assign]
             held.append(event) if isinstance(event, ev.HitsCounted) else send(event)
         )
         await driven.press("/", *"capital", "enter")
@@ -57,7 +57,7 @@ async def test_while_rows_are_still_counted_it_says_so_far() -> None:
 async def test_neighbouring_tokens_are_one_hit() -> None:
     async with running() as driven:
         await driven.press("/", *"the capital of", "enter")
-        assert len(driven.main.tokens.state.hits) == 6 and driven.said == "hit 1 of 18 · row 0 · n N"
+        assert len(driven.main.panes.tokens.state.hits) == 6 and driven.said == "hit 1 of 18 · row 0 · n N"
 
 
 async def test_another_query_and_another_recipe_are_counted_anew() -> None:
@@ -65,8 +65,8 @@ async def test_another_query_and_another_recipe_are_counted_anew() -> None:
         await driven.press("/", *"capital", "enter")
         await driven.press("/", *"word399", "enter")
         assert driven.said == "hit 1 of 8 · row 3 · n N"
-        asked = [what.text for name, what in driven.workspace.asked if name == "hits"]
-        assert asked == ["capital", "word399"] and "cancel" in [name for name, _ in driven.workspace.asked]
+        asked = [what.text for name, what in driven.worker.asked if name == "hits"]
+        assert asked == ["capital", "word399"] and "cancel" in [name for name, _ in driven.worker.asked]
         driven.workspace.change("mask.rule", "all")
         await driven.press("h", "l")
         assert "hit" not in driven.lines[-2], "what was counted under another recipe is forgotten"
@@ -75,9 +75,9 @@ async def test_another_query_and_another_recipe_are_counted_anew() -> None:
 async def test_escape_stops_the_counting_and_closes_what_it_closes_otherwise() -> None:
     async with running() as driven:
         await driven.press("/", *"capital", "enter", "o")
-        assert driven.main.look_commands.open_view is not None
+        assert driven.main.state.open.view is not None
         await driven.press("escape")
-        assert driven.main.look_commands.open_view is None and driven.workspace.asked[-1][0] == "cancel"
+        assert driven.main.state.open.view is None and driven.worker.asked[-1][0] == "cancel"
 
 
 async def test_rows_with_findings_are_counted_as_rows() -> None:

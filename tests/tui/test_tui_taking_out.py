@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from fake_workspace import FakeWorkspace
 from tui_driver import Driven, running
 
 from sftui.exports.plan import ExportPlan, PlannedFile
 from sftui.recipe import changed
 from sftui.trainers import preset
+from sftui.tui.commands import copying
+from sftui.workspace import OpenOptions, Workspace
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def clipboard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         taken.append(text)
         return "sent it"
 
-    monkeypatch.setattr("sftui.tui.copy_commands.copy_out", copy)
+    monkeypatch.setattr("sftui.tui.commands.copying.copy_out", copy)
     return taken
 
 
@@ -32,7 +33,7 @@ async def test_y_copies_row_ids_labels_and_text(clipboard: list[str]) -> None:
             await driven.press(*keys)
             assert driven.said == "sent it"
         row, ids, labels, text = clipboard
-        inspection = driven.main.tokens.inspection
+        inspection = driven.main.panes.tokens.inspection
         assert inspection is not None and inspection.example is not None and inspection.rendered is not None
         assert json.loads(row) == inspection.row.data
         assert tuple(json.loads(ids)) == inspection.example.input_ids
@@ -42,11 +43,11 @@ async def test_y_copies_row_ids_labels_and_text(clipboard: list[str]) -> None:
 
 async def test_a_prefix_waits_and_is_shown() -> None:
     async with running() as driven:
-        assert driven.main.status.pending == ""
+        assert driven.main.state.status.pending == ""
         await driven.press("y")
         assert driven.lines[0].rstrip().endswith("y")
         await driven.press("escape")
-        assert driven.main.status.pending == ""
+        assert driven.main.state.status.pending == ""
 
 
 async def test_w_writes_and_asks_before_overwriting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +66,7 @@ async def test_w_writes_and_asks_before_overwriting(tmp_path: Path, monkeypatch:
 async def test_p_prints_on_exit() -> None:
     async with running() as driven:
         await driven.press("p", "i", "]", "p", "t")
-        assert len(driven.main.copy_commands.to_print) == 2
+        assert len(driven.main.state.kept.to_print) == 2
         assert "row 1 will be printed" in driven.said
 
 
@@ -78,28 +79,23 @@ async def test_a_terminal_that_cannot_be_lent_says_so() -> None:
 @pytest.mark.parametrize("template", ["builtin:gemma", "builtin:chatml"])
 async def test_the_template_in_force_can_be_taken_out(template: str) -> None:
     recipe = changed(preset(), "render.template", template)
-    async with running(workspace=FakeWorkspace(recipe=recipe)) as driven:
-        text = driven.main.copy_commands.text_of("template")
+    async with running(recipe=recipe) as driven:
+        text = copying.text_of(driven.main, "template")
         assert text is not None and "{%" in text
 
 
 async def test_a_row_without_ids_has_nothing_to_take(clipboard: list[str]) -> None:
     async with running() as driven:
-        driven.main.tokens.wait(3)
+        driven.main.panes.tokens.wait(3)
         await driven.press("y", "i")
         assert not clipboard and "no ids" in driven.said
 
 
-class Exporting(FakeWorkspace):
+class Exporting(Workspace):
     """Plans one file with a difference."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self.folder = folder
-
     def plan_export(self, to: str, folder: str) -> ExportPlan:
-        self.asked.append(("export", (to, folder)))
-        path = self.folder / "recipe.yaml"
+        path = Path(self.options.cache_dir or "") / "recipe.yaml"
         file = PlannedFile(path, "new: [/INST]\n", "-old: 1\n+new: [/INST]\n" if path.exists() else "", path.exists())
         return ExportPlan((file,), "sftui: corrected against the starting recipe: mask.rule", ("one note",))
 
@@ -110,7 +106,7 @@ async def _to_the_plan(driven: Driven) -> str:
 
 
 async def test_export_shows_the_difference_before_it_writes(tmp_path: Path) -> None:
-    async with running(workspace=Exporting(tmp_path)) as driven:
+    async with running(kind=Exporting, options=OpenOptions(("train.jsonl",), cache_dir=str(tmp_path))) as driven:
         text = await _to_the_plan(driven)
         assert "nothing is written yet" in text and "+new: [/INST]" in text and "one note" in text
         await driven.press("escape")
@@ -128,34 +124,34 @@ async def test_export_shows_the_difference_before_it_writes(tmp_path: Path) -> N
 async def test_export_offers_the_trainers_own_config() -> None:
     from dataclasses import replace
 
-    async with running(workspace=FakeWorkspace(recipe=replace(preset(), trainer="trl", version="1.16"))) as driven:
+    async with running(recipe=replace(preset(), trainer="trl", version="1.16")) as driven:
         text = await driven.press("x")
         assert "recipe" in text and "trl@1.16" in text
         assert "not for trl, which prepares the rows itself" in text
 
 
 async def test_what_cannot_be_exported_is_told(tmp_path: Path) -> None:
-    class Refusing(FakeWorkspace):
+    class Refusing(Workspace):
         def plan_export(self, to: str, folder: str) -> ExportPlan:
             from sftui.errors import ExportError
 
             raise ExportError("the tokenizer is not loaded yet", fix="wait for it")
 
-    async with running(workspace=Refusing()) as driven:
+    async with running(kind=Refusing) as driven:
         await _to_the_plan(driven)
         assert "the tokenizer is not loaded yet; wait for it" in driven.text
 
 
 async def test_nothing_of_the_row_before_is_taken_for_the_row_that_is_on_its_way(clipboard: list[str]) -> None:
     async with running() as driven:
-        driven.workspace.hold = True
+        driven.worker.hold = True
         await driven.press("]", "y", "t")
         assert (
-            driven.main.status.row == 1
+            driven.main.state.status.row == 1
             and not clipboard
             and driven.said == "row 1 is still loading; try again in a moment"
         )
-        driven.workspace.release()
+        driven.worker.release()
         await driven.settle()
         await driven.press("y", "t")
         assert len(clipboard) == 1 and "[/INST]" in clipboard[0]

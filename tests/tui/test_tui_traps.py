@@ -9,9 +9,9 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from fake_workspace import FakeWorkspace
 from rich.style import Style
 from tui_driver import running
+from words_worker import WordsWorker
 
 from sftui.tui.copying import OSC52_LIMIT, copy_out, editor, read_only_copy, write_out
 from sftui.tui.themes import PALETTES, Styles
@@ -28,7 +28,7 @@ HOSTILE = [
 
 async def test_T1_markup_in_data_is_text_everywhere() -> None:
     """No pane, prompt, dialog or bar hands data to a markup parser."""
-    async with running((140, 45), FakeWorkspace(rows=6, data=HOSTILE)) as driven:
+    async with running((140, 45), WordsWorker(rows=6, data=HOSTILE)) as driven:
         for _ in range(3):
             for keys in (
                 ("z",),
@@ -83,7 +83,7 @@ def test_T1_no_source_file_builds_markup() -> None:
 
 
 async def test_T2_no_control_character_reaches_a_cell() -> None:
-    async with running((140, 45), FakeWorkspace(rows=6, data=HOSTILE)) as driven:
+    async with running((140, 45), WordsWorker(rows=6, data=HOSTILE)) as driven:
         for keys in (
             ("z",),
             ("z",),
@@ -101,45 +101,45 @@ async def test_T2_no_control_character_reaches_a_cell() -> None:
 
 
 async def test_T3_stale_results_never_overwrite_newer_ones() -> None:
-    workspace = FakeWorkspace()
-    async with running(workspace=workspace) as driven:
-        workspace.hold = True
+    worker = WordsWorker()
+    async with running(worker=worker) as driven:
+        worker.hold = True
         await driven.press("3", "]")
         await driven.press("4", "]")
-        rows = [event for event in workspace.held if isinstance(event, ev.RowReady)]
+        rows = [event for event in worker.held if isinstance(event, ev.RowReady)]
         assert [event.inspection.row.index for event in rows] == [3, 7]
-        workspace.release(*(workspace.held.index(event) for event in reversed(rows)))
+        worker.release(*(worker.held.index(event) for event in reversed(rows)))
         await driven.settle()
-        assert driven.main.tokens.inspection is not None
-        assert driven.main.tokens.inspection.row.index == 7 == driven.main.status.row
+        assert driven.main.panes.tokens.inspection is not None
+        assert driven.main.panes.tokens.inspection.row.index == 7 == driven.main.state.status.row
 
 
 async def test_T3_answers_of_an_older_recipe_are_dropped() -> None:
-    workspace = FakeWorkspace()
-    async with running(workspace=workspace) as driven:
-        workspace.hold = True
+    worker = WordsWorker()
+    async with running(worker=worker) as driven:
+        worker.hold = True
         await driven.press("]")
-        old = list(workspace.held)
-        workspace.held.clear()
-        workspace.change("mask.rule", "all")
-        workspace.release()
+        old = list(worker.held)
+        worker.held.clear()
+        driven.workspace.change("mask.rule", "all")
+        worker.release()
         await driven.settle()
-        trained = driven.main.status.trained
+        trained = driven.main.state.status.trained
         for event in old:
             driven.main.heard(event)
         await driven.settle()
-        assert driven.main.status.trained == trained == driven.main.status.total
+        assert driven.main.state.status.trained == trained == driven.main.state.status.total
 
 
 async def test_T3_a_row_that_is_late_is_not_shown_under_another_number() -> None:
-    workspace = FakeWorkspace()
-    async with running(workspace=workspace) as driven:
-        workspace.hold = True
+    worker = WordsWorker()
+    async with running(worker=worker) as driven:
+        worker.hold = True
         await driven.press("5", "]")
         await driven.pilot.pause(0.3)
         assert "row 5 …" in driven.text and "token" not in driven.text
         assert "…" in driven.lines[0]
-        workspace.release()
+        worker.release()
         await driven.settle()
         assert "row 5 …" not in driven.text
 
@@ -230,7 +230,7 @@ def test_T8_inside_tmux_the_buffer_is_tmux_own(monkeypatch: pytest.MonkeyPatch) 
 
 async def test_T10_strips_are_cached_and_dropped_with_the_theme() -> None:
     async with running() as driven:
-        pane = driven.main.tokens
+        pane = driven.main.panes.tokens
         assert len(pane.strips) > 5
         held = {id(strip) for strip in (pane.strips.get(line) for line in pane._shown) if strip is not None}
         pane.render_line(0)
@@ -246,7 +246,7 @@ async def test_T11_no_glyph_shifts_a_column() -> None:
     """Every line of the grid is as wide for Rich as for the terminal's own table of widths."""
     wcwidth = pytest.importorskip("wcwidth")
     odd = [("❤️ नमस्ते 👩‍👩‍👧 🇫🇷 ① ─ ﷽ ᄒ\u1161\u11ab", "é e\u0301 Z\u0351\u0352\u0353 ✈️ 각 한 ｆ ㊗️ 1️⃣")]
-    async with running((140, 30), FakeWorkspace(rows=2, data=odd)) as driven:
+    async with running((140, 30), WordsWorker(rows=2, data=odd)) as driven:
         for _ in range(3):
             await driven.press("z")
             from rich.cells import cell_len
@@ -268,8 +268,8 @@ def test_T12_nothing_heavy_is_imported() -> None:
 
 def test_the_package_is_lazy() -> None:
     code = (
-        "import sys, sftui.tui, sftui.tui.commands, sftui.tui.keys\nprint('textual' in sys.modules, 'rich' in"
-        " sys.modules)"
+        "import sys, sftui.tui, sftui.tui.state, sftui.tui.arrangement, sftui.tui.keys\n"
+        "print('textual' in sys.modules, 'rich' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=TUI.parents[1])
     assert done.stdout.strip() == "False False"

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fake_workspace import FakeWorkspace
 from tui_driver import Driven, running
 
 from sftui.exports.plan import ExportPlan, plan_export
 from sftui.recipe import changed
 from sftui.tokens import builtin
 from sftui.trainers import preset
-from sftui.workspace import OpenOptions
+from sftui.workspace import OpenOptions, Workspace
 
 WRITING = (("w", "w"), ("w", "i"), ("w", "l"), ("w", "t"), ("x", "enter"))
 INPUTS = ("train.jsonl", "t.jinja", "tok/tokenizer.json", "r.yaml", "other.yaml")
@@ -34,11 +33,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def opened(paths: tuple[str, ...] = ("train.jsonl",)) -> FakeWorkspace:
+def opened(paths: tuple[str, ...] = ("train.jsonl",)) -> OpenOptions:
     recipe = changed(changed(preset(), "tokenizer.name", "tok"), "render.template", "file:t.jinja")
-    made = FakeWorkspace(recipe=recipe)
-    made.options = OpenOptions(paths, recipe=recipe, recipe_file="r.yaml")
-    return made
+    return OpenOptions(paths, recipe=recipe, recipe_file="r.yaml")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -75,7 +72,7 @@ async def named(driven: Driven, keys: tuple[str, ...], name: str) -> str:
 @pytest.mark.one_of(3)
 @pytest.mark.parametrize("link", ["itself", "symlink", "hardlink"])
 async def test_no_input_is_written_over(folder: Path, link: str) -> None:
-    async with running((80, 24), opened()) as driven:
+    async with running((80, 24), options=opened()) as driven:
         await compared(driven)
         await driven.press("r", "k")
         # The mark is written beside what runs here: what is compared below must not change by it.
@@ -98,7 +95,7 @@ async def test_no_input_is_written_over(folder: Path, link: str) -> None:
 
 
 async def test_a_file_does_not_become_data_nor_a_folder_a_file(folder: Path) -> None:
-    async with running((80, 24), opened((".",))) as driven:
+    async with running((80, 24), options=opened((".",))) as driven:
         assert (
             "read as data the next time" in await named(driven, ("w", "w"), "row.json")
             and not (folder / "row.json").exists()
@@ -108,9 +105,9 @@ async def test_a_file_does_not_become_data_nor_a_folder_a_file(folder: Path) -> 
 
 
 async def test_a_tagged_template_is_not_written_over_its_own(folder: Path) -> None:
-    workspace = FakeWorkspace(recipe=changed(preset(), "mask.rule", "generation_tag"))
-    workspace.options = OpenOptions(("train.jsonl",), recipe=workspace.recipe, template="file:t.jinja")
-    async with running((80, 24), workspace) as driven:
+    recipe = changed(preset(), "mask.rule", "generation_tag")
+    options = OpenOptions(("train.jsonl",), recipe=recipe, base=changed(recipe, "render.template", "file:t.jinja"))
+    async with running((80, 24), options=options) as driven:
         await driven.press("f", "a", "y")
         for name in ("t.jinja!", "train.jsonl!"):
             await driven.press("ctrl+u", "ctrl+k", *name, "enter")
@@ -119,20 +116,19 @@ async def test_a_tagged_template_is_not_written_over_its_own(folder: Path) -> No
 
 
 async def test_an_export_refuses_a_link_to_an_input_but_writes_the_recipe_back(folder: Path) -> None:
-    class Planning(FakeWorkspace):
+    class Planning(Workspace):
         def plan_export(self, to: str, folder: str) -> ExportPlan:
             return plan_export(to, folder, self.recipe, self.base_recipe, prepared)
 
     from sftui.exports.prepared import Prepared
 
     prepared = Prepared(("train.jsonl",))
-    workspace = Planning()
-    workspace.options = OpenOptions(("train.jsonl",), recipe_file="out/recipe.yaml")
+    options = OpenOptions(("train.jsonl",), recipe_file="out/recipe.yaml")
     (folder / "out").mkdir()
     (folder / "linked").mkdir()
     (folder / "out/recipe.yaml").write_text("preset: hf-trainer\n")
     os.link(folder / "train.jsonl", folder / "linked/recipe.yaml")
-    async with running((80, 24), workspace) as driven:
+    async with running((80, 24), kind=Planning, options=options) as driven:
         assert "files that are read here" in await named(driven, ("x", "enter"), "linked")
         await driven.press("x", "enter", "ctrl+u", "ctrl+k", *"out", "enter")
         assert "y overwrites" in driven.text
@@ -143,8 +139,8 @@ async def test_an_export_refuses_a_link_to_an_input_but_writes_the_recipe_back(f
 async def test_repaired_data_spares_every_input(folder: Path) -> None:
     os.link(folder / "train.jsonl", folder / "copy.jsonl")
     os.symlink(folder / "t.jinja", folder / "fresh.log.jsonl")
-    async with running((80, 24), opened()) as driven:
+    async with running((80, 24), options=opened()) as driven:
         await driven.press("R", "j", "enter")
         for name in ("copy.jsonl", "fresh.jsonl"):
             assert "files that are read here" in await named(driven, ("x", "enter"), name)
-        assert not any(asked == "write" for asked, _ in driven.workspace.asked)
+        assert not any(asked == "write" for asked, _ in driven.worker.asked)

@@ -9,13 +9,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fake_workspace import FakeWorkspace
 from textual import _wait
 from textual.pilot import Pilot
+from words_worker import WordsWorker, over
 
 from sftui.findings import Finding
+from sftui.recipe import Recipe
 from sftui.settings import Settings
 from sftui.tui.app import SftuiApp
+from sftui.workspace import OpenOptions, Workspace
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tui"
 SIZES = ((60, 20), (80, 24), (140, 45))
@@ -29,8 +31,8 @@ _wait.SLEEP_IDLE = _wait.SLEEP_GRANULARITY / 20
 class Driven:
     """The app under test: `press` takes keys as a user names them."""
 
-    def __init__(self, app: SftuiApp, pilot: Pilot[None], workspace: FakeWorkspace) -> None:
-        self.app, self.pilot, self.workspace = app, pilot, workspace
+    def __init__(self, app: SftuiApp, pilot: Pilot[None], workspace: Workspace, worker: WordsWorker) -> None:
+        self.app, self.pilot, self.workspace, self.worker = app, pilot, workspace, worker
         self.main = app.main
 
     async def press(self, *keys: str) -> str:
@@ -42,23 +44,25 @@ class Driven:
         """Until nothing is left to do. Textual takes a process for idle that has used no processor time of late; beside
         others it may have been given none. So it must also have been woken in time."""
         for _ in range(200):
+            while not self.workspace.caught_up():
+                await asyncio.sleep(0)
             await self.pilot.pause()
             asked, used = time.monotonic(), time.process_time()
             await asyncio.sleep(0.005)
-            if time.monotonic() - asked < 0.015 and time.process_time() - used < 0.002:
+            if time.monotonic() - asked < 0.015 and time.process_time() - used < 0.002 and self.workspace.caught_up():
                 return
 
     @property
     def trained(self) -> int:
         """How many tokens of the row on screen are trained."""
-        found = self.main.status.trained
+        found = self.main.state.status.trained
         assert found is not None
         return found
 
     @property
     def finding(self) -> Finding:
         """The finding that is marked."""
-        found = self.main.findings.finding
+        found = self.main.panes.findings.finding
         assert found is not None
         return found
 
@@ -74,23 +78,32 @@ class Driven:
 
     @property
     def said(self) -> str:
-        return self.main.said
+        return self.main.state.said.text
 
 
 @asynccontextmanager
 async def running(
     size: tuple[int, int] = (80, 24),
-    workspace: FakeWorkspace | None = None,
+    worker: WordsWorker | None = None,
     settings: Settings | None = None,
     theme: str | None = "dark",
+    *,
+    recipe: Recipe | None = None,
+    options: OpenOptions | None = None,
+    kind: type[Workspace] = Workspace,
 ) -> AsyncIterator[Driven]:
-    made = workspace or FakeWorkspace()
+    """The app over a real workspace whose worker works in this process."""
+    worker = worker or WordsWorker()
+    made = over(worker, recipe, options, kind)
     made.start()
     app = SftuiApp(made, settings or Settings(), theme=theme)
     async with app.run_test(size=size) as pilot:
-        driven = Driven(app, pilot, made)
+        driven = Driven(app, pilot, made, worker)
         await driven.settle()
-        yield driven
+        try:
+            yield driven
+        finally:
+            made.close()
 
 
 def check_golden(name: str, text: str) -> None:

@@ -207,3 +207,14 @@ def test_waived_findings_are_neither_shown_nor_counted(data: Path, open_workspac
     assert heard.wait(ev.SearchFound, lambda event: event.finished).row is None
     workspace.ask(rq.AuditRequest)
     assert not codes & {one.code for one in heard.wait(ev.AuditReady, lambda event: event.done).codes}
+
+
+def test_what_will_be_served_stands_through_other_recipes(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace(serve="builtin:llama3")
+    proven(heard)
+    workspace.ask(rq.FindingsRequest, 3)
+    for path, value in (("length.max", 4000), ("mask.rule", "assistant")):
+        event = heard.wait(ev.FindingsReady, lambda event: event.version == workspace.version)
+        one = next(finding for finding in event.findings if finding.code == "TPL017")
+        assert one.message == 1 and one.tokens is not None
+        workspace.change(path, value)

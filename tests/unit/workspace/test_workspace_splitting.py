@@ -14,7 +14,7 @@ from sftui.model import Row
 from sftui.recipe import Recipe, changed
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized, under
-from sftui.session.splitting import UNSETTLED
+from sftui.session.split import UNSETTLED
 from sftui.trainers.held_out import HeldOut, evaluation_rows
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq

@@ -53,6 +53,23 @@ def test_a_line_says_what_happens_to_the_row(tmp_path: Path) -> None:
     assert long.tokens == 20 and long.cut > 0 and long.trained <= 20
 
 
+def test_a_line_that_was_checked_says_what_its_findings_come_to(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    wrong = {"messages": [{"role": "user", "content": "a"}, {"role": "bot", "content": "b"}]}
+    path.write_text("".join(json.dumps(row) + "\n" for row in (chat("fine"), wrong, chat("", ""))))
+    strict = tmp_path / "strict.jinja"
+    strict.write_text("{% for m in messages if m.role in ['user', 'assistant'] %}{{ m.content }}<|im_end|>{% endfor %}")
+    recipe = changed(preset("trl@1.16"), "tokenizer.name", "builtin:chatml")
+    session = tokenized(open_data(OpenOptions((str(path),)), changed(recipe, "render.template", f"file:{strict}")))
+    parts = summaries(session, SummariesRequest(1, 0, 100), 1)
+    checked = {row.index: row for part in parts if part is not None for row in part.rows if row.errors is not None}
+    assert [row.verdict for _, row in sorted(checked.items())] == [
+        ("warning", "more than answers is trained"),
+        ("error", "no answer reaches the model"),
+        None,
+    ]
+
+
 def test_heavy_rows_are_named_first_and_counted_last(tmp_path: Path) -> None:
     rows = [chat("h" * (HEAVY + 10)), chat("light"), chat("t " * TOO_HEAVY)]
     seen = lines_of(tmp_path / "a.jsonl", rows)

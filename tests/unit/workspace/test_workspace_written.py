@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sftui.errors import ExportError, RecipeError
-from sftui.session.ready import open_data, tokenized
+from sftui.session.ready import open_data, tokenized, tokenizer_of
 from sftui.session.repairing import Written, session_plan, write_repaired
 from sftui.workspace import OpenOptions
 
@@ -36,7 +36,7 @@ def written(
     if options.tokenizer:
         session = tokenized(session, "provisional")
     try:
-        *_, last = write_repaired(session, session_plan(session, chosen), out, log)
+        *_, last = write_repaired(session, session_plan(tokenizer_of(session), chosen), out, log)
     finally:
         session.close()
     return last

@@ -1,14 +1,16 @@
-"""The workspace over a worker that is none: rows made of words, answers at once or when the test says so."""
+"""A worker that works in the test's process: rows made of words, answers at once or when the test says so."""
 
 from __future__ import annotations
 
+import pickle
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+from sftui.bound import Overrun
 from sftui.comparison import ComparisonCount, compare_row
 from sftui.findings import Finding, Fix, Severity, apply_waivers, read_waivers
 from sftui.model import (
@@ -33,11 +35,14 @@ from sftui.model import (
     TokenText,
 )
 from sftui.recipe import Recipe
+from sftui.runs import as_runs
+from sftui.starting import Started
 from sftui.trainers import preset
 from sftui.views.grid import hit_starts
 from sftui.workspace import OpenOptions, SearchQuery, Workspace
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
+from sftui.workspace.link import Connection
 from sftui.workspace.requests import GROUPS, REPAIRED
 from sftui.workspace.second import row_diff
 
@@ -68,7 +73,8 @@ def inspection(
     provisional: bool = False,
     repairs: tuple[str, ...] = (),
 ) -> Inspection:
-    """Row `index`; any repair but one that drops says `mended` in every third row, `drop CODE` leaves those out."""
+    """Row `index`, its answer with the weight 0.3 where the recipe has weights; any repair but one that drops says
+    `mended` in every third row, `drop CODE` leaves those out."""
     question, answer = data[index % len(data)]
     hit = index % 3 == 1
     mended = hit and any(not one.startswith("drop ") for one in repairs)
@@ -127,6 +133,9 @@ def inspection(
         Span(len(prompt), len(prompt) + len(answer), 1, Part.CONTENT),
         Span(len(prompt) + len(answer), len(text), 1, Part.TERMINATOR),
     )
+    weights = None
+    if recipe.loss.weights == "float":
+        weights = as_runs(tuple(0.3 if label != -100 else 0.0 for label in labels))
     return Inspection(
         row,
         Conversation(Kind.CHAT, "messages", messages),
@@ -137,8 +146,16 @@ def inspection(
             tuple(reasons),
             ((0, kept),),
             None if left_out is None else f"a repair leaves the row out, because {left_out}",
+            weights=weights,
         ),
-        None if left_out is not None else Example(tuple(ids[:kept]), tuple(labels[:kept]), (1,) * kept),
+        None
+        if left_out is not None
+        else Example(
+            tuple(ids[:kept]),
+            tuple(labels[:kept]),
+            (1,) * kept,
+            weights=weights[:kept] if weights is not None else None,
+        ),
         boundary=Boundary(n_prompt, n_prompt),
         token_text=written,
         prompt_text=TokenText(written.pieces[:n_prompt], written.surfaces[:n_prompt], written.special[:n_prompt]),
@@ -146,119 +163,133 @@ def inspection(
     )
 
 
-class _Direct:
-    """In place of the queue between the worker and the screen: nothing waits in it."""
-
-    def __init__(self, workspace: FakeWorkspace) -> None:
-        self._workspace = workspace
-
-    def put(self, event: ev.Event | None) -> None:
-        if event is not None:
-            self._workspace.send(event)
-        if isinstance(event, ev.RecipeChanged):
-            self._workspace.answer_again()
-
-
-class _InProcess:
-    """In place of the pipe to the worker: what is asked is answered at once."""
-
-    def __init__(self, workspace: FakeWorkspace) -> None:
-        self._workspace = workspace
-
-    def send(self, request: rq.Request) -> bool:
-        self._workspace.answer(request)
-        return True
-
-    def kill(self) -> None: ...
+def over(
+    worker: WordsWorker | None = None,
+    recipe: Recipe | None = None,
+    options: OpenOptions | None = None,
+    kind: type[Workspace] = Workspace,
+) -> Workspace:
+    """A workspace over a worker made of words; `kind` is one that says itself what an export would write."""
+    return kind(
+        options or OpenOptions(("train.jsonl",), recipe=recipe or preset()), connect=(worker or WordsWorker()).connect
+    )
 
 
-class FakeWorkspace(Workspace):
-    """The workspace with its own tickets, history and judgement of what is stale, over a worker that is none: rows are
-    made of words. `hold` keeps answers until `release`, for tests of staleness."""
+class WordsWorker:
+    """A worker in this process, at the other end of a real workspace's link: what is asked is answered at once, by rows
+    made of words, under the recipe and the repairs that it was told of. Requests and answers are pickled, as on a pipe.
 
-    def __init__(self, rows: int = 41, recipe: Recipe | None = None, data: list[tuple[str, str]] = DATA) -> None:
-        super().__init__(OpenOptions(("train.jsonl",), recipe=recipe or preset()))
-        direct: Any = _Direct(self)
-        self._events = direct
+    `hold` keeps answers until `release`, for tests of staleness.
+    """
+
+    pid = 0
+
+    def __init__(self, rows: int = 41, data: list[tuple[str, str]] = DATA) -> None:
         self.rows, self.data = rows, data
+        self.recipe, self.version = preset(), 0
+        self.repairs: tuple[str, ...] = ()
+        self.opened = 0
+        self.killed = False
         self.hold = False
         self.held: list[ev.Event] = []
         self.asked: list[tuple[str, Any]] = []
         self.provisional = False
         self.audit_parts = False
+        self.verdicts: dict[int, tuple[str, str]] = {}
+        """What the findings of rows come to."""
         self.last: dict[str, tuple[int, Any]] = {}
         self.ticket = 0
         """Of the question that is answered."""
 
-    def start(self) -> None:
-        """Open the data; the tokenizer is there at once."""
-        self._connect(self.row)
+    # — a connection —
 
-    def _connect(self, row: int | None) -> None:
-        link: Any = _InProcess(self)
-        self._link = link
-        self.send(
-            ev.SourceOpened(
-                "train.jsonl",
-                "jsonl",
-                ("messages",),
-                "messages",
-                "the column `messages` holds lists of role and content",
-            )
-        )
-        self.send(ev.CountChanged(self.rows, True, 1.0))
-        self.send(ev.TokenizerChanged("proven", None, "builtin:gemma"))
-        self.request_row(row or 0)
+    def connect(
+        self,
+        on_event: Callable[[Any], None],
+        on_end: Callable[[Connection], None],
+        command: tuple[str, ...],
+        started: Started | None,
+    ) -> Connection:
+        """In place of starting a process; it never ends."""
+        self._on_event = on_event
+        return self
 
-    @property
-    def reopened(self) -> int:
-        return self._opened
+    def send(self, request: rq.Request) -> bool:
+        self.take(pickle.loads(pickle.dumps(request)))
+        return True
 
-    @property
-    def closed(self) -> bool:
-        return self._closed
+    def kill(self) -> None:
+        self.killed = True
 
-    def send(self, event: ev.Event) -> None:
-        """What the worker tells."""
+    def exit_code(self) -> int | None:
+        return None
+
+    def overrun(self) -> Overrun | None:
+        return None
+
+    def log_tail(self) -> str:
+        return ""
+
+    # — what it tells —
+
+    def tell(self, event: ev.Event) -> None:
+        """An event, now or when it is released."""
         if self.hold:
             self.held.append(event)
         else:
-            self.deliver(event)
+            self._on_event(pickle.loads(pickle.dumps(event)))
 
-    def deliver(self, event: ev.Event) -> None:
-        """As the thread of the real one does."""
-        if self._note(event):
-            if not self._listeners:
-                self._backlog.append(event)
-            for listener in self._listeners:
-                listener(event)
+    def tell_now(self, event: ev.Event) -> None:
+        """An event, whatever is held."""
+        self._on_event(event)
 
     def release(self, *order: int) -> None:
         held, self.held, self.hold = self.held, [], False
         for event in [held[i] for i in order] if order else held:
-            self.send(event)
+            self.tell(event)
 
-    def answer(self, request: rq.Request) -> None:
-        """Answer a question, unless the answer is held already."""
-        if isinstance(request, rq.Cancel):
+    # — what it is asked —
+
+    def take(self, request: rq.Request) -> None:
+        if isinstance(request, rq.Open):
+            self.open(request)
+        elif isinstance(request, rq.SetRecipe):
+            self.recipe, self.repairs, self.version = request.recipe, request.repairs, request.version
+            self.opened = request.opened
+            self.answer_again()
+        elif isinstance(request, rq.Cancel):
             self.asked.append(("cancel", request.ticket))
-        elif not isinstance(request, (rq.Open, rq.SetRecipe)):
+            self.cancelled(request.ticket)
+        else:
             self.ticket = request.ticket
             name = type(request).__name__.removesuffix("Request").lower()
             given = [getattr(request, one) for one in type(request).__annotations__ if one != "ticket"]
             getattr(self, f"answer_{name}")(*given)
 
+    def open(self, request: rq.Open) -> None:
+        """The data is there, and the tokenizer."""
+        self.recipe, self.repairs, self.version = request.recipe, request.repairs, request.version
+        told = "the column `messages` holds lists of role and content"
+        self.tell(ev.SourceOpened("train.jsonl", "jsonl", ("messages",), "messages", told))
+        self.tell(ev.CountChanged(self.rows, True, 1.0))
+        self.tell(ev.TokenizerChanged("proven", None, "builtin:gemma"))
+        self.ticket = request.ticket
+        self.answer_row(request.row or 0, 0)
+
+    def cancelled(self, ticket: int) -> None:
+        """Nobody wants that answer any more."""
+
     def answer_again(self) -> None:
         """What is on screen, under another recipe."""
         if "row" in self.last:
             ticket, index = self.last["row"]
-            self.send(ev.RowReady(ticket, self.version, self.make(index)))
+            self.tell(ev.RowReady(ticket, self.version, self.make(index)))
         if "findings" in self.last:
-            self.send(self.findings_event())
+            self.tell(self.findings_event())
         if "summaries" in self.last:
             ticket, (start, stop) = self.last["summaries"]
             rows = range(start, min(stop, self.rows))
-            self.send(ev.SummariesReady(ticket, self.version, tuple(map(self.summary, rows))))
+            self.tell(ev.SummariesReady(ticket, self.version, tuple(map(self.summary, rows))))
 
     def make(self, index: int) -> Inspection:
         return inspection(index, self.recipe, self.data, self.provisional, self.repairs)
@@ -267,7 +298,7 @@ class FakeWorkspace(Workspace):
         self.asked.append(("row", index))
         self.last["row"] = (self.ticket, index)
         if held != self.version:
-            self.send(ev.RowReady(self.ticket, self.version, self.make(index)))
+            self.tell(ev.RowReady(self.ticket, self.version, self.make(index)))
 
     def summary(self, index: int) -> ev.RowSummary:
         made = self.make(index)
@@ -283,13 +314,14 @@ class FakeWorkspace(Workspace):
             made.dropped,
             repaired=repaired,
             evaluates=made.evaluates,
+            verdict=self.verdicts.get(index),
         )
 
     def answer_summaries(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> None:
         ticket = self.ticket
         self.asked.append(("summaries", (start, stop)))
         self.last["summaries"] = (ticket, (start, stop))
-        self.send(
+        self.tell(
             ev.SummariesReady(
                 ticket, self.version, tuple(self.summary(i) for i in rows or range(start, min(stop, self.rows)))
             )
@@ -299,14 +331,26 @@ class FakeWorkspace(Workspace):
         ticket = self.ticket
         self.asked.append(("audit", None))
         if self.audit_parts:
-            self.send(ev.AuditReady(ticket, self.version, 20, self.rows, 500.0, 0.04, figures=self.figures(20)))
+            self.tell(ev.AuditReady(ticket, self.version, 20, self.rows, 500.0, 0.04, figures=self.figures(20)))
         codes = (
             ev.CodeCount("CON008", "error", 14, 1, "message 1 holds a control character"),
             ev.CodeCount("EOS008", "info", 1, None, "⏎ is trained"),
         )
-        self.send(
+        self.tell(
             ev.AuditReady(
-                ticket, self.version, self.rows, self.rows, 500.0, 0.0, True, self.figures(self.rows), codes, (14, 0)
+                ticket,
+                self.version,
+                self.rows,
+                self.rows,
+                500.0,
+                0.0,
+                True,
+                self.figures(self.rows),
+                codes,
+                (14, 0),
+                verdict=tuple(
+                    (severity, f"{words} in 1 of {self.rows} rows") for severity, words in self.verdicts.values()
+                ),
             )
         )
 
@@ -348,7 +392,7 @@ class FakeWorkspace(Workspace):
         kind, _, name = by.partition(": ")
         if kind in GROUPS:
             rows = next((one.rows for one in getattr(self.figures(self.rows), GROUPS[kind]) if one.name == name), ())
-        self.send(ev.OrderReady(ticket, self.version, by, array("L", rows), len(rows)))
+        self.tell(ev.OrderReady(ticket, self.version, by, array("L", rows), len(rows)))
 
     def answer_batch(self, start: int, rows: int) -> None:
         ticket = self.ticket
@@ -362,7 +406,7 @@ class FakeWorkspace(Workspace):
         batch = Batch(
             tuple(range(start, start + len(ids))), tuple(len(e.input_ids) for e in examples if e), ids, labels, mask
         )
-        self.send(ev.BatchReady(ticket, self.version, batch))
+        self.tell(ev.BatchReady(ticket, self.version, batch))
 
     def answer_search(self, query: SearchQuery, start: int, forward: bool = True) -> None:
         ticket = self.ticket
@@ -371,9 +415,9 @@ class FakeWorkspace(Workspace):
         for index in order:
             hits = self.hits(query, index)
             if hits is not None:
-                self.send(ev.SearchFound(ticket, index, hits, abs(index - start) + 1, True))
+                self.tell(ev.SearchFound(ticket, index, hits, abs(index - start) + 1, True))
                 return
-        self.send(ev.SearchFound(ticket, None, (), self.rows, True))
+        self.tell(ev.SearchFound(ticket, None, (), self.rows, True))
 
     def hits(self, query: SearchQuery, index: int) -> tuple[int, ...] | None:
         """The tokens of a row that the query touches; None where it is not in the row."""
@@ -396,7 +440,7 @@ class FakeWorkspace(Workspace):
             found = [(i, hits) for i in range(first, last) if (hits := self.hits(query, i)) is not None]
             rows = array("L", [i for i, _ in found])
             counts = array("L", [max(1, len(hit_starts(hits))) for _, hits in found])
-            self.send(ev.HitsCounted(ticket, self.version, first, last, rows, counts, last == self.rows))
+            self.tell(ev.HitsCounted(ticket, self.version, first, last, rows, counts, last == self.rows))
 
     def findings(self, index: int) -> tuple[Finding, ...]:
         """Every third row has an error; all have a warning while everything is trained."""
@@ -447,7 +491,7 @@ class FakeWorkspace(Workspace):
         ticket = self.ticket
         self.asked.append(("findings", index))
         self.last["findings"] = (ticket, index)
-        self.send(self.findings_event())
+        self.tell(self.findings_event())
 
     def findings_event(self) -> ev.FindingsReady:
         ticket, index = self.last["findings"]
@@ -459,7 +503,7 @@ class FakeWorkspace(Workspace):
         ticket = self.ticket
         self.asked.append(("packs", start))
         if self.recipe.pack.strategy == "none":
-            self.send(
+            self.tell(
                 ev.PacksReady(
                     ticket, self.version, problem=Problem("the recipe does not pack", "", "set pack.strategy")
                 )
@@ -486,12 +530,12 @@ class FakeWorkspace(Workspace):
             tuple(p.labels + (-100,) * (longest - len(p.labels)) for p in packs),
             None,
         )
-        self.send(ev.PacksReady(ticket, self.version, tuple(packs), batch, 6))
+        self.tell(ev.PacksReady(ticket, self.version, tuple(packs), batch, 6))
 
     def answer_tags(self) -> None:
         ticket = self.ticket
         self.asked.append(("tags", None))
-        self.send(
+        self.tell(
             ev.TagsReady(
                 ticket,
                 self.version,
@@ -510,7 +554,7 @@ class FakeWorkspace(Workspace):
             inspection(index, recipe, self.data, False, self.repairs if repairs is None else repairs),
         ]
         diff = "" if repairs is None else row_diff(made[0].row, made[1].row)
-        self.send(
+        self.tell(
             ev.ComparisonReady(ticket, self.version, recipe, compare_row(made), made[1], repairs=repairs, diff=diff)
         )
 
@@ -521,7 +565,7 @@ class FakeWorkspace(Workspace):
         for index in range(self.rows):
             other = inspection(index, recipe, self.data, False, self.repairs if repairs is None else repairs)
             counted = counted.plus(compare_row([self.make(index), other]))
-        self.send(
+        self.tell(
             ev.CountReady(
                 ticket,
                 self.version,
@@ -550,25 +594,25 @@ class FakeWorkspace(Workspace):
         ticket = self.ticket
         self.asked.append(("repairs", self.repairs))
         self.last["repairs"] = (ticket, None)
-        self.send(ev.RepairsCounted(ticket, self.version, self.repair_count(self.repairs), self.rows, True))
+        self.tell(ev.RepairsCounted(ticket, self.version, self.repair_count(self.repairs), self.rows, True))
 
     def answer_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> None:
         ticket = self.ticket
         self.asked.append(("write", (target, log, marked)))
         counted = self.repair_count(self.repairs)
-        self.send(ev.RepairsWritten(ticket, target, log, counted._replace(rows=counted.rows // 2), 0, self.rows))
+        self.tell(ev.RepairsWritten(ticket, target, log, counted._replace(rows=counted.rows // 2), 0, self.rows))
         done = ev.RepairsWritten(
             ticket, target, log, counted._replace(dropped=counted.dropped + len(marked)), 0, self.rows, True
         )
-        self.send(done)
+        self.tell(done)
 
     def corrected(self) -> None:
         """The proof says the provisional tokenizer was wrong: the row answers again."""
         self.provisional = False
         self.tokenizer = ev.TokenizerChanged("corrected", None, "the provisional tokenizer was wrong")
-        self.send(self.tokenizer)
+        self.tell(self.tokenizer)
         ticket, index = self.last["row"]
         made = self.make(index)
         assert made.tokens is not None
         other = replace(made.tokens, input_ids=(7, 8, 9, *made.tokens.input_ids[3:]))
-        self.send(ev.RowReady(ticket, self.version, replace(made, tokens=other)))
+        self.tell(ev.RowReady(ticket, self.version, replace(made, tokens=other)))

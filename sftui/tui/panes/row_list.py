@@ -92,6 +92,11 @@ class RowList(LineView):
         self.summaries.update((summary.index, summary) for summary in rows)
         self.repaint()
 
+    def verdict(self, row: int) -> tuple[str, str] | None:
+        """What the findings of a row come to, as far as they are known."""
+        found = self.summaries.get(row)
+        return found.verdict if found is not None else None
+
     def learn(self, made: Inspection) -> None:
         """The figures of a row that was opened: of one that is too heavy to be tokenized for the list they come from
         nowhere else."""
@@ -120,6 +125,7 @@ class RowList(LineView):
             problem=made.problem.what if made.problem is not None else None,
             errors=None,
             warnings=None,
+            verdict=None,
             evaluates=made.evaluates,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sftui.tui.document_pane import DocumentPane
+from sftui.tui.panes.document_pane import DocumentPane
 from sftui.views import Line, Role
 from sftui.views.cells import line
 

@@ -28,7 +28,7 @@ from sftui.views import (
     wrap,
 )
 from sftui.views.layout import LABEL_WIDTH, prelude_width
-from sftui.views.table import TRAINED
+from sftui.views.table import LEARNT
 
 NO_TOKENS = TokenTable((), (), (), (), None, None, (), (), (), "", "", ())
 """A row without tokens, for the actions that only change how it is looked at."""
@@ -86,7 +86,8 @@ class TokenPane(LineView):
 
     def first_trained(self) -> int:
         """The token a row opens at: where training starts, so that the boundary is seen."""
-        return max(self.table.loss.find(TRAINED), 0) if self.table is not None else 0
+        loss = self.table.loss if self.table is not None else ""
+        return min((at for at in map(loss.find, LEARNT) if at >= 0), default=0)
 
     def resized(self) -> None:
         self.heading = self._heading()
@@ -226,6 +227,14 @@ HINTS_BY_STAGE = {
 }
 
 
+def _weights_changed(before: Inspection, after: Inspection) -> int:
+    """How many tokens have another weight in the loss."""
+    old, new = (one.labels.weights if one.labels is not None else None for one in (before, after))
+    if old is None or new is None or old == new:
+        return 0
+    return sum(x != y for x, y in zip(old, new))
+
+
 def changed_tokens(before: Inspection, after: Inspection) -> int:
     """How many tokens or labels of a row a correction changed."""
     if before.tokens is None or after.tokens is None:
@@ -234,7 +243,8 @@ def changed_tokens(before: Inspection, after: Inspection) -> int:
     if len(a) == len(b):
         old = before.labels.labels if before.labels else ()
         new = after.labels.labels if after.labels else ()
-        return sum(x != y for x, y in zip(a, b)) or sum(x != y for x, y in zip(old, new))
+        differ = sum(x != y for x, y in zip(a, b)) or sum(x != y for x, y in zip(old, new))
+        return differ or _weights_changed(before, after)
     head = common_prefix(a, b)
     tail = common_prefix(a[head:][::-1], b[head:][::-1])
     return max(len(a), len(b)) - head - tail

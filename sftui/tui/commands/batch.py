@@ -1,0 +1,131 @@
+"""The batch as the collator pads it, and the packs that the trainer makes of the rows from here on.
+
+Both views begin with the row on screen and are asked for anew when it changes.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import takewhile
+
+from sftui.text import many
+from sftui.tui.commands.command import command
+from sftui.tui.contexts import BATCH, PACKS
+from sftui.tui.inspector import Inspector
+from sftui.views import Line, Role, line, wrap
+from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
+
+MOST_ROWS = 1024
+MOST_PACKS = 8
+"""Packs that are drawn; what is left out is said."""
+BATCH_HINT = "8B eight rows · ] [ move on · Esc closes"
+PACKS_HINT = "] [ other rows · B batch · Esc closes"
+
+
+@command("batch", "B", "batch", "Shows the next rows as the collator pads them; 8B for eight.", "Look", counted=True)
+def open_batch(here: Inspector, count: int | None) -> None:
+    """The next rows as one padded rectangle; a count says how many."""
+    if here.state.open.view == BATCH and count is None:
+        here.close_view()
+        return
+    rows = min(count or here.workspace.recipe.batch.size, MOST_ROWS)
+    here.put(here.state.batched._replace(rows=rows, batch=None))
+    if here.state.open.view != BATCH:
+        here.open_view(BATCH)
+    else:
+        here.show_view()
+
+
+@command(
+    "packs",
+    "P",
+    "packs",
+    "Shows the rows from here on as the trainer packs them: documents, boundaries, waste.",
+    "Look",
+)
+def open_packs(here: Inspector, count: int | None) -> None:
+    here.open_view(PACKS)
+
+
+def show(here: Inspector, name: str, keep: bool) -> None:
+    """The view for the row on screen."""
+    row = here.state.row
+    if not here.state.batched.begins_with(name, row):
+        here.put(here.state.batched.asked(name, row))
+        if name == BATCH:
+            here.workspace.ask(rq.BatchRequest, row, here.state.batched.rows)
+        else:
+            here.workspace.ask(rq.PacksRequest, row)
+    paint(here, name, keep)
+
+
+def paint(here: Inspector, name: str, keep: bool = True) -> None:
+    make, hint = (batch_lines, BATCH_HINT) if name == BATCH else (pack_lines, PACKS_HINT)
+    here.panes.document.show(name, partial(make, here), keep=keep, hint=hint)
+
+
+def on_answer(here: Inspector, event: ev.BatchReady | ev.PacksReady) -> None:
+    here.put(here.state.batched.answered(event))
+    here.paint_view(BATCH if isinstance(event, ev.BatchReady) else PACKS)
+
+
+def batch_lines(here: Inspector, width: int) -> tuple[Line, ...]:
+    from sftui.views import batch_lines
+
+    answer = here.state.batched.batch
+    if answer is None:
+        return (line((f"collating {many(here.state.batched.rows, 'row')} …", Role.DIM)),)
+    if answer.batch is None:
+        return _problem(answer, width)
+    return batch_lines(answer.batch, width, ignore_index=here.workspace.recipe.mask.ignore_index)
+
+
+def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
+    """What was packed and how, the rectangle, then the packs one by one."""
+    from sftui.views import batch_lines, pack_lines
+
+    answer, recipe, first = here.state.batched.packs, here.workspace.recipe, here.state.batched.packs_row or 0
+    if answer is None:
+        return (line(("packing …", Role.DIM)),)
+    if answer.problem is not None or answer.batch is None:
+        return (
+            *_problem(answer, width),
+            (),
+            line(("c", Role.KEY), (" opens the recipe: pack.strategy, length.max", Role.DIM)),
+        )
+    ignore = recipe.mask.ignore_index
+    group = (
+        f"the trainer packs {many(recipe.pack.group, 'row')} together"
+        if recipe.pack.group
+        else "the trainer packs all rows together"
+    )
+    told = (
+        (
+            (
+                f"{recipe.pack.strategy}: {many(answer.rows, 'row')} from row {first:,} on in"
+                f" {many(len(answer.packs), 'pack')}"
+            ),
+            Role.TITLE,
+        ),
+        (f"{group}; other rows of its group may share these packs", Role.DIM),
+        (
+            f"attention: {recipe.batch.attention}{', flattened into one row' if recipe.batch.flatten else ''}",
+            Role.PLAIN,
+        ),
+    )
+    lines: list[Line] = [cells for part in told for cells in wrap(line(part), width)]
+    lines += takewhile(
+        bool, batch_lines(answer.batch, width, ignore_index=ignore)
+    )  # its strips are drawn a pack each below
+    for number, pack in enumerate(answer.packs[:MOST_PACKS]):
+        lines += [(), line((f"pack {number}", Role.KEY)), *pack_lines(pack, width, ignore_index=ignore)]
+    left = len(answer.packs) - MOST_PACKS
+    if left > 0:
+        lines += [(), line((f"… and {many(left, 'more pack')}", Role.DIM))]
+    return tuple(lines)
+
+
+def _problem(answer: ev.BatchReady | ev.PacksReady, width: int) -> tuple[Line, ...]:
+    told = answer.problem.sentence() if answer.problem is not None else "there is nothing to show"
+    return wrap(line((f"✗ {told}", Role.ERROR)), width)

@@ -1,0 +1,141 @@
+"""A command, declared beside the function that does it. No Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeAlias
+
+from sftui.tui.contexts import ANY, DIALOG, DOCUMENT
+
+if TYPE_CHECKING:
+    from sftui.tui.inspector import Inspector
+    from sftui.tui.state import Said
+
+Run: TypeAlias = "Callable[[Inspector, int | None], None]"
+"""What a command does; the count is None where none was typed."""
+When: TypeAlias = "Callable[[Inspector], Said | None]"
+"""Why a command comes to nothing now; None where it does something."""
+
+
+def always(here: Inspector) -> Said | None:
+    return None
+
+
+def nothing(here: Inspector, count: int | None) -> None:
+    """What is done elsewhere: a dialog obeys its own keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing the user can do.
+
+    `keys` are alternatives; a key that follows a prefix is written with a space (`y i`). `help` is
+    one sentence. `counted` says that a count typed before the key means something. While `when` says why not, the key
+    says that and the footer leaves it out; a reason without words does no more than that.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    title: str
+    help: str
+    group: str
+    context: str = ANY
+    counted: bool = False
+    run: Run = field(default=nothing, compare=False)
+    when: When = field(default=always, compare=False)
+
+    def shown_keys(self) -> str:
+        """The keys as the user reads them: `y i` is `yi`, `left_arrow` is `←`."""
+        return " ".join(show_key(key) for key in self.keys)
+
+
+def command(
+    ident: str,
+    keys: str | tuple[str, ...],
+    title: str,
+    told: str,
+    group: str,
+    context: str = ANY,
+    *,
+    counted: bool = False,
+    when: When = always,
+) -> Callable[[Run], Command]:
+    """Declares the function below it as a command; its name in the module is then the command's."""
+
+    def declared(run: Run) -> Command:
+        known = (keys,) if isinstance(keys, str) else keys
+        return Command(ident, known, title, told, group, context, counted, run, when)
+
+    return declared
+
+
+Move: TypeAlias = "Callable[[Inspector, str, int], None]"
+"""Moves in a pane by so many steps: down, up, page_down, page_up, home, end."""
+
+
+def moves(context: str, what: str, move: Move | None = None, when: When = always) -> tuple[Command, ...]:
+    """The movement keys of a pane that shows lines; in a dialog also those that go to the ends in `less`."""
+    name = "document" if context == DOCUMENT else context.replace(" ", "_")
+    first, last = (("home", "g"), ("end", "G")) if context == DIALOG else (("home",), ("end",))
+    declared = (
+        ("down", ("j", "down"), f"{what} down", f"Moves one {what} down."),
+        ("up", ("k", "up"), f"{what} up", f"Moves one {what} up."),
+        ("page_down", ("pagedown", "space", "ctrl+f"), "page down", "Moves one page down."),
+        ("page_up", ("pageup",), "page up", "Moves one page up."),
+        ("home", first, "to the start", "Goes to the first one."),
+        ("end", last, "to the end", "Goes to the last one."),
+    )
+    return tuple(
+        Command(
+            f"{name}.{kind}",
+            keys,
+            title,
+            told,
+            "Move",
+            context,
+            kind not in ("home", "end"),
+            nothing if move is None else partial(_moved, move, kind),
+            when,
+        )
+        for kind, keys, title, told in declared
+    )
+
+
+def _moved(move: Move, kind: str, here: Inspector, count: int | None) -> None:
+    move(here, kind, count or 1)
+
+
+def declared_in(module: ModuleType) -> tuple[Command, ...]:
+    """The commands of a module, in the order in which they are declared."""
+    found: list[Command] = []
+    for value in vars(module).values():
+        several = value if isinstance(value, tuple) else (value,)
+        found += [one for one in several if isinstance(one, Command)]
+    return tuple(found)
+
+
+_KEY_NAMES = {
+    "left": "←",
+    "right": "→",
+    "up": "↑",
+    "down": "↓",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "home": "Home",
+    "end": "End",
+    "enter": "Enter",
+    "escape": "Esc",
+    "tab": "Tab",
+    "space": "Space",
+    "shift+tab": "⇧Tab",
+    "f1": "F1",
+    "f5": "F5",
+    "backspace": "⌫",
+}
+
+
+def show_key(key: str) -> str:
+    return "".join(_KEY_NAMES.get(part, part.replace("ctrl+", "^")) for part in key.split(" "))

@@ -1,0 +1,368 @@
+"""Compare: the row on screen under the recipe in force (A) and a second one (B), and the count over the dataset.
+
+The second recipe stays chosen until another is; A and B can also be looked at in turn in the token pane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from sftui.errors import SftuiError
+from sftui.recipe import Recipe, changed
+from sftui.text import visible
+from sftui.tui.commands import rows
+from sftui.tui.commands.command import command
+from sftui.tui.contexts import COMPARE
+from sftui.tui.inspector import Inspector
+from sftui.tui.presets import preset_like
+from sftui.tui.state import Said
+from sftui.views import Line, Role, line, wrap
+from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
+from sftui.workspace.history import Chosen
+
+HINT = "a A/B · - differing · = other · + takes B"
+REPAIR_HINT = "a A/B · - differing · + applies it"
+REPAIR_NAMES = ("as it stands", "repaired")
+
+
+def _hint(here: Inspector) -> str:
+    return HINT if here.state.compared.repairs is None else REPAIR_HINT
+
+
+# — choosing —
+
+
+@command(
+    "compare",
+    "C",
+    "compare",
+    "Compares the row under a second recipe, preset or template, and counts differences over the dataset.",
+    "Look",
+)
+def open_or_close(here: Inspector, count: int | None) -> None:
+    """Opens the comparison, or closes it; asks with what where nothing is chosen yet."""
+    now = here.state.compared
+    if here.state.open.view == COMPARE:
+        here.close_view()
+    elif now.other is None:
+        _pick(here)
+    else:
+        start(here, now.other, now.name, now.repairs)
+        here.say(f"B: {here.state.compared.told or now.name} · {_hint(here)}")
+
+
+@command("compare.pick", "=", "compare with another", "Picks another recipe to compare with.", "Look")
+def pick(here: Inspector, count: int | None) -> None:
+    _pick(here)
+
+
+def _pick(here: Inspector) -> None:
+    """A preset, the recipe as opened, a chat template, or a recipe file."""
+    from sftui.templates import builtin_names
+    from sftui.trainers import preset_names
+
+    now = here.workspace.recipe
+    entries: list[tuple[str, str]] = []
+    if here.workspace.base_recipe != now:
+        entries.append(("as opened", "the recipe before your changes"))
+    entries += [
+        (name, "with its defaults; data, tokenizer and template as here")
+        for name in preset_names()
+        if name != now.preset
+    ]
+    if now.preset in preset_names() and preset_like(now, now.preset) != now:
+        entries.append((now.preset, "this trainer with its defaults"))
+    entries += [(f"template builtin:{name}", "this recipe with another chat template") for name in builtin_names()]
+    entries.append(("file:", "a recipe file you name"))
+    here.pick("compare with", entries, lambda number: _picked(here, entries[number][0]))
+
+
+def _picked(here: Inspector, name: str) -> None:
+    workspace = here.workspace
+    try:
+        if name == "file:":
+            here.ask("recipe file to compare with", lambda text: _file(here, text))
+        elif name == "as opened":
+            start(here, workspace.base_recipe, name)
+        elif name.startswith("template "):
+            template = name.removeprefix("template ")
+            start(here, changed(workspace.recipe, "render.template", template), template)
+        else:
+            start(here, preset_like(workspace.recipe, name), name)
+    except SftuiError as error:
+        here.say(str(error), Role.ERROR)
+
+
+def _file(here: Inspector, text: str) -> str | None:
+    from pathlib import Path
+
+    from sftui.errors import RecipeError
+    from sftui.side_files import read_side_file
+    from sftui.trainers import load_recipe
+
+    path = Path(text.strip()).expanduser()
+    if not text.strip():
+        return None
+    try:
+        other = load_recipe(read_side_file(path, "the recipe", RecipeError), str(path))
+    except SftuiError as error:
+        return str(error)
+    here.put(here.state.compared._replace(file=str(path)))
+    if other.tokenizer.name is None:
+        other = replace(other, tokenizer=here.workspace.recipe.tokenizer)
+    start(here, other, path.name)
+    return None
+
+
+# — the comparison —
+
+
+def start(
+    here: Inspector,
+    other: Recipe,
+    name: str,
+    repairs: tuple[str, ...] | None = None,
+    *,
+    told: str = "",
+    of_finding: bool = False,
+) -> None:
+    """Compare with `other` (with other repairs of the data) from here on, and count over the dataset in the background.
+
+    `told` says what it is where the name is too short to; `of_finding`: it previews what a finding offers, which is
+    shown again afterwards.
+    """
+    if here.state.compared.on_b:
+        _back_to_a(here)
+    here.put(here.state.compared.chosen(other, name, repairs, told, of_finding))
+    if here.state.open.view == COMPARE:
+        stop_counting(here)
+        here.show_view()
+    else:
+        here.open_view(COMPARE)
+    here.put(here.state.compared._replace(counting=here.workspace.ask(rq.CountRequest, other, repairs)))
+
+
+def show(here: Inspector, name: str, keep: bool) -> None:
+    row, now = here.state.row, here.state.compared
+    if now.other is not None:
+        here.put(now.at(row))
+        _ask(here, row, now.other)
+        paint(here, name, keep)
+
+
+def _ask(here: Inspector, row: int, other: Recipe) -> None:
+    here.workspace.ask(rq.CompareRequest, row, other, here.state.compared.repairs)
+
+
+def paint(here: Inspector, name: str, keep: bool = True) -> None:
+    here.panes.document.show(name, partial(lines, here), keep=keep, hint=_hint(here))
+
+
+def lines(here: Inspector, width: int) -> tuple[Line, ...]:
+    """The row under both, then the count."""
+    from sftui.views import count_lines, unmarked_words
+
+    now = here.state.compared
+    names = (here.workspace.recipe.preset, now.name) if now.repairs is None else REPAIR_NAMES
+    answer = now.answer
+    if answer is None:
+        return (line(("comparing …", Role.DIM)),)
+    if answer.problem is not None:
+        return wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)
+    return (
+        *_counted(here, width, names, count_lines),
+        *(row for told in unmarked_words(answer.unmarked, names) for row in _warned(told, width)),
+        (),
+        *_repaired(here, answer, width),
+        *_row(here, answer, names, width),
+    )
+
+
+def _repaired(here: Inspector, answer: ev.ComparisonReady, width: int) -> tuple[Line, ...]:
+    """What the repairs that are compared with change in the row."""
+    from sftui.views.repairs import repaired_row_lines
+
+    if here.state.compared.repairs is None or answer.other is None:
+        return ()
+    return (*repaired_row_lines(answer.other.row, answer.diff, width), ())
+
+
+def _row(here: Inspector, answer: ev.ComparisonReady, names: tuple[str, str], width: int) -> tuple[Line, ...]:
+    """The row's own lines, kept while the count below it grows."""
+    from sftui.views import compare_lines
+
+    now, compared = here.state.compared, answer.comparison
+    if compared is None:
+        return ()
+
+    def make() -> tuple[Line, ...]:
+        found = compare_lines(compared, names, width, differing=now.differing)
+        if answer.left_out:
+            told = (
+                f"a long row: {len(compared.columns):,} tokens from the first difference on are shown, "
+                f"{answer.left_out:,} are not; {answer.differing:,} differ in all"
+            )
+            found = (*wrap(line((told, Role.WARNING)), width), *found)
+        return found
+
+    return now.drawn.lines((id(answer), answer.ticket, answer.version, names, width, now.differing), make)
+
+
+def _counted(
+    here: Inspector, width: int, names: tuple[str, str], count_lines: Callable[..., tuple[Line, ...]]
+) -> list[Line]:
+    now = here.state.compared
+    count = now.counted
+    if count is None or count.count is None:
+        told = (
+            "over the dataset: counting …"
+            if count is None or count.problem is None
+            else f"✗ {count.problem.sentence()}"
+        )
+        return list(wrap(line((told, Role.DIM)), width))
+    found = list(count_lines(count.count, names, width))
+    if count.repaired is not None and now.repairs is not None:
+        from sftui.views.repairs import repair_count_lines
+
+        found = [*repair_count_lines(count.repaired, count.total, count.done, width), *found]
+    if not count.done:
+        of = f" of {count.total:,}" if count.total is not None else ""
+        found.append(line((f"so far: {count.count.rows:,}{of} rows, Esc stops", Role.DIM)))
+    return found
+
+
+def on_compared(here: Inspector, event: ev.ComparisonReady) -> None:
+    now = here.state.compared
+    if event.recipe != now.other or event.repairs != now.repairs:
+        return
+    here.put(now._replace(answer=event))
+    here.paint_view(COMPARE)
+    if now.on_b:
+        _show_b(here)
+
+
+def on_count(here: Inspector, event: ev.CountReady) -> None:
+    now = here.state.compared._replace(counted=event)
+    here.put(now)
+    if now.other is not None and event.done and "deduplicate" in (now.repairs or ()):
+        _ask(here, here.state.row, now.other)  # only now it is known whether the row stood before
+    here.paint_view(COMPARE)
+
+
+def stop_counting(here: Inspector) -> None:
+    """The view was closed: nothing is counted any more."""
+    now = here.state.compared
+    if now.counting is not None:
+        here.workspace.cancel(now.counting)
+        here.put(now._replace(counting=None))
+
+
+@command(
+    "compare.toggle",
+    "a",
+    "A/B",
+    "Switches between the tokens under A and under B.",
+    "Look",
+    when=lambda here: _no_b(here, "nothing to compare with"),
+)
+def toggle(here: Inspector, count: int | None) -> None:
+    """The tokens under the second recipe, and back; the cursor stays where it is."""
+    now = here.state.compared
+    if now.other is None:
+        return
+    if not here.panes.tokens.display:
+        here.put(now._replace(of_finding=False))
+        here.close_view()
+    if now.on_b:
+        _back_to_a(here)
+        return
+    here.put(here.state.compared._replace(on_b=True))
+    if here.state.compared.answers(here.state.row):
+        _show_b(here)
+    else:
+        _ask(here, here.state.row, now.other)
+        here.say(f"B: {now.name} …", Role.DIM)
+
+
+@command(
+    "compare.differing",
+    "-",
+    "only what differs",
+    "Hides what is equal in the comparison.",
+    "Look",
+    when=lambda here: None if here.state.open.view == COMPARE else Said("no comparison; press C to open one", Role.DIM),
+)
+def hide_equal(here: Inspector, count: int | None) -> None:
+    """Only the bands in which something differs, or all again."""
+    now = here.state.compared
+    here.put(now._replace(differing=not now.differing))
+    here.paint_view(COMPARE)
+    here.say("every band" if now.differing else "only bands that differ", Role.DIM)
+
+
+# — A/B —
+
+
+def _no_b(here: Inspector, told: str = "no comparison") -> Said | None:
+    if here.state.compared.other is not None:
+        return None
+    return Said(f"{told}; press C to pick a second recipe", Role.DIM)
+
+
+def _show_b(here: Inspector) -> None:
+    now = here.state.compared
+    answer = now.answer
+    if answer is None or now.other is None:
+        return
+    if answer.other is None:
+        here.put(now._replace(on_b=False))
+        here.say(answer.problem.sentence() if answer.problem is not None else "B could not be prepared", Role.ERROR)
+        return
+    if answer.other.row.index == here.state.row:
+        here.panes.tokens.show(answer.other, now.other)
+        rows.tell_figures(here, answer.other, now.other, side="B")
+        here.panes.rows.show_beside(answer.other)
+        here.say(f"B: {now.name} · a goes back to A: {here.workspace.recipe.preset}")
+
+
+def left_b(here: Inspector) -> None:
+    """The tokens of the recipe in force are shown."""
+    here.put(here.state.compared._replace(on_b=False))
+    here.panes.rows.show_beside(None)
+
+
+def _back_to_a(here: Inspector) -> None:
+    left_b(here)
+    here.workspace.request_row(here.state.row)
+    here.say(f"A: {here.workspace.recipe.preset}")
+
+
+@command("compare.take", "+", "use recipe B", "Makes recipe B the current one; u undoes it.", "Recipe", when=_no_b)
+def take(here: Inspector, count: int | None) -> None:
+    """Put the second recipe in force; undo takes it back."""
+    now = here.state.compared
+    if now.other is None:
+        return
+    repairs = here.workspace.repairs if now.repairs is None else now.repairs
+    if not here.workspace.choose(Chosen(now.other, repairs)):
+        here.say("that is already the current recipe", Role.DIM)
+    elif now.repairs is None:
+        here.say(f"{now.name} is the current recipe; u undoes it")
+    else:
+        if here.state.open.view == COMPARE:
+            here.close_view()
+        here.put(here.state.compared._replace(other=None, repairs=None))  # there is nothing left to compare with
+        applied(here, now.name)
+
+
+def applied(here: Inspector, repair: str) -> None:
+    """Say what was put in force, and its count as soon as that is known."""
+    here.put(here.state.repairing._replace(telling=repair))
+    here.say(f"applied: {repair} · counting … · u undoes it, x exports it")
+
+
+def _warned(told: str, width: int) -> tuple[Line, ...]:
+    return wrap(line((visible(told), Role.WARNING)), width)

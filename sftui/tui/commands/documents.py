@@ -1,0 +1,48 @@
+"""Panes to read in, while they hold the keys."""
+
+from __future__ import annotations
+
+from sftui.tui.commands.command import command, moves
+from sftui.tui.contexts import DOCUMENT
+from sftui.tui.inspector import Inspector
+
+COLUMNS = 8
+"""Cells that one key scrolls a wide pane."""
+
+
+def _move(here: Inspector, kind: str, count: int) -> None:
+    pane = here.panes.document
+    if kind in ("home", "end"):
+        pane.scroll_top(pane.line_count() if kind == "end" else 0)
+    else:
+        lines = count * (pane.page if kind.startswith("page") else 1)
+        pane.scroll_lines(lines if kind.endswith("down") else -lines)
+
+
+MOVES = moves(DOCUMENT, "line", _move)
+
+
+@command(
+    "document.right",
+    ("l", "right"),
+    "scroll right",
+    "Scrolls a wide pane to the right.",
+    "Move",
+    DOCUMENT,
+    counted=True,
+)
+def right(here: Inspector, count: int | None) -> None:
+    here.panes.document.scroll_columns((count or 1) * COLUMNS, here.panes.document.widest)
+
+
+@command(
+    "document.left",
+    ("h", "left"),
+    "scroll left",
+    "Scrolls a wide pane back to the left.",
+    "Move",
+    DOCUMENT,
+    counted=True,
+)
+def left(here: Inspector, count: int | None) -> None:
+    here.panes.document.scroll_columns(-(count or 1) * COLUMNS, here.panes.document.widest)

@@ -1,0 +1,132 @@
+"""Export: what to, where to, the difference, and only then the write; Esc at any of the three writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sftui.errors import SftuiError
+from sftui.recipe import Preset
+from sftui.text import visible
+from sftui.tui.commands import marks, writing
+from sftui.tui.commands.command import command
+from sftui.tui.commands.inputs import inputs
+from sftui.tui.inspector import Inspector
+from sftui.views import Line, Role, diff_text_lines, line, wrap
+
+if TYPE_CHECKING:
+    from sftui.exports.plan import ExportPlan
+
+RECIPE = ("recipe", "recipe.yaml: only the settings that differ from the preset")
+SCRIPT = ("preprocess", "preprocess.py: makes these ids and labels with transformers and datasets alone")
+
+
+def targets(preset: str) -> tuple[tuple[str, str], ...]:
+    """What may be written: the recipe, a script or the trainer's own config, and the configs of the others."""
+    from sftui.trainers import preset_names, traits_of
+
+    name = Preset.of(preset).trainer
+    own = () if traits_of(preset).by_hand else ((preset, f"the config of {name}, corrected"),)
+    newest = {Preset.of(other).trainer: other for other in reversed(preset_names())}
+    others = (
+        (newest[other], f"converted to {other}'s config; says what it cannot express")
+        for other in dict.fromkeys(Preset.of(one).trainer for one in preset_names())
+        if other != name and not traits_of(other).by_hand
+    )
+    script = SCRIPT if not own else (SCRIPT[0], f"preprocess.py: not for {name}, which prepares the rows itself")
+    return (RECIPE, *own, *others, script) if own else (RECIPE, script, *others)
+
+
+@command(
+    "export",
+    "x",
+    "export",
+    "Writes the recipe, a config, or the repaired data; shows the difference first.",
+    "Recipe",
+)
+def export(here: Inspector, count: int | None) -> None:
+    ask(here)
+
+
+def ask(here: Inspector) -> None:
+    """Ask what to."""
+    found = (*_own(here), *targets(here.workspace.recipe.preset))
+    here.pick("export", found, lambda number: _where(here, found[number][0]))
+
+
+def _own(here: Inspector) -> list[tuple[str, str]]:
+    """What only this session has: the data as repaired, and the review marks."""
+    kept = here.state.kept.marks
+    dropped = len(kept.rows_with("drop"))
+    told = [*here.workspace.repairs, *([f"without {dropped:,} marked drop"] if dropped else [])]
+    data = [("data", f"a new file with the rows as repaired ({', '.join(told)}), and a log")] if told else []
+    return [*data, *([("marks", f"the review marks as lines of JSON: {kept.words()}")] if kept else [])]
+
+
+def _where(here: Inspector, target: str) -> None:
+    if target == "data":
+        writing.ask(here)
+        return
+    if target == "marks":
+        marks.export(here)
+        return
+    what = {"recipe": "recipe.yaml", "preprocess": "preprocess.py"}.get(target, f"the config of {target}")
+    here.ask(f"folder for {what}", lambda text: _plan(here, target, text.strip() or "."), value="sftui-export")
+
+
+def _plan(here: Inspector, target: str, folder: str) -> str | None:
+    try:
+        plan = here.workspace.plan_export(target, folder)
+        read = inputs(here, recipes=False)
+        for file in plan.files:
+            if file.diff or not file.exists:
+                read.refuse(file.path)
+    except (SftuiError, OSError) as error:
+        here.close_prompt()
+        here.say(str(error), Role.ERROR)
+        return None
+    here.read(
+        f"export to {folder}: nothing is written yet",
+        lambda width: plan_lines(plan, width),
+        lambda answer: _answered(here, plan, target, answer is not None),
+        offer="y overwrites · " if plan.overwrites else "y writes it · ",
+    )
+    return None
+
+
+def _answered(here: Inspector, plan: ExportPlan, target: str, wanted: bool) -> None:
+    if wanted:
+        _write(here, plan)
+    else:
+        here.say("nothing was written", Role.DIM)
+    if plan.converted is not None:
+        here.put(here.state.compared._replace(other=plan.converted, name=f"as {target}", repairs=None))
+        said = here.state.said
+        here.say(f"{said.text} · C compares the labels here with those of {target}", said.role)
+
+
+def _write(here: Inspector, plan: ExportPlan) -> None:
+    try:
+        written = plan.write(overwrite=True)
+    except (SftuiError, OSError) as error:
+        here.say(str(error), Role.ERROR)
+        return
+    if plan.converted is None:  # another trainer's files do not say all of it
+        here.put(here.state.kept._replace(recipe=here.workspace.recipe))
+    names = ", ".join(str(path) for path in written)
+    here.say(f"wrote {names}" if names else "nothing to write: the files are up to date")
+
+
+def plan_lines(plan: ExportPlan, width: int) -> Sequence[Line]:
+    """What an export would write: the correction it states, then each file's difference."""
+    lines = [*wrap(line((visible(plan.first_line), Role.TITLE)), width)]
+    for note in plan.notes:
+        lines += wrap(line((f"! {visible(note)}", Role.WARNING)), width)
+    for file in plan.files:
+        state = "unchanged" if not file.diff and file.exists else "changes" if file.exists else "new"
+        lines += [(), line((f"{visible(str(file.path))} ", Role.KEY), (state, Role.DIM))]
+        if file.diff:
+            lines += diff_text_lines(file.diff.rstrip("\n"), width)
+        elif not file.exists:
+            lines += diff_text_lines("\n".join(f"+{text}" for text in file.content.rstrip("\n").split("\n")), width)
+    return lines

@@ -1,0 +1,438 @@
+"""The audit of the whole dataset: its figures, its findings by code, and the row list filtered or sorted by them.
+
+The audit runs in the worker, behind everything that is asked there; it goes on while the view is closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sftui.text import clip, many, visible
+from sftui.tui.commands import findings, marks, repairs, rows
+from sftui.tui.commands.command import command, moves
+from sftui.tui.contexts import FIGURES, FINDINGS, TOKENS
+from sftui.tui.inspector import Inspector
+from sftui.tui.panes.figures_pane import Owned
+from sftui.tui.state import Said
+from sftui.views import Action, Line, Over, Role, line, wrap
+from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
+from sftui.workspace.requests import GROUPS, REPAIRED, by_group
+
+if TYPE_CHECKING:
+    from sftui.audit.figures import GroupFigure
+
+ALL = "all rows"
+ORDERS = (
+    (ALL, "every row, in file order"),
+    ("error", "rows with an error"),
+    ("warning", "rows with a warning"),
+    ("longest", "most tokens first"),
+    ("shortest", "fewest tokens first"),
+    ("most trained", "largest trained share first"),
+    ("least trained", "smallest trained share first"),
+    ("dropped", "rows dropped or stopped before training"),
+)
+MOST_GROUPS = 30
+"""Groups of each kind to pick from, the largest."""
+WIDEST_ORDER, WIDEST_TOLD = 16, 40
+"""Cells of the status line, and of what is said, that name what the list shows."""
+GLYPHS = {"error": ("✗", Role.ERROR), "warning": ("!", Role.WARNING), "info": ("i", Role.DIM)}
+
+
+# — the audit —
+
+
+@command(
+    "figures",
+    "A",
+    "figures",
+    "Audits the whole dataset in the background: figures and findings by code.",
+    "Look",
+)
+def open_view(here: Inspector, count: int | None) -> None:
+    """Opens the figures and starts the audit where there is none; the same key closes them."""
+    now = here.state.audited
+    if not now.running and now.answer is None:
+        _start(here)
+    here.open_view(FIGURES)
+
+
+def _start(here: Inspector) -> None:
+    here.put(here.state.audited.began(here.workspace.ask(rq.AuditRequest)))
+
+
+@command("audit.stop", "X", "stop the audit", "Stops the audit, or resumes it.", "Look")
+def stop_or_start(here: Inspector, count: int | None) -> None:
+    """Stops the audit, or resumes it."""
+    if cancel(here):
+        return
+    _start(here)
+    here.say("auditing … A shows the figures, X stops", Role.DIM)
+    here.paint_view(FIGURES)
+
+
+def cancel(here: Inspector) -> bool:
+    """Stops a running audit; what it has stays. False where none runs."""
+    ticket = here.state.audited.ticket
+    if ticket is None:
+        return False
+    here.workspace.cancel(ticket)
+    failed(here)
+    here.say("audit stopped: the figures cover the rows so far", Role.WARNING)
+    return True
+
+
+def failed(here: Inspector) -> None:
+    """Nothing comes any more."""
+    here.put(here.state.audited._replace(ticket=None))
+    here.paint_view(FIGURES)
+
+
+def on_audit(here: Inspector, event: ev.AuditReady) -> None:
+    if event.ticket != here.state.audited.ticket:
+        return
+    here.put(here.state.audited.answered(event))
+    if not here.state.audited.running and here.state.open.view != FIGURES:
+        here.say(
+            event.problem.sentence()
+            if event.problem is not None
+            else f"audit done: {_worst(event)} · A shows it, F filters rows"
+        )
+    here.paint_view(FIGURES)
+
+
+def on_recipe(here: Inspector) -> None:
+    """Another recipe has other figures; a running audit begins anew by itself."""
+    here.put(here.state.audited._replace(answer=None))
+    here.paint_view(FIGURES)
+
+
+# — what is shown —
+
+
+def show(here: Inspector, name: str, keep: bool) -> None:
+    """They are not those of a row."""
+    if not keep:
+        paint(here, name, keep)
+
+
+def paint(here: Inspector, name: str, keep: bool = True) -> None:
+    here.panes.figures.show_owned(FIGURES, partial(lines, here), keep=keep, hint=hint(here))
+
+
+def hint(here: Inspector) -> str:
+    """What the keys do now, which for X is another thing once the audit stands still."""
+    answer, running = here.state.audited.answer, here.state.audited.running
+    audit = "X stops · " if running else "X audits · " if answer is None else "" if answer.done else "X resumes · "
+    return f"F rows · L wider · {audit}A closes"
+
+
+def lines(here: Inspector, width: int) -> Owned:
+    """What was done in this session, then what the audit found."""
+    made: list[tuple[Line, str]] = []
+    for block in (
+        _unowned(marks.lines(here, width)),
+        _unowned(repairs.lines(here, width)),
+        _audited(here, width),
+    ):
+        told = list(block)
+        while told and not told[-1][0]:
+            told.pop()
+        made += [((), ""), *told] if made and told else told
+    return tuple(made)
+
+
+def _audited(here: Inspector, width: int) -> Owned:
+    answer = here.state.audited.answer
+    if answer is None:
+        told = "auditing …" if here.state.audited.running else "not audited under this recipe; press X"
+        return _unowned((line((told, Role.DIM)),))
+    if answer.problem is not None:
+        return _unowned(wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width))
+    blocks = [_unowned(_progress(here, answer, width)), _unowned(_verdict(answer, width)), _codes(here, answer, width)]
+    if answer.figures is not None:
+        from sftui.views.figures import figure_lines
+
+        blocks.append(_unowned(figure_lines(answer.figures, width)))
+    made: list[tuple[Line, str]] = []
+    for block in blocks:
+        made += [((), ""), *block] if made and block else block
+    return tuple(made)
+
+
+def _verdict(answer: ev.AuditReady, width: int) -> tuple[Line, ...]:
+    """What training does with the data; nothing where all is well so far."""
+    made: list[Line] = []
+    for severity, words in answer.verdict:
+        glyph, role = GLYPHS[severity]
+        made += wrap(line((f"{glyph} {visible(words)}", role)), width, "  ")
+    return tuple(made)
+
+
+def _codes(here: Inspector, answer: ev.AuditReady, width: int) -> Owned:
+    """A line a code; the sentence of the marked one is whole."""
+    if not answer.codes:
+        return ()
+    made = [(line(("Findings", Role.TITLE), ("  Enter shows the rows of one, R repairs them", Role.DIM)), "")]
+    widest = max(len(f"{one.count:,}") for one in answer.codes)
+    for one in worst_first(answer.codes):
+        glyph, role = GLYPHS[one.severity]
+        marked = one.code == marked_code(here)
+        over = Over.CURSOR if marked and here.panes.figures.active else Over.NONE
+        first = f"row {one.first:,}: " if one.first is not None else ""
+        head = f" {one.code}  {one.count:>{widest},}  "
+        told = visible((f"{one.share}; " if one.share else "") + first + one.sentence)
+        cells = tuple(run._replace(over=over) for run in line((glyph, role), (head, Role.KEY)))
+        if marked:
+            block = wrap((*cells, *line((told, Role.PLAIN))), width, "    ")
+        else:
+            block = ((*cells, *line((clip(told, max(4, width - len(head) - 1)), Role.PLAIN))),)
+        made += [(cells, one.code) for cells in block]
+    return tuple(made)
+
+
+def _progress(here: Inspector, answer: ev.AuditReady, width: int) -> tuple[Line, ...]:
+    if answer.done:
+        return ()
+    of = f" of {answer.total:,}" if answer.total is not None else ""
+    left = f" · {_time(answer.left)} left" if answer.left is not None else ""
+    state = "auditing" if here.state.audited.running else "stopped at"
+    return wrap(
+        line((f"{state} {answer.rows:,}{of} rows", Role.WARNING), (f" · {answer.rate:,.0f} rows/s{left}", Role.DIM)),
+        width,
+    )
+
+
+# — the findings —
+
+
+def _marked(here: Inspector) -> ev.CodeCount | None:
+    now = here.state.audited
+    codes = worst_first(now.answer.codes) if now.answer is not None else []
+    return next((one for one in codes if one.code == now.chosen), codes[0] if codes else None)
+
+
+def marked_code(here: Inspector) -> str:
+    """The code that is marked: the worst one, unless another was chosen."""
+    one = _marked(here)
+    return one.code if one is not None else ""
+
+
+def choose(here: Inspector, code: str) -> None:
+    here.put(here.state.audited._replace(chosen=code))
+
+
+def _none(here: Inspector) -> Said | None:
+    """Why no code is marked."""
+    return Said("no findings to explain", Role.DIM) if _marked(here) is None else None
+
+
+def _no_rows(here: Inspector) -> Said | None:
+    """Why the marked code has no rows."""
+    one = _marked(here)
+    if one is None:
+        return Said("no findings yet" if here.state.audited.running else "no findings", Role.DIM)
+    if one.first is None:
+        return Said(f"{one.code} is about the set-up, not single rows: ? explains it", Role.DIM)
+    return None
+
+
+def sentence(here: Inspector) -> Line:
+    """What Enter does with the marked finding."""
+    one, now = _marked(here), here.state.audited
+    if one is None:
+        return line((" no findings" + (" so far" if now.running else ""), Role.DIM)) if now.answer else ()
+    if one.first is None:
+        return line((f" {one.code} is about the set-up, not single rows:", Role.DIM), (" ?", Role.KEY), " explains")
+    which = "some rows" if one.examples else "all rows"
+    return line((" Enter", Role.KEY), (f" goes to row {one.first:,} and lists {which} with {one.code}", Role.DIM))
+
+
+def _move(here: Inspector, kind: str, count: int) -> None:
+    pane = here.panes.figures
+    if kind in ("home", "end"):
+        pane.to_end(kind == "end")
+    elif kind in ("down", "up"):
+        pane.move(count if kind == "down" else -count)
+    else:
+        pane.scroll_lines(count * pane.page if kind == "page_down" else -count * pane.page)
+
+
+MOVES = moves(FIGURES, "finding", _move, lambda here: Said() if _marked(here) is None else None)
+
+
+@command(
+    "figures.rows",
+    ("enter", "l", "right"),
+    "rows of the finding",
+    "Goes to the first row of the finding and lists the others; again goes to the next.",
+    "Findings",
+    FIGURES,
+    when=_no_rows,
+)
+def to_rows(here: Inspector, count: int | None) -> None:
+    """List the rows of the marked finding and go to the first; to the next where they are listed."""
+    one, pane, now = _marked(here), here.panes.rows, here.state.audited
+    if one is not None:
+        listed = now.listed == one.code and pane.line_of(here.state.row) is not None
+        here.put(now._replace(after=here.state.row if listed and pane.order is not None else -1))
+        here.workspace.ask(rq.OrderRequest, one.code)
+
+
+@command(
+    "figures.explain",
+    "?",
+    "why it matters",
+    "Explains the finding (F1 opens the help).",
+    "Findings",
+    FIGURES,
+    when=_none,
+)
+def explain(here: Inspector, count: int | None) -> None:
+    """The page of the marked code."""
+    findings.explain_code(here, marked_code(here))
+
+
+def on_row(here: Inspector, row: int) -> None:
+    """Another row of a finding's is on screen: its tokens are marked as soon as they are known."""
+    if row == here.state.audited.last_row:
+        return
+    pane, grid = here.panes.rows, here.panes.tokens.state
+    listed = pane.order is not None and pane.line_of(row) is not None
+    asks = bool(here.state.audited.listed) and listed and not grid.hits
+    here.put(here.state.audited._replace(last_row=row, unmarked=(row, grid.cursor) if asks else None))
+    if asks:
+        here.workspace.ask(rq.FindingsRequest, row)
+
+
+def on_findings(here: Inspector, event: ev.FindingsReady) -> None:
+    """Mark the tokens of the finding whose rows are listed; the cursor goes there unless it was moved meanwhile."""
+    now, tokens = here.state.audited, here.panes.tokens
+    waiting = now.unmarked
+    if waiting is None or waiting[0] != event.index or event.index != here.state.row:
+        return
+    here.put(now._replace(unmarked=None))
+    if here.state.open.view != FINDINGS:
+        here.workspace.cancel(event.ticket)
+    ranges = [one.tokens for one in event.findings if one.code == now.listed and one.tokens is not None]
+    hits = tuple(sorted({token for start, end in ranges for token in range(start, end)}))
+    if hits and not tokens.state.hits:
+        moved = tokens.state.cursor != waiting[1]
+        tokens.mark(hits)
+        if not moved:
+            tokens.act(Action.GOTO, hits[0])
+
+
+# — the row list —
+
+
+@command(
+    "order",
+    "F",
+    "filter or sort rows",
+    "Filters or sorts the row list by finding, group, length, … (after the audit).",
+    "Rows",
+)
+def pick_order(here: Inspector, count: int | None) -> None:
+    """Which rows the list shows, and in which order: by what the audit knows so far."""
+    from sftui.views.figures import apart
+
+    answer = here.state.audited.answer
+    own = [*marks.orders(here), *repairs.orders(here)]
+    if answer is None and not here.state.audited.running:
+        _start(here)
+    if answer is None and not own and here.panes.rows.order is None:
+        here.say("auditing; press F again to filter by findings and lengths", Role.DIM)
+        return
+    entries = [ORDERS[0], *own]
+    if answer is not None:
+        entries += [
+            *ORDERS[1:],
+            *(
+                (one.code, f"{one.count:,} × {one.sentence}")
+                for one in worst_first(answer.codes)
+                if one.first is not None
+            ),
+        ]
+    asked = [by for by, _ in entries]
+    title = "which rows"
+    for kind, field in GROUPS.items():
+        groups: tuple[GroupFigure, ...] = getattr(answer.figures, field, ()) if answer is not None else ()
+        names = apart([one.name for one in groups[:MOST_GROUPS]], WIDEST_TOLD)
+        entries += [(kind, f"{one.count:,} × {name}") for one, name in zip(groups, names)]
+        asked += [by_group(kind, one.name) for one in groups[:MOST_GROUPS]]
+        title += f" · the {MOST_GROUPS} largest of {len(groups):,} {kind} groups" if len(groups) > MOST_GROUPS else ""
+    here.pick(title, entries, lambda number: order(here, asked[number]))
+
+
+def order(here: Inspector, by: str) -> None:
+    """List rows by what is known of them."""
+    here.put(here.state.audited._replace(after=None))
+    if by == ALL:
+        here.put(here.state.audited._replace(listed=""), here.state.status._replace(order=""))
+        here.panes.rows.set_order(None)
+        here.say("every row, in file order", Role.DIM)
+    elif by in marks.ORDERS:
+        _list(here, by, marks.rows_of(here, by))
+    else:
+        here.workspace.ask(rq.OrderRequest, by)
+
+
+def _list(here: Inspector, by: str, order: Sequence[int], after: int = -1) -> None:
+    """The list shows these rows, and the first of them is opened, or the first one after a row."""
+    here.panes.rows.set_order(order)
+    now = here.state.audited
+    here.put(
+        here.state.status._replace(order=clip(visible(by), WIDEST_ORDER)),
+        now._replace(listed=by if now.has(by) else "", last_row=-1),
+    )
+    row = next((row for row in order if row > after), order[0])
+    shown = here.panes.tokens.inspection
+    rows.go(here, row)
+    if shown is not None and shown.row.index == row == here.state.row:
+        on_row(here, row)
+    here.say(f"{clip(visible(by), WIDEST_TOLD)}: {many(len(order), 'row')} · ] [ go through them, F all rows")
+
+
+def on_order(here: Inspector, event: ev.OrderReady) -> None:
+    """The list shows these rows; the first of them is opened."""
+    by, now = clip(visible(event.by), WIDEST_TOLD), here.state.audited
+    if event.problem is not None:
+        here.say(event.problem.sentence(), Role.ERROR)
+    elif not event.total:
+        here.say(f"no {dict(ORDERS).get(event.by, f'rows: {by}')}", Role.DIM)
+    else:
+        _list(here, event.by, event.rows, -1 if now.after is None else now.after)
+        if now.after is not None:
+            if not here.panes.tokens.display:
+                here.close_view()
+            here.hold_keys(TOKENS)
+        more = f", the first {len(event.rows):,} listed" if event.total > len(event.rows) else ""
+        source = here.state.repairing.counted if event.by in REPAIRED else now.answer
+        so_far = "" if source is not None and source.done else " so far"
+        here.say(f"{by}: {many(event.total, 'row')}{so_far}{more} · ] [ next and previous, F all rows")
+
+
+def _unowned(lines: Sequence[Line]) -> Owned:
+    return tuple((cells, "") for cells in lines)
+
+
+def worst_first(codes: Sequence[ev.CodeCount]) -> list[ev.CodeCount]:
+    """Errors, then warnings, then infos; those of one severity as they came."""
+    return sorted(codes, key=lambda one: list(GLYPHS).index(one.severity))
+
+
+def _worst(event: ev.AuditReady) -> str:
+    told = [
+        f"{count:,} {name}{'s' if count != 1 else ''}"
+        for name, count in zip(("error", "warning"), event.found)
+        if count
+    ]
+    return ", ".join(told) or "no error and no warning"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,426 @@
+"""Findings: to their tokens, why they matter, what a fix changes, and applying it.
+
+The pane follows the row on screen; the worker checks only while it is open.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sftui.errors import SftuiError
+from sftui.text import visible
+from sftui.tui.commands import compare, repairs, rows, search
+from sftui.tui.commands.command import command, moves
+from sftui.tui.commands.inputs import inputs
+from sftui.tui.contexts import FINDINGS, TOKENS
+from sftui.tui.copying import write_out
+from sftui.tui.inspector import Inspector
+from sftui.tui.state import Said
+from sftui.views import Action, Line, Role, line, value_text, wrap
+from sftui.workspace import SearchQuery
+from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
+
+if TYPE_CHECKING:
+    from sftui.findings import Finding
+    from sftui.recipe import Recipe
+
+TAGS = "it also needs {% generation %} tags in the chat template"
+UNTRIED = "still testing fixes on some rows; try again in a moment"
+
+
+# — what is shown —
+
+
+def show(here: Inspector, name: str, keep: bool) -> None:
+    """Ask for the row on screen, unless its findings are there."""
+    pane, row = here.panes.findings, here.state.row
+    held = pane.answer if keep and pane.answer is not None and pane.answer.index == row else None
+    pane.show(row, held, here.workspace.recipe.trainer)
+    here.workspace.ask(rq.FindingsRequest, row)
+
+
+def on_findings(here: Inspector, event: ev.FindingsReady) -> None:
+    if here.state.open.view == FINDINGS and event.index == here.state.row:
+        here.panes.findings.show(event.index, event, here.workspace.recipe.trainer)
+
+
+def _move(here: Inspector, kind: str, count: int) -> None:
+    pane = here.panes.findings
+    if kind in ("home", "end"):
+        pane.move(len(pane.findings) if kind == "end" else -len(pane.findings))
+    elif kind in ("down", "up"):
+        pane.move(count if kind == "down" else -count)
+    else:
+        pane.scroll_lines(count * pane.page if kind == "page_down" else -count * pane.page)
+
+
+MOVES = moves(FINDINGS, "finding", _move)
+
+
+def _none(here: Inspector) -> Said | None:
+    """Why no finding is marked."""
+    answer = here.panes.findings.answer
+    if here.panes.findings.finding is not None:
+        return None
+    checking = answer is None or (answer.problem is None and answer.setup is None)
+    return Said("still checking; try again in a moment" if checking else "no finding here", Role.DIM)
+
+
+def _no_cure(here: Inspector) -> Said | None:
+    """Why nothing that sftui can do cures the marked finding."""
+    finding, answer = here.panes.findings.finding, here.panes.findings.answer
+    if finding is None:
+        return _none(here)
+    own = finding.fix
+    if repairs.cures(here, finding) or (own is not None and bool(own.changes or own.template)):
+        return None
+    if answer is not None and not answer.tried:
+        return Said(UNTRIED, Role.DIM)
+    chosen = [name for name, _ in repairs.cures(here, finding, in_force=True)]
+    if chosen:
+        verb = "are" if len(chosen) > 1 else "is"
+        return Said(f"{' and '.join(chosen)} {verb} applied already and cannot fix {finding.code} here", Role.WARNING)
+    told = "" if own is None else f": {own.trainer_keys.get(here.workspace.recipe.trainer) or own.title}"
+    return Said(f"no recipe knob fixes {finding.code}{told}", Role.WARNING)
+
+
+def _marked(here: Inspector) -> Finding | None:
+    """The marked finding, with which something is done now."""
+    here.panes.findings.choose()
+    return here.panes.findings.finding
+
+
+def sentence(here: Inspector) -> Line:
+    """What `a` does with the marked finding; which keys there are is the footer's."""
+    finding, answer = here.panes.findings.finding, here.panes.findings.answer
+    if finding is None:
+        return line((" no findings here; n goes to the next row with findings", Role.DIM))
+    if answer is not None and not answer.tried:
+        return line((f" {finding.code}: testing fixes …", Role.DIM))
+    own = finding.fix
+    told = [name for name, _ in repairs.cures(here, finding)]
+    if own is not None and own.changes:
+        told.insert(0, ", ".join(f"{change.path} → {value_text(change.after)}" for change in own.changes))
+    elif own is not None and own.template:
+        told.insert(0, "generation tags in the chat template")
+    if not told:
+        return line(
+            (f" {finding.code}: no automatic fix; press", Role.DIM),
+            (" ?", Role.KEY),
+            (" for advice", Role.DIM),
+        )
+    return line((" a", Role.KEY), (" applies ", Role.DIM), (" or ".join(told), Role.PLAIN))
+
+
+# — to the tokens —
+
+
+@command(
+    "findings.tokens",
+    ("enter", "l", "right"),
+    "to its tokens",
+    "Goes to the tokens of the finding.",
+    "Findings",
+    FINDINGS,
+    when=_none,
+)
+def to_tokens(here: Inspector, count: int | None) -> None:
+    """The cursor on the first token, all of them marked; a finding of the set-up leads to a row that shows it."""
+    finding = _marked(here)
+    if finding is None:
+        return
+    if finding.row is None and finding.rows and here.state.row not in finding.rows:
+        here.put(here.state.judged._replace(waiting=finding))
+        rows.go(here, finding.rows[0])
+        here.say(f"{finding.code}: row {finding.rows[0]:,} shows it")
+    else:
+        _mark(here, finding)
+    if not here.panes.tokens.display:
+        here.close_view()
+    here.hold_keys(TOKENS)
+
+
+def on_row(here: Inspector) -> None:
+    """The row that a finding of the set-up led to is here."""
+    finding = here.state.judged.waiting
+    if finding is not None:
+        here.put(here.state.judged._replace(waiting=None))
+        _mark(here, finding)
+
+
+def _mark(here: Inspector, finding: Finding) -> None:
+    tokens = here.panes.tokens
+    inspection, table = tokens.inspection, tokens.table
+    if inspection is None or table is None:
+        here.say(f"{finding.code}: this row has no tokens to show", Role.DIM)
+        return
+    start, end = finding.tokens or (0, 0)
+    if start == end and finding.message is not None and inspection.tokens is not None:
+        owners = inspection.tokens.messages
+        start = owners.index(finding.message) if finding.message in owners else 0
+    if finding.tokens is None and finding.message is None:
+        here.say(f"{finding.code} is about the whole row, not single tokens", Role.DIM)
+        return
+    tokens.mark(tuple(range(start, end)))
+    tokens.act(Action.GOTO, start)
+
+
+# — why —
+
+
+@command(
+    "findings.explain",
+    "?",
+    "why it matters",
+    "Explains the finding and its fix in every trainer (F1 opens the help).",
+    "Findings",
+    FINDINGS,
+    when=_none,
+)
+def explain(here: Inspector, count: int | None) -> None:
+    """The page of the marked finding's code."""
+    finding = _marked(here)
+    if finding is not None:
+        explain_code(here, finding.code)
+
+
+def explain_code(here: Inspector, code: str) -> None:
+    """The page of a code, with what repairs it in every trainer."""
+    from sftui.findings import explain as page_of
+
+    title, _, rest = page_of(code).partition("\n")
+
+    def page(width: int) -> list[Line]:
+        return [
+            cells for part in rest.strip("\n").split("\n") for cells in wrap(line((part, Role.PLAIN)), width, "    ")
+        ]
+
+    here.read(title, page)
+
+
+# — fixes —
+
+
+def _fixed(here: Inspector, finding: Finding) -> Recipe | None:
+    """The recipe with a finding's fix; None, said aloud, where that cannot be."""
+    from sftui.recipe import changed
+
+    recipe = here.workspace.recipe
+    try:
+        for change in finding.fix.changes if finding.fix is not None else ():
+            recipe = changed(recipe, change.path, change.after)
+    except SftuiError as error:
+        here.say(str(error), Role.ERROR)
+        return None
+    return recipe
+
+
+def _tried(here: Inspector) -> bool:
+    """Whether the cures of the findings on screen were tried; says so aloud where they were not yet."""
+    answer = here.panes.findings.answer
+    if answer is None or answer.tried:
+        return True
+    here.say(UNTRIED, Role.DIM)
+    return False
+
+
+@command(
+    "findings.preview",
+    "d",
+    "what the fix changes",
+    "Shows the row and its labels before and after the fix or repair, and counts rows that change.",
+    "Findings",
+    FINDINGS,
+    when=_no_cure,
+)
+def preview(here: Inspector, count: int | None) -> None:
+    """What a cure of the finding changes, in the row and over the dataset."""
+    if _tried(here):
+        repairs.cure(
+            here, _marked(here), "what it changes", partial(_preview_fix, here), partial(repairs.preview, here)
+        )
+
+
+@command(
+    "findings.apply",
+    "a",
+    "apply the fix",
+    "Applies the fix to the recipe, or the repair to the data; u undoes it, x exports it.",
+    "Findings",
+    FINDINGS,
+    when=_no_cure,
+)
+def apply(here: Inspector, count: int | None) -> None:
+    """Put a cure of the finding in force."""
+    if _tried(here):
+        repairs.cure(here, _marked(here), "apply", partial(_apply_fix, here), partial(repairs.apply, here))
+
+
+def _preview_fix(here: Inspector) -> None:
+    """The row as it is and with the fix, aligned, and what changes over the dataset; of a template alone, its
+    difference."""
+    finding = _marked(here)
+    if finding is None or finding.fix is None:
+        return
+    if finding.fix.template is not None and not finding.fix.changes:
+        _tag(here, finding)
+        return
+    recipe = _fixed(here, finding)
+    if recipe is not None:
+        told = ", ".join(f"{change.path} → {value_text(change.after)}" for change in finding.fix.changes)
+        compare.start(
+            here,
+            recipe,
+            f"{finding.code}'s fix",
+            told=f"the fix of {finding.code} ({told})",
+            of_finding=True,
+        )
+        tags = f" · {TAGS}" if finding.fix.template is not None else ""
+        here.say(f"{finding.code}: + applies this, Esc closes{tags}")
+
+
+def _apply_fix(here: Inspector) -> None:
+    """Put the fix into the recipe; a template that needs generation tags is made first, and written where the user
+    says."""
+    finding = _marked(here)
+    if finding is None or finding.fix is None:
+        return
+    if finding.fix.template is not None:
+        _tag(here, finding)
+        return
+    recipe = _fixed(here, finding)
+    if recipe is None:
+        return
+    if here.workspace.set_recipe(recipe):
+        told = ", ".join(f"{change.path} → {change.after}" for change in finding.fix.changes)
+        here.say(f"applied: {told} · u undoes it, x exports")
+    else:
+        here.say("the recipe already says so", Role.DIM)
+
+
+def _tag(here: Inspector, finding: Finding) -> None:
+    """Ask for the template with its tags; nothing is written before it was shown."""
+    here.put(here.state.judged._replace(tagging=finding))
+    here.workspace.ask(rq.TagsRequest)
+    here.say("putting generation tags into the chat template …", Role.DIM)
+
+
+def on_tags(here: Inspector, event: ev.TagsReady) -> None:
+    """The tagged template is here: what changes in it is shown before it is written."""
+    from sftui.views import diff_text_lines
+
+    finding = here.state.judged.tagging
+    here.put(here.state.judged._replace(tagging=None))
+    if finding is None:
+        return
+    if event.problem is not None:
+        here.say(event.problem.sentence(), Role.ERROR)
+        return
+    told = f"same text and correct mask in {event.proven:,} conversations; sftui template proves it on every row"
+
+    def page(width: int) -> list[Line]:
+        return [*wrap(line((told, Role.GOOD)), width), (), *diff_text_lines(event.diff.rstrip("\n"), width)]
+
+    def answered(answer: int | None) -> None:
+        if answer is None:
+            here.say("nothing was written", Role.DIM)
+        else:
+            here.ask(
+                "file for the chat template",
+                lambda text: _write(here, finding, event.source, text),
+                value="chat_template.jinja",
+            )
+
+    here.read(f"{visible(event.name)} with generation tags", page, answered, offer="y writes it · ")
+
+
+def _write(here: Inspector, finding: Finding, source: str, text: str) -> str | None:
+    """Write the template, and put it and the rest of the fix into the recipe."""
+    from pathlib import Path
+
+    from sftui.recipe import changed
+
+    name = text.strip()
+    if not name:
+        return None
+    try:
+        told = write_out(source, name, inputs(here))
+        path = Path(name.removesuffix("!")).expanduser()
+        recipe = changed(here.workspace.recipe, "render.template", f"file:{path}")
+        for change in finding.fix.changes if finding.fix is not None else ():
+            recipe = changed(recipe, change.path, change.after)
+    except (SftuiError, OSError) as error:
+        return str(error)
+    here.workspace.set_recipe(recipe)
+    here.say(f"{told}; the recipe uses it now · u undoes that, x exports")
+    return None
+
+
+@command(
+    "findings.waive",
+    "i",
+    "waive it",
+    "Ignores the finding, with a reason that the recipe keeps; u undoes it.",
+    "Findings",
+    FINDINGS,
+    when=_none,
+)
+def waive(here: Inspector, count: int | None) -> None:
+    """Accept the marked finding for this row, or one of the set-up altogether; the recipe keeps the reason."""
+    finding = _marked(here)
+    if finding is not None:
+        where = f" in row {finding.row:,}" if finding.row is not None else ""
+        here.ask(
+            f"reason for ignoring {finding.code}{where} (Esc cancels)",
+            lambda text: _waive(here, finding, text.strip()),
+        )
+
+
+def _waive(here: Inspector, finding: Finding, reason: str) -> str | None:
+    from sftui.recipe import changed
+
+    if not reason:
+        here.say(f"{finding.code} is not ignored: a reason is needed", Role.DIM)
+        return None
+    recipe = here.workspace.recipe
+    waiver = {"code": finding.code, "reason": reason, **({"rows": finding.row} if finding.row is not None else {})}
+    here.workspace.set_recipe(changed(recipe, "waivers", (*recipe.waivers, waiver)))
+    here.say(f"{finding.code} is ignored: {reason} · u undoes it, x exports the recipe")
+    return None
+
+
+# — other rows —
+
+ANY_FINDING = SearchQuery("finding", "any")
+
+
+@command(
+    "findings.next",
+    "n",
+    "next row with findings",
+    "Goes to the next row with an error or a warning.",
+    "Findings",
+    FINDINGS,
+)
+def next_row(here: Inspector, count: int | None) -> None:
+    """The worker looks, Esc cancels."""
+    search.start(here, ANY_FINDING, True)
+
+
+@command(
+    "findings.previous",
+    "N",
+    "previous row with findings",
+    "Goes to the previous row with an error or a warning.",
+    "Findings",
+    FINDINGS,
+)
+def previous_row(here: Inspector, count: int | None) -> None:
+    search.start(here, ANY_FINDING, False)
+
+
+@command("findings", "f", "findings", "Shows what is wrong with this row and with the set-up.", "Look")
+def open_view(here: Inspector, count: int | None) -> None:
+    here.open_view(FINDINGS)

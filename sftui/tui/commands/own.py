@@ -1,0 +1,148 @@
+"""sftui itself: help, palette, themes, mouse, suspending, quitting."""
+
+from __future__ import annotations
+
+from sftui.text import visible
+from sftui.tui.commands import export, figures, rows, search, writing
+from sftui.tui.commands.command import command
+from sftui.tui.dialogs import EXPORT, ONWARD
+from sftui.tui.inspector import Inspector
+from sftui.tui.themes import TITLES
+from sftui.views import Line, Role, line, value_text, wrap
+from sftui.workspace.history import Chosen, Unexported, unexported
+
+
+@command("palette", (":", "ctrl+p"), "palette", "Finds any command by name; a number goes to that row.", "Help")
+def palette(here: Inspector, count: int | None) -> None:
+    """The palette; with a count in front that row at once."""
+    if count is not None:
+        rows.go(here, count)
+    else:
+        here.open_palette()
+
+
+@command(
+    "help",
+    ("?", "f1"),
+    "help",
+    "Shows the keys, those of this pane first; Enter lists the pages of help.",
+    "Help",
+)
+def show_help(here: Inspector, count: int | None) -> None:
+    """The keys from the one table, those of the pane that has the keys first."""
+    here.read(
+        "keys",
+        here.key_lines(),
+        lambda answer: _pages(here) if answer == ONWARD else None,
+        onward="lists the pages of help",
+    )
+
+
+@command("help.pages", "H", "pages of help", "Lists the pages of help: labels, templates, trainers, …", "Help")
+def help_pages(here: Inspector, count: int | None) -> None:
+    _pages(here)
+
+
+def _pages(here: Inspector, marked: int = 0) -> None:
+    """The list of pages; Enter opens one, Esc in it comes back to the list."""
+    from sftui.docs import topics
+    from sftui.tui.help_pages import page
+
+    found = topics()
+
+    def picked(number: int) -> None:
+        name = found[number].name
+        here.read(f"help: {name}", lambda width: page(name, width), lambda _: _pages(here, number), leave="goes back")
+
+    here.pick("help", [(one.title, one.line) for one in found], picked, marked=marked)
+
+
+@command("theme", "t", "theme", "Neutral dark, neutral light, ansi (your palette), mono.", "Help")
+def theme(here: Inspector, count: int | None) -> None:
+    names = list(TITLES)
+    name = names[(names.index(here.theme_name) + 1) % len(names)]
+    here.set_theme(name)
+    here.say(f"theme: {TITLES[name]}")
+
+
+@command("mouse", "m", "mouse", "Turns sftui's use of the mouse on or off.", "Help")
+def mouse(here: Inspector, count: int | None) -> None:
+    """Textual asks for the mouse at the start; giving it back makes the terminal's own selection work."""
+    on = here.terminal.toggle_mouse()
+    here.say("mouse on: sftui uses it" if on else "mouse off: select and copy as usual")
+
+
+@command("suspend", "ctrl+z", "suspend", "Goes back to the shell; fg returns.", "Help")
+def suspend(here: Inspector, count: int | None) -> None:
+    here.terminal.action_suspend_process()
+
+
+# — quitting —
+
+
+def lost(here: Inspector) -> Unexported:
+    """What would be lost now; review marks are kept by themselves."""
+    workspace = here.workspace
+    written = workspace.written[0] if workspace.written is not None else ()
+    return unexported(Chosen(workspace.recipe, workspace.repairs), Chosen(here.state.kept.recipe, written))
+
+
+@command("quit", "q", "quit", "Quits; asks once if there are unsaved changes.", "Help")
+def leave(here: Inspector, count: int | None) -> None:
+    """At once where everything is in a file, else after one question."""
+    left = lost(here)
+    if not left:
+        here.terminal.exit()
+        return
+    here.read(
+        left.words(),
+        lambda width: lost_lines(left, width),
+        lambda answer: _answered(here, answer),
+        offer="y quits · ",
+        exports=True,
+        leave="stays",
+    )
+
+
+def _answered(here: Inspector, answer: int | None) -> None:
+    if answer == EXPORT:
+        export.ask(here)
+    elif answer is not None:
+        here.put(here.state.kept._replace(let_go=True))
+        here.terminal.exit()
+
+
+def farewell(here: Inspector) -> str:
+    """What is lost with the session, for the terminal it leaves behind; empty where the user knows or nothing is."""
+    left = lost(here)
+    if not left or here.state.kept.let_go:
+        return ""
+    return f"{left.words()}: {', '.join(told for _, told in lost_parts(left))}"
+
+
+@command("interrupt", "ctrl+c", "interrupt", "Cancels a running search or audit, else quits at once.", "Help")
+def interrupt(here: Inspector, count: int | None) -> None:
+    if not (search.cancel(here) or writing.cancel(here) or figures.cancel(here)):
+        here.terminal.exit()
+
+
+def lost_parts(lost: Unexported) -> list[tuple[str, str]]:
+    """Each change with what it is, as data names it."""
+    waivers = [
+        f"{one.get('code')}{' in row ' + str(one['rows']) if 'rows' in one else ''}: {one.get('reason')}"
+        for one in lost.waivers
+    ]
+    return [
+        *(("recipe", f"{one.path} {value_text(one.before)} → {value_text(one.after)}") for one in lost.changes),
+        *(("repair", visible(one)) for one in lost.repairs),
+        *(("waiver", visible(one)) for one in waivers),
+    ]
+
+
+def lost_lines(lost: Unexported, width: int) -> list[Line]:
+    """What quitting would lose, one by one."""
+    return [
+        cells
+        for kind, told in lost_parts(lost)
+        for cells in wrap(line((f"{kind}  ", Role.KEY), (told, Role.PLAIN)), width, " " * 8)
+    ]

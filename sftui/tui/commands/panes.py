@@ -1,0 +1,30 @@
+"""Who holds the keys, and what Esc closes."""
+
+from __future__ import annotations
+
+from sftui.tui.commands import search, writing
+from sftui.tui.commands.command import command
+from sftui.tui.contexts import RECIPE, TOKENS
+from sftui.tui.inspector import Inspector
+
+
+@command("pane.next", "tab", "next pane", "Focuses the next pane.", "Move")
+def following(here: Inspector, count: int | None) -> None:
+    here.next_pane(1)
+
+
+@command("pane.previous", "shift+tab", "previous pane", "Focuses the previous pane.", "Move")
+def previous(here: Inspector, count: int | None) -> None:
+    here.next_pane(-1)
+
+
+@command("close", "escape", "close or cancel", "Cancels input or a search, else closes the side pane.", "Move")
+def close(here: Inspector, count: int | None) -> None:
+    """What Esc closes, innermost first: a search, a message, a pane; else back to the tokens."""
+    if search.cancel(here) or writing.cancel(here):
+        return
+    now = here.state.open
+    if now.view is not None and now.context != RECIPE:
+        here.close_view()
+    else:
+        here.put(now._replace(recipe=False, context=TOKENS))

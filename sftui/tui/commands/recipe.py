@@ -1,0 +1,289 @@
+"""The recipe: editing knobs live, undo and redo, picking a template and a tokenizer.
+
+Every change goes through the workspace, which answers the row again by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sftui.errors import SftuiError
+from sftui.recipe import changed
+from sftui.text import visible
+from sftui.tui.commands.command import command, moves
+from sftui.tui.contexts import RECIPE
+from sftui.tui.inspector import Inspector
+from sftui.tui.panes.recipe_pane import PRESET
+from sftui.tui.presets import preset_like
+from sftui.tui.state import Said
+from sftui.views import Role, value_text
+from sftui.workspace import events as ev
+
+
+def _move(here: Inspector, kind: str, count: int) -> None:
+    pane = here.panes.recipe
+    steps = {
+        "down": count,
+        "up": -count,
+        "page_down": count * pane.page,
+        "page_up": -count * pane.page,
+        "home": -len(pane.infos),
+        "end": len(pane.infos),
+    }
+    pane.move(steps[kind])
+
+
+MOVES = moves(RECIPE, "knob", _move)
+
+
+# — changing a knob —
+
+
+@command("recipe.next", ("l", "right"), "next choice", "Changes the knob to its next choice.", "Recipe", RECIPE)
+def next_choice(here: Inspector, count: int | None) -> None:
+    _cycle(here, 1)
+
+
+@command(
+    "recipe.previous", ("h", "left"), "previous choice", "Changes the knob to its previous choice.", "Recipe", RECIPE
+)
+def previous_choice(here: Inspector, count: int | None) -> None:
+    _cycle(here, -1)
+
+
+def _cycle(here: Inspector, step: int) -> None:
+    """The next choice of a knob that has choices; others are typed."""
+    info = here.panes.recipe.knob
+    value, choices = here.panes.recipe.value(info), _choices(here)
+    if not choices:
+        here.say(f"{info.path}: Enter types a value", Role.DIM)
+    elif choices == (value,):
+        here.say(f"{info.path}: {here.workspace.recipe.preset} has no other value", Role.DIM)
+    else:
+        at = choices.index(value) if value in choices else 0
+        _put(here, info.path, choices[(at + step) % len(choices)])
+
+
+@command("recipe.edit", "enter", "edit the knob", "Types a value, or picks the next choice.", "Recipe", RECIPE)
+def edit(here: Inspector, count: int | None) -> None:
+    """Picks from the choices, or types a value; what was typed is checked before it is taken."""
+    from sftui.views.choices import meaning
+
+    info = here.panes.recipe.knob
+    value, choices = here.panes.recipe.value(info), _choices(here)
+    if choices:
+        only = f" ({here.workspace.recipe.preset} has no other)" if len(choices) == 1 else ""
+        here.pick(
+            f"{info.path}: {info.doc}{only}",
+            [(value_text(c), meaning(info.path, c)) for c in choices],
+            lambda number: _put(here, info.path, choices[number]),
+            marked=choices.index(value) if value in choices else 0,
+        )
+        return
+    text = "" if value is None else value if isinstance(value, str) else value_text(value)
+    here.ask(f"{info.path}: {info.doc}", lambda typed: _typed(here, info.path, typed), value=text)
+
+
+@command(
+    "recipe.reset", ("backspace", "d"), "reset the knob", "Resets the knob to its value when opened.", "Recipe", RECIPE
+)
+def reset(here: Inspector, count: int | None) -> None:
+    info = here.panes.recipe.knob
+    _put(here, info.path, here.panes.recipe.base_value(info))
+
+
+def _choices(here: Inspector) -> tuple[Any, ...]:
+    info = here.panes.recipe.knob
+    if info is PRESET:
+        from sftui.trainers import preset_names
+
+        return tuple(preset_names())
+    from sftui.trainers import trainer_named
+
+    recipe = here.workspace.recipe
+    return trainer_named(recipe.preset).choices(recipe, info)
+
+
+def _typed(here: Inspector, path: str, text: str) -> str | None:
+    from sftui.recipe_io import parse_value
+
+    try:
+        value = parse_value(path, text, here.workspace.recipe)
+    except SftuiError as error:
+        return str(error)
+    _put(here, path, value)
+    return None
+
+
+def _put(here: Inspector, path: str, value: Any) -> None:
+    """A knob's value; another preset fills every knob but what says which data and tokenizer are read."""
+    workspace = here.workspace
+    try:
+        if path == PRESET.path:
+            done = workspace.set_recipe(preset_like(workspace.recipe, value))
+        else:
+            done = workspace.change(path, value)
+    except SftuiError as error:
+        here.say(str(error), Role.ERROR)
+        return
+    if not done:
+        here.say(f"{path} is {value_text(value)} already", Role.DIM)
+
+
+# — finding a knob —
+
+
+@command("recipe.find", "/", "find a knob", "Finds knobs by name, meaning or value.", "Recipe", RECIPE)
+def find(here: Inspector, count: int | None) -> None:
+    def answer(text: str) -> None:
+        if text.strip():
+            here.put(here.state.kept._replace(looked_for=text.strip()))
+            _find(here, 1)
+
+    here.ask("find a knob by name, meaning or value", answer)
+
+
+def _nothing_looked_for(here: Inspector) -> Said | None:
+    return None if here.state.kept.looked_for else Said("No search yet; press /", Role.DIM)
+
+
+@command("recipe.find_next", "n", "next match", "Goes to the next match.", "Recipe", RECIPE, when=_nothing_looked_for)
+def find_next(here: Inspector, count: int | None) -> None:
+    _find(here, 1)
+
+
+@command(
+    "recipe.find_previous",
+    "N",
+    "previous match",
+    "Goes to the previous match.",
+    "Recipe",
+    RECIPE,
+    when=_nothing_looked_for,
+)
+def find_previous(here: Inspector, count: int | None) -> None:
+    _find(here, -1)
+
+
+def _find(here: Inspector, step: int) -> None:
+    """The next knob that holds the text, round the ends."""
+    pane, looked_for = here.panes.recipe, here.state.kept.looked_for
+    found = [number for number, info in enumerate(pane.infos) if looked_for.casefold() in pane.told(info).casefold()]
+    if not found:
+        here.say(f"no knob matches {visible(looked_for)}", Role.WARNING)
+        return
+    later = [number for number in found if (number - pane.marked) * step > 0]
+    number = (min if step > 0 else max)(later or found)
+    pane.move(number - pane.marked)
+    here.say(f"{pane.knob.path}: {found.index(number) + 1} of {len(found)} knobs · n N · Enter edits")
+
+
+# — from anywhere —
+
+
+@command("recipe", "c", "recipe", "Opens the recipe: every knob that decides labels, edited live.", "Recipe")
+def toggle(here: Inspector, count: int | None) -> None:
+    """Opens the recipe and gives it the keys; closes it where it has them."""
+    here.put(here.state.open.recipe_toggled())
+
+
+@command("undo", "u", "undo", "Undoes the last change of the recipe or of the repairs.", "Recipe", counted=True)
+def undo(here: Inspector, count: int | None) -> None:
+    _replay(here, here.workspace.undo, count or 1, "undo")
+
+
+@command("redo", ("U", "ctrl+r"), "redo", "Redoes the change.", "Recipe", counted=True)
+def redo(here: Inspector, count: int | None) -> None:
+    _replay(here, here.workspace.redo, count or 1, "redo")
+
+
+def _replay(here: Inspector, step: Callable[[], bool], times: int, word: str) -> None:
+    before, repairs = here.workspace.recipe, here.workspace.repairs
+    done = 0
+    while done < min(times, 1000) and step():
+        done += 1
+    if not done:
+        here.say(f"nothing to {word}", Role.DIM)
+        return
+    from sftui.recipe import diff
+
+    now = here.workspace.recipe
+    told = [f"{c.path} {value_text(c.before)} → {value_text(c.after)}" for c in diff(before, now)]
+    if before.waivers != now.waivers:
+        told.append(f"waivers {len(before.waivers)} → {len(now.waivers)}")
+    after = here.workspace.repairs
+    told += [f"{one} is no longer applied" for one in repairs if one not in after] + [
+        f"{one} is applied" for one in after if one not in repairs
+    ]
+    here.say(f"{word}: {', '.join(told)}")
+
+
+@command("template", "T", "chat template", "Picks a chat template: the family's, a built-in, or a file.", "Recipe")
+def pick_template(here: Inspector, count: int | None) -> None:
+    """The family's templates first, then every built-in one, the tokenizer's own, and a file."""
+    from sftui.templates import builtin_names
+
+    event = here.workspace.tokenizer
+    family = tuple(event.templates) if event is not None else ()
+    own = bool(getattr(event.facts, "chat_templates", None)) if event is not None else False
+    entries = [(f"builtin:{name.removeprefix('builtin:')}", "for this tokenizer's family") for name in family]
+    if own or not entries:
+        entries.append(("tokenizer", "the tokenizer's own" if own else "the tokenizer's own (it has none)"))
+    entries += [(f"builtin:{name}", "built in") for name in builtin_names() if name not in family]
+    entries.append(("file:", "a Jinja file you name"))
+    names = [name for name, _ in entries]
+    now = here.workspace.recipe.render.template
+    here.pick(
+        "chat template",
+        entries,
+        lambda number: _template(here, names[number]),
+        marked=names.index(now) if now in names else 0,
+    )
+
+
+def _template(here: Inspector, name: str) -> None:
+    if name == "file:":
+        here.ask("file with a chat template", lambda text: _template_file(here, text.strip()))
+    else:
+        _put(here, "render.template", name)
+
+
+def _template_file(here: Inspector, path: str) -> str | None:
+    from pathlib import Path
+
+    if not path:
+        return None
+    if not Path(path).expanduser().is_file():
+        return f"there is no file {path}"
+    _put(here, "render.template", f"file:{Path(path).expanduser()}")
+    return None
+
+
+def template_missing(here: Inspector, event: ev.TokenizerChanged) -> bool:
+    """Whether the recipe takes the tokenizer's own template, and it has none."""
+    return here.workspace.recipe.render.template == "tokenizer" and not getattr(event.facts, "chat_templates", None)
+
+
+@command("tokenizer", "K", "tokenizer", "Loads another tokenizer; Enter on the same name retries.", "Recipe")
+def type_tokenizer(here: Inspector, count: int | None) -> None:
+    """Ask for another tokenizer; the same one is loaded again."""
+    now = here.workspace.recipe.tokenizer.name or ""
+
+    def answer(text: str) -> str | None:
+        name = text.strip()
+        if not name:
+            return None
+        if name == now:
+            here.workspace.reopen()
+            here.say(f"loading {visible(name)} again", Role.DIM)
+            return None
+        try:
+            recipe = changed(changed(here.workspace.recipe, "tokenizer.name", name), "tokenizer.revision", None)
+        except SftuiError as error:
+            return str(error)
+        here.workspace.set_recipe(recipe)
+        here.say(f"tokenizer {visible(name)} · u undoes it")
+        return None
+
+    here.ask("tokenizer: a Hub name, folder, tokenizer.json or builtin:NAME", answer, value=now)

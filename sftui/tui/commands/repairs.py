@@ -1,0 +1,203 @@
+"""Repairs of the data: previewed, put over the rows on screen, taken back, counted; the file stays until they are
+exported.
+
+They stand in the workspace's history, beside the recipe: `u` takes back either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sftui.text import many, visible
+from sftui.tui.commands import rows
+from sftui.tui.commands.command import command
+from sftui.tui.commands.compare import applied, start
+from sftui.tui.contexts import FIGURES
+from sftui.tui.inspector import Inspector
+from sftui.views import Line, Role, line
+from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
+
+if TYPE_CHECKING:
+    from sftui.findings import Finding
+
+HINT = "+ applies it, Esc goes back"
+
+
+# — of a finding —
+
+
+def cures(here: Inspector, finding: Finding, in_force: bool = False) -> list[tuple[str, str]]:
+    """The repairs that cure a finding and are not in force (or are), each with what it does."""
+    from sftui.repairs import DROP, DROPPING, TITLES, fixes_for
+
+    code = finding.code
+    named = [
+        (f"{DROPPING}{code}", f"leave out the rows that have {code}") if name == DROP else (name, TITLES[name])
+        for name in (fixes_for(code).repairs if finding.repairs is None else finding.repairs)
+    ]
+    return [(name, title) for name, title in named if (name in here.workspace.repairs) == in_force]
+
+
+def cure(
+    here: Inspector, finding: Finding | None, verb: str, fix: Callable[[], None], repair: Callable[[str], None]
+) -> None:
+    """The one cure that a finding has, or the one picked of several: the fix of its recipe or template, or a repair."""
+    if finding is None:
+        return
+    repairs = cures(here, finding)
+    own = finding.fix if finding.fix is not None and (finding.fix.changes or finding.fix.template) else None
+    if not repairs:
+        fix()
+        return
+    entries = [*([("recipe" if own.changes else "template", own.title)] if own is not None else []), *repairs]
+    if len(entries) == 1:
+        repair(entries[0][0])
+        return
+    here.pick(
+        f"{finding.code}: {verb}",
+        entries,
+        lambda number: fix() if own is not None and number == 0 else repair(entries[number][0]),
+    )
+
+
+def preview(here: Inspector, name: str) -> None:
+    """The row as it stands and as repaired, and the count over the dataset; `+` applies it, Esc goes back."""
+    start(here, here.workspace.recipe, name, (*here.workspace.repairs, name), of_finding=True)
+    here.say(f"{name}: {HINT}; nothing is written")
+
+
+def apply(here: Inspector, name: str) -> None:
+    """Lay the repair over the rows."""
+    if here.workspace.set_repairs((*here.workspace.repairs, name)):
+        applied(here, name)
+
+
+# — all of them —
+
+
+@command(
+    "repairs",
+    "R",
+    "repairs of the data",
+    "Picks repairs to apply to the rows; the file is not changed, export writes a new one.",
+    "Recipe",
+)
+def pick(here: Inspector, count: int | None) -> None:
+    """Every repair: Enter puts one in force, or takes it out again."""
+    from sftui.repairs import DROP, DROP_REASONS, DROPPING, TITLES, fixes_for
+
+    now = here.workspace.repairs
+    known = {name: title for name, title in TITLES.items() if name != DROP}
+    known |= {f"{DROPPING}{name}": f"leave out: {title}" for name, title in DROP_REASONS.items()}
+    audited = here.state.audited.answer
+    for one in audited.codes if audited is not None else ():
+        if DROP in fixes_for(one.code).repairs:
+            known[f"{DROPPING}{one.code}"] = f"leave out {one.count:,} × {one.sentence}"
+    names = [*known, *(name for name in now if name not in known)]
+    entries = [
+        (f"{'[x]' if name in now else '[ ]'} {name}", known.get(name, "leave out the rows that have this finding"))
+        for name in names
+    ]
+    counted = here.state.repairing.counted
+    told = f" · {_words(counted)}" if counted is not None and now else ""
+    here.pick(f"repairs of the data{told}", entries, lambda number: _toggle(here, names[number]))
+
+
+def _toggle(here: Inspector, name: str) -> None:
+    """Put a repair in force, or take it out."""
+    now = here.workspace.repairs
+    if name not in now:
+        apply(here, name)
+    elif here.workspace.set_repairs(tuple(one for one in now if one != name)):
+        here.say(f"{name} is no longer applied · u undoes that")
+
+
+# — what is in force —
+
+
+def on_recipe(here: Inspector) -> None:
+    """Another choice is in force: the list shows what is repaired, and the count begins anew by itself."""
+    chosen, now = here.workspace.repairs, here.state.repairing._replace(counted=None)
+    here.put(now)
+    if chosen == now.seen:
+        return
+    ticket = now.ticket
+    if chosen:
+        ticket = here.workspace.ask(rq.RepairsRequest)
+    elif ticket is not None:
+        here.workspace.cancel(ticket)
+        ticket = None
+    here.put(now._replace(seen=chosen, ticket=ticket))
+    here.set_signs()
+    inspection = here.panes.tokens.inspection
+    if inspection is not None:
+        rows.tell_figures(here, inspection)
+
+
+def on_counted(here: Inspector, event: ev.RepairsCounted) -> None:
+    now = here.state.repairing._replace(counted=event)
+    here.put(now)
+    here.paint_view(FIGURES)
+    if not (event.done and now.telling and now.seen):
+        return
+    here.put(now._replace(telling=""))
+    if now.telling in now.seen and not dict(event.counted.by_repair).get(now.telling):
+        _without_effect(here, now.telling, event.counted)
+        return
+    here.say(
+        f"{_words(event)}; {_where(here)} · u undoes it, x exports it",
+        Role.WARNING if event.counted.skipped else Role.PLAIN,
+    )
+
+
+def _without_effect(here: Inspector, name: str, counted: ev.RepairCount) -> None:
+    """Take a repair out of force that did nothing to any row: what is in force is what was repaired."""
+    from sftui.views.repairs import skipped_words
+
+    here.workspace.set_repairs(tuple(one for one in here.workspace.repairs if one != name))
+    told = f"{name} changes none of {many(counted.rows, 'row')}, so it is not applied"
+    why = f"; {visible(skipped_words(counted)[0])}" if counted.skipped else ""
+    here.say(told + why, Role.WARNING)
+
+
+def _where(here: Inspector) -> str:
+    """Where the repairs in force are: over the rows on screen alone, or in a file that was written."""
+    written = here.workspace.written
+    return (
+        f"in {visible(written[1].target)}"
+        if written is not None and written[0] == here.workspace.repairs
+        else "not saved yet"
+    )
+
+
+def _words(event: ev.RepairsCounted) -> str:
+    """The count in one clause."""
+    from sftui.views.repairs import repair_words
+
+    return repair_words(event.counted) + ("" if event.done else " so far")
+
+
+def orders(here: Inspector) -> list[tuple[str, str]]:
+    """What the row list may be filtered by because of repairs."""
+    known = here.state.repairing.counted
+    counted = known.counted if known is not None else ev.RepairCount()
+    listed = (
+        ("repaired", counted.changed, "rows that a repair changes"),
+        ("left out", counted.dropped, "rows that a repair leaves out"),
+    )
+    return [(by, f"{count:,} × {told}") for by, count, told in listed if count]
+
+
+def lines(here: Inspector, width: int) -> tuple[Line, ...]:
+    """What the repairs in force do, for the figures; none where there are none."""
+    from sftui.views.repairs import repair_count_lines
+
+    if not here.workspace.repairs:
+        return ()
+    counted = here.state.repairing.counted
+    head = line((f"Repairs, {_where(here)}", Role.TITLE), ("  R picks them, x exports", Role.DIM))
+    if counted is None:
+        return (head, *repair_count_lines(None, None, False, width), ())
+    return (head, *repair_count_lines(counted.counted, counted.total, counted.done, width), ())

@@ -1,0 +1,149 @@
+"""Rows: which one is shown, and going to others."""
+
+from __future__ import annotations
+
+import re
+
+from sftui.model import Inspection
+from sftui.recipe import Recipe
+from sftui.text import many
+from sftui.tui.commands.command import command
+from sftui.tui.inspector import Inspector
+from sftui.views import Role
+
+_NUMBER = re.compile(r"[+-]?\d{1,18}")
+RELOADING = "reloading the data"
+PATIENCE = 0.15
+"""Seconds the tokens of another row may stay on screen before the pane says that it waits."""
+
+
+@command("row.next", "]", "next row", "Shows the next row.", "Rows", counted=True)
+def following(here: Inspector, count: int | None) -> None:
+    step(here, count or 1)
+
+
+@command("row.previous", "[", "previous row", "Shows the previous row.", "Rows", counted=True)
+def previous(here: Inspector, count: int | None) -> None:
+    step(here, -(count or 1))
+
+
+@command("row.last", "G", "last row", "Shows the last row, or with a count that row (12G).", "Rows", counted=True)
+def to_last(here: Inspector, count: int | None) -> None:
+    go(here, here.state.status.last if count is None else count)
+
+
+@command(
+    "row.goto",
+    "g",
+    "go to row",
+    "Asks for a row number; 12g and :12 go at once, gg is the first row.",
+    "Rows",
+    counted=True,
+)
+def goto(here: Inspector, count: int | None) -> None:
+    """The prompt for a row: a number, +n, -n, g for the first, $ for the last."""
+    if count is not None:
+        go(here, count)
+        return
+    here.ask(
+        "row: a number, +5, -5, g first, $ last",
+        lambda text: _answer(here, text),
+        at_once=lambda text: text in ("g", "$", "G"),
+    )
+
+
+def _answer(here: Inspector, text: str) -> str | None:
+    text = text.strip().replace(",", "").replace("_", "")
+    if text in ("g", "$", "G", ""):
+        if text:
+            go(here, 0 if text == "g" else here.state.status.last)
+        return None
+    if _NUMBER.fullmatch(text) is None:
+        return f"{text[:20]} is not a row number"
+    go(here, max(0, here.state.row + int(text)) if text[0] in "+-" else int(text))
+    return None
+
+
+@command(
+    "reopen",
+    ("D", "f5"),
+    "reload the data",
+    "Reloads the data from disk; keeps recipe, repairs, marks and place.",
+    "Rows",
+)
+def reopen(here: Inspector, count: int | None) -> None:
+    """The data as it is on disk now; an order of rows was made of the data before."""
+    here.panes.rows.set_order(None)
+    here.put(here.state.status._replace(order=""))
+    here.workspace.reopen()
+    here.say(RELOADING, Role.DIM)
+
+
+# — going to a row —
+
+
+def step(here: Inspector, rows: int) -> None:
+    """So many rows on, stopping at the ends."""
+    go(here, here.panes.rows.following(here.state.row, rows))
+
+
+def go(here: Inspector, row: int, *, hits: tuple[int, ...] | None = None, backwards: bool = False) -> None:
+    """Shows a row; past the last one known, that one, and says so."""
+    status, shown = here.state.status, here.panes.tokens.inspection
+    if row > status.last:
+        known = "the last row" if status.exact else "the last row known so far: the file is still being indexed"
+        if status.exact and here.state.reading.damage:
+            known = f"the last row that can be read: {here.state.reading.damage}"
+        if row != status.row + 1 or status.row == status.last:
+            here.say(f"row {status.last:,} is {known}", Role.DIM)
+        row = status.last
+    here.put(here.state.reading._replace(hits=hits, backwards=backwards))
+    if row == status.row and shown is not None and hits is None:
+        return
+    if row != status.row and here.panes.rows.line_of(row) is None:
+        here.say(f"row {row:,} is not in the list ({status.order}) · ] returns to it, F all rows", Role.DIM)
+    here.put(status.at(row))
+    ticket = here.workspace.request_row(row)
+    here.later(PATIENCE, lambda: _still_waiting(here, row, ticket))
+
+
+def _still_waiting(here: Inspector, row: int, ticket: int) -> None:
+    shown = here.panes.tokens.inspection
+    if here.state.row == row and (shown is None or shown.row.index != row):
+        here.panes.tokens.wait(row)
+
+
+def tell_figures(here: Inspector, inspection: Inspection, recipe: Recipe | None = None, side: str = "") -> None:
+    """Figures of a row under a recipe, the one in force unless another is named, in the status line."""
+    recipe = recipe or here.workspace.recipe
+    table = here.panes.tokens.table
+    stopped = ""
+    if inspection.row.left_out is not None:
+        stopped = "✗ left out"
+    elif inspection.dropped is not None:
+        stopped = "✗ dropped"
+    elif inspection.stopped_at is not None:
+        stopped = f"✗ stopped at {inspection.stopped_at.value}"
+    total = len(inspection.example.input_ids) if inspection.example is not None else len(table) if table else None
+    here.put(
+        here.state.status._replace(
+            rule=f"{recipe.preset} {recipe.mask.rule}",
+            side=side,
+            trained=inspection.trained,
+            verdict=None if side else here.panes.rows.verdict(inspection.row.index),
+            total=total,
+            stopped=stopped,
+            evaluates=inspection.evaluates,
+            repaired=_repaired(inspection, len(here.workspace.repairs)),
+        )
+    )
+
+
+def _repaired(inspection: Inspection, repairs: int) -> str:
+    """That the row is not as the file has it, or that other rows are not."""
+    row = inspection.row
+    if row.left_out is not None or row.repairs:
+        return "*left out" if row.left_out is not None else "*repaired"
+    if row.skipped is not None:
+        return "!not repaired"
+    return f"*{many(repairs, 'repair')}" if repairs else ""

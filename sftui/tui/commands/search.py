@@ -1,0 +1,204 @@
+"""Search: text, regex, token or id, across rows, cancelled by Esc, wrapping at the ends."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from sftui.errors import SftuiError
+from sftui.text import many
+from sftui.tui.commands import rows
+from sftui.tui.commands.command import command
+from sftui.tui.contexts import FINDINGS
+from sftui.tui.inspector import Inspector
+from sftui.tui.state import Hit, Hits, Said, Search
+from sftui.views import Action, Role
+from sftui.views.grid import hit_starts
+from sftui.workspace import SearchQuery
+from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
+
+PREFIXES = {"re:": "regex", "token:": "token", "id:": "id", "text:": "text", "finding:": "finding"}
+FINDING = "finding"
+
+
+def parse_query(text: str) -> SearchQuery:
+    """`re:`, `token:`, `id:`, `finding:` and `text:` choose what is looked for; anything else is text."""
+    for prefix, kind in PREFIXES.items():
+        if text.startswith(prefix) and len(text) > len(prefix):
+            return SearchQuery(kind, text[len(prefix) :])
+    return SearchQuery("text", text)
+
+
+@command(
+    "search",
+    "/",
+    "search",
+    "Searches text, or re:PATTERN, token:TEXT, id:NUMBER, finding:CODE; Esc cancels.",
+    "Search",
+)
+def ask(here: Inspector, count: int | None) -> None:
+    here.ask("search: text, re:PATTERN, token:TEXT, id:NUMBER, finding:CODE", lambda text: _answer(here, text))
+
+
+def _answer(here: Inspector, text: str) -> str | None:
+    if not text:
+        return None
+    from sftui.views import check_query
+
+    query = parse_query(text)
+    try:
+        if query.kind != FINDING:
+            check_query(query.kind, query.text)
+    except SftuiError as error:
+        return str(error)
+    _search(here, Search(query, here.state.row, True))
+    return None
+
+
+def _nothing_searched(here: Inspector) -> Said | None:
+    return Said("No search yet; press /", Role.DIM) if here.state.searching.query is None else None
+
+
+@command(
+    "search.next", "n", "next hit", "Goes to the next hit, across rows.", "Search", counted=True, when=_nothing_searched
+)
+def following(here: Inspector, count: int | None) -> None:
+    _step(here, True, count or 1)
+
+
+@command(
+    "search.previous",
+    "N",
+    "previous hit",
+    "Goes to the previous hit, across rows.",
+    "Search",
+    counted=True,
+    when=_nothing_searched,
+)
+def previous(here: Inspector, count: int | None) -> None:
+    _step(here, False, count or 1)
+
+
+def _step(here: Inspector, forward: bool, count: int) -> None:
+    """The next or previous hit; in this row while it has more."""
+    query = here.state.searching.query
+    if query is not None and not here.panes.tokens.act(Action.NEXT_HIT if forward else Action.PREVIOUS_HIT, count):
+        start(here, query, forward)
+
+
+def start(here: Inspector, query: SearchQuery, forward: bool) -> None:
+    """Look for something from the next row on (before); `n` and `N` go on."""
+    _search(here, Search(query, here.state.row + (1 if forward else -1), forward))
+
+
+def _search(here: Inspector, search: Search) -> None:
+    search = search.within(here.state.status)
+    ticket = here.workspace.ask(rq.SearchRequest, search.query, search.start, search.forward)
+    here.put(here.state.searching.began(search, ticket))
+    here.say("searching … Esc cancels", Role.DIM)
+
+
+def cancel(here: Inspector) -> bool:
+    """Gives a running search up, and the counting of its hits; False where no search runs."""
+    _stop_counting(here)
+    ticket = here.state.searching.ticket
+    if ticket is None:
+        return False
+    here.workspace.cancel(ticket)
+    here.put(here.state.searching.ended())
+    here.say("search cancelled", Role.DIM)
+    return True
+
+
+def on_found(here: Inspector, event: ev.SearchFound) -> None:
+    now = here.state.searching
+    search = now.running
+    if event.ticket != now.ticket or search is None:
+        return
+    if event.problem is not None:
+        here.put(now.ended())
+        here.say(event.problem.sentence(), Role.ERROR)
+    elif event.row is not None:
+        found = Hit(search, event.row, event.positions)
+        here.put(now.ended(found))
+        _count(here)
+        rows.go(here, event.row, hits=event.positions, backwards=not search.forward)
+        _tell(here, found)
+    elif not event.finished:
+        here.say(f"searching … {event.searched:,} rows, Esc cancels", Role.DIM)
+    else:
+        here.put(now.ended())
+        _at_the_end(here, search, event.unread)
+
+
+# — how many hits there are —
+
+
+def _count(here: Inspector) -> None:
+    """Counts the hits of the query over all rows, behind everything else; once."""
+    now = here.state.searching
+    if now.query is not None and now.query != now.hits.query:
+        _stop_counting(here)
+        ticket = here.workspace.ask(rq.HitsRequest, now.query)
+        here.put(here.state.searching._replace(hits=Hits(now.query), counting=ticket))
+
+
+def _stop_counting(here: Inspector) -> None:
+    now = here.state.searching
+    if now.counting is not None:
+        here.workspace.cancel(now.counting)
+        here.put(now._replace(counting=None))
+
+
+def on_counted(here: Inspector, event: ev.HitsCounted) -> None:
+    """More hits: what was said of the last one found, and what stands beside the token, follow."""
+    if event.ticket != here.state.searching.counting or event.problem is not None:
+        return
+    now = here.state.searching.counted(event)
+    here.put(now)
+    if now.found is not None and now.told and here.state.said.text == now.told:
+        _tell(here, now.found)
+
+
+def place(here: Inspector) -> str:
+    """Which hit the cursor is on, of how many; empty where it is on none, or that is not known."""
+    grid, now = here.panes.tokens.state, here.state.searching
+    found = now.found
+    if found is None or found.row != here.state.row or grid.hits != found.positions:
+        return ""
+    if grid.cursor not in found.positions or now.query is None or now.query.kind == FINDING:
+        return ""
+    return now.hits.place(found.row, bisect_right(hit_starts(found.positions), grid.cursor) - 1)
+
+
+def _tell(here: Inspector, found: Hit) -> None:
+    """What was found last, and which of all hits it is."""
+    search, starts = found.search, hit_starts(found.positions)
+    row, n = f"row {found.row:,}", len(starts)
+    place = here.state.searching.hits.place(found.row, 0 if search.forward else max(0, n - 1))
+    if search.query.kind == FINDING:
+        shown = here.state.open.view == FINDINGS
+        words = f"{row} has findings{'' if shown else ': f shows them'}{f' · {place} rows' if place else ''}"
+    elif not n:
+        words = f"{row} has it, outside its tokens{f' · hit {place}' if place else ''}"
+    else:
+        words = f"hit {place} · {row}" if place else f"{many(n, 'hit')} in {row}"
+    told = words + (", search wrapped around" if search.wrapped else "") + " · n N"
+    here.say(told)
+    here.put(here.state.searching._replace(told=told))
+
+
+def _at_the_end(here: Inspector, search: Search, unread: int) -> None:
+    again, query = search.again(here.state.status), search.query
+    if again is not None:
+        _search(here, again)
+        return
+    what = "an error or a warning" if query == SearchQuery(FINDING, "any") else f"{query.kind} {query.text}"
+    rest = (
+        f" in what can be read; {unread:,} {'rows' if unread > 1 else 'row'} could not be"
+        if unread
+        else " in the rows that can be read"
+        if "damaged" in here.state.status.data
+        else ""
+    )
+    here.say(f"no {'other ' if query.kind == FINDING else ''}row has {what}{rest}", Role.WARNING)

@@ -1,0 +1,73 @@
+"""What is looked at: zoom and shift of the tokens, and the panes beside them."""
+
+from __future__ import annotations
+
+from sftui.tui.commands.command import command
+from sftui.tui.contexts import BOUNDARY, CONVERSATION, RAW, RENDERED
+from sftui.tui.inspector import Inspector
+from sftui.views import Action, Role
+
+
+@command("zoom", ("z", "v"), "zoom", "Zooms in: text, columns, rows.", "Look")
+def zoom(here: Inspector, count: int | None) -> None:
+    _change(here, Action.ZOOM)
+
+
+@command("zoom.back", ("Z", "V"), "zoom back", "Zooms out.", "Look")
+def zoom_back(here: Inspector, count: int | None) -> None:
+    _change(here, Action.ZOOM_BACK)
+
+
+@command(
+    "shift", "s", "shift view", "Shows the input token at each position, and the token to predict from it.", "Look"
+)
+def shift(here: Inspector, count: int | None) -> None:
+    _change(here, Action.SHIFT)
+
+
+def _change(here: Inspector, action: Action) -> None:
+    """Zoom or shift: what is said under the panes follows."""
+    tokens = here.panes.tokens
+    tokens.act(action, 1)
+    told = [f"zoom: {tokens.state.zoom.value}"] if action is not Action.SHIFT else []
+    if not tokens.display:
+        told = [*(told or [f"shift view {'on' if tokens.state.shift else 'off'}"]), "Esc goes to the tokens"]
+    if told:
+        here.say(" · ".join(told), Role.DIM)
+
+
+@command("list.toggle", "L", "row list", "Hides or shows the list of rows.", "Look")
+def toggle_list(here: Inspector, count: int | None) -> None:
+    now = here.state.open
+    here.put(now._replace(rows=not now.rows))
+    if here.state.open.rows and not here.panes.rows.display:
+        here.say("no room for the row list beside the recipe", Role.DIM)
+
+
+@command("pane.cycle", "o", "other panes", "Cycles through conversation, rendered text and raw row.", "Look")
+def cycle(here: Inspector, count: int | None) -> None:
+    following = here.state.open.following()
+    if following is None:
+        here.close_view()
+    else:
+        here.open_view(following)
+
+
+@command("pane.conversation", "O c", "conversation", "Shows the messages as the chat template receives them.", "Look")
+def conversation(here: Inspector, count: int | None) -> None:
+    here.open_view(CONVERSATION)
+
+
+@command("pane.rendered", "O t", "rendered text", "Shows the text the chat template made.", "Look")
+def rendered(here: Inspector, count: int | None) -> None:
+    here.open_view(RENDERED)
+
+
+@command("pane.raw", "O r", "raw row", "Shows the row as it is stored.", "Look")
+def raw(here: Inspector, count: int | None) -> None:
+    here.open_view(RAW)
+
+
+@command("boundary", "b", "prompt boundary", "Shows where the prompt tokenized alone differs from the whole.", "Look")
+def boundary(here: Inspector, count: int | None) -> None:
+    here.open_view(BOUNDARY)

@@ -1,0 +1,150 @@
+"""Writing the repaired data: to a new file, with a log of every change, after it was said what that is.
+
+Asks for a file, says what would be written, and lets the worker write; Esc or ctrl+c stops it, and nothing is left.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sftui.errors import SftuiError
+from sftui.text import visible
+from sftui.tui.commands.inputs import inputs
+from sftui.tui.contexts import FIGURES
+from sftui.tui.copying import file_beside
+from sftui.tui.inspector import Inspector
+from sftui.views import Line, Role, line, wrap
+from sftui.workspace import events as ev
+
+
+def ask(here: Inspector) -> None:
+    """Ask where to."""
+    if here.state.kept.writing is not None:
+        here.say("already writing; Esc stops it", Role.DIM)
+        return
+    name = file_beside(here.workspace.options.paths[0], "repaired")
+    here.ask(
+        "new file for the repaired data; the log of changes goes beside it",
+        lambda text: _named(here, text),
+        value=name,
+    )
+
+
+def _named(here: Inspector, text: str) -> str | None:
+    from sftui.session.repairing import check_targets
+
+    if not text.strip():
+        return None
+    target = str(Path(text.strip()).expanduser())
+    log = f"{target.rsplit('.', 1)[0]}.log.jsonl"
+    try:
+        check_targets(here.workspace.options.paths, target, log)
+        read = inputs(here)
+        for file in (target, log):
+            read.refuse(Path(file))
+        if not Path(target).parent.exists():
+            return f"there is no folder {Path(target).parent}"
+    except SftuiError as error:
+        return str(error)
+    there = [path for path in (target, log) if Path(path).exists()]
+    here.read(
+        "export the repaired data: nothing is written yet",
+        lambda width: lines(here, target, log, width),
+        lambda answer: here.say("nothing was written", Role.DIM) if answer is None else _write(here, target, log),
+        offer="y overwrites · " if there else "y writes it · ",
+    )
+    return None
+
+
+def lines(here: Inspector, target: str, log: str, width: int) -> tuple[Line, ...]:
+    """What would be written, and what it leaves out."""
+    from sftui.views.repairs import repair_count_lines
+
+    workspace, counted = here.workspace, here.state.repairing.counted
+    lines: list[Line] = []
+    for path, what in (
+        (target, "the rows as repaired; untouched ones keep every byte"),
+        (log, "what was changed or left out, row by row"),
+    ):
+        state = "already exists and is overwritten" if Path(path).exists() else "new"
+        lines += wrap(
+            line(
+                (f"{visible(path)} ", Role.KEY),
+                (state, Role.WARNING if state != "new" else Role.DIM),
+                (f" · {what}", Role.DIM),
+            ),
+            width,
+            "  ",
+        )
+    lines += [
+        (),
+        *wrap(line((f"{visible(', '.join(workspace.options.paths))} stays as it is", Role.PLAIN)), width),
+        (),
+    ]
+    if workspace.repairs:
+        lines += wrap(line(("repairs  ", Role.KEY), (", ".join(workspace.repairs), Role.PLAIN)), width, " " * 9)
+        if counted is None:
+            lines += repair_count_lines(None, None, False, width)
+        else:
+            lines += repair_count_lines(counted.counted, counted.total, counted.done, width)
+    dropped = here.state.kept.marks.rows_with("drop")
+    if dropped:
+        listed = ", ".join(f"{row:,}" for row in dropped[:8]) + (" …" if len(dropped) > 8 else "")
+        told = f"{len(dropped):,} {'row is' if len(dropped) == 1 else 'rows are'} left out too: {listed}"
+        lines += wrap(line(("marked drop  ", Role.KEY), (told, Role.PLAIN)), width, " " * 13)
+        if here.marks_file.stale:
+            lines += wrap(
+                line(
+                    (
+                        "! the data was changed after its rows were marked: check whether the marks still fit",
+                        Role.WARNING,
+                    )
+                ),
+                width,
+            )
+    return tuple(lines)
+
+
+def _write(here: Inspector, target: str, log: str) -> None:
+    ticket = here.workspace.request_write(target, log, here.state.kept.marks.rows_with("drop"))
+    here.put(here.state.kept._replace(writing=ticket))
+    here.say("writing … Esc stops", Role.DIM)
+
+
+def cancel(here: Inspector) -> bool:
+    """Stops a running write; False where none runs."""
+    ticket = here.state.kept.writing
+    if ticket is None:
+        return False
+    here.workspace.cancel(ticket)
+    return True
+
+
+def ended(here: Inspector) -> None:
+    """Nothing is written any more; where the worker could not go on, its unfinished file is gone with it."""
+    here.put(here.state.kept._replace(writing=None))
+
+
+def on_written(here: Inspector, event: ev.RepairsWritten) -> None:
+    """How far it is, or how it ended."""
+    if event.ticket != here.state.kept.writing:
+        return
+    counted = event.counted
+    if event.target and event.problem is None and not event.done:
+        of = f" of {event.total:,}" if event.total is not None else ""
+        here.say(f"writing {counted.rows:,}{of} rows … Esc stops", Role.DIM)
+        return
+    ended(here)
+    if event.problem is not None:
+        here.say(event.problem.sentence(), Role.ERROR)
+    elif not event.target:
+        here.say("stopped: nothing was written", Role.WARNING)
+    else:
+        kept = counted.rows - counted.dropped - event.lost
+        lost = f", {event.lost:,} unreadable ones could not be carried over" if event.lost else ""
+        here.paint_view(FIGURES)
+        here.say(
+            f"wrote {visible(event.target)} and its log: {kept:,} of {counted.rows:,} rows, {counted.changed:,}"
+            f" changed{lost}",
+            Role.WARNING if event.lost else Role.PLAIN,
+        )

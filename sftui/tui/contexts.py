@@ -1,0 +1,18 @@
+"""Where keys work: the panes that may hold them, a dialog, and anywhere."""
+
+from __future__ import annotations
+
+ANY = "anywhere"
+TOKENS = "tokens"
+LIST = "row list"
+RECIPE = "recipe"
+FINDINGS = "findings"
+FIGURES = "figures"
+DOCUMENT = "other panes"
+DIALOG = "dialog"
+CONTEXTS = (ANY, TOKENS, LIST, RECIPE, FINDINGS, FIGURES, DOCUMENT, DIALOG)
+"""A pane's own commands win over those that work anywhere; a dialog knows only its own."""
+
+CONVERSATION, RENDERED, RAW, BOUNDARY = "conversation", "rendered text", "raw row", "prompt boundary"
+BATCH, PACKS, COMPARE = "batch", "packs", "compare"
+"""What the document pane shows; findings and figures are views with a pane of their own."""

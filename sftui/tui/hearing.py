@@ -1,0 +1,180 @@
+"""What the workspace tells, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sftui.model import Inspection
+from sftui.text import many, visible
+from sftui.tui.commands import batch, compare, figures, findings, recipe, repairs, rows, search, writing
+from sftui.tui.inspector import Inspector
+from sftui.tui.panes.token_pane import changed_tokens
+from sftui.views import Role
+from sftui.workspace import events as ev
+
+# — the row —
+
+
+def _row(here: Inspector, event: ev.RowReady) -> None:
+    inspection, tokens, reading = event.inspection, here.panes.tokens, here.state.reading
+    row = inspection.row.index
+    if row != here.state.row:
+        here.put(here.state.status._replace(row=row))
+    hits, cursor = tokens.state.hits, None
+    if reading.hits is not None:
+        hits = reading.hits
+        here.put(reading._replace(hits=None))
+        cursor = (hits[-1] if reading.backwards else hits[0]) if hits else None
+    elif tokens.inspection is None or tokens.inspection.row.index != row:
+        hits = ()
+    tokens.show(inspection, here.workspace.recipe, hits=hits, cursor=cursor)
+    here.panes.rows.learn(inspection)
+    compare.left_b(here)
+    here.show_view(keep=True)
+    findings.on_row(here)
+    figures.on_row(here, row)
+    _tell_correction(here, inspection)
+    rows.tell_figures(here, inspection)
+
+
+def _tell_correction(here: Inspector, inspection: Inspection) -> None:
+    """A correction of a provisional tokenizer is said aloud, with what it changed."""
+    before = here.state.reading.provisional
+    if before is None:
+        return
+    here.put(here.state.reading._replace(provisional=None))
+    if before.row.index == inspection.row.index:
+        n = changed_tokens(before, inspection)
+        what = f"{many(n, 'token')} of this row changed" if n else "nothing changed in this row"
+        here.say(f"corrected: {what}", Role.WARNING)
+
+
+def _summaries(here: Inspector, event: ev.SummariesReady) -> None:
+    here.panes.rows.put(event.rows)
+    verdict = here.panes.rows.verdict(here.state.row)
+    if verdict != here.state.status.verdict:
+        here.put(here.state.status._replace(verdict=verdict))
+
+
+# — the data —
+
+
+def _count(here: Inspector, event: ev.CountChanged) -> None:
+    here.put(here.state.status._replace(rows=event.rows, exact=event.exact, indexing=event.fraction))
+    here.panes.rows.set_count(event.rows)
+    if event.exact and here.state.row > here.state.status.last:
+        rows.go(here, here.state.status.last)
+    if event.damage != here.state.reading.damage:
+        here.put(here.state.reading._replace(damage=event.damage))
+        if event.damage:
+            here.say(event.damage, Role.ERROR)
+
+
+def _data_changed(here: Inspector, event: ev.SourceChanged) -> None:
+    here.put(here.state.reading._replace(changed=event.problem is not None))
+    if event.problem is not None:
+        here.say(event.problem.sentence(), Role.ERROR if event.lost else Role.WARNING)
+
+
+def _source(here: Inspector, event: ev.SourceOpened) -> None:
+    here.put(here.state.status._replace(source=event.title))
+    here.panes.tokens.tell_coming("")
+    if event.refused is not None:
+        here.panes.tokens.fail(event.refused)
+        here.say(event.refused.sentence(), Role.ERROR)
+    elif new := [note for note in event.notes if note not in here.state.reading.notes]:
+        here.say(new[0], Role.WARNING)
+    elif here.state.said.text == rows.RELOADING:
+        here.say("the data is as on disk now", Role.DIM)
+    here.put(here.state.reading._replace(notes=event.notes))
+
+
+def _coming(here: Inspector, event: ev.DataLoading) -> None:
+    """How much of the data came, where its rows will be; beside them where they are read anew."""
+    if here.panes.tokens.inspection is not None:
+        here.say(visible(event.told), Role.DIM)
+    else:
+        here.panes.tokens.tell_coming(visible(event.told))
+
+
+def _tokenizer(here: Inspector, event: ev.TokenizerChanged) -> None:
+    tokens, before = here.panes.tokens, here.state.status.state
+    here.put(here.state.status._replace(state=event.state, version=event.whose))
+    tokens.unloaded = event.state == "failed"
+    tokens.tell_loading(visible(event.message) if event.state == "loading" else "")
+    if event.state == "corrected" and tokens.inspection is not None:
+        here.put(here.state.reading._replace(provisional=tokens.inspection))
+    if event.state == "failed" and event.problem is not None:
+        here.say(event.problem.sentence(), Role.ERROR)
+    elif event.state == "provisional":
+        here.say("tokens are provisional until compared with AutoTokenizer's", Role.WARNING)
+    elif event.state == "proven" and before == "provisional":
+        here.say("proven: the tokens equal AutoTokenizer's", Role.GOOD)
+    if event.whose and event.whose != here.state.reading.whose:
+        here.say(event.message, Role.WARNING)
+    here.put(here.state.reading._replace(whose=event.whose))
+    if event.templates and recipe.template_missing(here, event):
+        here.say("this tokenizer has no chat template: T picks one", Role.WARNING)
+
+
+# — the recipe —
+
+
+def _recipe(here: Inspector, event: ev.RecipeChanged) -> None:
+    """Another recipe is in force: the knobs show it; the row and the list answer by themselves."""
+    now = here.workspace.recipe
+    here.panes.recipe.repaint()
+    here.panes.rows.forget()
+    here.put(
+        here.state.status._replace(rule=f"{now.preset} {now.mask.rule}"),
+        here.state.batched.under_another_recipe(here.state.open.view),
+        here.state.searching.under_another_recipe(),
+    )
+    figures.on_recipe(here)
+    repairs.on_recipe(here)
+
+
+def _findings(here: Inspector, event: ev.FindingsReady) -> None:
+    findings.on_findings(here, event)
+    figures.on_findings(here, event)
+
+
+# — what went wrong —
+
+
+def _failed(here: Inspector, event: ev.WorkerFailed) -> None:
+    here.panes.tokens.fail(event.problem)
+    figures.failed(here)
+    writing.ended(here)
+    here.say(event.problem.sentence(), Role.ERROR)
+
+
+def _left(here: Inspector, event: ev.WorkLeft) -> None:
+    here.say(event.problem.sentence(), Role.ERROR)
+
+
+HEARING: Mapping[type, Callable[[Inspector, Any], None]] = {
+    ev.RowReady: _row,
+    ev.SummariesReady: _summaries,
+    ev.CountChanged: _count,
+    ev.SourceChanged: _data_changed,
+    ev.SourceOpened: _source,
+    ev.DataLoading: _coming,
+    ev.TokenizerChanged: _tokenizer,
+    ev.RecipeChanged: _recipe,
+    ev.FindingsReady: _findings,
+    ev.WorkerFailed: _failed,
+    ev.WorkLeft: _left,
+    ev.BatchReady: batch.on_answer,
+    ev.PacksReady: batch.on_answer,
+    ev.SearchFound: search.on_found,
+    ev.HitsCounted: search.on_counted,
+    ev.AuditReady: figures.on_audit,
+    ev.TagsReady: findings.on_tags,
+    ev.OrderReady: figures.on_order,
+    ev.ComparisonReady: compare.on_compared,
+    ev.CountReady: compare.on_count,
+    ev.RepairsCounted: repairs.on_counted,
+    ev.RepairsWritten: writing.on_written,
+}

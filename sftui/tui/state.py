@@ -1,0 +1,384 @@
+"""What the inspector has open, kept, searched and pending: one frozen value, and how one follows from another.
+
+Pure, no Textual: a command puts a new part in place of an old one, and the main screen draws what differs. What depends
+on the size of a pane (where it is scrolled, the cursor among its lines) is the pane's.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from sftui.model import Inspection
+from sftui.recipe import Recipe
+from sftui.text import clip
+from sftui.tui.contexts import BATCH, CONVERSATION, DOCUMENT, FIGURES, FINDINGS, RAW, RECIPE, RENDERED, TOKENS
+from sftui.views import Line, Role
+from sftui.workspace import SearchQuery
+from sftui.workspace import events as ev
+from sftui.workspace.marks import GLYPHS, NOTE_GLYPH, Mark, Marks
+
+if TYPE_CHECKING:
+    from sftui.findings import Finding
+
+CYCLE = (CONVERSATION, RENDERED, RAW, None)
+
+
+class Said(NamedTuple):
+    """An answer in the line under the panes, until the next key."""
+
+    text: str = ""
+    role: Role = Role.PLAIN
+
+
+class Open(NamedTuple):
+    """Who holds the keys (`context`), what stands beside the tokens (`view`), and whether the recipe and the list of
+    rows are wanted."""
+
+    context: str = TOKENS
+    view: str | None = None
+    recipe: bool = False
+    rows: bool = True
+
+    def opened(self, name: str) -> Open:
+        """A view beside the tokens, which takes the keys."""
+        return self._replace(view=name, context=name if name in (FINDINGS, FIGURES) else DOCUMENT)
+
+    def closed(self) -> Open:
+        """The tokens alone."""
+        return self._replace(view=None, context=TOKENS)
+
+    def following(self) -> str | None:
+        """The view that comes after this one: conversation, rendered text, raw row, and none again."""
+        at = CYCLE.index(self.view) if self.view in CYCLE else len(CYCLE) - 1
+        return CYCLE[(at + 1) % len(CYCLE)]
+
+    def recipe_toggled(self) -> Open:
+        """The recipe is opened and gets the keys; it is closed where it has them."""
+        if self.recipe and self.context != RECIPE:
+            return self._replace(context=RECIPE)
+        return self._replace(recipe=not self.recipe, context=TOKENS if self.recipe else RECIPE)
+
+
+class Status(NamedTuple):
+    """What the status line says; `state` is loading, provisional, proven, corrected or failed, `version` whose ids are
+    shown where they are not those of the transformers that runs sftui, `verdict` what the row's findings come to."""
+
+    source: str = ""
+    row: int = 0
+    rows: int = 0
+    exact: bool = False
+    indexing: float = 1.0
+    rule: str = ""
+    trained: int | None = None
+    total: int | None = None
+    stopped: str = ""
+    state: str = "loading"
+    pending: str = ""
+    order: str = ""
+    repaired: str = ""
+    mark: str = ""
+    data: str = ""
+    side: str = ""
+    version: str = ""
+    evaluates: bool = False
+    verdict: tuple[str, str] | None = None
+
+    @property
+    def last(self) -> int:
+        """The last row that is known."""
+        return max(0, self.rows - 1)
+
+    def at(self, row: int) -> Status:
+        """Another row, of which nothing is known yet."""
+        return self if row == self.row else self._replace(row=row, trained=None, total=None, stopped="", verdict=None)
+
+
+class Reading(NamedTuple):
+    """What the row that was asked for is shown with, and what was said of the data: `hits` are to be marked in the row
+    that comes, entered at the last one where `backwards`; `provisional` is what a correction is told against."""
+
+    hits: tuple[int, ...] | None = None
+    backwards: bool = False
+    provisional: Inspection | None = None
+    notes: tuple[str, ...] = ()
+    whose: str = ""
+    damage: str = ""
+    changed: bool = False
+
+    @property
+    def data(self) -> str:
+        """What is wrong with the file itself, for as long as it is."""
+        return "✗ changed on disk" if self.changed else "✗ damaged" if self.damage else ""
+
+
+class Search(NamedTuple):
+    """What is looked for, from which row on; `wrapped`: it began behind the last one again."""
+
+    query: SearchQuery
+    start: int
+    forward: bool
+    wrapped: bool = False
+
+    def within(self, status: Status) -> Search:
+        """From the other end where it would begin beyond the last row."""
+        if not self.wrapped and status.rows and status.exact and not 0 <= self.start < status.rows:
+            return self._replace(start=0 if self.forward else status.rows - 1, wrapped=True)
+        return self._replace(start=max(0, self.start))
+
+    def again(self, status: Status) -> Search | None:
+        """From the other end, once; None where all was searched."""
+        far = self.start > 0 if self.forward else self.start < status.rows - 1
+        if self.wrapped or not far:
+            return None
+        return self._replace(start=0 if self.forward else status.rows - 1, wrapped=True)
+
+
+class Hit(NamedTuple):
+    """A row that has some hits, and where: the tokens that they touch."""
+
+    search: Search
+    row: int
+    positions: tuple[int, ...]
+
+
+class Hits(NamedTuple):
+    """The hits of one query in the rows from the first up to `searched`; several a row, or one."""
+
+    query: SearchQuery | None = None
+    searched: int = 0
+    done: bool = False
+    rows: array[int] = array("L")
+    up_to: array[int] = array("Q")
+
+    def plus(self, event: ev.HitsCounted) -> Hits:
+        """With those of further rows; anew where they are the first."""
+        held = self if event.first else Hits(self.query)
+        before = held.up_to[-1] if held.up_to else 0
+        return Hits(
+            self.query,
+            event.searched,
+            event.done,
+            held.rows + array("L", event.rows),
+            held.up_to + array("Q", (before + count for count in accumulate(event.hits))),
+        )
+
+    def place(self, row: int, nth: int) -> str:
+        """`3 of 57` for the `nth` hit of a row, from 0; empty where its row was not counted yet."""
+        at = bisect_left(self.rows, row)
+        if at == len(self.rows) or self.rows[at] != row:
+            return ""
+        before = self.up_to[at - 1] if at else 0
+        return f"{before + nth + 1:,} of {self.up_to[-1]:,}{'' if self.done else ' so far'}"
+
+
+class Searching(NamedTuple):
+    """What `n` and `N` go on with; `ticket` and `counting` are questions that are open, `told` what was said of the hit
+    found last."""
+
+    query: SearchQuery | None = None
+    ticket: int | None = None
+    running: Search | None = None
+    found: Hit | None = None
+    told: str = ""
+    hits: Hits = Hits()
+    counting: int | None = None
+
+    def began(self, search: Search, ticket: int) -> Searching:
+        return self._replace(query=search.query, running=search, ticket=ticket)
+
+    def ended(self, found: Hit | None = None) -> Searching:
+        """Nothing is looked for any more; what was found before stays where nothing was."""
+        return self._replace(ticket=None, found=found or self.found)
+
+    def counted(self, event: ev.HitsCounted) -> Searching:
+        return self._replace(hits=self.hits.plus(event))
+
+    def under_another_recipe(self) -> Searching:
+        """Other tokens may be hit; what is being counted begins anew by itself."""
+        return self._replace(hits=Hits(self.hits.query if self.counting is not None else None))
+
+
+class Memo:
+    """Lines that were drawn last, with what they were drawn from."""
+
+    def __init__(self) -> None:
+        self._drawn: tuple[tuple[object, ...], tuple[Line, ...]] = ((), ())
+
+    def lines(self, key: tuple[object, ...], make: Callable[[], tuple[Line, ...]]) -> tuple[Line, ...]:
+        if self._drawn[0] != key:
+            self._drawn = (key, make())
+        return self._drawn[1]
+
+
+class Compared(NamedTuple):
+    """The second recipe (B), or other repairs of the data, and what came of the comparison. It stays chosen until
+    another is. `told` says what it is where the name is too short to, `file` is what it was read from, `on_b`: its
+    tokens are shown, `of_finding`: it previews what a finding offers."""
+
+    other: Recipe | None = None
+    name: str = ""
+    told: str = ""
+    file: str | None = None
+    repairs: tuple[str, ...] | None = None
+    answer: ev.ComparisonReady | None = None
+    counted: ev.CountReady | None = None
+    differing: bool = False
+    on_b: bool = False
+    counting: int | None = None
+    of_finding: bool = False
+    drawn: Memo = Memo()
+
+    def chosen(
+        self, other: Recipe, name: str, repairs: tuple[str, ...] | None, told: str, of_finding: bool
+    ) -> Compared:
+        """Another B, of which nothing is known yet."""
+        told = told if (other, name) != (self.other, self.name) else told or self.told
+        return self._replace(
+            other=other, name=name, repairs=repairs, told=told, answer=None, counted=None, of_finding=of_finding
+        )
+
+    def at(self, row: int) -> Compared:
+        """The answer of another row is none."""
+        here = self.answer is None or (self.answer.comparison is not None and self.answer.comparison.row == row)
+        return self if here else self._replace(answer=None)
+
+    def answers(self, row: int) -> bool:
+        """Whether the row under B is at hand."""
+        return self.answer is not None and self.answer.comparison is not None and self.answer.comparison.row == row
+
+
+class Audited(NamedTuple):
+    """The audit: its last answer, its ticket while it runs, the code that was `chosen`, and whose rows are `listed`.
+    `after` is the row behind which a finding's rows are gone on with, `unmarked` the row and the cursor for which the
+    tokens of the listed finding are awaited."""
+
+    answer: ev.AuditReady | None = None
+    ticket: int | None = None
+    chosen: str = ""
+    listed: str = ""
+    after: int | None = None
+    unmarked: tuple[int, int] | None = None
+    last_row: int = -1
+
+    @property
+    def running(self) -> bool:
+        return self.ticket is not None
+
+    def began(self, ticket: int) -> Audited:
+        return self._replace(answer=None, ticket=ticket)
+
+    def answered(self, event: ev.AuditReady) -> Audited:
+        over = event.done or event.problem is not None
+        return self._replace(answer=event, ticket=None if over else self.ticket)
+
+    def has(self, code: str) -> bool:
+        """Whether the audit found rows with a code."""
+        return self.answer is not None and code in {one.code for one in self.answer.codes}
+
+
+class Judged(NamedTuple):
+    """A finding that waits: for the row that shows it, or for the template with its tags."""
+
+    waiting: Finding | None = None
+    tagging: Finding | None = None
+
+
+class Repairing(NamedTuple):
+    """The repairs in force (`seen`) as counted, and the one whose count is to be told."""
+
+    counted: ev.RepairsCounted | None = None
+    seen: tuple[str, ...] = ()
+    ticket: int | None = None
+    telling: str = ""
+
+
+class Batched(NamedTuple):
+    """The batch and the packs, and the rows that they begin with; `rows` are wanted in the batch."""
+
+    rows: int = 0
+    batch: ev.BatchReady | None = None
+    packs: ev.PacksReady | None = None
+    batch_row: int | None = None
+    packs_row: int | None = None
+
+    def asked(self, name: str, row: int) -> Batched:
+        """Another one was asked for."""
+        if name == BATCH:
+            return self._replace(batch=None, batch_row=row)
+        return self._replace(packs=None, packs_row=row)
+
+    def begins_with(self, name: str, row: int) -> bool:
+        """Whether what is at hand is that of a row."""
+        held, first = (self.batch, self.batch_row) if name == BATCH else (self.packs, self.packs_row)
+        return held is not None and first == row
+
+    def answered(self, event: ev.BatchReady | ev.PacksReady) -> Batched:
+        return self._replace(batch=event) if isinstance(event, ev.BatchReady) else self._replace(packs=event)
+
+    def under_another_recipe(self, view: str | None) -> Batched:
+        """What was made before is no longer true; what is on screen answers again by itself."""
+        return self._replace(batch=self.batch if view == BATCH else None, packs=self.packs if view == "packs" else None)
+
+
+class Kept(NamedTuple):
+    """What the session keeps: the recipe that was opened or exported last, the review marks, what is to be printed on
+    exit, the knob that was looked for. `writing` is the write that runs; `let_go`: the user knows what is lost."""
+
+    recipe: Recipe
+    marks: Marks = Marks()
+    to_print: tuple[str, ...] = ()
+    looked_for: str = ""
+    writing: int | None = None
+    let_go: bool = False
+
+
+Part = Open | Status | Said | Reading | Searching | Compared | Audited | Judged | Repairing | Batched | Kept
+
+
+class State(NamedTuple):
+    """All of it."""
+
+    kept: Kept
+    open: Open = Open()
+    status: Status = Status()
+    said: Said = Said()
+    reading: Reading = Reading()
+    searching: Searching = Searching()
+    compared: Compared = Compared()
+    audited: Audited = Audited()
+    judged: Judged = Judged()
+    repairing: Repairing = Repairing()
+    batched: Batched = Batched()
+
+    def put(self, *parts: Part) -> State:
+        """With other parts; what the status line says of the row's mark and of the data follows."""
+        made = self._replace(**{type(part).__name__.lower(): part for part in parts})  # type: ignore[arg-type]
+        mark, data = mark_words(made.mark), made.reading.data
+        if (made.status.mark, made.status.data) != (mark, data):
+            made = made._replace(status=made.status._replace(mark=mark, data=data))
+        return made
+
+    @property
+    def row(self) -> int:
+        """The row on screen, or the one that is on its way to it."""
+        return self.status.row
+
+    @property
+    def mark(self) -> Mark:
+        """The review mark of the row."""
+        return self.kept.marks.get(self.status.row)
+
+    @property
+    def total(self) -> int | None:
+        """How many rows there are, once that is known."""
+        return self.status.rows if self.status.exact else None
+
+
+def mark_words(mark: Mark) -> str:
+    """A mark in the status line: its letter and its name."""
+    name = mark.kind or ("note" if mark.note else "")
+    return clip(f"{GLYPHS.get(mark.kind, NOTE_GLYPH)} {name}", 8) if name else ""

@@ -1,0 +1,195 @@
+"""The inspector's state: each transition by a table, without a screen."""
+
+from __future__ import annotations
+
+from array import array
+
+import pytest
+
+from sftui.trainers import preset
+from sftui.tui.arrangement import arrange
+from sftui.tui.contexts import (
+    BATCH,
+    COMPARE,
+    CONVERSATION,
+    DOCUMENT,
+    FIGURES,
+    FINDINGS,
+    LIST,
+    PACKS,
+    RAW,
+    RECIPE,
+    RENDERED,
+    TOKENS,
+)
+from sftui.tui.state import (
+    Audited,
+    Batched,
+    Compared,
+    Hits,
+    Kept,
+    Open,
+    Reading,
+    Search,
+    Searching,
+    State,
+    Status,
+)
+from sftui.workspace import SearchQuery
+from sftui.workspace import events as ev
+from sftui.workspace.marks import Marks
+
+QUERY = SearchQuery("text", "x")
+RULE = preset()
+
+
+@pytest.mark.parametrize(
+    ("view", "following"),
+    [
+        (None, CONVERSATION),
+        (CONVERSATION, RENDERED),
+        (RENDERED, RAW),
+        (RAW, None),
+        (FINDINGS, CONVERSATION),
+        (BATCH, CONVERSATION),
+    ],
+)
+def test_the_views_come_in_turn(view: str | None, following: str | None) -> None:
+    assert Open(view=view).following() == following
+
+
+@pytest.mark.parametrize(
+    ("name", "context"), [(CONVERSATION, DOCUMENT), (COMPARE, DOCUMENT), (FINDINGS, FINDINGS), (FIGURES, FIGURES)]
+)
+def test_a_view_that_is_opened_gets_the_keys_and_gives_them_back(name: str, context: str) -> None:
+    opened = Open(context=LIST, recipe=True).opened(name)
+    assert opened == Open(context, name, recipe=True)
+    assert opened.closed() == Open(TOKENS, None, recipe=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (Open(), Open(RECIPE, recipe=True)),
+        (Open(RECIPE, recipe=True), Open(TOKENS)),
+        (Open(TOKENS, recipe=True), Open(RECIPE, recipe=True)),
+        (Open(FINDINGS, FINDINGS), Open(RECIPE, FINDINGS, recipe=True)),
+    ],
+    ids=["opens", "closes", "takes the keys", "beside a view"],
+)
+def test_the_recipe_opens_takes_the_keys_and_closes(before: Open, after: Open) -> None:
+    assert before.recipe_toggled() == after
+
+
+@pytest.mark.parametrize(
+    ("what", "size", "panes"),
+    [
+        (Open(), (80, 24), (LIST, TOKENS)),
+        (Open(rows=False), (80, 24), (TOKENS,)),
+        (Open(view=RAW), (80, 24), (LIST, DOCUMENT)),
+        (Open(view=RAW), (80, 40), (LIST, TOKENS, DOCUMENT)),
+        (Open(view=FINDINGS), (120, 24), (LIST, TOKENS, FINDINGS)),
+        (Open(recipe=True), (80, 24), (RECIPE, TOKENS)),
+        (Open(recipe=True, view=FIGURES), (140, 24), (RECIPE, FIGURES)),
+        (Open(recipe=True, view=FIGURES), (160, 24), (LIST, RECIPE, TOKENS, FIGURES)),
+    ],
+)
+def test_which_panes_are_seen(what: Open, size: tuple[int, int], panes: tuple[str, ...]) -> None:
+    assert arrange(what, *size).panes == panes
+
+
+@pytest.mark.parametrize(
+    ("what", "holder"),
+    [
+        (Open(LIST), LIST),
+        (Open(LIST, rows=False), TOKENS),
+        (Open(TOKENS, view=RAW), DOCUMENT),
+        (Open(RECIPE, view=FINDINGS), FINDINGS),
+    ],
+)
+def test_a_hidden_pane_gives_its_keys_to_the_nearest(what: Open, holder: str) -> None:
+    assert arrange(what, 80, 24).holder(what.context) == holder
+
+
+@pytest.mark.parametrize(
+    ("start", "forward", "within"),
+    [(3, True, (3, False)), (10, True, (0, True)), (-1, False, (9, True)), (-1, True, (0, True))],
+)
+def test_a_search_begins_at_the_other_end_where_there_is_no_row(
+    start: int, forward: bool, within: tuple[int, bool]
+) -> None:
+    found = Search(QUERY, start, forward).within(Status(rows=10, exact=True))
+    assert (found.start, found.wrapped) == within
+
+
+@pytest.mark.parametrize(
+    ("search", "again"),
+    [
+        (Search(QUERY, 3, True), Search(QUERY, 0, True, True)),
+        (Search(QUERY, 3, False), Search(QUERY, 9, False, True)),
+        (Search(QUERY, 0, True), None),
+        (Search(QUERY, 9, False), None),
+        (Search(QUERY, 3, True, True), None),
+    ],
+)
+def test_a_search_goes_round_once(search: Search, again: Search | None) -> None:
+    assert search.again(Status(rows=10, exact=True)) == again
+
+
+def test_hits_are_counted_part_by_part_and_keep_what_they_were() -> None:
+    first = ev.HitsCounted(1, 1, 0, 20, array("L", [2, 5]), array("L", [3, 1]))
+    rest = ev.HitsCounted(1, 1, 20, 40, array("L", [30]), array("L", [2]), True)
+    some = Hits(QUERY).plus(first)
+    whole = some.plus(rest)
+    assert [some.place(2, 0), some.place(5, 0), some.place(30, 0)] == ["1 of 4 so far", "4 of 4 so far", ""]
+    assert [whole.place(2, 2), whole.place(30, 1), whole.place(3, 0)] == ["3 of 6", "6 of 6", ""]
+    assert whole.plus(first).place(30, 0) == "", "counted anew from the first row on"
+
+
+def test_another_recipe_forgets_what_was_counted_and_goes_on_with_what_is_being_counted() -> None:
+    counted = Searching(QUERY, hits=Hits(QUERY, 40, True))
+    assert counted.under_another_recipe().hits == Hits()
+    assert counted._replace(counting=7).under_another_recipe().hits == Hits(QUERY)
+
+
+def test_a_search_that_finds_nothing_keeps_the_hit_before() -> None:
+    began = Searching().began(Search(QUERY, 0, True), 3)
+    assert (began.query, began.ticket) == (QUERY, 3)
+    assert began.ended()._replace(running=None) == Searching(QUERY)
+
+
+@pytest.mark.parametrize(
+    ("held", "told"), [(Compared(), "more"), (Compared(other=RULE, name="b", told="before"), "more")]
+)
+def test_another_side_is_compared_from_the_beginning(held: Compared, told: str) -> None:
+    made = held._replace(on_b=True).chosen(RULE, "b", ("trim",), told, True)
+    assert (made.other, made.name, made.repairs, made.told) == (RULE, "b", ("trim",), "more")
+    assert made.answer is None and made.counted is None and made.of_finding
+
+
+def test_the_same_side_keeps_its_words() -> None:
+    held = Compared(other=RULE, name="b", told="before")
+    assert held.chosen(RULE, "b", None, "", False).told == "before"
+    assert held.chosen(RULE, "c", None, "", False).told == ""
+
+
+@pytest.mark.parametrize(("done", "running"), [(False, True), (True, False)])
+def test_an_audit_runs_until_it_is_done(done: bool, running: bool) -> None:
+    began = Audited(answer=ev.AuditReady(1, 1, 3)).began(7)
+    assert began.running and began.answer is None
+    assert began.answered(ev.AuditReady(7, 1, 40, done=done)).running == running
+
+
+def test_a_batch_is_asked_for_anew_for_another_row_and_kept_on_screen_under_another_recipe() -> None:
+    ready = ev.BatchReady(1, 1, None)
+    held = Batched().asked(BATCH, 3).answered(ready)
+    assert held.begins_with(BATCH, 3) and not held.begins_with(BATCH, 4) and not held.begins_with(PACKS, 3)
+    assert held.under_another_recipe(BATCH).batch == ready and held.under_another_recipe(PACKS).batch is None
+
+
+def test_what_the_status_line_says_of_mark_and_data_follows() -> None:
+    state = State(Kept(RULE)).put(Kept(RULE, Marks().toggled(0, "drop")), Reading(damage="cut off"))
+    assert (state.status.mark, state.status.data) == ("D drop", "✗ damaged")
+    moved = state.put(state.status._replace(trained=5).at(1), state.reading._replace(changed=True))
+    assert (moved.status.mark, moved.status.data, moved.status.trained) == ("", "✗ changed on disk", None)
+    assert state.status.row == 0, "the state before stays as it was"
