@@ -47,6 +47,7 @@ def write_rows(
     """Write the records of all rows into a file as `form` (`jsonl` or `parquet`), made by workers and joined in order;
     `passed` is called now and then. ExportError where none of the rows could be prepared; SftuiError as `Pool`."""
     from sftui.exports.joining import joined
+    from sftui.session.encoding import columns_of
     from sftui.session.sent import sent
 
     task = EncodePieces(sent(session), form, explain)
@@ -54,7 +55,7 @@ def write_rows(
     with (
         connected(address, jobs) as cluster,
         Pool(cluster, task, tell) as pool,
-        joined(form, file, explain) as add,
+        joined(form, file, columns_of(session, explain, unpacked=True)) as add,
     ):
         for made in pool.done(session.source.pieces(piece_size(session, cluster.workers))):
             if made is not None:

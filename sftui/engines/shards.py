@@ -113,11 +113,13 @@ class _Encoding(_Working):
 
     def do(self, piece: Rows) -> Part:
         from sftui.exports.joining import part_of
-        from sftui.session.encoding import Written, encoded_rows
+        from sftui.session.encoding import Written, columns_of, encoded_rows
 
         written, explain = Written(), self._task.explain
         rows = self._session.inspect_many(self._reader.rows(piece), spans=explain, text=explain)
-        made = part_of(self._task.form, encoded_rows(rows, written, explain), explain)
+        made = part_of(
+            self._task.form, encoded_rows(rows, written, explain), columns_of(self._session, explain, unpacked=True)
+        )
         return Part(_pickled((written, self._session.bulk.engine, made)))
 
 

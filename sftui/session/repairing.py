@@ -21,7 +21,6 @@ from sftui.repairs.lines import TOO_DEEP, as_it_was, line_of
 from sftui.repairs.texts import looks_like_control
 from sftui.repairs.values import as_json
 from sftui.session.overlay import Overlay
-from sftui.session.ready import tokenizer_of
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
@@ -52,18 +51,14 @@ def lay_over(stored: Stored, chosen: Sequence[str], detected: Detected, tokenize
 
     What finding a row has is not asked of the first rows: they decide how rows are read, which findings hang on.
     """
-    plan, layout = _plan_of(chosen, tokenizer), layout_of(detected)
+    plan, layout = session_plan(tokenizer, chosen), layout_of(detected)
     done = [mend_row(row, plan, layout) for row in stored.sample]
     kept = tuple(row_of(one) for one in done if one.dropped is None)
     return Laid(stored, plan, layout, kept or stored.sample)
 
 
-def session_plan(session: Opened, chosen: Sequence[str], marked: Collection[int] = ()) -> Plan:
-    """The plan that a list of repairs means here."""
-    return _plan_of(chosen, tokenizer_of(session), marked)
-
-
-def _plan_of(chosen: Sequence[str], tokenizer: LoadedTokenizer | None, marked: Collection[int] = ()) -> Plan:
+def session_plan(tokenizer: LoadedTokenizer | None, chosen: Sequence[str], marked: Collection[int] = ()) -> Plan:
+    """The plan that a list of repairs means under the tokenizer of a session, which may have none yet."""
     from sftui.findings import CODES
 
     exact = {} if tokenizer is None else exact_repairs(tokenizer)

@@ -12,15 +12,13 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sftui.tokens.autotokenizer import LIBRARIES
-from sftui.tokens.environments import Environment, versions_in
+from sftui.tokens.environments import Environment, versions
 from sftui.tokens.facts import TokenizerFacts, from_json
 from sftui.tokens.locate import Location, fingerprint, read_json
 from sftui.tokens.quick import packed
@@ -48,20 +46,6 @@ def cache_root(cache_dir: Path | str | None = None) -> Path:
 
         cache_dir = platformdirs.user_cache_dir("sftui")
     return Path(cache_dir) / "tokenizers"
-
-
-def versions() -> dict[str, str]:
-    """The versions of the libraries that take part in loading; an absent one is left out.
-
-    Read from the names of the .dist-info folders, because asking importlib.metadata costs 70 ms of
-    a start that takes 500; it is asked where the required ones are not found that way.
-    """
-    found = versions_in(folder or "." for folder in sys.path)
-    if not found.keys() >= set(LIBRARIES[:2]):
-        from importlib import metadata
-
-        found.update({library: metadata.version(library) for library in LIBRARIES[:2]})
-    return found
 
 
 def proof_key(place: Location, files: Mapping[str, str], environment: Environment | None = None) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import TokenizerError
-from sftui.tokens import cache, four
+from sftui.tokens import cache, environments, four
 from sftui.tokens.autotokenizer import LIFELINE
 from sftui.tokens.compare import (
     Wanted,
@@ -198,7 +198,7 @@ def make_proof(
     key = cache.proof_key(place, files, environment)
     record = {
         "files": files,
-        "versions": cache.versions(),
+        "versions": environments.versions(),
         "environment": dict(environment.versions),
         "probes": facts.probes,
         "name": name,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sftui.errors import TokenizerError
-from sftui.tokens import LoadedTokenizer, builtin, cache, load_tokenizer
+from sftui.tokens import LoadedTokenizer, builtin, cache, environments, load_tokenizer
 from sftui.tokens.locate import fingerprint, locate
 
 REPO = Path(__file__).resolve().parents[3]
@@ -112,11 +112,11 @@ def test_another_version_needs_a_new_proof(make_folder: Any, proven: Any, monkey
 def test_versions_are_those_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib import metadata
 
-    found = cache.versions()
+    found = environments.versions()
     assert {"transformers", "tokenizers"} <= set(found)
     assert found == {name: metadata.version(name) for name in found}
     monkeypatch.setattr(os, "listdir", lambda _: [])
-    assert cache.versions() == {name: found[name] for name in ("transformers", "tokenizers")}
+    assert environments.versions() == {name: found[name] for name in ("transformers", "tokenizers")}
 
 
 @pytest.mark.parametrize("damage", ["tokenizer.json", "facts.json", "proof.json"])

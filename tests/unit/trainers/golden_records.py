@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui import pipeline
-from sftui.model import Inspection, Row
+from sftui.model import IGNORE_INDEX, Inspection, Row
 from sftui.recipe import Recipe, changed
 from sftui.templates import compile_template
 from sftui.tokens import LoadedTokenizer, TokenizerFacts
@@ -33,6 +34,13 @@ class Case:
     pad: str
     template: str
     expected: tuple[Pair, ...]
+
+
+def digest(input_ids: Sequence[int], labels: Sequence[int]) -> list[Any]:
+    """How the recorders of templates keep a row: how many ids, how many trained, and a hash of both."""
+    written = json.dumps([list(input_ids), list(labels)]).encode()
+    trained = sum(label != IGNORE_INDEX for label in labels)
+    return [len(input_ids), trained, hashlib.blake2b(written, digest_size=8).hexdigest()]
 
 
 def cases(shared: Path, trainer: str) -> list[Case]:
