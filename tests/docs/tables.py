@@ -18,8 +18,9 @@ from sftui.safe_yaml import load_yaml
 from sftui.templates import builtin_names
 from sftui.trainers import preset, preset_names, trainer_names, traits_of
 from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version
-from sftui.tui.commands import COMMANDS as KEYS
-from sftui.tui.commands import CONTEXTS, show_key
+from sftui.tui.commands.command import show_key
+from sftui.tui.commands.table import COMMANDS as KEYS
+from sftui.tui.contexts import CONTEXTS
 from sftui.views import value_text
 from sftui.views.choices import MEANINGS
 

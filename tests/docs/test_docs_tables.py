@@ -27,7 +27,7 @@ def test_every_table_stands_in_a_page() -> None:
 
 
 def test_keys_of_every_pane_are_in_the_docs() -> None:
-    from sftui.tui.commands import CONTEXTS
+    from sftui.tui.contexts import CONTEXTS
 
     text = PAGES["keys"].read_text(encoding="utf-8")
     assert [context for context in CONTEXTS if f"<!-- table: keys {context} -->" not in text] == []
