@@ -195,8 +195,10 @@ class Rendered:
 
     `spans` cover `text` in order without gaps. `prompt` is the prompt rendered alone with the
     generation prompt, where the recipe asks for it. `generation` are the `{% generation %}`
-    spans, in order. `pieces` is set for trainers that encode part by part; their texts
-    concatenate to `text`. `exact` is False where spans could not be proven and are a best effort.
+    spans, in order; `overlapping` says that each token that overlaps one is of it, as since
+    transformers 5.24, instead of those that its first and last character lead to. `pieces` is
+    set for trainers that encode part by part; their texts concatenate to `text`. `exact` is False
+    where spans could not be proven and are a best effort.
     """
 
     text: str
@@ -207,6 +209,7 @@ class Rendered:
     pieces: tuple[Piece, ...] | None = None
     exact: bool = True
     notes: tuple[str, ...] = ()
+    overlapping: bool = False
 
 
 class Cut(tuple[int, ...]):

@@ -195,18 +195,39 @@ def turn_full(subject: Subject, options: Mask) -> Drawn:
 def generation_tag(subject: Subject) -> Drawn:
     """The `{% generation %}` spans, mapped to tokens by transformers' own rule, its quirks included.
 
-    transformers 5.23, tokenization_utils_base.py, apply_chat_template: a span goes from
-    char_to_token(start) to char_to_token(end - 1); no token at the start ends the whole search,
-    and an end that is missing or token 0 trains everything to the end of the row. RecipeError for a
-    span that ends at character 0: there it asks for character -1, and the run ends in an OverflowError.
+    transformers, tokenization_utils_base.py, apply_chat_template. Since 5.24: every token that overlaps a span. Up to
+    5.23: a span goes from char_to_token(start) to char_to_token(end - 1); no token at the start ends the whole search,
+    and an end that is missing or token 0 trains everything to the end of the row. RecipeError there for a span that
+    ends at character 0: it asks for character -1, and the run ends in an OverflowError.
     """
-    tokens, rendered = subject.tokens, subject.rendered
-    if not rendered.has_generation_tag:
+    if not subject.rendered.has_generation_tag:
         raise RecipeError(
             "mask.rule generation_tag trains nothing here",
             why="the chat template has no {% generation %} tag",
             fix="use a template with the tag, or mask.rule assistant",
         )
+    mask = _overlapping(subject) if subject.rendered.overlapping else _searched(subject)
+    return by_flags(mask, Reason.GENERATION, Reason.NOT_GENERATION)
+
+
+def _overlapping(subject: Subject) -> list[bool]:
+    """Both in order, in one pass: a span that ended before a token is not looked at again (transformers 5.24)."""
+    tokens, spans = subject.tokens, iter(subject.rendered.generation)
+    mask = [False] * len(tokens)
+    span = next(spans, None)
+    for i, (start, end) in enumerate(zip(tokens.starts, tokens.ends)):
+        begins, ends = (0, 0) if start == NOWHERE else (start, end)
+        while span is not None and begins >= span[1]:
+            span = next(spans, None)
+        if span is None:
+            break
+        mask[i] = ends > span[0]
+    return mask
+
+
+def _searched(subject: Subject) -> list[bool]:
+    """By the first and the last character of each span, as before transformers 5.24."""
+    tokens, rendered = subject.tokens, subject.rendered
     n = len(tokens)
     mask = [False] * n
     first_at = char_index(tokens)
@@ -222,7 +243,7 @@ def generation_tag(subject: Subject) -> Drawn:
             break
         for i in range(first, last + 1 if last else n):
             mask[i] = True
-    return by_flags(mask, Reason.GENERATION, Reason.NOT_GENERATION)
+    return mask
 
 
 def given(subject: Subject, options: Mask) -> Drawn:

@@ -1,7 +1,7 @@
 """What `apply_chat_template` does that depends on the version of transformers: one frozen value per range of versions.
 
-Read from the sources of every minor release from 4.55 to 5.23 (`utils/chat_template_utils.py` and
-`tokenization_utils_base.py`) and held against six of them by `tests/parity/test_parity_rendering.py`.
+Read from the sources of every minor release from 4.55 to 5.24 (`utils/chat_template_utils.py` and
+`tokenization_utils_base.py`) and held against seven of them by `tests/parity/test_parity_rendering.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import cache
 
-OLDEST, LATEST = "4.55.0", "5.23.0"
+OLDEST, LATEST = "4.55.0", "5.24.0"
 """The first and the last release whose sources were read."""
 REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
 """The names that a message's reasoning comes under, the one that counts first."""
@@ -28,6 +28,8 @@ class Rendering:
     messages is refused in words; before, it ends in an IndexError. `continues` is how `continue_final_message` finds
     the end of the last message: by its `text`, by a `tag` in its content, in the `key` that is named, or in every name
     of `reasoning`. `tracks_first`: a `{% generation %}` block counts also where nothing was written before it.
+    `masks_overlaps`: the assistant mask has each token that overlaps such a block; before, those from the token of its
+    first character to that of its last (see `labels.generation_tag`).
     """
 
     version: str
@@ -38,6 +40,7 @@ class Rendering:
     refuses_empty: bool = False
     continues: str = "text"
     tracks_first: bool = False
+    masks_overlaps: bool = False
 
 
 _CHANGES: tuple[tuple[str, dict[str, object]], ...] = (
@@ -48,6 +51,7 @@ _CHANGES: tuple[tuple[str, dict[str, object]], ...] = (
     ("5.21.0", {"aliases_reasoning": True, "continues": "reasoning"}),  # _alias_reasoning_fields
     ("5.22.2", {"plain_types": True, "guards_globals": True}),  # _plain_template_data, TemplateDict, TemplateNamespace
     ("5.23.0", {"drops_null_keys": True}),  # apply_chat_template: `if v is not None`
+    ("5.24.0", {"masks_overlaps": True}),  # apply_chat_template: offsets of the encoding instead of char_to_token
 )
 """Each release after 4.55 that changed what a template sees or gives, what it changed, and where."""
 
@@ -65,7 +69,7 @@ NEWEST = BEHAVIOURS[-1]
 
 @cache
 def rendering_of(version: str) -> Rendering:
-    """The behaviour of a version such as `5.16.1`; the nearest known one before 4.55 and after 5.23, and of none given
+    """The behaviour of a version such as `5.16.1`; the nearest known one before 4.55 and after 5.24, and of none given
     the newest."""
     wanted = release(version)
     if not wanted:

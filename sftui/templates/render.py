@@ -138,7 +138,7 @@ def render_text(
         raise
     steps = template.steps
     if sighting is not None:
-        rendered = Rendered(text=text, generation=generation, has_generation_tag=template.has_generation_tag)
+        rendered = _rendered(template, text, generation)
         template.skeletons.settle(sighting, template, rendered, time.process_time() - begun, steps)
     return text, steps
 
@@ -151,13 +151,25 @@ def _text_of(
     )
 
 
+def _rendered(
+    template: ChatTemplate, text: str, generation: tuple[tuple[int, int], ...], prompt: str | None = None
+) -> Rendered:
+    return Rendered(
+        text=text,
+        prompt=prompt,
+        generation=generation,
+        has_generation_tag=template.has_generation_tag,
+        overlapping=template.rendering.masks_overlaps,
+    )
+
+
 def _in_full(asked: Asked, template: ChatTemplate) -> Rendered:
     """What the template itself gives."""
     text, generation = _text_of(asked.messages, asked, template)
     prompt = None
     if asked.prompt is not None:
         prompt = _text_of(asked.messages[: asked.prompt], asked, template, prompt=True)[0]
-    rendered = Rendered(text=text, prompt=prompt, generation=generation, has_generation_tag=template.has_generation_tag)
+    rendered = _rendered(template, text, generation, prompt)
     return _attributed(rendered, asked, template) if asked.spans else rendered
 
 

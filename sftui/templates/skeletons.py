@@ -28,6 +28,7 @@ from sftui.templates.marks import slots_of, stands_in
 from sftui.templates.spans import ABSENT, LEAVES_OUT, attribute
 
 if TYPE_CHECKING:
+    from sftui.templates.behaviour import Rendering
     from sftui.templates.tracing import Recording
 
 
@@ -39,6 +40,9 @@ class Followed(Protocol):
 
     @property
     def has_generation_tag(self) -> bool: ...
+
+    @property
+    def rendering(self) -> Rendering: ...
 
     @property
     def compiled_in(self) -> float: ...
@@ -253,6 +257,7 @@ def _without_spans(rendered: Rendered) -> Rendered:
         prompt=rendered.prompt,
         generation=rendered.generation,
         has_generation_tag=rendered.has_generation_tag,
+        overlapping=rendered.overlapping,
     )
 
 
@@ -445,7 +450,18 @@ class _Plan:
 class _Skeleton:
     """One way through a template for the rows of one shape."""
 
-    __slots__ = ("_generation", "_prompt", "_steps", "_tagged", "_text", "_times", "held", "plan", "steps")
+    __slots__ = (
+        "_generation",
+        "_overlapping",
+        "_prompt",
+        "_steps",
+        "_tagged",
+        "_text",
+        "_times",
+        "held",
+        "plan",
+        "steps",
+    )
 
     def __init__(
         self,
@@ -453,13 +469,14 @@ class _Skeleton:
         text: _Rope,
         prompt: _Rope | None,
         generation: tuple[tuple[Place, Place], ...],
-        tagged: bool,
+        template: Followed,
         plan: _Plan | None,
     ) -> None:
         self._steps = [_compiled(*step) for step in recording.steps]
         self._times = tuple(dict.fromkeys(recording.times))
         self.held = len(text.literals()) + len("" if prompt is None else prompt.literals()) + len(recording.steps)
-        self._text, self._prompt, self._generation, self._tagged, self.plan = text, prompt, generation, tagged, plan
+        self._text, self._prompt, self._generation, self.plan = text, prompt, generation, plan
+        self._tagged, self._overlapping = template.has_generation_tag, template.rendering.masks_overlaps
         self.steps: int | None = None
 
     def rendered(self, texts: Sequence[str], edges: tuple[Edge, ...], now: datetime) -> Rendered | None:
@@ -494,6 +511,7 @@ class _Skeleton:
             None,
             True,
             self.plan.notes if self.plan is not None else (),
+            self._overlapping,
         )
 
 
@@ -564,7 +582,7 @@ def _skeleton(sighting: Sighting, template: Followed, spans: bool) -> _Skeleton:
         _Rope(parts),
         None if prompt is None else _Rope(prompt),
         generation,
-        template.has_generation_tag,
+        template,
         plan,
     )
 

@@ -184,10 +184,24 @@ def _way(
     if found in GENERIC or found == MISTRAL or _source(version, found) is None:
         if place.json is not None:
             return FILE, None
-        return ("the vocabulary file alone", None) if _numbers(version) > (5, 6, 0) else None
+        return ("the vocabulary file alone", _converter(version, place)) if _numbers(version) > (5, 6, 0) else None
     if found in UNMOVED and UNMOVED[found](config, place):
         return found, None
-    return found, _source(version, found)
+    own = _source(version, found)
+    if place.json is None and found in record["bare"]:
+        return found, f"{own}{_converter(version, place) or ''}"
+    return found, own
+
+
+def _converter(version: str, place: Location) -> str | None:
+    """Which converter makes a tokenizer of a SentencePiece model that no class builds; None where there is no model.
+
+    Since 5.24 it is built by the model's own settings and scores (TokenizersBackend._convert_from_sentencepiece, for
+    classes that have no __init__ of their own).
+    """
+    if place.folder is None or not any(place.folder.glob("*.model")):
+        return None
+    return "by its settings" if _numbers(version) >= (5, 24, 0) else "by its pieces"
 
 
 def _chosen(version: str, hub: str | None, model: Mapping[str, Any], place: Location) -> str:

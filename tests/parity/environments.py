@@ -38,7 +38,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
 What follows --no-deps is installed afterwards without what it asks for: an older release on the newer one's
 dependencies and on our torch."""
 
-TRANSFORMERS = ("4.57.6", "5.6.0", "5.16.1", "5.17.0", "5.20.1", "5.23.0")
+TRANSFORMERS = ("4.57.6", "5.6.0", "5.16.1", "5.17.0", "5.20.1", "5.23.0", "5.24.0")
 """The versions of transformers that trainers bring, and the newest; one small environment each, without torch."""
 _TOKENIZER_LIBRARIES = ("sentencepiece==0.2.3", "protobuf", "tiktoken==0.14.0", "mistral-common", "jinja2==3.1.6")
 SMALL: dict[str, tuple[str, ...]] = {

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 RECORD = Path(__file__).parents[2] / "sftui" / "tokens" / "loading.json"
-VERSIONS = ("5.6.0", "5.16.1", "5.17.0", "5.20.1", "5.23.0")
+VERSIONS = ("5.6.0", "5.16.1", "5.17.0", "5.20.1", "5.23.0", "5.24.0")
 
 
 def tell() -> None:
@@ -47,7 +47,7 @@ def tell() -> None:
     exported = {name for name in dir(transformers) if name.endswith("Tokenizer") and name[0].isupper()}
     exported |= {name.removesuffix("Fast") for name in (*four["models"].values(), *four["classes"])}
     wanted = sorted({*filter(None, names.values()), *exported, "CodeLlamaTokenizer"} - {"AutoTokenizer"})
-    classes = {}
+    classes, bare = {}, []
     for name in wanted:
         kind = auto.tokenizer_class_from_name(name)
         if not isinstance(kind, type) or type(kind).__name__ == "DummyObject":
@@ -56,11 +56,14 @@ def tell() -> None:
             continue
         own = [one for one in kind.__mro__ if one.__module__.startswith("transformers.models.")]
         classes[name] = "".join(hashed(one) for one in own)
+        if issubclass(kind, TokenizersBackend) and "__init__" not in kind.__dict__:
+            bare.append(name)
     told = {
         "models": names,
         "wrong": sorted(auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS),
         "ids": sorted(getattr(auto, "MODEL_IDS_TO_TOKENIZERS_BACKEND", ())),
         "classes": classes,
+        "bare": bare,
         "bytes": hasattr(TokenizersBackend, "_tokenizer_json_has_byte_level"),
     }
     print(json.dumps(told))
@@ -81,6 +84,7 @@ def main() -> int:
         "bytes": [told[version]["bytes"] for version in VERSIONS],
         "models": _columns({v: one["models"] for v, one in told.items()}),
         "classes": _columns({v: one["classes"] for v, one in told.items()}),
+        "bare": sorted({name for one in told.values() for name in one["bare"]}),
         "wrong": {v: one["wrong"] for v, one in told.items()},
         "ids": sorted({name for one in told.values() for name in one["ids"]}),
     }

@@ -44,15 +44,16 @@ def ours(case: made_templates.Case, version: str, special: dict[str, str]) -> di
     made = {"text": plain, "prompt": text(add_generation_prompt=True)}
     if "{% generation %}" in case.template:
         made["spans"] = [list(span) for span in plain[1]] if isinstance(plain, tuple) else plain
-        made["mask"] = mask(plain) if isinstance(plain, tuple) else plain
+        made["mask"] = mask(plain, version) if isinstance(plain, tuple) else plain
     if case.continued is not None:
         made["continued"] = text(continue_final_message=case.continued)
     return {key: value[0] if isinstance(value, tuple) else value for key, value in made.items()}
 
 
-def mask(rendered: tuple[str, Any]) -> Any:
-    """Which tokens the rule generation_tag trains, as 0 and 1."""
-    made = Rendered(rendered[0], generation=rendered[1], has_generation_tag=True)
+def mask(rendered: tuple[str, Any], version: str) -> Any:
+    """Which tokens the rule generation_tag trains under a version, as 0 and 1."""
+    overlapping = rendering_of(version).masks_overlaps
+    made = Rendered(rendered[0], generation=rendered[1], has_generation_tag=True, overlapping=overlapping)
     recipe = changed(trainer_named("hf-trainer").preset(), "mask.rule", "generation_tag")
     recipe = changed(recipe, "tokenize.add_special_tokens", False)
     try:

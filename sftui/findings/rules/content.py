@@ -85,7 +85,7 @@ CON004 = rule(
     "row",
     "an answer begins or ends with white space, or is nothing else",
     "White space at the edge merges with the header's tokens (BND001), is stripped by some templates (TPL009) and"
-    " breaks masks by generation tags in transformers 5.23 (GEN004, GEN005).",
+    " breaks masks by generation tags before transformers 5.24 (GEN004, GEN005).",
     data="strip the content",
     repair=("trim", DROP),
     bad=case(chat("hi", "  Hello.\n\n")),

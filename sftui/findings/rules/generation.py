@@ -84,7 +84,7 @@ GEN009 = rule(
     "LOUD",
     "setup",
     "the mask needs offsets and the tokenizer is slow",
-    "char_to_token exists for fast tokenizers only.",
+    "transformers maps the tags to tokens by offsets, which fast tokenizers alone have.",
     data="use the fast tokenizer, or a mask that works on ids",
     moves=("behind stops",),
     leads_to=Consequence.STOPS,
@@ -99,8 +99,7 @@ def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[F
         yield about(
             context,
             GEN009,
-            f"{context.facts.class_name or 'the tokenizer'} is slow and has no char_to_token, which the generation mask"
-            " needs",
+            f"{context.facts.class_name or 'the tokenizer'} is slow and has no offsets, which generation tags need",
             context.facts.class_name,
             changes=[("mask.rule", "assistant")],
         )
@@ -112,8 +111,8 @@ GEN004 = rule(
     "FATAL",
     "row",
     "the generation mask loses this answer and all later ones",
-    "transformers 5.23 looks for the token at the first character of the span; with trim_offsets leading white"
-    " space has none, and the search stops.",
+    "transformers before 5.24 looks for the token at the first character of the span; with trim_offsets leading"
+    " white space has none, and the search stops.",
     hf="strip the content, or keep the white space outside the tag",
     trl="strip the content, or keep the white space outside the tag",
     repair=("trim", DROP),
@@ -129,8 +128,8 @@ GEN005 = rule(
     "FATAL",
     "row",
     "the generation mask also covers other roles",
-    "Where the span ends in a character without a token, transformers 5.23 trains everything to the end, the next"
-    " user turn too.",
+    "Where the span ends in a character without a token, transformers before 5.24 trains everything to the end, the"
+    " next user turn too.",
     hf="strip the content; include the turn end in the tag",
     trl="strip the content; include the turn end in the tag",
     unsloth="strip the content; include the turn end in the tag",

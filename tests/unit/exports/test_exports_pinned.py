@@ -40,7 +40,7 @@ def shown(name: str, elsewhere: dict[str, int], version: str = "") -> TokenizerF
 @pytest.mark.parametrize(
     ("name", "version", "others"),
     [
-        ("trl@1.16", "5.23.0", "5.20.1, 5.17.0, 5.16.1, 5.6.0 and 4.57.6"),
+        ("trl@1.16", "5.24.0", "5.20.1, 5.17.0, 5.16.1, 5.6.0 and 4.57.6"),
         ("hf-trainer", running_version(), "5.20.1, 5.17.0, 5.16.1, 5.6.0 and 4.57.6"),
         ("unsloth@2026.10", "5.17.0", None),
         ("axolotl@0.19", "5.16.1", None),  # admits this one only

@@ -97,6 +97,35 @@ def test_generation_spans_follow_transformers(spans: tuple[tuple[int, int], ...]
     )
 
 
+@pytest.mark.parametrize(
+    ("spans", "drawn"),
+    [
+        (((6, 8), (10, 12)), "░░░░░░██░░██"),
+        (((0, 1),), "█░░░░░░░░░░░"),
+        (((40, 41), (6, 8)), "░░░░░░░░░░░░"),  # spans out of order: one that no token reaches hides those behind it
+        (((6, 41),), "░░░░░░██████"),
+        (((0, 0), (6, 8)), "░░░░░░██░░░░"),
+        (((6, 6),), "░░░░░░░░░░░░"),
+    ],
+)
+def test_generation_spans_since_transformers_5_24(spans: tuple[tuple[int, int], ...], drawn: str) -> None:
+    rendered = Rendered("x" * 12, generation=spans, has_generation_tag=True, overlapping=True)
+    assert draw(Mask(rule="generation_tag"), None, rendered) == drawn
+
+
+def test_a_token_that_reaches_into_a_generation_span_is_of_it_since_transformers_5_24() -> None:
+    wide = Tokens((1, 2, 3, 4, 5), (0, 3, 5, 5, NOWHERE), (3, 5, 6, 6, NOWHERE), (0,) * 5, (Part.CONTENT,) * 5)
+    for spans, old, new in (
+        (((4, 6),), "░██░░", "░███░"),  # the last character is two tokens of bytes: the second counts, too
+        (((1, 2),), "█████", "█░░░░"),
+        (((4, 4),), "░█░░░", "░█░░░"),
+    ):
+        for overlapping, drawn in ((False, old), (True, new)):
+            rendered = Rendered("x" * 6, generation=spans, has_generation_tag=True, overlapping=overlapping)
+            flags, _ = rules.draw(rules.Subject(wide, rendered, chat()), Mask(rule="generation_tag"))
+            assert "".join("█" if on else "░" for on in flags) == drawn, (spans, overlapping)
+
+
 def test_an_empty_generation_block_at_the_very_start_stops_the_run() -> None:
     with pytest.raises(RecipeError, match="stops the run"):
         draw(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -153,15 +154,15 @@ def test_a_mapping_cannot_be_changed_in_place() -> None:
 
 def test_the_table_begins_each_behaviour_at_its_release() -> None:
     assert rendering_of("5.22.1").version == "5.21.0"
-    assert rendering_of("5.23.0") is rendering_of("6.0") is rendering_of("") is NEWEST
+    assert rendering_of("5.24.0") is rendering_of("6.0") is rendering_of("") is NEWEST
     assert rendering_of("4.30.0") is BEHAVIOURS[0]
-    assert rendering_of("5.23.0rc1") is NEWEST
+    assert rendering_of("5.24.0rc1") is NEWEST
     assert len(set(BEHAVIOURS)) == len(BEHAVIOURS)
 
 
 def test_versions_outside_the_read_ones_are_told_and_others_not() -> None:
-    assert not_read("5.24.0") is not None and not_read("4.50.0") is not None
-    assert [not_read(one) for one in (LATEST, "5.23.4", "4.55.0", "5.16.1", "")] == [None] * 5
+    assert not_read("5.25.0") is not None and not_read("4.50.0") is not None
+    assert [not_read(one) for one in (LATEST, "5.24.4", "4.55.0", "5.16.1", "")] == [None] * 5
 
 
 def test_a_template_keeps_its_version_through_a_pipe() -> None:
@@ -213,3 +214,8 @@ def test_bytes_and_text_are_decoded_and_encoded_inside_a_loop_too() -> None:
     raw = [{"role": "user", "content": b"ab"}]
     assert text("{% for m in messages %}{{ m.content.decode() }}{% endfor %}", raw, "5.16.1") == "ab"
     assert text("{% for m in messages %}{{ m.content.encode() | length }}{% endfor %}", [USER], "5.23.0") == "2"
+
+
+def test_the_test_command_installs_a_transformers_whose_rules_are_known() -> None:
+    text = (Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'"transformers<={LATEST}"' in text

@@ -82,3 +82,19 @@ def test_code_of_the_repository_is_not_known(tmp_path: Path) -> None:
 
 def test_built_in_tokenizers_are_the_same_everywhere() -> None:
     assert may_differ(locate("builtin:llama3"), "4.57.6", "5.23.0") is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "vocabulary", "differ"),
+    [
+        ("UnknownTokenizer", "tokenizer.model", True),  # built by the model's own settings since 5.24
+        ("UnknownTokenizer", "vocab.txt", False),
+        ("FNetTokenizer", "spiece.model", True),  # has no __init__ of its own
+        ("XLNetTokenizer", "spiece.model", False),
+    ],
+)
+def test_a_sentencepiece_model_that_no_class_builds(tmp_path: Path, kind: str, vocabulary: str, differ: bool) -> None:
+    place = locate(folder(tmp_path / "t", None, kind, "none"))
+    (tmp_path / "t" / vocabulary).write_text("")
+    assert (may_differ(place, "5.23.0", "5.24.0") is not None) is differ
+    assert may_differ(place, "5.20.1", "5.23.0") is None

@@ -30,7 +30,7 @@ def test_every_preset_of_a_released_trainer_has_its_pins(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        ("trl@1.16", "5.23.0"),
+        ("trl@1.16", "5.24.0"),
         ("axolotl@0.19", "5.16.1"),
         ("llamafactory@0.9", "5.6.0"),
         ("unsloth@2026.10", "5.17.0"),

@@ -25,7 +25,7 @@ from sftui.session.versions import (
 )
 from sftui.tokens import builtin
 from sftui.trainers import load_recipe, preset
-from sftui.trainers.pins import running_version
+from sftui.trainers.pins import reference_version, running_version
 
 OTHER = "5.6.0"
 
@@ -147,7 +147,7 @@ def test_a_version_that_the_trainer_does_not_take_is_told(data: Path) -> None:
 
 def test_another_version_is_another_tokenizer() -> None:
     recipe = changed(preset("trl@1.16"), "tokenizer.name", "builtin:chatml")
-    assert tokenizer_key(recipe) == tokenizer_key(changed(recipe, "tokenizer.transformers", running_version()))
+    assert tokenizer_key(recipe) == tokenizer_key(changed(recipe, "tokenizer.transformers", reference_version(recipe)))
     assert tokenizer_key(recipe) != tokenizer_key(changed(recipe, "tokenizer.transformers", OTHER))
 
 
