@@ -170,6 +170,13 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
     "--show", "shown", type=click.IntRange(min=0), default=3, metavar="N", help="differing rows to print; default: 3"
 )
 @click.option(
+    "--causes",
+    type=click.IntRange(min=0),
+    default=200,
+    metavar="N",
+    help="differing rows, evenly spaced, of which is found out why they differ; default: 200",
+)
+@click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="text to read, or json for programs"
 )
 @click.option(
@@ -180,14 +187,15 @@ def compare(
     max_rows: int | None,
     sample: int | None,
     shown: int,
+    causes: int,
     form: str,
     width: int | None,
     **given: Any,
 ) -> int:
-    """Show where two or more recipes, trainers, templates or tokenizers differ; exit 1 if any row differs."""
+    """Show where two or more recipes, trainers, templates or tokenizers differ, and why; exit 1 if any row differs."""
     from sftui.cli.compare import compare_recipes
 
-    return compare_recipes(given, others, max_rows, sample, shown, form, width)
+    return compare_recipes(given, others, max_rows, sample, shown, causes, form, width)
 
 
 @click.command("sftui verify", context_settings=CONTEXT)

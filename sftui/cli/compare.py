@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ from sftui.session.splitting import PREPARED
 from sftui.text import visible
 
 if TYPE_CHECKING:
-    from sftui.comparison import ComparisonCount, RowComparison, Side
+    from sftui.comparison import Causes, ComparisonCount, RowComparison, Side
+    from sftui.recipe import Recipe
 
 
 def compare_recipes(
@@ -30,6 +32,7 @@ def compare_recipes(
     limit: int | None,
     sample: int | None,
     show: int,
+    most_causes: int,
     form: str,
     width: int | None,
 ) -> int:
@@ -49,6 +52,7 @@ def compare_recipes(
     sides = (first, *(other_side(text, first) for text in others))
     recipes, configs = [side.recipe for side in sides], [side.config for side in sides]
     count = None
+    causes: list[Causes | None] = []
     with contextlib.closing(open_sides(options, recipes, configs, open_data, load_tokenizer)) as comparing:
         tell_versions(comparing.sessions)
         tell_notes(side.recipe for side in sides)
@@ -65,25 +69,43 @@ def compare_recipes(
         for told in unmarked_words([split.note for split in splits], [side.name for side in sides]):
             click.echo(f"sftui: {visible(told)}", err=True)
         progress = Progress(comparing.total(limit, sample))
-        for count in comparing.count(comparing.rows(limit, sample), keep=show):
+        differing = array("q")
+        for count in comparing.count(comparing.rows(limit, sample), keep=show, differing=differing):
             progress.at(count.rows)
         progress.end()
         notes.tell()
+        progress = Progress(min(most_causes, len(differing)) * len(others))
+        for number in range(1, len(sides)):
+            last = None
+            for last in comparing.causes(number, differing, most_causes):
+                progress.at((number - 1) * min(most_causes, len(differing)) + last.looked_at)
+            causes.append(last)
+        progress.end()
     if count is None:
         click.echo("sftui: the data has no rows", err=True)
         return 0
     names = [side.name for side in sides]
     if form == "json":
-        click.echo(as_json(as_record(count, names)))
+        click.echo(as_json({**as_record(count, names), "causes": causes_record(causes, recipes)}))
     else:
-        _print(count, names, width or terminal_width())
+        _print(count, causes, names, recipes, width or terminal_width())
     return 1 if count.differing_rows else 0
 
 
-def _print(count: ComparisonCount, names: Sequence[str], width: int) -> None:
-    from sftui.views import compare_lines, count_lines, plain
+def _print(
+    count: ComparisonCount,
+    causes: Sequence[Causes | None],
+    names: Sequence[str],
+    recipes: Sequence[Recipe],
+    width: int,
+) -> None:
+    from sftui.views import cause_lines, compare_lines, count_lines, plain
 
     click.echo(plain(count_lines(count, names, width)), nl=False)
+    for number, found in enumerate(causes, 1):
+        if found is not None:
+            click.echo()
+            click.echo(plain(cause_lines(found, recipes[0], recipes[number], width, (0, number))), nl=False)
     for comparison in count.first:
         click.echo(f"\nrow {comparison.row}")
         click.echo(plain(compare_lines(comparison, names, width, differing=True)), nl=False)
@@ -118,6 +140,36 @@ def as_record(count: ComparisonCount, names: Sequence[str]) -> dict[str, Any]:
         ],
         "first": [_row(comparison) for comparison in count.first],
     }
+
+
+def causes_record(causes: Sequence[Causes | None], recipes: Sequence[Recipe]) -> list[dict[str, Any]]:
+    """Why each further side differs from the first: a record a cause, those of most rows first."""
+    from sftui.views import keys_of_setting
+
+    return [
+        {
+            "side": number,
+            "rows": cause.rows,
+            "looked_at": found.looked_at,
+            "differing_tokens": cause.tokens,
+            "trained": list(cause.trained),
+            "tokens": list(cause.received),
+            "one_sided_rows": cause.one_sided,
+            "first_rows": list(cause.first),
+            "settings": [
+                {
+                    "name": setting.name,
+                    "values": list(setting.values),
+                    "goes_along": setting in cause.bound,
+                    "keys": [keys_of_setting(setting, recipe) for recipe in (recipes[0], recipes[number])],
+                }
+                for setting in (*cause.settings, *cause.bound)
+            ],
+        }
+        for number, found in enumerate(causes, 1)
+        if found is not None
+        for cause in found.found
+    ]
 
 
 def _row(comparison: RowComparison) -> dict[str, Any]:

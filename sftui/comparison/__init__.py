@@ -1,6 +1,17 @@
 """The same row under two or more trainers, versions, templates or tokenizers, and the count over a dataset."""
 
+from sftui.comparison.causes import Cause, Causes, Setting
 from sftui.comparison.count import ComparisonCount
 from sftui.comparison.rows import Column, RowComparison, Side, compare_row, needs_spans
 
-__all__ = ["Column", "ComparisonCount", "RowComparison", "Side", "compare_row", "needs_spans"]
+__all__ = [
+    "Cause",
+    "Causes",
+    "Column",
+    "ComparisonCount",
+    "RowComparison",
+    "Setting",
+    "Side",
+    "compare_row",
+    "needs_spans",
+]

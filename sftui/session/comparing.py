@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sftui.comparison import ComparisonCount, RowComparison, compare_row, needs_spans
+from sftui.comparison import Causes, ComparisonCount, RowComparison, compare_row, needs_spans
 from sftui.recipe import Recipe
 from sftui.session.opened import Opened
 from sftui.session.ready import Ready, open_data, prove_rows, tokenized, with_tokenizer
@@ -100,12 +100,23 @@ class Comparing:
             made = [session.inspect_row(row) for session in self.sessions]
         return compare_row(made, align_equal=align_equal, unsure=self.unsure)
 
-    def count(self, rows: Iterable[Row], keep: int = 10) -> Iterator[ComparisonCount]:
-        """The count after each row."""
+    def count(
+        self, rows: Iterable[Row], keep: int = 10, differing: MutableSequence[int] | None = None
+    ) -> Iterator[ComparisonCount]:
+        """The count after each row; the numbers of those that differ go to `differing`."""
         counted = ComparisonCount(keep=keep)
         for row in rows:
-            counted = counted.plus(self.compare(row, align_equal=False))
+            found = self.compare(row, align_equal=False)
+            if found.differs and differing is not None:
+                differing.append(row.index)
+            counted = counted.plus(found)
             yield counted
+
+    def causes(self, number: int, differing: Sequence[int], most: int) -> Iterator[Causes]:
+        """Why side `number` differs from the first one, after each of at most so many of the differing rows."""
+        from sftui.session.explaining import chosen, explain
+
+        return explain(self.sessions[0], self.sessions[number], chosen(differing, most), len(differing))
 
     def close(self) -> None:
         for session in self.sessions:

@@ -14,8 +14,8 @@ The grid (all zooms, both views):
 
 Around it, each `…_lines(…, width) -> tuple[Line, ...]`: `conversation_lines`, `rendered_lines`,
 `raw_lines`, `boundary_lines`, `batch_lines`, `pack_lines`, `recipe_lines`,
-`diff_text_lines`, `compare_lines`, `count_lines`, `shift_lines`, `notice_lines`, `token_lines`; one line each:
-`row_line`, `token_line`. Search: `find(inspection, kind, query)`. For plain text and
+`diff_text_lines`, `compare_lines`, `count_lines`, `cause_lines`, `shift_lines`, `notice_lines`,
+`token_lines`; one line each: `row_line`, `token_line`. Search: `find(inspection, kind, query)`. For plain text and
 tests: `plain(lines)`, `role_map(lines)`.
 """
 
@@ -49,6 +49,7 @@ from sftui.views.words import (
 if TYPE_CHECKING:
     from sftui.views.batch import batch_lines, pack_lines
     from sftui.views.boundary import boundary_lines, boundary_words, straddler
+    from sftui.views.causes import cause_lines, keys_of_setting
     from sftui.views.compare import compare_lines, count_lines, difference_words, unmarked_words
     from sftui.views.knobs import (
         KnobLine,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 _LATER = {
     "batch": ("batch_lines", "pack_lines"),
     "boundary": ("boundary_lines", "boundary_words", "straddler"),
+    "causes": ("cause_lines", "keys_of_setting"),
     "compare": ("compare_lines", "count_lines", "difference_words", "unmarked_words"),
     "knobs": ("KnobLine", "diff_text_lines", "knob_paths", "recipe_lines", "value_text"),
     "panes": ("conversation_lines", "raw_lines", "rendered_lines"),
@@ -96,6 +98,7 @@ __all__ = [
     "batch_lines",
     "boundary_lines",
     "boundary_words",
+    "cause_lines",
     "check_query",
     "compare_lines",
     "convention",
@@ -111,6 +114,7 @@ __all__ = [
     "evaluation_words",
     "explain",
     "find",
+    "keys_of_setting",
     "knob_paths",
     "lay_out",
     "line",

@@ -15,7 +15,7 @@ from sftui.recipe import Recipe
 
 if TYPE_CHECKING:
     from sftui.audit import Figures
-    from sftui.comparison import ComparisonCount, RowComparison
+    from sftui.comparison import Causes, ComparisonCount, RowComparison
     from sftui.findings import Finding
 
 
@@ -207,7 +207,8 @@ class ComparisonReady(NamedTuple):
 class CountReady:
     """The differences counted so far; `total` rows are to be counted, None while not known.
 
-    `repaired` is what the repairs that were asked for do to those rows.
+    `repaired` is what the repairs that were asked for do to those rows. `causes` say why the two differ, once all rows
+    are counted.
     """
 
     ticket: int
@@ -217,6 +218,7 @@ class CountReady:
     done: bool = False
     problem: Problem | None = None
     repaired: RepairCount | None = None
+    causes: Causes | None = None
 
 
 class PacksReady(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from array import array
 from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import replace
 from difflib import unified_diff
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING
 from sftui.errors import SftuiError
 from sftui.model import Problem, Row
 from sftui.recipe import Recipe
+from sftui.session.explaining import MOST_ROWS, chosen, explain
 from sftui.session.opened import Opened
-from sftui.session.ready import prove_rows, row_texts, tokenized, tokenizer_of, under, waits
+from sftui.session.ready import Ready, prove_rows, row_texts, tokenized, tokenizer_of, under, waits
 from sftui.session.splitting import settling, unsure_of
 from sftui.workspace.events import ComparisonReady, CountReady, RepairCount
 from sftui.workspace.requests import CompareRequest, CountRequest
@@ -93,15 +95,23 @@ class Second:
         if not known:
             settled()
         unsure = unsure_of(session.settle_split(most=0) for session in (first, other))
-        counted, told = ComparisonCount(keep=1), time.monotonic()
+        counted, told, differing = ComparisonCount(keep=1), time.monotonic(), array("q")
         for row in first.stored.source.rows():
-            counted = counted.plus(_compared(first, other, row, unsure))
+            found = _compared(first, other, row, unsure)
+            counted = counted.plus(found)
+            if found.differs:
+                differing.append(row.index)
             if time.monotonic() - told > REPORT_EVERY:
                 told = time.monotonic()
                 yield CountReady(asked.ticket, version, counted, first.count_now(), repaired=_repaired(other))
             else:
                 yield None
-        yield CountReady(asked.ticket, version, counted, counted.rows, True, repaired=_repaired(other))
+        whole = CountReady(asked.ticket, version, counted, counted.rows, True, repaired=_repaired(other))
+        yield whole
+        if asked.repairs is None and isinstance(first, Ready) and isinstance(other, Ready):
+            for causes in explain(first, other, chosen(differing), len(differing)):
+                last = causes.looked_at == min(len(differing), MOST_ROWS)
+                yield replace(whole, causes=causes) if last else None
 
     def _beside(self, first: Opened, recipe: Recipe, repairs: tuple[str, ...] | None) -> Generator[None, None, Opened]:
         """The second session; its tokenizer is loaded on a thread where it is another one."""

@@ -224,6 +224,10 @@ def _counted(
         )
         return list(wrap(line((told, Role.DIM)), width))
     found = list(count_lines(count.count, names, width))
+    if count.causes is not None and now.other is not None:
+        from sftui.views import cause_lines
+
+        found += [(), *cause_lines(count.causes, here.workspace.recipe, now.other, width, (0, 1))]
     if count.repaired is not None and now.repairs is not None:
         from sftui.views.repairs import repair_count_lines
 

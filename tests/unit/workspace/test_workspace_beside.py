@@ -35,8 +35,8 @@ def test_findings_of_a_row_and_then_of_the_set_up(data: Path, open_workspace: Ca
     event = heard.wait(ev.FindingsReady, lambda event: event.setup is not None)
     assert event.index == 40 and event.findings[0].severity.value == "error"
     workspace.ask(rq.FindingsRequest, 0)
-    first = heard.wait(ev.FindingsReady)
-    assert first.index == 0 and first.setup is not None, "the set-up is checked once a recipe"
+    first = heard.wait(ev.FindingsReady, lambda event: event.index == 0)
+    assert first.setup is not None, "the set-up is checked once a recipe"
 
 
 def test_findings_answer_again_under_another_recipe(open_workspace: Callable[..., Any]) -> None:
@@ -218,3 +218,12 @@ def test_what_will_be_served_stands_through_other_recipes(open_workspace: Callab
         one = next(finding for finding in event.findings if finding.code == "TPL017")
         assert one.message == 1 and one.tokens is not None
         workspace.change(path, value)
+
+
+def test_a_count_ends_with_why_the_two_differ(open_workspace: Callable[..., Any]) -> None:
+    workspace, heard = open_workspace()
+    proven(heard)
+    workspace.ask(rq.CountRequest, changed(workspace.recipe, "length.max", 4))
+    event = heard.wait(ev.CountReady, lambda event: event.causes is not None)
+    assert event.done and event.causes.of == event.count.differing_rows > 0
+    assert [[one.name for one in cause.settings] for cause in event.causes.found] == [["length.max"]]

@@ -1,0 +1,177 @@
+"""Why two recipes give a row otherwise: which of their settings, switched, make it the same.
+
+Nothing is read out of the settings themselves. One recipe is given those of the other, and the row is prepared again:
+the settings that must go over until both are equal are the cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sftui.comparison.rows import RowComparison
+from sftui.recipe import Recipe, changed, diff, knob_named
+
+TRAINER = "trainer"
+"""The setting that is the trainer's own code, with its release and the options that no other trainer has."""
+TOKENIZER = "tokenizer"
+"""The setting that is another tokenizer: its name, its revision, its class, and the transformers that loads it."""
+TRANSFORMERS = "transformers"
+"""The setting that is the release of transformers alone."""
+_LOADED = ("tokenizer.name", "tokenizer.revision", "tokenizer.type", "tokenizer.transformers")
+
+Version = Callable[[Recipe], str]
+"""The release of transformers that a recipe means."""
+Differs = Callable[[frozenset[str]], RowComparison | None]
+"""A row under the first recipe beside the second one with some settings of the first; None where it cannot be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One difference of two recipes: a knob by its path, or one of the names above; `values` as either has it."""
+
+    name: str
+    values: tuple[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Rows that differ for one reason: the settings that must be switched together, none where no setting explains it.
+
+    `bound` are those that go over only because the first trainer does not take the value of the second. `tokens` counts
+    differing tokens, `trained` those that carry loss and `received` those that reach the trainer, a figure a side;
+    `one_sided` are rows that only one of them gets. `first` are the first of the rows, by number.
+    """
+
+    settings: tuple[Setting, ...]
+    bound: tuple[Setting, ...] = ()
+    rows: int = 0
+    tokens: int = 0
+    trained: tuple[int, int] = (0, 0)
+    received: tuple[int, int] = (0, 0)
+    one_sided: int = 0
+    first: tuple[int, ...] = ()
+
+    def plus(self, row: RowComparison) -> Cause:
+        """The same with one more row, as the two recipes give it."""
+        one, other = row.sides
+        return replace(
+            self,
+            rows=self.rows + 1,
+            tokens=self.tokens + row.differing_tokens,
+            trained=(self.trained[0] + one.trained, self.trained[1] + other.trained),
+            received=(self.received[0] + one.received, self.received[1] + other.received),
+            one_sided=self.one_sided + row.one_sided,
+            first=(*self.first, row.row)[:FIRST],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """What was found of the rows that differ; `of` says how many there are, `looked_at` how many were tried."""
+
+    found: tuple[Cause, ...]
+    looked_at: int
+    of: int
+
+
+FIRST = 5
+"""How many rows of a cause are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """The settings that make a row the same once all of them are switched, and of which none can be left out.
+
+    `bound` are those of them without which the row cannot be prepared at all.
+    """
+
+    names: frozenset[str]
+    bound: frozenset[str] = frozenset()
+
+
+def settings_between(one: Recipe, other: Recipe, version: Version) -> tuple[Setting, ...]:
+    """Every setting in which two recipes differ, the one that says least first: what remains at last is the cause."""
+    changes = {change.path: (change.before, change.after) for change in diff(one, other)}
+    found = []
+    if one.trainer != other.trainer or one.version != other.version:
+        found.append(Setting(TRAINER, (one.preset, other.preset)))
+    releases = version(one), version(other)
+    named = [path for path in _LOADED[:3] if path in changes]
+    if named:
+        found.append(Setting(TOKENIZER, (one.tokenizer.name, other.tokenizer.name)))
+    elif releases[0] != releases[1]:
+        found.append(Setting(TRANSFORMERS, releases))
+    alike = type(one.own) is type(other.own)
+    for path, values in changes.items():
+        if path == "preset" or path in _LOADED:
+            continue
+        if not alike and (path.startswith("own.") or _of_one_alone(path, one, other)):
+            continue
+        found.append(Setting(path, values))
+    return tuple(found)
+
+
+def _of_one_alone(path: str, one: Recipe, other: Recipe) -> bool:
+    return knob_named(one, path) is None or knob_named(other, path) is None
+
+
+def switched(one: Recipe, other: Recipe, names: Collection[str], version: Version) -> Recipe:
+    """The second recipe with these settings as the first has them."""
+    made = other
+    if TRAINER in names:
+        made = replace(made, trainer=one.trainer, version=one.version, own=one.own)
+    loaded = one if TOKENIZER in names or TRANSFORMERS in names else other
+    if TOKENIZER in names:
+        for path in _LOADED[:3]:
+            made = changed(made, path, getattr(one.tokenizer, path.partition(".")[2]))
+    for name in names:
+        if "." in name:
+            section, _, knob = name.partition(".")
+            made = changed(made, name, getattr(getattr(one, section), knob))
+    if version(made) != version(loaded):
+        made = changed(made, "tokenizer.transformers", version(loaded))
+    return made
+
+
+def explained(names: Sequence[str], differs: Differs, known: Iterable[Switch]) -> Switch | None:
+    """The switch that makes a row the same; None where all settings together do not.
+
+    `known` are those of other rows, which are tried first, the smaller ones before. `names` in the order in which they
+    are left out.
+    """
+
+    def equal(some: frozenset[str]) -> bool:
+        made = differs(some)
+        return made is not None and not made.differs
+
+    for one in sorted(known, key=lambda one: (len(one.names), sorted(one.names))):
+        if equal(one.names):
+            return one
+    left = frozenset(names)
+    if not equal(left):
+        return None
+    for name in names:
+        if equal(left - {name}):
+            left = left - {name}
+    bound = frozenset(name for name in left if TRAINER in left and name != TRAINER and _fails(differs(left - {name})))
+    return Switch(left, bound)
+
+
+def _fails(made: RowComparison | None) -> bool:
+    return made is None or (made.sides[1].stopped and not made.sides[0].stopped)
+
+
+def collect(
+    rows: Iterable[tuple[RowComparison, Switch | None]], settings: Sequence[Setting]
+) -> Iterator[tuple[Cause, ...]]:
+    """The causes after each row, those of most rows first."""
+    found: dict[Switch | None, Cause] = {}
+    for row, switch in rows:
+        if switch not in found:
+            own = [one for one in settings if switch is not None and one.name in switch.names]
+            free = tuple(one for one in own if switch is not None and one.name not in switch.bound)
+            found[switch] = Cause(free, tuple(one for one in own if one not in free))
+        found[switch] = found[switch].plus(row)
+        yield tuple(sorted(found.values(), key=lambda cause: -cause.rows))

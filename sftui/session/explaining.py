@@ -1,0 +1,86 @@
+"""Why two open sides of a comparison differ: their rows prepared again with settings of one in the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sftui.comparison import RowComparison, compare_row, needs_spans
+from sftui.comparison.causes import Causes, Switch, collect, explained, settings_between, switched
+from sftui.errors import SftuiError
+from sftui.session.ready import Ready, under, with_tokenizer
+from sftui.session.splitting import PREPARED, unsure_of
+from sftui.session.versions import tokenizer_key
+from sftui.trainers.pins import reference_version
+
+if TYPE_CHECKING:
+    from sftui.model import Inspection, Row
+
+MOST_ROWS = 200
+"""Of so many differing rows, at even distances, the causes are looked for."""
+MOST_WAYS = 64
+"""So many combinations of settings are tried; each is the data opened once more."""
+
+
+def chosen(rows: Sequence[int], most: int = MOST_ROWS) -> list[int]:
+    """At most so many of some rows, at even distances, the first one among them."""
+    return [rows[number * len(rows) // min(most, len(rows))] for number in range(min(most, len(rows)))]
+
+
+def explain(one: Ready, other: Ready, rows: Sequence[int], of: int) -> Iterator[Causes]:
+    """The causes after each of these rows; `of` is how many rows differ in all."""
+    trial = _Trial(one, other)
+    settings = settings_between(one.recipe, other.recipe, reference_version)
+    names = [setting.name for setting in settings]
+    known: list[Switch] = []
+
+    def found() -> Iterator[tuple[RowComparison, Switch | None]]:
+        for index in rows:
+            row = one.row(index)
+            first = one.inspect_row(row, text=True)
+            why = explained(names, partial(trial.differs, row, first), known)
+            if why is not None and why not in known:
+                known.append(why)
+            yield trial.compared(row, first, other), why
+
+    for number, causes in enumerate(collect(found(), settings), 1):
+        yield Causes(causes, number, of)
+
+
+class _Trial:
+    """The first side, and the second with settings of the first, each combination opened once."""
+
+    def __init__(self, one: Ready, other: Ready) -> None:
+        self._one, self._other = one, other
+        self._ways: dict[frozenset[str], Ready | None] = {}
+
+    def differs(self, row: Row, first: Inspection, names: frozenset[str]) -> RowComparison | None:
+        """The row under the first recipe beside the second with these settings of the first; None where that recipe
+        cannot be followed."""
+        if names not in self._ways:
+            if len(self._ways) >= MOST_WAYS:
+                return None
+            self._ways[names] = self._opened(names)
+        way = self._ways[names]
+        return self.compared(row, first, way) if way is not None else None
+
+    def compared(self, row: Row, first: Inspection, way: Ready) -> RowComparison:
+        """One row of the first side beside another side."""
+        unsure = unsure_of(side.split for side in (self._one, way))
+        made = [first, way.inspect_row(row, spans=False, text=True)]
+        if needs_spans(made):
+            made = [first, way.inspect_row(row)]
+        return compare_row(made, align_equal=False, unsure=unsure)
+
+    def _opened(self, names: frozenset[str]) -> Ready | None:
+        try:
+            recipe = switched(self._one.recipe, self._other.recipe, names, reference_version)
+            opened = under(self._other, recipe)
+            if tokenizer_key(recipe) == tokenizer_key(self._one.recipe):
+                opened = with_tokenizer(opened, self._one.tokenizer)
+            way = opened.ready()
+            way.settle_split(PREPARED)
+        except SftuiError:
+            return None
+        return way
