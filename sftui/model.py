@@ -178,7 +178,8 @@ class Piece:
     """A stretch of text that a per-part trainer encodes alone, or ids that it inserts.
 
     `ids` given: these ids are inserted as they are and `text` is what they are shown as.
-    `trained` is the trainer's own decision for the piece.
+    `trained` is the trainer's own decision for the piece. `before` is a text that is encoded in front of it, of which
+    the first `cut` ids are left out again.
     """
 
     text: str
@@ -187,6 +188,8 @@ class Piece:
     trained: bool = False
     add_special_tokens: bool = False
     ids: tuple[int, ...] | None = None
+    before: str = ""
+    cut: int = 0
 
 
 @value_class

@@ -24,6 +24,7 @@ import importlib.util
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 UNLIMITED = 10**12
@@ -255,7 +256,7 @@ def answer(asked: dict[str, Any], held: dict[str, Any]) -> dict[str, Any]:
     return {"ids": token_ids(tokenizer, asked["ids"])}
 
 
-def serve() -> None:
+def serve(answer: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] = answer) -> None:
     """Answer every request on stdin until it ends."""
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
     say = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -305,10 +306,13 @@ def stay_with_caller() -> None:
     os._exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
 
 
+def without_neighbours() -> None:
+    """The folder of a script comes first on sys.path, and its neighbours here have names of other libraries (gguf)."""
+    here = os.path.dirname(os.path.realpath(__file__))
+    sys.path[:] = [one for one in sys.path if os.path.realpath(one or ".") != here]
+
+
 if __name__ == "__main__":
-    # The folder of this script comes first on sys.path, and its neighbours have names of other libraries (gguf).
-    sys.path[:] = [
-        one for one in sys.path if os.path.realpath(one or ".") != os.path.dirname(os.path.realpath(__file__))
-    ]
+    without_neighbours()
     stay_with_caller()
     serve()

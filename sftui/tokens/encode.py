@@ -105,7 +105,7 @@ def texts_of(
     if options.mode == "per_part" and rendered.pieces is not None:
         for piece in rendered.pieces:
             if piece.ids is None:
-                yield ToEncode(piece.text, piece.add_special_tokens, places)
+                yield ToEncode(piece.before + piece.text, piece.add_special_tokens, places)
         return
     text = _ended(rendered.text, tokenizer, options, ending)
     yield ToEncode(text, options.add_special_tokens, places)
@@ -253,6 +253,7 @@ def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: Loaded
             for token in piece.ids or ():
                 columns.add(token, *shown, piece.message, piece.part)
         else:
+            one = _behind(one, piece) if piece.before else one
             if NOWHERE in one.starts:
                 for token, start, end in zip(one.ids, one.starts, one.ends):
                     if start == NOWHERE and piece.add_special_tokens:
@@ -274,7 +275,7 @@ def _join_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: LoadedTo
     columns.by_piece = True
     ids, owners = columns.ids, columns.owners
     for piece, made in zip(pieces, _each(pieces, tokenizer.ids_batch)):
-        found = (piece.ids or ()) if made is None else made
+        found = (piece.ids or ()) if made is None else made[piece.cut :]
         ids += found
         owners.append((len(found), piece.message, piece.part))
 
@@ -285,9 +286,19 @@ def _each(pieces: Sequence[Piece], encode: Callable[[list[str], bool], Sequence[
     for special in (False, True):
         wanted = [i for i, piece in enumerate(pieces) if piece.ids is None and piece.add_special_tokens is special]
         if wanted:
-            for i, one in zip(wanted, encode([pieces[i].text for i in wanted], special)):
+            for i, one in zip(wanted, encode([pieces[i].before + pieces[i].text for i in wanted], special)):
                 found[i] = one
     return found
+
+
+def _behind(encoded: Encoded, piece: Piece) -> Encoded:
+    """What is left of a piece that was encoded behind another text; an id that stands for both begins with its own."""
+    length, cut = len(piece.before), piece.cut
+    starts, ends = (
+        tuple([place if place == NOWHERE else max(place - length, 0) for place in places[cut:]])
+        for places in (encoded.starts, encoded.ends)
+    )
+    return Encoded(encoded.ids[cut:], starts, ends)
 
 
 def _prompt(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> tuple[int, ...] | None:

@@ -36,6 +36,9 @@ _FOREIGN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX")
 class AskedProcess:
     """A Python that has loaded one tokenizer, and is started again if it ends; one request at a time."""
 
+    endless = "look at the normalizer and the patterns in its tokenizer.json: one may repeat without end"
+    """What to do where it takes too long."""
+
     def __init__(self, environment: Environment, place: Location) -> None:
         self.environment = environment
         self.place = place
@@ -51,7 +54,19 @@ class AskedProcess:
     def _load(self) -> tuple[subprocess.Popen[str], dict[str, Any]]:
         self.close()
         process = self._start()
-        return process, self._exchange(process, {"load": load_request(self.place)}, LOADING)
+        return process, self._exchange(process, {"load": self._wanted()}, LOADING)
+
+    def _script(self) -> Path:
+        """What is run."""
+        return SCRIPT
+
+    def _wanted(self) -> dict[str, Any]:
+        """What the script is asked to load."""
+        return load_request(self.place)
+
+    def _refused(self, answer: Mapping[str, Any]) -> TokenizerError:
+        """Why it did not load."""
+        return explain_faults(answer["error"], self.place, answer["missing"])
 
     def load_by(self, kind: str) -> dict[str, Any]:
         """The same by a class of that name, in place of what is loaded; TokenizerError."""
@@ -100,7 +115,7 @@ class AskedProcess:
         theirs, ours = os.pipe() if os.name == "posix" else (-1, -1)
         try:
             process = self._process = subprocess.Popen(
-                [str(self.environment.python), str(SCRIPT)],
+                [str(self.environment.python), str(self._script())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -163,7 +178,7 @@ class AskedProcess:
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             if "load" in request:
-                raise explain_faults(answer["error"], self.place, answer["missing"])
+                raise self._refused(answer)
             raise refused_text(answer["error"])
         return answer
 
@@ -175,12 +190,13 @@ class AskedProcess:
                 "the tokenizer cannot be used",
                 where=self.place.name,
                 why=f"{doing} took longer than {limit:.0f} seconds, and was ended",
-                fix="look at the normalizer and the patterns in its tokenizer.json: one may repeat without end",
+                fix=self.endless,
             )
+        what, does = ("cannot be loaded", "loads it") if loading else ("gives up on the text", "tokenizes with it")
         return TokenizerError(
-            "the tokenizer cannot be loaded",
+            f"the tokenizer {what}",
             where=self.place.name,
-            why=f"the process of {self.environment.python} that loads it ended with {process.returncode}",
+            why=f"the process of {self.environment.python} that {does} ended with {process.returncode}",
         )
 
 

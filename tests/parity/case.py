@@ -24,10 +24,13 @@ import material
 import new_material
 import new_material_three
 import new_material_two
+import sentencepiece_models
 import shared_rows
 from places import made_once
 
 REPO = Path(__file__).resolve().parents[2]
+KEPT = REPO / "tests" / "golden" / "trainers" / "pieces"
+"""SentencePiece models that goldens were recorded with."""
 sys.path.insert(0, str(REPO))  # as a script, nothing here is beside sftui
 
 
@@ -72,11 +75,11 @@ class Case:
     """One setting of one trainer on one set of rows.
 
     `data` names a set of rows of `material`; `tokenizer` a folder under testdata/tokenizers,
-    `own:NAME` one of sftui's built-in ones, or `made:NAME` (see `made_tokenizer`); `template`
-    `data` names a set of rows of `material`; `tokenizer` a folder under testdata/tokenizers, or
-    `own:NAME` one of sftui's built-in ones; either may be `new:NAME` of `new_material` or `two:NAME` of
-    `new_material_two`, data also `three:NAME` of `new_material_three` and `shared:FILE`, a whole file of
-    testdata/datasets. `template` replaces the tokenizer's own: a file of testdata/templates, `own:NAME`
+    `own:NAME` one of sftui's built-in ones, `made:NAME` (see `made_tokenizer`), `pieces:NAME` a
+    SentencePiece model of `sentencepiece_models` or `kept:NAME` one beside the goldens; either may be
+    `new:NAME` of `new_material` or `two:NAME` of `new_material_two`, data also `three:NAME` of
+    `new_material_three` and `shared:FILE`, a whole file of testdata/datasets. `template` replaces the
+    tokenizer's own: a file of testdata/templates, `own:NAME`
     one of sftui's built-in ones, or the text itself;
     `tokens` replaces special tokens in the tokenizer's config. `config` holds the trainer's own
     keys, `dataset` its own description of the dataset. `only` names the trainer versions that
@@ -113,6 +116,8 @@ class Case:
     def tokenizer_folder(self) -> Path:
         if self.tokenizer.startswith("made:"):
             return made_tokenizer(self.tokenizer[5:])
+        if self.tokenizer.startswith(("pieces:", "kept:")):
+            return model_folder(self.tokenizer)
         if self.tokenizer.startswith("new:"):
             return new_tokenizer(self.tokenizer[4:])
         if self.tokenizer.startswith("two:"):
@@ -171,6 +176,21 @@ def made_tokenizer(name: str) -> Path:
         path.write_text(json.dumps(whole, ensure_ascii=False), encoding="utf-8")
 
     return made_once(home() / "tokenizers" / "made" / name, put)
+
+
+def model_folder(name: str) -> Path:
+    """The folder of a SentencePiece model, made or kept."""
+    source = Path(sentencepiece_models.__file__).read_bytes()
+    key = hashlib.sha256(source).hexdigest()[:12]
+    chatml = REPO / "sftui" / "tokens" / "builtin" / "chatml"
+    kind, _, short = name.partition(":")
+    kept = KEPT / f"{short}.model"
+
+    def put(folder: Path) -> None:
+        model = kept.read_bytes() if kind == "kept" else sentencepiece_models.model(short, shared_folder())
+        sentencepiece_models.folder(model, folder, chatml)
+
+    return made_once(home() / "tokenizers" / kind / key / short, put)
 
 
 def environment(trainer: str, version: str) -> Path:

@@ -26,9 +26,10 @@ from sftui.trainers.config import (
 )
 from sftui.trainers.known import Known
 from sftui.trainers.table import Keys, changes_of, read_into, written
-from sftui.trainers.torchtune import components, gsm8k
+from sftui.trainers.torchtune import components, gsm8k, sentencepieces
 from sftui.trainers.torchtune.messages import COLUMNS
-from sftui.trainers.torchtune.models import JINJA, MODELS, TEMPLATES
+from sftui.trainers.torchtune.models import JINJA, MODELS
+from sftui.trainers.torchtune.prompt_templates import MODEL_TEMPLATES, TEMPLATES, short_name
 from sftui.trainers.torchtune.table import BUILDER_OF, DATASET, TOP
 from sftui.trainers.torchtune.table import columns as columns_of
 from sftui.trainers.yaml_edit import edit
@@ -220,15 +221,13 @@ def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, know
         notes.append(wrong.pop(key, KeyNote(f"tokenizer.{key}", value, use, note)))
     notes += wrong.values()
     template = block.get("prompt_template")
-    if (
-        isinstance(template, str)
-        and template.startswith(components.ROOT)
-        and template.rpartition(".")[2] not in TEMPLATES
-    ):
+    choices = (*TEMPLATES, *(MODEL_TEMPLATES if model in sentencepieces.MODELS else ()))
+    if isinstance(template, str) and template.startswith(components.ROOT) and short_name(template) not in choices:
         raise RecipeError(
-            f"sftui does not know torchtune's prompt template {template}",
+            f"sftui does not know torchtune's prompt template {template}"
+            + (" with this tokenizer" if short_name(template) in MODEL_TEMPLATES else ""),
             where=path,
-            fix=f"choose one of {', '.join(TEMPLATES)}, or write it as a mapping",
+            fix=f"choose one of {', '.join(choices)}, or write it as a mapping",
         )
     return recipe
 
@@ -334,15 +333,16 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         "llama3" if "<|start_header_id|>" in str(facts.get("chat_template")) else "qwen2_5"
     )
     folder = facts.get("tokenizer") or recipe.tokenizer.name or "TOKENIZER_FOLDER"
-    base: dict[tuple[str | int, ...], Any] = {
-        ("tokenizer", "_component_"): f"torchtune.models.{model}.{model}_tokenizer"
-    }
+    component = sentencepieces.COMPONENTS.get(model, f"torchtune.models.{model}.{model}_tokenizer")
+    base: dict[tuple[str | int, ...], Any] = {("tokenizer", "_component_"): component}
     if model == JINJA:
         base["tokenizer", "_component_"] = "torchtune.modules.transforms.tokenizers.HuggingFaceModelTokenizer"
         base["tokenizer", "tokenizer_json_path"], base["tokenizer", "tokenizer_config_json_path"] = (
             f"{folder}/tokenizer.json",
             f"{folder}/tokenizer_config.json",
         )
+    elif model in sentencepieces.MODELS:
+        base["tokenizer", "path"] = f"{folder}/{sentencepieces.FILE}"
     elif model == "llama3":
         base["tokenizer", "path"] = f"{folder}/original/tokenizer.model"
     else:

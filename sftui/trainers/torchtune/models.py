@@ -1,14 +1,13 @@
 """torchtune's model tokenizers: which pieces a conversation is encoded in, without any jinja.
 
 Source: torchtune 0.6.1, torchtune/models/{qwen2,qwen2_5,llama3}/_tokenizer.py `tokenize_messages`,
-modules/transforms/tokenizers/_tiktoken.py, data/_prompt_templates.py. The SentencePiece models
-(gemma, llama2, mistral, phi3, t5) strip and prefix white space in ways of their own and are not modelled.
+modules/transforms/tokenizers/_tiktoken.py. Those over a SentencePiece model stand in `sentencepieces`.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -21,12 +20,15 @@ from sftui.templates import ChatTemplate
 from sftui.text import visible
 from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loaded import FastEngine
-from sftui.trainers.torchtune.special import OPTION, OwnSpecials, special_tokens
+from sftui.trainers.torchtune import sentencepieces
+from sftui.trainers.torchtune.prompt_templates import CHATML, around, short_name
+from sftui.trainers.torchtune.special import OPTION, OwnSpecials, special_id, special_tokens
 
 JINJA = "hf"
 """HuggingFaceModelTokenizer: tokenizer.json as it is, and its chat template."""
-MODELS = ("qwen2_5", "qwen2", "llama3", JINJA)
-UNMODELLED = ("gemma", "gemma2", "llama2", "code_llama2", "mistral", "phi3", "phi4", "t5", "clip", "qwen3")
+MODELS = ("qwen2_5", "qwen2", "llama3", *sentencepieces.MODELS, JINJA)
+UNUSED = ("t5", "clip")
+"""Tokenizers that no dataset of a fine-tuning recipe can call: they read no messages."""
 KEPT_FRAMES = 4096
 """Messages by place and role of which it is remembered what stands around them."""
 LONGEST_TEXT, LONGEST_RUN = 400_000, 25_000
@@ -37,12 +39,6 @@ _WORDS = (
 SPLITS = {"qwen2_5": _WORDS % "", "qwen2": _WORDS % "", "llama3": _WORDS % "{1,3}"}
 """How each tokenizer cuts text before BPE, whatever tokenizer.json says: torchtune reads vocabulary and merges
 alone."""
-TEMPLATES: Mapping[str, Mapping[str, Sequence[str]]] = {
-    "ChatMLTemplate": {role: (f"<|im_start|>{role}\n", "<|im_end|>\n") for role in ("system", "user", "assistant")},
-    "GrammarErrorCorrectionTemplate": {"user": ("Correct this to standard English: ", "\n---\nCorrected: ")},
-    "SummarizeTemplate": {"user": ("Summarize this dialogue:\n", "\n---\nSummary:\n")},
-    "QuestionAnswerTemplate": {"user": ("Question: ", "\n\nAnswer: ")},
-}
 
 
 def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
@@ -52,8 +48,8 @@ def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
         return name
     if kind == "torchtune":
         why = (
-            "its SentencePiece encoding has rules of its own"
-            if name in UNMODELLED
+            "it reads no messages, so that no fine-tuning recipe can take it"
+            if name in UNUSED
             else "torchtune has no such tokenizer that sftui knows"
         )
         raise RecipeError(
@@ -76,10 +72,15 @@ def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
 
 
 def reading_files(
-    model: str, tokenizer: LoadedTokenizer, special_path: Any = None, folder: Path | None = None
+    model: str,
+    tokenizer: LoadedTokenizer,
+    special_path: Any = None,
+    folder: Path | None = None,
+    model_path: Any = None,
 ) -> LoadedTokenizer:
     """The tokenizer as torchtune makes it of vocabulary and merges: with the model's own cutting of text, and with its
-    own special tokens or those of `special_path` (see `special.special_tokens`).
+    own special tokens or those of `special_path` (see `special.special_tokens`). One of a SentencePiece model is made
+    of that (`model_path`, else the one in `folder`).
 
     The same one where tokenizer.json says the same already; RecipeError where it is no byte-level BPE.
     """
@@ -89,6 +90,10 @@ def reading_files(
 
     if model == JINJA:
         return tokenizer
+    if model in sentencepieces.MODELS:
+        own = special_tokens(model, tokenizer, special_path, folder) if model == sentencepieces.PHI3 else None
+        file = sentencepieces.model_file(model_path, folder, model)
+        return sentencepieces.reading_model(model, tokenizer, file, own)
     engine = tokenizer.engine
     if not isinstance(engine, FastEngine) or not isinstance(engine.backend.model, models.BPE):
         raise RecipeError(
@@ -141,18 +146,6 @@ def _renumbered(engine: OwnSpecials, name: str | None, before: int | None) -> in
     return before if found is None else found
 
 
-def special_id(tokenizer: LoadedTokenizer, text: str) -> int:
-    """The id of a special token that torchtune inserts; RecipeError where the tokenizer has none."""
-    found = tokenizer.token_id(text)
-    if found is None:
-        raise RecipeError(
-            f"the tokenizer has no {text}",
-            why="torchtune's tokenizer puts it into every row",
-            fix="choose another with render.template",
-        )
-    return found
-
-
 def eos_id(model: str, tokenizer: LoadedTokenizer) -> int:
     """The id that ends every row."""
     if model == JINJA:
@@ -164,6 +157,8 @@ def pad_id(model: str, tokenizer: LoadedTokenizer) -> int:
     """What padded_collate_sft pads with: the model tokenizer's pad_id."""
     if model == JINJA:
         return special_id(tokenizer, tokenizer.facts.pad_token or "pad token")
+    if model in sentencepieces.MODELS:
+        return tokenizer.facts.pad_id or 0
     if model != "llama3":
         return special_id(tokenizer, "<|endoftext|>")
     return special_id(tokenizer, "<|finetune_right_pad_id|>")
@@ -197,7 +192,7 @@ class Frames:
         llama = self.model == "llama3"
         pieces = [*self._bos] if llama else []
         last = len(messages) - 1
-        chatml = isinstance(self._template, str) and self._template.endswith("ChatMLTemplate")
+        chatml = short_name(self._template) == CHATML
         for number, message in enumerate(messages):
             content = message.content
             texts = [content] if isinstance(content, str) else [part["text"] for part in content]
@@ -208,6 +203,25 @@ class Frames:
                 pieces += self._text(text, number, Part.CONTENT)
             pieces += behind
         return (*pieces, *self._eos) if llama else tuple(pieces)
+
+    def text(self, text: str, *, add_eos: bool, add_bos: bool = True, message: int = NOWHERE) -> tuple[Piece, ...]:
+        """Plain text as `encode(text, add_bos=…, add_eos=…)`; Llama 3 makes nothing at all of an empty text."""
+        if self.model == JINJA:
+            raise RecipeError(
+                "sftui does not model plain text with HuggingFaceModelTokenizer",
+                fix="choose another with render.template",
+            )
+        tokenizer, llama = self._tokenizer, self.model == "llama3"
+        if not llama:
+            body = [Piece(unicodedata.normalize("NFC", text), message, Part.CONTENT)]
+        elif not text:
+            return ()
+        else:
+            bos = [_inserted("<|begin_of_text|>", message, Part.BOS, tokenizer)] if add_bos else []
+            body = [*bos, *_plain(text, message, Part.CONTENT, tokenizer)]
+        if add_eos:
+            body.append(_inserted("<|end_of_text|>" if llama else "<|im_end|>", message, Part.TERMINATOR, tokenizer))
+        return tuple(body)
 
     @cached_property
     def _bos(self) -> tuple[Piece, ...]:
@@ -271,13 +285,13 @@ class Frames:
 
     def _template_texts(self, role: str) -> tuple[str, str]:
         named = self._template
-        if self.model != "llama3" and isinstance(named, str) and named.endswith("ChatMLTemplate"):
+        if self.model != "llama3" and short_name(named) == CHATML:
             raise RecipeError(
                 "torchtune refuses ChatMLTemplate with the Qwen tokenizers",
                 why="they write <|im_start|> themselves",
                 fix="remove prompt_template",
             )
-        return _around(named, role)
+        return around(named, role)
 
     def _joined(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
         """The pieces as one, with the ids of all."""
@@ -286,29 +300,6 @@ class Frames:
         ids = [self._tokenizer.ids(piece.text) if piece.ids is None else piece.ids for piece in pieces]
         text, first = "".join([piece.text for piece in pieces]), pieces[0]
         return (Piece(text, first.message, first.part, ids=tuple(chain.from_iterable(ids))),)
-
-
-def text_pieces(
-    model: str, text: str, tokenizer: LoadedTokenizer, *, add_eos: bool, add_bos: bool = True, message: int = NOWHERE
-) -> tuple[Piece, ...]:
-    """Plain text as `encode(text, add_bos=…, add_eos=…)`; Llama 3 makes nothing at all of an empty text."""
-    if model == JINJA:
-        raise RecipeError(
-            "sftui does not model plain text with HuggingFaceModelTokenizer",
-            fix="choose another with render.template",
-        )
-    if model != "llama3":
-        body = [Piece(unicodedata.normalize("NFC", text), message, Part.CONTENT)]
-    elif not text:
-        return ()
-    else:
-        bos = [_inserted("<|begin_of_text|>", message, Part.BOS, tokenizer)] if add_bos else []
-        body = [*bos, *_plain(text, message, Part.CONTENT, tokenizer)]
-    if add_eos:
-        body.append(
-            _inserted("<|end_of_text|>" if model == "llama3" else "<|im_end|>", message, Part.TERMINATOR, tokenizer)
-        )
-    return tuple(body)
 
 
 def jinja_pieces(messages: Sequence[Message], tokenizer: LoadedTokenizer, template: ChatTemplate) -> tuple[Piece, ...]:
@@ -337,31 +328,6 @@ def jinja_pieces(messages: Sequence[Message], tokenizer: LoadedTokenizer, templa
     if facts.eos_token is not None:
         pieces.append(_inserted(facts.eos_token, NOWHERE, Part.INJECTED, tokenizer))
     return tuple(pieces)
-
-
-def _around(template: Any, role: str) -> tuple[str, str]:
-    if template is None:
-        return "", ""
-    if isinstance(template, str):
-        name = template.rpartition(".")[2]
-        known = TEMPLATES.get(name)
-        if known is None:
-            raise RecipeError(
-                f"sftui does not know torchtune's prompt template {template}",
-                fix=f"choose one of {', '.join(TEMPLATES)}, or write it as a mapping",
-            )
-        if name == "ChatMLTemplate" and role not in (*known, "ipython"):
-            raise RecipeError(f"torchtune's ChatMLTemplate knows no role {role!r}", fix="rename the role")
-    elif isinstance(template, Mapping):
-        known = template
-    else:
-        raise RecipeError(
-            "prompt_template is neither a name nor a mapping of roles", fix="write {role: [before, after]}"
-        )
-    pair = known.get(role) or ("", "")
-    if isinstance(pair, str) or len(pair) != 2:
-        raise RecipeError(f"prompt_template of `{role}` is no pair of texts", fix="write [before, after]")
-    return str(pair[0] or ""), str(pair[1] or "")
 
 
 def _inserted(text: str, message: int, part: Part, tokenizer: LoadedTokenizer) -> Piece:

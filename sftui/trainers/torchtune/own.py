@@ -14,9 +14,14 @@ class TorchtuneOptions(Own):
     """Keys of the `tokenizer` and `dataset` blocks without an equal elsewhere (torchtune 0.6.1, torchtune/datasets)."""
 
     prompt_template: str | Mapping[str, Any] | None = knob(
-        None, "text around each role's messages: a template of torchtune's, or a mapping of roles to [before, after]"
+        None,
+        "text around each role's messages: a template of torchtune's, or a mapping of roles to [before, after]; null is"
+        " the tokenizer's own, {} none",
     )
     special_tokens_path: str | None = knob(None, "a file of special tokens that the tokenizer is built with")
+    tokenizer_path: str | None = knob(
+        None, "the SentencePiece model, where it is not tokenizer.model in the tokenizer's folder"
+    )
     split_across_pack: bool = knob(False, "a text goes on in the next pack")
     builder: str | None = knob(None, "a dataset builder with rules of its own", choices=("gsm8k_sft",))
     partition: str | None = knob(None, "the part of the rows that gsm8k_sft trains on, as 1-10/10")

@@ -1,7 +1,8 @@
 """The special tokens of torchtune's tokenizers: a table of its own, or the file that `special_tokens_path` names.
 
 Source: torchtune 0.6.1, models/qwen2/_tokenizer.py QWEN2_SPECIAL_TOKENS, models/qwen2_5/_tokenizer.py
-QWEN2_5_SPECIAL_TOKENS, models/llama3/_tokenizer.py LLAMA3_SPECIAL_TOKENS, the `*_tokenizer` builders beside them
+QWEN2_5_SPECIAL_TOKENS, models/llama3/_tokenizer.py LLAMA3_SPECIAL_TOKENS, models/phi3/_tokenizer.py
+PHI3_SPECIAL_TOKENS, the `*_tokenizer` builders beside them
 (special_tokens_path: None is the table) and modules/transforms/tokenizers/_utils.py parse_hf_tokenizer_json. What else
 a tokenizer.json adds (`<think>`, say) is plain text to them.
 """
@@ -36,6 +37,10 @@ _LLAMA3 = (
     *("<|finetune_right_pad_id|>", "<|step_id|>", "<|start_header_id|>", "<|end_header_id|>"),
     *("<|eom_id|>", "<|eot_id|>", "<|python_tag|>"),
 )
+_PHI3 = (
+    *("<|endoftext|>", "<|assistant|>", *(f"<|placeholder{i}|>" for i in range(1, 5)), "<|system|>", "<|end|>"),
+    *("<|placeholder5|>", "<|placeholder6|>", "<|user|>"),
+)
 BUILT_IN: Mapping[str, Mapping[str, int]] = {
     "qwen2": _QWEN2,
     "qwen2_5": {**_QWEN2, **{name: 151646 + i for i, name in enumerate(_QWEN2_5)}},
@@ -45,11 +50,13 @@ BUILT_IN: Mapping[str, Mapping[str, int]] = {
         "<|video|>": 128012,
         **{f"<|reserved_special_token_{2 + i}|>": 128013 + i for i in range(256 - len(_LLAMA3) - 2)},
     },
+    "phi3_mini": {name: 32000 + i for i, name in enumerate(_PHI3)},
 }
 NEEDED: Mapping[str, Sequence[str]] = {
     "qwen2": tuple(_QWEN2),
     "qwen2_5": (*_QWEN2, "<tool_call>", "</tool_call>"),
     "llama3": (*(name for name in _LLAMA3 if "reserved" not in name), "<|image|>"),
+    "phi3_mini": ("<|endoftext|>",),
 }
 """What each constructor looks up, and stops without."""
 
@@ -154,6 +161,18 @@ def special_tokens(model: str, tokenizer: LoadedTokenizer, path: Any, folder: Pa
                 why=f"it looks for {name}, which the file does not add",
                 fix=f"leave {OPTION} out: torchtune then takes its own",
             )
+    return found
+
+
+def special_id(tokenizer: LoadedTokenizer, text: str) -> int:
+    """The id of a special token that torchtune inserts; RecipeError where the tokenizer has none."""
+    found = tokenizer.token_id(text)
+    if found is None:
+        raise RecipeError(
+            f"the tokenizer has no {text}",
+            why="torchtune's tokenizer puts it into every row",
+            fix="choose another with render.template",
+        )
     return found
 
 

@@ -17,6 +17,7 @@ from sftui.trainers.table import (
     Keys,
     Said,
     Told,
+    as_is,
     at,
     needless,
     nothing,
@@ -26,7 +27,7 @@ from sftui.trainers.table import (
     silent,
     words,
 )
-from sftui.trainers.torchtune import gsm8k
+from sftui.trainers.torchtune import gsm8k, sentencepieces
 from sftui.trainers.torchtune.messages import COLUMNS
 from sftui.trainers.torchtune.trainer import newest
 
@@ -62,13 +63,35 @@ def _multiple(config: Config, recipe: Recipe, where: str) -> Said:
 
 
 def _folder(config: Config, recipe: Recipe, where: str) -> Said:
-    """The folder of the Hugging Face files beside vocab.json or original/tokenizer.model."""
+    """The folder of the Hugging Face files beside vocab.json, tokenizer.model or original/tokenizer.model."""
     block = config["tokenizer"]
     path = block.get("path") or block.get("tokenizer_json_path")
     if not path:
         return {}
-    folder = Path(str(path)).parent
-    return {"tokenizer.name": str(folder.parent if folder.name == "original" else folder)}
+    file = Path(str(path))
+    inner = file.parent.name == "original"
+    said = {"tokenizer.name": str(file.parent.parent if inner else file.parent)}
+    usual = file.name == sentencepieces.FILE and not inner
+    return said if usual or not _of_pieces(recipe) else {**said, "own.tokenizer_path": str(path)}
+
+
+def _written_folder(recipe: Recipe, path: str, value: Any) -> Keys | None:
+    if path == "tokenizer.name":
+        return {}
+    return {("tokenizer", "path"): value} if _of_pieces(recipe) else None
+
+
+def _of_pieces(recipe: Recipe) -> bool:
+    """Whether the recipe's tokenizer is built of a SentencePiece model."""
+    return recipe.render.template.removeprefix(OWN) in sentencepieces.MODELS
+
+
+def _prompt_template(config: Config, recipe: Recipe, where: str) -> Said:
+    """A null is no template; no key is the tokenizer's own, which only some have."""
+    there, value = at(config, place_of("tokenizer.prompt_template"))
+    if not there or (value is None and recipe.render.template.removeprefix(OWN) not in sentencepieces.USUAL):
+        return {}
+    return {"own.prompt_template": {} if value is None else value}
 
 
 def _since_newest(entry: Entry) -> Entry:
@@ -90,10 +113,15 @@ def _written_template(recipe: Recipe, path: str, value: str) -> Told:
 TOP = (
     rule("batch_size", "batch.size", _batch, needless),  # written always: the recipes have no default for it
     rule("pad_to_multiple_of", "batch.multiple", _multiple, needless),
-    rule("tokenizer.path tokenizer.tokenizer_json_path", "tokenizer.name", _folder, needless),
+    rule(
+        "tokenizer.path tokenizer.tokenizer_json_path",
+        "tokenizer.name own.tokenizer_path",
+        _folder,
+        _written_folder,
+    ),
     same("tokenizer.max_seq_len", "length.max", null=False),
     _since_newest(words("tokenizer.truncation_type", "length.over", {"left": "cut_left"})),
-    same("tokenizer.prompt_template", "own.prompt_template", null=False),
+    rule("tokenizer.prompt_template", "own.prompt_template", _prompt_template, as_is("tokenizer.prompt_template")),
     same("tokenizer.special_tokens_path", "own.special_tokens_path", null=False),
     rule("tokenizer._component_", "render.template", nothing, _written_template),
     silent("tokenizer.transformers"),

@@ -7,7 +7,8 @@ dataset builder (see `messages`), render.template `torchtune/MODEL` the model to
 by its special tokens), length.max max_seq_len, length.over truncation_type, mask.rule `all` and
 `turn_full` with mask.turns the masking strategy (`auto`: the builder's own), render.inject_system
 new_system_prompt, tokenize.append_eos add_eos of text, own `prompt_template`,
-`split_across_pack` and `special_tokens_path`, and `builder` and `partition` of gsm8k_sft (see `gsm8k`).
+`split_across_pack`, `special_tokens_path` and `tokenizer_path`, and `builder` and `partition` of gsm8k_sft (see
+`gsm8k`).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from sftui.templates import ChatTemplate, choose_template, compile_template
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
-from sftui.trainers.torchtune import TRAITS, gsm8k, special
+from sftui.trainers.torchtune import TRAITS, gsm8k, sentencepieces, special
 from sftui.trainers.torchtune import messages as message_rules
 from sftui.trainers.torchtune.models import (
     JINJA,
@@ -54,10 +55,10 @@ from sftui.trainers.torchtune.models import (
     model_of,
     pad_id,
     reading_files,
-    text_pieces,
 )
 from sftui.trainers.torchtune.own import TorchtuneOptions
 from sftui.trainers.torchtune.packing import pack_sequential
+from sftui.trainers.torchtune.sentencepieces import PieceFrames
 
 WHOLE_DATASET = 1_000_000_000
 """torchtune packs all rows together, in order."""
@@ -67,7 +68,7 @@ _BY_PIECE = Tokenize(mode="per_part")
 
 
 class Torchtune(Trainer):
-    """Chat, instruct, Alpaca and text datasets with the Qwen and Llama 3 tokenizers."""
+    """Chat, instruct, Alpaca and text datasets with the tokenizers of `models`."""
 
     traits = TRAITS
 
@@ -118,7 +119,9 @@ class Torchtune(Trainer):
         tokenizer = super().tokenizer_of(tokenizer, recipe)
         model = model_of(recipe.render.template, tokenizer)
         path = TorchtuneOptions.of(recipe).special_tokens_path
-        return reading_files(model, tokenizer, path, special.folder_of(recipe.tokenizer) if path is not None else None)
+        file = TorchtuneOptions.of(recipe).tokenizer_path
+        asks = path is not None or model in sentencepieces.MODELS
+        return reading_files(model, tokenizer, path, special.folder_of(recipe.tokenizer) if asks else None, file)
 
     def masks_system(self, recipe: Recipe) -> bool:
         return newest(recipe)
@@ -133,11 +136,15 @@ class Torchtune(Trainer):
             "{# torchtune renders messages in its own code, not with a chat template #}", f"torchtune/{name}"
         )
 
-    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Frames:
-        return Frames(recipe.render.template, TorchtuneOptions.of(recipe).prompt_template, tools.tokenizer)
+    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Frames | PieceFrames:
+        name, template = recipe.render.template, TorchtuneOptions.of(recipe).prompt_template
+        model = name.removeprefix("torchtune/")
+        if model in sentencepieces.MODELS:
+            return PieceFrames(model, template, tools.tokenizer, newest(recipe))
+        return Frames(name, template, tools.tokenizer)
 
-    def _frames(self, recipe: Recipe, tools: Toolbox) -> Frames:
-        return tools.survey if isinstance(tools.survey, Frames) else self.survey(None, recipe, tools)
+    def _frames(self, recipe: Recipe, tools: Toolbox) -> Frames | PieceFrames:
+        return tools.survey if isinstance(tools.survey, (Frames, PieceFrames)) else self.survey(None, recipe, tools)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         if gsm8k.chosen(recipe) and recipe.mask.rule not in ("auto", "turn_full", "assistant"):
@@ -158,18 +165,15 @@ class Torchtune(Trainer):
 
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
         conversation, frames = shaped.conversation, self._frames(recipe, tools)
-        model = frames.model
         if conversation.kind is Kind.TEXT:
-            pieces = text_pieces(
-                model, conversation.text or "", tools.tokenizer, add_eos=recipe.tokenize.append_eos != "never"
-            )
+            pieces = frames.text(conversation.text or "", add_eos=recipe.tokenize.append_eos != "never")
         elif conversation.kind is Kind.STRINGS:
             prompt, trained = conversation.prompt or "", conversation.completion or ""
             pieces = (
-                *text_pieces(model, prompt, tools.tokenizer, add_eos=False, message=0),
-                *text_pieces(model, trained, tools.tokenizer, add_eos=True, add_bos=False, message=1),
+                *frames.text(prompt, add_eos=False, message=0),
+                *frames.text(trained, add_eos=True, add_bos=False, message=1),
             )
-        elif model == JINJA:
+        elif frames.model == JINJA:
             if not newest(recipe):
                 raise RecipeError(
                     "torchtune 0.6.1 has no HuggingFaceModelTokenizer",
@@ -209,10 +213,11 @@ class Torchtune(Trainer):
             # The text's own cut leaves room for one token that never comes, and puts no EOS there.
             limit = recipe.length.max
             kept = ((0, n if limit is None else max(min(n, limit - 1), 0)),)
+        elif isinstance(frames := self._frames(recipe, tools), PieceFrames):
+            tokens, mask, kept = self._cut_pieces(frames, tokens, conversation, recipe)
         else:
             mask = message_mask(tokens, conversation, strategy(conversation, recipe))
             kept = self._kept(tokens, conversation, recipe)
-            frames = self._frames(recipe, tools)
             if (recipe.length.max is not None or frames.model == JINJA) and kept[-1][1]:
                 last = kept[-1][1] - 1
                 tokens = with_id(tokens, last, frames.eos_id)
@@ -229,17 +234,7 @@ class Torchtune(Trainer):
         n, limit = len(tokens), recipe.length.max
         if limit is None or not n:
             return ((0, n),)
-        left = recipe.length.over == "cut_left"
-        if left and not newest(recipe):
-            raise RecipeError(
-                "torchtune 0.6.1 cuts on the right only",
-                why="truncation_type came with 0.7",
-                fix="set length.over to cut_right",
-            )
-        if recipe.length.over not in ("cut_right", "cut_left"):
-            raise RecipeError(
-                f"torchtune has no length.over {recipe.length.over}", fix="set it to cut_right or cut_left"
-            )
+        left = cuts_left(recipe)
         upto = {owner: min(end, n - 1) for start, end, owner in as_runs(tokens.messages).runs() if start < n - 1}
         end = n - 1
         stops = recipe.render.template != f"torchtune/{JINJA}"
@@ -254,6 +249,37 @@ class Torchtune(Trainer):
         if end == n - 1:
             return ((0, min(n, limit)),)
         return ((0, limit),) if limit <= end else ((0, end), (n - 1, n))
+
+    def _cut_pieces(
+        self, frames: PieceFrames, tokens: Tokens, conversation: Conversation, recipe: Recipe
+    ) -> tuple[Tokens, Drawn, Kept]:
+        """The tokens, mask and kept positions of a SentencePiece tokenizer, which forces EOS onto the last place: with
+        the last message's mask, or masked by Phi-3's, and by that only where something may be cut (none before 0.7)."""
+        limit, left = recipe.length.max, recipe.length.max is not None and cuts_left(recipe)
+        ends = {owner: end for _, end, owner in as_runs(tokens.messages).runs()}
+        reached, last = 0, -1
+        for number in frames.numbers(conversation.messages):
+            message = conversation.messages[number]
+            refuse_untokenized(message)
+            told = frames.stops(message)
+            if told is not None:
+                raise RecipeError(f"torchtune stops at this row: {told}", fix="rename the role")
+            reached, last = ends.get(number, reached), number
+            if limit is not None and reached >= limit:
+                break
+        chosen = strategy(conversation, recipe)
+        mask = message_mask(tokens, conversation, chosen)
+        if limit is None or not reached:
+            return tokens, mask, ((0, reached),)
+        kept = (max(reached - limit, 0), reached) if left else (0, min(limit, reached))
+        place, phi3 = kept[1] - 1, frames.model == sentencepieces.PHI3
+        if not phi3 or (frames.ends_turns and reached >= limit):
+            tokens = with_id(tokens, place, frames.eos_id)
+            if phi3:
+                mask = forced(mask, place, Reason.FORCED)
+            elif as_runs(tokens.messages)[place] != last:  # the last message came to no ids
+                mask = message_mask(owned(tokens, place, last), conversation, chosen)
+        return tokens, mask, (kept,)
 
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
@@ -326,6 +352,20 @@ def refuse_untokenized(message: Message) -> None:
         raise RecipeError(f"torchtune stops at this row: {told}", why="it cannot tokenize it", fix="mend the row")
 
 
+def cuts_left(recipe: Recipe) -> bool:
+    """Whether rows are cut on the left; RecipeError for what torchtune cannot do to long ones."""
+    left = recipe.length.over == "cut_left"
+    if left and not newest(recipe):
+        raise RecipeError(
+            "torchtune 0.6.1 cuts on the right only",
+            why="truncation_type came with 0.7",
+            fix="set length.over to cut_right",
+        )
+    if recipe.length.over not in ("cut_right", "cut_left"):
+        raise RecipeError(f"torchtune has no length.over {recipe.length.over}", fix="set it to cut_right or cut_left")
+    return left
+
+
 def newest(recipe: Recipe) -> bool:
     """Whether the rules of 0.7 hold: labels stored shifted, system always masked, truncation_type."""
     return versions.since(recipe, (0, 7))
@@ -383,6 +423,13 @@ def with_id(tokens: Tokens, place: int, token: int) -> Tokens:
         input_ids=put(tokens.input_ids, token),
         parts=as_runs(put(tokens.parts, Part.INJECTED)) if tokens.placed else tokens.parts,
     )
+
+
+def owned(tokens: Tokens, place: int, message: int) -> Tokens:
+    """The tokens with one that is another message's."""
+    owners = [*tokens.messages]
+    owners[place] = message
+    return replace(tokens, messages=as_runs(owners))
 
 
 def _not_empty(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -5,8 +5,9 @@ results. `dataset` holds the `dataset:` block of its YAML (`_component_`, with i
 without source and files; `packed` included), `config` may hold `tokenizer` (the `tokenizer:`
 block: `_component_`, max_seq_len, prompt_template …), and `pad_to_multiple_of`. torchtune's own
 tokenizer files are made from the request's tokenizer.json: vocab.json and merges.txt for the Qwen
-family, a tiktoken file for Llama 3. A `special_tokens_path` that names a tokenizer.json is that of
-the request's tokenizer; without one torchtune takes the special tokens that it has itself. Labels
+family, a tiktoken file for Llama 3; a SentencePiece model is the one in the request's folder. A
+`special_tokens_path` whose file lies in the request's folder is that one; without one torchtune takes
+the special tokens that it has itself. Labels
 are given un-shifted: 0.7 stores them shifted by one, which `labels_shifted` in the head says.
 torchtune drops a row only by a builder's own filter, whose rows are named.
 """
@@ -32,6 +33,9 @@ from exchange import (
     tokenizer_folder,
 )
 
+OF_PIECES = tuple(f".{one}_tokenizer" for one in ("gemma", "llama2", "mistral", "phi3_mini"))
+"""The builders that read a SentencePiece model."""
+
 
 def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     from omegaconf import OmegaConf
@@ -47,9 +51,10 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
     block = {"_component_": "torchtune.models.qwen2_5.qwen2_5_tokenizer", **(config.get("tokenizer") or {})}
     folder = tokenizer_folder(request, work)
-    block.update(tokenizer_files(block["_component_"], folder))
-    if str(block.get("special_tokens_path") or "").endswith("tokenizer.json"):  # that of the request's tokenizer
-        block["special_tokens_path"] = str(folder / "tokenizer.json")
+    block.update(tokenizer_files(block["_component_"], folder, str(block.get("path") or "")))
+    special = folder / Path(str(block.get("special_tokens_path") or "tokenizer.json")).name
+    if block.get("special_tokens_path") and special.exists():
+        block["special_tokens_path"] = str(special)
     tokenizer = torchtune_config.instantiate(OmegaConf.create(block))
     entry = {**(given.get("dataset") or {}), **(request.get("dataset") or {})}
     packed = bool(entry.get("packed"))
@@ -100,8 +105,12 @@ def is_shifted(item: Mapping[str, Any]) -> bool:
     return any(b != -100 for b in labels) and all(b in (-100, a) for a, b in zip(ids[1:], labels[:-1]))
 
 
-def tokenizer_files(component: str, folder: Path) -> dict[str, Any]:
-    """The files that a torchtune tokenizer reads, written from tokenizer.json, as its arguments."""
+def tokenizer_files(component: str, folder: Path, named: str = "") -> dict[str, Any]:
+    """The files that a torchtune tokenizer reads, written from tokenizer.json, as its arguments; `named` is the path
+    that a config gives."""
+    if component.endswith(OF_PIECES):
+        own = folder / Path(named or "tokenizer.model").name
+        return {"path": str(own if own.exists() else folder / "tokenizer.model")}
     whole = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
     vocabulary, merges = whole["model"]["vocab"], whole["model"]["merges"]
     if "llama3" in component:
