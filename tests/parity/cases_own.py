@@ -5,11 +5,13 @@ The ordinary tests check them without the trainers; `goldens.py` records them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import sentencepiece_models
 from case import Case
 from cases_llamafactory import HISTORY, MESSAGES, SHAREGPT, TOOLS
-from cases_torchtune import ALPACA, CHAT, INSTRUCT, TEXT, qwen
+from cases_torchtune import ALPACA, CHAT, CHATML_TEMPLATE, INSTRUCT, PIECE_MODELS, TEXT, pieces, qwen
 from cases_torchtune import SHAREGPT as TUNE_SHAREGPT
 
 CHATML, LLAMA3, GEMMA = "own:chatml", "own:llama3", "own:gemma"
@@ -68,6 +70,24 @@ def unsloth(
 
 def masked(responses: Any = None, **more: Any) -> dict[str, Any]:
     return {"text_from": "messages", "responses": MARKERS if responses is None else responses, **more}
+
+
+def of_pieces() -> Iterator[Case]:
+    """torchtune's SentencePiece tokenizers over each kept model: turns, masks, cuts, prompt templates, texts."""
+    block: dict[str, Any]
+    for model in PIECE_MODELS:
+        bare: dict[str, Any] = {} if model != "mistral" else {"prompt_template": None}
+        cut = pieces(model, max_seq_len=40, **bare)
+        for name in sentencepiece_models.KEPT:
+            dataset = {**CHAT, "train_on_input": True}
+            yield Case(f"{model}_{name}", TRICKY, f"kept:{name}", cut, dataset=dataset)
+        for title, data, block, dataset in (
+            ("template", "sample_strings.input_output", {}, INSTRUCT),
+            ("chatml", "sample_sharegpt.bare", {"prompt_template": CHATML_TEMPLATE, "max_seq_len": 99}, TUNE_SHAREGPT),
+            ("system", "sample_strings.input_output", {}, {**INSTRUCT, "new_system_prompt": "Be brief. "}),
+            ("text", "sample_text", {"max_seq_len": 30}, TEXT),
+        ):
+            yield Case(f"{model}_{title}", data, "kept:turns", pieces(model, **block), dataset=dataset)
 
 
 OWN: dict[str, tuple[Case, ...]] = {
@@ -260,6 +280,7 @@ OWN: dict[str, tuple[Case, ...]] = {
         Case(
             "packed", "sample_sharegpt.bare", CHATML, qwen(max_seq_len=256), dataset={**TUNE_SHAREGPT, "packed": True}
         ),
+        *of_pieces(),
     ),
 }
 """The cases of every trainer."""

@@ -1,8 +1,8 @@
 """Record the goldens of the repository: `python goldens.py TRAINER[@VERSION]…` (all that have an environment).
 
-Writes tests/golden/trainers/<trainer>-<version>.jsonl, one line a case, and the rows they are of as
-tests/golden/trainers/rows/<name>.jsonl. A case's line holds what a test needs to ask sftui the same
-(data, tokenizer, template text, config, dataset) and `records`, compact:
+Writes tests/golden/trainers/<trainer>-<version>.jsonl, one line a case, the rows they are of as
+tests/golden/trainers/rows/<name>.jsonl, and the SentencePiece models of some beside them. A case's line holds what a
+test needs to ask sftui the same (data, tokenizer, template text, config, dataset) and `records`, compact:
 
     row        position in the rows, or null for a pack        ids       input_ids
     trained    [start, end) ranges where label == id           other     [position, label] where it is neither -100 nor
@@ -24,7 +24,8 @@ from typing import Any
 
 import environments
 import material
-from case import REPO, Case, environment, home, shared_folder
+import sentencepiece_models
+from case import KEPT, REPO, Case, environment, home, shared_folder
 from cases_own import OWN
 from record import ask
 
@@ -74,8 +75,18 @@ def golden(case: Case, head: Mapping[str, Any], records: list[dict[str, Any]]) -
     }
 
 
+def keep_models() -> None:
+    """Write the SentencePiece models that are not there."""
+    for name in sentencepiece_models.KEPT:
+        path = KEPT / f"{name}.model"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(sentencepiece_models.model(name, shared_folder()))
+
+
 def record(trainer: str, version: str) -> int:
     """Record every case of one trainer; how many there are."""
+    keep_models()
     cases = [case for case in OWN[trainer] if case.asked_of(trainer, version)]
     folder = home() / "results" / f"{trainer}-{version}" / "own"
     requests = [case.request(folder / f"{case.name}.jsonl") for case in cases]
