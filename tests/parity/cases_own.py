@@ -75,12 +75,12 @@ def masked(responses: Any = None, **more: Any) -> dict[str, Any]:
 def of_pieces() -> Iterator[Case]:
     """torchtune's SentencePiece tokenizers over each kept model: turns, masks, cuts, prompt templates, texts."""
     block: dict[str, Any]
+    both: dict[str, Any] = {**CHAT, "train_on_input": True}
     for model in PIECE_MODELS:
         bare: dict[str, Any] = {} if model != "mistral" else {"prompt_template": None}
         cut = pieces(model, max_seq_len=40, **bare)
         for name in sentencepiece_models.KEPT:
-            dataset = {**CHAT, "train_on_input": True}
-            yield Case(f"{model}_{name}", TRICKY, f"kept:{name}", cut, dataset=dataset)
+            yield Case(f"{model}_{name}", TRICKY, f"kept:{name}", cut, dataset=both)
         for title, data, block, dataset in (
             ("template", "sample_strings.input_output", {}, INSTRUCT),
             ("chatml", "sample_sharegpt.bare", {"prompt_template": CHATML_TEMPLATE, "max_seq_len": 99}, TUNE_SHAREGPT),
