@@ -60,6 +60,8 @@ class Engine(Protocol):
     decoding: Decoding
     begun: ByBeginning | None
     """The ids of texts beside which others are known, where there is a quicker way to them than encoding the texts."""
+    reads_special: bool
+    """Whether a special token that stands in a text becomes its id, where nothing says otherwise."""
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]: ...
     def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]: ...
@@ -77,6 +79,7 @@ class FastEngine:
     """
 
     begun: ByBeginning | None = None
+    reads_special = True
 
     def __init__(self, backend: Any, *, split_special_tokens: bool = False) -> None:
         backend.no_truncation()
@@ -272,6 +275,11 @@ class LoadedTokenizer:
     def _spelt(self) -> list[bytes | None]:
         """The bytes of every id by its number, None for what was not asked for: a look-up takes a third of a dict's."""
         return [None] * max(self.facts.vocab_size, max(self._added, default=0) + 1)
+
+    @property
+    def reads_special(self) -> bool:
+        """Whether a special token that stands in a text becomes its id."""
+        return self.engine.reads_special
 
     def token_id(self, token: str) -> int | None:
         """The id of a vocabulary string, or None."""

@@ -212,6 +212,7 @@ class PipedEngine:
     """AutoTokenizer itself as the engine, asked elsewhere; a slow one gets offsets from the pieces' spelling."""
 
     begun: ByBeginning | None = None
+    reads_special = True
 
     def __init__(self, process: Asking, told: Mapping[str, Any] | None = None) -> None:
         told = process.load() if told is None else told

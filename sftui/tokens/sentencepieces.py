@@ -32,6 +32,7 @@ class SentencePieceEngine:
     """
 
     begun: ByBeginning | None = None
+    reads_special = False
     decoding = Decoding(space="▁", byte_fallback=True, dummy_prefix=True)
 
     def __init__(self, path: Path, extra: Mapping[str, int] | None = None) -> None:

@@ -64,6 +64,12 @@ class Toolbox:
         return self.tokenizer if self.given is None else self.given
 
     @property
+    def reader(self) -> LoadedTokenizer:
+        """What reads a whole prompt, as a server does: the tokenizer, or as it was given where the trainer's own takes
+        special tokens in texts for plain text."""
+        return self.tokenizer if self.tokenizer.reads_special else self.untouched
+
+    @property
     def special_tokens(self) -> Mapping[str, str | list[str]]:
         """What transformers hands to a chat template: names → tokens."""
         return self.tokenizer.facts.template_tokens

@@ -280,7 +280,8 @@ def pieces(look: Look) -> Iterator[Finding]:
     parts = look.rendered.pieces
     if not parts or look.stored or any(piece.ids is not None and not piece.text for piece in parts):
         return
-    whole = look.context.tools.tokenizer.ids(look.rendered.text)
+    reader = look.context.tools.reader
+    whole = reader.ids(look.rendered.text)
     ids = look.tokens.input_ids
     shift = 1 if ids and ids[0] == look.facts.bos_id and whole[:1] != ids[:1] else 0
     ids = ids[shift:]
@@ -288,7 +289,7 @@ def pieces(look: Look) -> Iterator[Finding]:
     # Where the row is cut its last token may be another one: torchtune ends every cut row with EOS.
     reach = len(ids) if not look.cut else look.count - shift - 1
     if at < min(reach, len(whole)):
-        show = look.context.tools.tokenizer.piece
+        show = reader.piece
         yield look.finding(
             BND003,
             f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they differ from token"

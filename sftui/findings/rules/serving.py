@@ -361,7 +361,8 @@ class _Asked:
         look, served, context = self._look, self._served, self._look.context
         tokens, skipped = look.tokens, self._trained_bos()
         ours = [one for one, end in zip(tokens.input_ids[skipped:], tokens.ends[skipped:]) if 0 < end <= until]
-        own, other = context.tools.tokenizer, served.tokenizer or context.tools.tokenizer
+        own, reader = context.tools.tokenizer, context.tools.reader
+        other = served.tokenizer or reader
         if served.pieces is not None:
             for i, token in enumerate(ours, skipped):
                 piece = served.pieces.get(token, "nothing")
@@ -375,7 +376,7 @@ class _Asked:
                     return
         try:
             sent = other.encode(prompt).ids
-            same = other is own or own.encode(prompt).ids == sent
+            same = other is reader or reader.encode(prompt).ids == sent
         except SftuiError:
             return
         sent = sent[_leading_ids(sent, other.facts.bos_id) :]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judged_templates import BUNDLED, NO_BOS, OWN, SHARED, Judged, bundled, of_shared, published
+from judged_templates import BUNDLED, NO_BOS, OWN, SHARED, Judged, bundled, of_shared, published, with_template
 
 from sftui.trainers.axolotl.templates import REGISTRY
 
@@ -70,6 +70,20 @@ AXOLOTL = Judged(
         "llama3": {NO_BOS: "its template adds bos_token to a text"},
     },
 )
+INSTRUCTION = (
+    "{% for m in messages %}{% if m.role == 'user' %}{{ bos_token + '[INST] ' + m.content + ' [/INST]' }}"
+    "{% else %}{{ ' ' + m.content + ' ' + eos_token }}{% endif %}{% endfor %}"
+)
+"""As Llama 2's, but for system messages."""
+PIECES = Path(__file__).parents[2] / "golden" / "trainers" / "pieces" / "bpe.model"
+SENTENCEPIECE = Judged(
+    "torchtune@0.6.1",
+    ("gemma", "llama2", "mistral", "phi3_mini"),
+    {"one round": ROWS["one round"]},  # a process for each
+    {"phi": frozenset(("phi3_mini",)), "instruction": frozenset(("llama2", "mistral"))},
+    lambda template: {"render.template": f"torchtune/{template}", "own.tokenizer_path": str(PIECES)},
+    right={"phi-3-mini": ("phi3_mini",), "phi3_5": ("phi3_mini",)},
+)
 TRAINERS = {"torchtune": TORCHTUNE, "axolotl": AXOLOTL}
 
 
@@ -94,3 +108,18 @@ def test_beside_published_templates(trainer: str, name: str, shared: Path, capsy
         told += TRAINERS[trainer].hold(template, name, family, tokenizer)
     with capsys.disabled():
         print(f"\n{trainer} {name}: {dict(told)}")
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "family"), [("instruction", "instruction"), ("phi-3-mini", "phi"), ("phi3_5", "phi"), ("gemma3", "gemma")]
+)
+def test_sentencepiece_tokenizers(name: str, family: str, shared: Path) -> None:
+    """torchtune's Gemma puts no words around turns: beside a template that does it is of another family."""
+    pytest.importorskip("sentencepiece")
+    if name == "instruction":
+        tokenizer = with_template(INSTRUCTION, "<s>", "</s>")
+    else:
+        tokenizer = of_shared(name, shared) if name in SHARED else published(name, shared)
+    for template in SENTENCEPIECE.templates:
+        SENTENCEPIECE.hold(template, name, family, tokenizer)

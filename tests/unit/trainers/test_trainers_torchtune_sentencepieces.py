@@ -311,3 +311,11 @@ def test_a_key_that_an_older_builder_does_not_take_is_told() -> None:
     assert "unexpected keyword" in note.note
     opened = read(COMPONENTS["gemma"][0], "  truncation_type: left\n", version="0.7")
     assert opened.recipe.length.over == "cut_left"
+
+
+def test_a_server_reads_special_tokens_that_torchtune_takes_for_text(folder: Path) -> None:
+    given = load_tokenizer(str(folder), mode="provisional")
+    tools = pipeline.make_toolbox(recipe_of(folder, "gemma"), given)
+    assert tools.reader is given and len(tools.reader.ids("<|im_end|>")) == 1 < len(tools.tokenizer.ids("<|im_end|>"))
+    own = pipeline.make_toolbox(recipe_of(folder, "qwen2"), given)
+    assert own.reader is own.tokenizer
