@@ -111,6 +111,9 @@ TORCHTUNE_TOKENIZERS: tuple[dict[str, Any], ...] = (
         "merges_file": "/m/merges.txt",
     },
     {"_component_": "torchtune.models.qwen2.qwen2_tokenizer", "path": "/m/vocab.json", "merges_file": "/m/merges.txt"},
+    {"_component_": "torchtune.models.mistral.mistral_tokenizer", "path": "/m/tokenizer.model"},
+    {"_component_": "torchtune.models.gemma2.gemma_tokenizer", "path": "/m/gemma.model"},
+    {"_component_": "torchtune.models.phi3.phi3_mini_tokenizer", "path": "/m/tokenizer.model"},
     {"_component_": "torchtune.models.llama3.llama3_tokenizer"},
     {"_component_": "torchtune.models.llama3.no_such_tokenizer", "path": "/m/tokenizer.model"},
 )
@@ -118,7 +121,7 @@ TORCHTUNE_TOKENIZER: Deciding = {
     "max_seq_len": (64, 2048, None),
     "truncation_type": ("right", "left"),
     "merges_file": ("/m/merges.txt",),
-    "prompt_template": ("torchtune.data.SummarizeTemplate", "torchtune.data.NoSuchTemplate", None),
+    "prompt_template": ("torchtune.data.SummarizeTemplate", "torchtune.data.NoSuchTemplate", {}, None),
     "special_tokens_path": ("/m/tokenizer.json", None),
     "bos_token": (None, "<s>"),
     "no_such": ANY,

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import record as recorder
-from case import environment, shared_folder
+from case import environment, model_folder, shared_folder
 from emulate import through
 
 from sftui import pipeline
@@ -22,6 +22,7 @@ from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import OpenedConfig
+from sftui.trainers.torchtune import sentencepieces
 from sftui.trainers.verify.session import read_result
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
@@ -58,6 +59,12 @@ FRESH: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
         {"render.inject_system": "Kısa konuş.", "data.fields": {"input": "question", "output": "answer"}},
     ),
     "template": ("messages", "qwen2", {"own.prompt_template": {"user": ["Q: ", "\n"]}}),
+    "gemma": ("messages", "gemma", {"length.max": 40}),
+    "llama2_all": ("messages", "llama2", {"mask.rule": "all"}),
+    "mistral_columns": ("columns", "mistral", {"data.fields": {"input": "question", "output": "answer"}}),
+    "mistral_bare": ("messages", "mistral", {"own.prompt_template": {}}),
+    "phi3_packed": ("sharegpt", "phi3_mini", {"length.max": 90, "pack.strategy": "sequential", "pack.isolate": True}),
+    "phi3_text": ("text", "phi3_mini", {"tokenize.append_eos": "never"}),
     "text_without_eos": ("text", "qwen2_5", {"tokenize.append_eos": "never", "length.max": 12}),
 }
 OPENED = """\
@@ -110,13 +117,15 @@ def write(name: str, folder: Path, tokenizer: Path) -> OpenedConfig:
 def test_written_configs_do_what_was_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if not environment("torchtune", VERSION).exists():
         pytest.skip(f"torchtune {VERSION} has no environment: run tests/parity/environments.py torchtune@{VERSION}")
-    tokenizer = shared_folder() / "testdata" / "tokenizers" / "qwen2.5"
-    if not tokenizer.is_dir():
+    qwen = shared_folder() / "testdata" / "tokenizers" / "qwen2.5"
+    if not qwen.is_dir():
         pytest.skip(f"the shared test data is not at {shared_folder()}")
     expected, requests = {}, []
     for name in (*FRESH, "edited"):
         folder = tmp_path / name
         folder.mkdir()
+        of_pieces = FRESH.get(name, ("", ""))[1] in sentencepieces.MODELS
+        tokenizer = model_folder("kept:turns") if of_pieces else qwen
         reference = write(name, folder, tokenizer).datasets[0]
         source = open_source(SourceSpec(reference.paths))
         rows = list(source.rows())

@@ -11,6 +11,7 @@ with their message.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -52,7 +53,7 @@ def model_file(path: Any, folder: Path | None, model: str) -> Path:
     if folder is not None:
         tried.append(folder / (tried[0].name if tried else FILE))
     for file in tried:
-        if file.is_file():
+        if os.path.isfile(file):  # a name that is none is no error there
             return file
     where = str(tried[-1]) if tried else ""
     raise RecipeError(
