@@ -201,7 +201,8 @@ class Rendered:
     spans, in order; `overlapping` says that each token that overlaps one is of it, as since
     transformers 5.24, instead of those that its first and last character lead to. `pieces` is
     set for trainers that encode part by part; their texts concatenate to `text`. `exact` is False
-    where spans could not be proven and are a best effort.
+    where spans could not be proven and are a best effort. `samples` is set where a trainer makes
+    several texts of the row, each an example of its own: `text` is theirs end to end.
     """
 
     text: str
@@ -213,6 +214,7 @@ class Rendered:
     exact: bool = True
     notes: tuple[str, ...] = ()
     overlapping: bool = False
+    samples: tuple[Rendered, ...] = ()
 
 
 class Cut(tuple[int, ...]):
@@ -232,6 +234,14 @@ class Boundary:
         return self.common == self.prompt_length
 
 
+class Sample(NamedTuple):
+    """One of the texts that a trainer makes of a row, in tokens (half open), and where its prompt ends in them."""
+
+    start: int
+    end: int
+    boundary: Boundary
+
+
 @dataclass(frozen=True)
 class Tokens:
     """Tokens as parallel arrays, all of one length but `prompt_ids`.
@@ -240,7 +250,8 @@ class Tokens:
     no text). These, `messages` and `parts` are all empty where nobody asked for places (`placed`), but for `messages`
     of a row that was encoded piece by piece: there a token is its piece's. The latter change at few tokens, so that
     they are best read as runs (`sftui.runs`).
-    `prompt_ids` are the ids of `Rendered.prompt`, tokenized alone. How ids are written is a `TokenText`.
+    `prompt_ids` are the ids of `Rendered.prompt`, tokenized alone. How ids are written is a `TokenText`. `samples` are
+    those of `Rendered.samples`, each encoded by itself.
     """
 
     input_ids: tuple[int, ...]
@@ -250,6 +261,7 @@ class Tokens:
     parts: Sequence[Part]
     prompt_ids: tuple[int, ...] | None = None
     notes: tuple[str, ...] = ()
+    samples: tuple[Sample, ...] = ()
 
     def __len__(self) -> int:
         return len(self.input_ids)
@@ -367,7 +379,7 @@ class Inspection:
 
     A stage that failed leaves its field and all later ones None and sets `stopped_at` and
     `problem`; the earlier stages still show. `example` is None also where the row is dropped.
-    `more` are further examples of the same row, for trainers that split long rows.
+    `more` are further examples of the same row, for trainers that split long rows or make one of each answer.
     `token_text` and `prompt_text` are how `tokens` and their `prompt_ids` are written, where that was asked for.
     `provisional` is True while the tokenizer is not yet proven to equal AutoTokenizer's. `evaluates`: the trainer
     sets the row aside for evaluation, prepared in the same way; nothing of it is trained.
@@ -401,7 +413,12 @@ class Inspection:
     @property
     def trained(self) -> int:
         """Positions that carry loss in what the trainer receives."""
-        return self.example.trained if self.example is not None else 0
+        return sum(example.trained for example in self.examples)
+
+    @property
+    def received(self) -> int | None:
+        """How many tokens the trainer receives of the row; None where it receives nothing."""
+        return None if self.example is None else sum(len(example.input_ids) for example in self.examples)
 
 
 @dataclass(frozen=True, slots=True)

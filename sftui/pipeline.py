@@ -446,9 +446,10 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
             apart += 1
         elif inspection.example is None:
             left_out += 1
-        else:
-            examples.append(inspection.example)
-            rows.append(inspection.row.index)
+        else:  # of a row that gives several, so many as fill a batch of as many as there are rows
+            given = inspection.examples[: max(len(inspections) - len(examples), 0)]
+            examples += given
+            rows += [inspection.row.index] * len(given)
     if not examples:
         raise RecipeError("there is no row to put into a batch", why="none of the rows reaches the trainer")
     batch = collate_examples(examples, rows, recipe, tools)

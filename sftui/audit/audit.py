@@ -113,7 +113,7 @@ class Audit:
             self.stops.add(inspection.stopped_at.value, row.index)
         if inspection.evaluates:
             self.evaluation_rows += 1
-            self.evaluation_tokens += len(inspection.example.input_ids) if inspection.example is not None else 0
+            self.evaluation_tokens += inspection.received or 0
             return
         if stand:
             self.verdicts.add(stand, row.index)

@@ -112,8 +112,8 @@ def _head(inspection: Inspection, recipe: Recipe) -> str:
         parts.append(f"dropped: {inspection.dropped}")
     elif inspection.evaluates:
         parts.append(EVALUATES)
-    elif inspection.example is not None:
-        total = len(inspection.example.labels)
+    elif inspection.received is not None:
+        total = inspection.received
         part = f" ({share(inspection.trained, total)})" if total else ""
         parts.append(f"{inspection.trained:,} of {total:,} trained{part}")
         weighted = sum(map(weighted_tokens, inspection.examples))

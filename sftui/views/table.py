@@ -175,8 +175,11 @@ def _effective(inspection: Inspection, tokens: Tokens) -> Effective:
 
 
 def _split(kept: Ranges, examples: tuple[Example, ...]) -> Ranges | None:
-    """One range per example where they cut the kept tokens up in order, else None."""
-    if len(kept) != 1:
+    """One range per example where they cut the kept tokens up in order, or each is one of them; else None."""
+    if len(kept) > 1:
+        sizes = [len(example.input_ids) + (1 if example.shifted else 0) for example in examples]
+        return kept if sizes == [end - start for start, end in kept] else None
+    if not kept:
         return None
     at, end = kept[0]
     found = []

@@ -74,7 +74,7 @@ class Auditing:
                 if last >= len(self._tokens):  # the first rows come twice: for the set-up, and as rows
                     for known in (self._tokens, self._trained):  # rows that a repair leaves out do not come at all
                         known.extend([UNKNOWN] * (last - len(known)))
-                    self._tokens.append(len(found.example.input_ids) if found.example is not None else UNKNOWN)
+                    self._tokens.append(found.received if found.received is not None else UNKNOWN)
                     self._trained.append(found.trained if found.example is not None else UNKNOWN)
                 yield found
 

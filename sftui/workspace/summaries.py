@@ -100,8 +100,8 @@ def summary(inspection: Inspection) -> RowSummary:
         trained = inspection.trained
         if inspection.labels.dropped is None and tokens is not None:
             cut = tokens - sum(end - start for start, end in inspection.labels.kept)
-    if inspection.example is not None:
-        tokens = len(inspection.example.input_ids)  # as the status line counts: cut, and shifted where it is stored so
+    if inspection.received is not None:
+        tokens = inspection.received  # as the status line counts: cut, and shifted where it is stored so
     return RowSummary(
         inspection.row.index,
         preview(inspection),

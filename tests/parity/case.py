@@ -210,7 +210,7 @@ def cases_of(trainer: str) -> tuple[Case, ...]:
     """The case table of a trainer: module cases_<trainer> beside this one."""
     import importlib
 
-    cases: tuple[Case, ...] = importlib.import_module(f"cases_{trainer}").CASES
+    cases: tuple[Case, ...] = importlib.import_module(f"cases_{trainer.replace('-', '_')}").CASES
     names = [case.name for case in cases]
     if len(names) != len(set(names)):
         sys.exit(f"two cases of {trainer} have one name")

@@ -48,6 +48,7 @@ class Comparison:
     refusal: bool = False
     packs: int = 0
     batches: int = 0
+    stopped: int = 0
 
 
 def compare(trainer: str, version: str, case: Case, way: Way = in_chunks) -> Comparison:
@@ -71,6 +72,9 @@ def judge(
     """What a trainer made of a case against what sftui made of it."""
     found = Comparison(case.name)
     if head["error"] is not None:
+        if any(record["kind"] == "refused" for record in records):
+            _told_row_by_row(head["rows_in"], records, ours, found)
+            return found
         found.refusal, found.total = True, 1
         found.equal = int(ours.refused is not None or bool(ours.problems) or not (ours.rows or ours.packs))
         made = [record for record in records if record["kind"] == "row"]
@@ -149,6 +153,21 @@ def _rows(count: int, records: Sequence[Mapping[str, Any]], ours: Emulated, foun
     found.differences += [difference.sentence() for difference in different]
 
 
+def _told_row_by_row(count: int, records: Sequence[Mapping[str, Any]], ours: Emulated, found: Comparison) -> None:
+    """Rows of a trainer that says at which of them it stops: sftui must stop at those and at no others."""
+    stopped = {record["row"]: record["error"] for record in records if record["kind"] == "refused"}
+    mine = {row: [piece(example) for example in made] for row, made in ours.rows.items() if row not in stopped}
+    problems = {row: problem for row, problem in ours.problems.items() if row not in stopped}
+    different = [one.sentence() for one in row_differences(count, records, mine, problems) if one.row not in stopped]
+    different += [
+        f"row {row}: the trainer stops at it ({error[:120]}), sftui does not"
+        for row, error in stopped.items()
+        if row not in ours.problems and ours.refused is None
+    ]
+    found.total, found.equal, found.stopped = count, count - len(different), len(stopped)
+    found.differences += different
+
+
 def _packs(packs: Sequence[Mapping[str, Any]], ours: Emulated, found: Comparison) -> None:
     different = pack_differences(packs, [piece(pack) for pack in ours.packs])
     found.total, found.equal = len(packs), len(packs) - len(different)
@@ -172,11 +191,15 @@ def _batches(
     if ours.recipe is None or ours.tools is None:
         return
     behind, done = trainer_named(trainer), 0
+    examples = [one for _, made in sorted(ours.rows.items()) for one in made]
+    splits = "loss_weights" in (batches[0] if batches else {})  # the one whose rows give several, in their order
     for number, batch in enumerate(batches):
         size = len(batch["rows"])
         try:
             if packs:
                 mine = behind.collate_packs(ours.packs[done : done + size], ours.recipe, ours.tools)
+            elif splits:
+                mine = behind.collate(examples[done : done + size], batch["rows"], ours.recipe, ours.tools)
             elif any(len(ours.rows.get(r, ())) != 1 for r in batch["rows"]):
                 return
             else:
@@ -243,7 +266,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         bad += bool(one.differences)
         print(
             f"{'ok  ' if not one.differences else 'DIFF'} {case.name:42} {one.equal} of"
-            f" {one.total}{' (refused by both)' if one.refusal and one.equal else ''}",
+            f" {one.total}{' (refused by both)' if one.refusal and one.equal else ''}"
+            f"{f', {one.stopped} of them stop both' if one.stopped else ''}",
             flush=True,
         )
         for difference in one.differences[: options.show]:

@@ -120,7 +120,7 @@ def config_text(trainer: str, case: Case, work: Path) -> tuple[str, Path]:
     """The trainer's config file for a case, and where it stands; cases_<trainer> says how one looks."""
     import yaml
 
-    config = importlib.import_module(f"cases_{trainer}").config_of(case, str(folder_of(case)), work)
+    config = importlib.import_module(f"cases_{trainer.replace('-', '_')}").config_of(case, str(folder_of(case)), work)
     path = work / "config.yml"
     text = str(yaml.safe_dump(config, allow_unicode=True, sort_keys=False))
     path.write_text(text, encoding="utf-8")

@@ -30,13 +30,15 @@ TORCH = "torch==2.13.0"
 
 TRAINERS = Path(__file__).parents[2] / "sftui" / "trainers"
 PACKAGES: dict[str, tuple[str, ...]] = {
-    f"{file.parent.name}@{version}": tuple(packages)
+    f"{file.parent.name.replace('_', '-')}@{version}": tuple(packages)
     for file in sorted(TRAINERS.glob("*/environments.json"))
     for version, packages in json.loads(file.read_text(encoding="utf-8")).items()
 }
 """Every environment, by the environments.json of its trainer's folder; the first of a trainer is its default version.
 What follows --no-deps is installed afterwards without what it asks for: an older release on the newer one's
-dependencies and on our torch."""
+dependencies and on our torch. `source:NAME` is a checkout of what no index has, in the folder `sources/NAME` of the
+home; without one the environment is left out."""
+SOURCE = "source:"
 
 TRANSFORMERS = ("4.57.6", "5.6.0", "5.16.1", "5.17.0", "5.20.1", "5.23.0", "5.24.0")
 """The versions of transformers that trainers bring, and the newest; one small environment each, without torch."""
@@ -71,9 +73,9 @@ def split(name: str) -> tuple[str, str]:
 def distribution(trainer: str) -> str:
     """What the index calls the package of a trainer: the one whose version is the trainer's."""
     version = split(trainer)[1]
-    return next(
-        one.removesuffix(f"=={version}") for one in PACKAGES[f"{trainer}@{version}"] if one.endswith(f"=={version}")
-    )
+    packages = PACKAGES[f"{trainer}@{version}"]
+    named = [one.removesuffix(f"=={version}") for one in packages if one.endswith(f"=={version}")]
+    return (named or [one.removeprefix(SOURCE) for one in packages if one.startswith(SOURCE)])[0]
 
 
 def packages_of(trainer: str, version: str) -> tuple[str, ...]:
@@ -130,6 +132,12 @@ def build(trainer: str, version: str, home: Path) -> float:
     stamp, wanted = folder / "sftui-packages.txt", "\n".join(packages) + "\n"
     if stamp.exists() and stamp.read_text() == wanted:
         return 0.0
+    checkouts = {one: home / "sources" / one.removeprefix(SOURCE) for one in packages if one.startswith(SOURCE)}
+    missing = [str(checkout) for checkout in checkouts.values() if not checkout.is_dir()]
+    if missing:
+        print(f"{name}: left out, since there is no checkout at {', '.join(missing)}", flush=True)
+        return 0.0
+    packages = tuple(str(checkouts.get(one, one)) for one in packages)
     started = time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)
     home.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import v1_rows
 from places import made_once
 
 Rows = list[dict[str, Any]]
@@ -591,6 +592,10 @@ HAND_WRITTEN: dict[str, Callable[[], Rows]] = {
     "special_texts": _special_texts,
     "history_of_objects": _history_of_objects,
     "history_of_texts": _history_of_texts,
+    "v1_made": v1_rows.made,
+    "v1_broken": v1_rows.broken,
+    "v1_sharegpt": v1_rows.sharegpt,
+    "v1_alpaca": v1_rows.alpaca,
 }
 STEPS: dict[str, Callable[[Rows], Rows]] = {
     "parts": _parts,
@@ -634,4 +639,7 @@ STEPS: dict[str, Callable[[Rows], Rows]] = {
     "no_kwargs": _no_kwargs,
     "calls": _calls,
     "joined": _joined,
+    "v1": v1_rows.samples,
+    "v1_weighted": v1_rows.weighted,
+    "v1_unweighted": v1_rows.unweighted,
 }

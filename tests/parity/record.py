@@ -62,7 +62,7 @@ def current(trainer: str, version: str, case: Case) -> bool:
 def _key(trainer: str, case: Case) -> str:
     """What a reference depends on, besides the trainer's version."""
     folder = Path(session.__file__).parent
-    sources = [(folder / name).read_bytes() for name in (f"run_{trainer}.py", "exchange.py")]
+    sources = [(folder / name).read_bytes() for name in (session.runner_of(trainer).name, "exchange.py")]
     return f"{case.fingerprint()} {hashlib.sha256(b''.join(sources)).hexdigest()[:16]}"
 
 

@@ -181,6 +181,14 @@ known = {"config": names(*parser._TRAIN_ARGS)}
 """
 )
 
+LLAMAFACTORY_V1 = (
+    DATACLASSES
+    + r"""
+from llamafactory.v1.config import DataArguments, ModelArguments, SampleArguments, TrainingArguments
+known = {"config": names(ModelArguments, DataArguments, TrainingArguments, SampleArguments)}
+"""
+)
+
 TRL = (
     DATACLASSES
     + r"""
@@ -302,7 +310,14 @@ def plain(value):
 print("RECORDED " + json.dumps(plain(known)))
 """
 
-SCRIPTS = {"axolotl": AXOLOTL, "llamafactory": LLAMAFACTORY, "trl": TRL, "unsloth": UNSLOTH, "torchtune": TORCHTUNE}
+SCRIPTS = {
+    "axolotl": AXOLOTL,
+    "llamafactory": LLAMAFACTORY,
+    "llamafactory-v1": LLAMAFACTORY_V1,
+    "trl": TRL,
+    "unsloth": UNSLOTH,
+    "torchtune": TORCHTUNE,
+}
 
 
 def ask(trainer: str, version: str, files: str | None) -> dict[str, object]:
@@ -351,7 +366,7 @@ def compact(value: object) -> object:
 
 def record(trainer: str, version: str, files: str | None) -> None:
     """Put one version into the trainer's record, newest first."""
-    file = PACKAGE / trainer / "known_keys.json"
+    file = PACKAGE / trainer.replace("-", "_") / "known_keys.json"
     known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     known[version] = compact(ask(trainer, version, files))
     newest_first = sorted(known, key=lambda name: [int(part) for part in name.split(".")], reverse=True)

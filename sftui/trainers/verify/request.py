@@ -13,9 +13,14 @@ from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
 from sftui.tokens.locate import LARGEST_FILE, WEIGHTS, locate
 from sftui.trainers.config import WrittenConfig
+from sftui.trainers.declared import traits_of
 
-TEMPLATE, INFO = "chat_template.jinja", "dataset_info.json"
-WHERE_ROWS_ARE = ("file_name", "hf_hub_url", "folder", "subset", "split", "num_samples")
+TEMPLATE = "chat_template.jinja"
+WHERE_ROWS_ARE = (
+    *("file_name", "hf_hub_url", "folder", "subset", "split", "num_samples"),
+    *("path", "source", "size", "weight", "streaming"),
+)
+"""Keys of a file that lists datasets which say where rows are, and which of them are taken."""
 SCRIPT_STEPS = ("standardize", "text_from", "formatting", "responses")
 """Of Unsloth's options those that the user's own script does, the rest are SFTConfig's."""
 
@@ -63,8 +68,9 @@ def make_request(
         (work / main).write_text(_one_dataset(text, main, dataset), encoding="utf-8")
     if (template is not None and TEMPLATE not in contents) or name == "unsloth":
         request["chat_template"] = template
-    if INFO in contents:
-        entry: dict[str, Any] = next(iter(json.loads(contents[INFO]).values()))
+    beside = traits_of(name).data_file
+    if beside in contents:
+        entry: Mapping[str, Any] = next(iter(parse_yaml(contents[beside], beside).values()))
         request["dataset"] = {key: value for key, value in entry.items() if key not in WHERE_ROWS_ARE}
     if name == "unsloth":
         request.update(_unsloth(recipe))

@@ -76,7 +76,7 @@ def runner_of(trainer: str) -> Path:
     from sftui.trainers import TRAINERS, folder_of, trainer_names
 
     outside = trainer not in TRAINERS and trainer in trainer_names()
-    return (folder_of(trainer) if outside else RUNNERS) / f"run_{trainer}.py"
+    return (folder_of(trainer) if outside else RUNNERS) / f"run_{trainer.replace('-', '_')}.py"
 
 
 def process_environment() -> dict[str, str]:

@@ -124,7 +124,7 @@ def tell_figures(here: Inspector, inspection: Inspection, recipe: Recipe | None 
         stopped = "✗ dropped"
     elif inspection.stopped_at is not None:
         stopped = f"✗ stopped at {inspection.stopped_at.value}"
-    total = len(inspection.example.input_ids) if inspection.example is not None else len(table) if table else None
+    total = inspection.received if inspection.received is not None else len(table) if table else None
     here.put(
         here.state.status._replace(
             rule=f"{recipe.preset} {recipe.mask.rule}",

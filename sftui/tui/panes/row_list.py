@@ -115,7 +115,7 @@ class RowList(LineView):
         """What is found in a row is not known on the other side."""
         summary = self.summaries.get(made.row.index) or RowSummary(made.row.index, "")
         whole = len(made.labels.labels) if made.labels is not None else None
-        tokens = len(made.example.input_ids) if made.example is not None else whole
+        tokens = made.received if made.received is not None else whole
         return replace(
             summary,
             tokens=tokens,

@@ -1,0 +1,195 @@
+"""The v1 engine's flat YAML and its dataset file, read into recipes.
+
+Source: llamafactory 0.9.6.dev0 (ff6d4d1), v1/config/*.py, v1/core/data_engine.py, v1/plugins/data_plugins/loader.py.
+`train_dataset` is a file or folder of rows, a dataset of the Hub, or a YAML that lists such ones; all paths are
+relative to the working folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.recipe import Recipe, changed
+from sftui.recipe_io import parse_yaml
+from sftui.side_files import read_side_bytes, reason
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, text_at
+from sftui.trainers.known import Known
+from sftui.trainers.llamafactory_v1.formats import CONVERTERS
+from sftui.trainers.llamafactory_v1.table import KEYS, STRATEGIES, TABLE
+from sftui.trainers.table import read_into
+
+TITLE = "LLaMA-Factory v1"
+UNSUPPORTED = {
+    "trust_remote_code": "sftui runs no code of a tokenizer's",
+    "model_class": "`cls` and `other` are for other models than language models",
+}
+"""Keys about data that sftui does not model, and why, where they are set to something."""
+ATTENTION = ("eager", "sdpa", "flash_attention_2")
+TYPES = ("arrow", "csv", "json", "jsonl", "parquet", "txt")
+"""The endings of the files that it loads."""
+ENTRY_KEYS = frozenset({"path", "source", "split", "converter", "size", "weight", "streaming"})
+DRAWN = "samples are drawn at random, some of them several times: sftui shows each once"
+
+
+def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+    """The config as one recipe a dataset; RecipeError where the engine itself would stop."""
+    config = dict(parse_yaml(text, path, "omegaconf"))
+    _check(config, path, known)
+    notes = [_note(str(key), value, known) for key, value in config.items()]
+    recipe = read_into(preset, TABLE, config, path)
+    wanted = config.get("train_dataset")
+    if not isinstance(wanted, str) or not wanted:
+        raise RecipeError(
+            "the config names no train_dataset",
+            where=path,
+            why=f"{TITLE} needs one for training",
+            fix="set train_dataset to a file of rows, or to a YAML that lists datasets",
+        )
+    entries = entries_of(wanted, path)
+    references = [_reference(name, entry, recipe, f"{wanted}: `{name}`") for name, entry in entries.items()]
+    if wanted.endswith(".yaml"):
+        notes += [_entry_note(name, str(key), value) for name, entry in entries.items() for key, value in entry.items()]
+    return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes))
+
+
+def entries_of(wanted: str, where: str) -> Mapping[str, Mapping[str, Any]]:
+    """The datasets that a `train_dataset` stands for, by their names; RecipeError where its file cannot be read."""
+    file = Path(wanted)
+    if not wanted.endswith(".yaml"):
+        return {"default": {"path": wanted, **({"source": "local"} if file.exists() else {})}}
+    try:
+        text = read_side_bytes(file).decode("utf-8")
+    except OSError as error:
+        raise RecipeError(
+            f"cannot open {wanted}",
+            where=where,
+            why=f"{reason(error)}; train_dataset is relative to the working folder {Path.cwd()}",
+            fix="start sftui where you start llamafactory-cli, or give an absolute path",
+        ) from error
+    except UnicodeDecodeError as error:
+        raise RecipeError(f"{wanted} is no UTF-8 text", where=where, fix="mend the file") from error
+    listed = parse_yaml(text, wanted, "omegaconf")
+    for name, entry in listed.items():
+        if not isinstance(entry, Mapping):
+            raise RecipeError(f"`{name}` is no mapping with a path", where=wanted, fix="give it a path")
+    if not listed:
+        raise RecipeError(f"{wanted} lists no datasets", where=where, fix="add one, with its path")
+    streams = {bool(entry.get("streaming", False)) for entry in listed.values()}
+    if True in streams:
+        raise RecipeError(
+            "Iterable dataset is not supported yet.",
+            where=wanted,
+            why=f"{TITLE} stops at `streaming: true`",
+            fix="take streaming out",
+        )
+    return {str(name): entry for name, entry in listed.items()}
+
+
+def _check(config: Mapping[str, Any], path: str, known: Known) -> None:
+    """What the engine refuses, and configs that are for something else."""
+    strange = [str(key) for key in config if known.config and str(key) not in known.config]
+    if config and len(strange) == len(config):
+        raise RecipeError(f"none of its keys is {TITLE}'s", where=path, fix="open a training config of the v1 engine")
+    if "model_name_or_path" in config and "train_dataset" not in config:
+        raise RecipeError(
+            "this is a config of LLaMA-Factory's usual engine (0.9)", where=path, fix="open it without --trainer"
+        )
+    peft = config.get("peft_config")
+    if isinstance(peft, Mapping) and peft.get("export_dir") and "train_dataset" not in config:
+        raise RecipeError("the config trains on nothing: it merges a model (export_dir)", where=path)
+    strategy = config.get("batching_strategy", "normal")
+    if strategy not in STRATEGIES.values():
+        raise RecipeError(
+            f"Plugin {strategy!r} is not registered under BatchingPlugin.",
+            where=path,
+            fix=f"set batching_strategy to {', '.join(STRATEGIES.values())}",
+        )
+    steps = config.get("max_steps")
+    if strategy == "dynamic_batching" and (not isinstance(steps, int) or steps <= 0):
+        raise RecipeError(
+            "`dynamic_batching` requires `max_steps` because it is step-driven.", where=path, fix="set max_steps"
+        )
+    if strategy == "dynamic_batching" and config.get("save_epochs") is not None:
+        raise RecipeError(
+            "`save_epochs` is not supported with `dynamic_batching`; use `save_steps` instead.", where=path
+        )
+    attention = config.get("flash_attn", "sdpa")
+    if attention not in ATTENTION:
+        raise RecipeError(f"Unsupported `flash_attn`: {attention}", where=path, fix=f"set {', '.join(ATTENTION)}")
+    if strategy == "padding_free" and attention != "flash_attention_2":
+        raise RecipeError(
+            "`padding_free` requires `flash_attn: flash_attention_2`.", where=path, fix="set flash_attn, too"
+        )
+    size, whole = config.get("micro_batch_size", 1), config.get("global_batch_size")
+    if isinstance(size, int) and isinstance(whole, int) and size > 0 and whole % size:
+        raise RecipeError(
+            "Global batch size must be divisible by DP size and micro batch size.",
+            where=path,
+            why=f"{whole} is no multiple of {size}",
+            fix="set global_batch_size to a multiple of micro_batch_size",
+        )
+
+
+def _note(key: str, value: Any, known: Known) -> KeyNote:
+    """What becomes of a key."""
+    if key in UNSUPPORTED:
+        idle = value in (None, False, "llm")
+        return KeyNote(key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else UNSUPPORTED[key])
+    if key == "eval_dataset" and value is not None:
+        return KeyNote(key, value, KeyUse.PASSED)
+    if key in KEYS or key == "train_dataset":
+        return KeyNote(key, value, KeyUse.USED)
+    if key in known.config:
+        return KeyNote(key, value, KeyUse.PASSED)
+    return known.unknown(key, value, "stops at it")
+
+
+def _reference(name: str, entry: Mapping[str, Any], recipe: Recipe, where: str) -> DatasetRef:
+    path = text_at(entry, "path", where)
+    if not path:
+        raise RecipeError("the entry names no path", where=where, fix="set path")
+    recipe = _data(entry, recipe, where)
+    split = str(entry.get("split") or "train")
+    source = entry.get("source", "hf_hub")
+    if source == "hf_hub":
+        return DatasetRef(name, (path,), recipe, split)
+    if source != "local":
+        raise RecipeError(
+            f"Plugin {source!r} is not registered under DataLoaderPlugin.",
+            where=where,
+            fix="set source to local or hf_hub",
+        )
+    kind = Path(path).suffix[1:]
+    if Path(path).is_file() and kind not in TYPES:
+        raise RecipeError(f"Unknown dataset filetype: {kind}.", where=where, fix=f"give a file of {', '.join(TYPES)}")
+    return DatasetRef(name, (path,), recipe, None if split == "train" else split)
+
+
+def _data(entry: Mapping[str, Any], recipe: Recipe, where: str) -> Recipe:
+    converter = entry.get("converter")
+    if converter is None:
+        return changed(recipe, "data.format", "messages")
+    if converter == "pair":
+        raise RecipeError(
+            "the dataset holds pairs of answers (converter pair)",
+            where=where,
+            why="they are for `llamafactory-cli dpo`; sftui knows supervised fine-tuning",
+            fix="open another dataset",
+        )
+    if not isinstance(converter, str) or converter not in CONVERTERS:
+        raise RecipeError(
+            f"Plugin {converter!r} is not registered under DataConverterPlugin.",
+            where=where,
+            fix=f"set converter to {', '.join(CONVERTERS)}, or leave it out",
+        )
+    return changed(recipe, "data.format", CONVERTERS[converter])
+
+
+def _entry_note(name: str, key: str, value: Any) -> KeyNote:
+    path = f"train_dataset.{name}.{key}"
+    if key in ("size", "weight") and value:
+        return KeyNote(path, value, KeyUse.UNSUPPORTED, DRAWN)
+    return KeyNote(path, value, KeyUse.USED if key in ENTRY_KEYS else KeyUse.PASSED)

@@ -1,0 +1,320 @@
+"""How the v1 engine reads rows: by the converter that the dataset's entry names, or as its own samples.
+
+Source: llamafactory 0.9.6.dev0 (ff6d4d1), v1/core/data_engine.py and v1/plugins/data_plugins/converter.py. A sample is
+`messages`, each with a role, a list of parts ({type, value}) and a `loss_weight`, and `tools` as JSON text. Columns
+have the converter's names; whatever else a row holds is passed over. `data.format` stands for the converter: `messages`
+for none, `alpaca`, `sharegpt`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sftui.conversations import Detected
+from sftui.conversations.detected import type_word
+from sftui.errors import ConversationError
+from sftui.model import Conversation, Kind, Message, Problem, Row
+from sftui.recipe import Data
+from sftui.text import clip, visible
+
+TITLE = "LLaMA-Factory v1"
+STOPS = f"{TITLE} stops the whole run at such a row"
+SAMPLE = "v1 sample"
+"""The key of `Conversation.extra` that holds the row as the engine has it, a `Sample`."""
+LEAST = 1e-6
+"""The smallest weight of an answer that is trained."""
+MEDIA = {"<image>": ("image_url", "images"), "<video>": ("video_url", "videos"), "<audio>": ("audio_url", "audios")}
+"""Tags in a text → what they stand for, and the column of the files (v1/utils/constants.py)."""
+_TAGS = re.compile("(" + "|".join(map(re.escape, MEDIA)) + ")")
+ROLES = {
+    "system": "system",
+    "human": "user",
+    "gpt": "assistant",
+    "observation": "tool",
+    "function_call": "assistant",
+}
+FIELDS = {
+    "messages": {"messages": "messages"},
+    "sharegpt": {"messages": "conversations"},
+    "alpaca": {"instruction": "instruction", "input": "input", "output": "output"},
+}
+CONVERTERS = {"alpaca": "alpaca", "sharegpt": "sharegpt"}
+"""The converters that make samples for supervised fine-tuning; `pair` makes pairs of answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A row as the engine has it: its messages, the places behind each answer that is trained, and its tools.
+
+    `cuts` is empty where no answer is trained: the row then is one sample of all of its messages.
+    """
+
+    messages: tuple[Any, ...]
+    cuts: tuple[int, ...]
+    tools: Any = None
+
+
+def detect(rows: Sequence[Row], data: Data) -> Detected:
+    """How rows are read. The engine itself never guesses: `auto` is the entry that fits the first row."""
+    samples = [row.data for row in rows if isinstance(row.data, Mapping)]
+    if not samples:
+        return Detected("auto", refused=Problem("no row could be read", fix="mend the file"))
+    columns = list(dict.fromkeys(key for row in samples for key in row))
+    kind = data.format if data.format != "auto" else _guess(samples[0], columns)
+    if kind not in FIELDS:
+        shown = ", ".join(visible(str(name)) for name in columns[:6])
+        refused = (
+            Problem(
+                f"{TITLE} has no converter for `{data.format}` rows",
+                "it has alpaca and sharegpt, and reads its own samples without one",
+                "set data.format to messages, alpaca or sharegpt",
+            )
+            if kind
+            else Problem(
+                f"{TITLE} needs to be given other columns",
+                f"its converters read `instruction`, `input`, `output` or `conversations`, and it reads `messages`"
+                f" without one; there are {shown}",
+                "write the rows so",
+            )
+        )
+        return Detected("auto", refused=refused)
+    pairs = next((name for name in ("chosen_messages", "chosen") if name in columns), None)
+    if kind == "messages" and "messages" not in columns:
+        why = f"it holds pairs of answers (`{pairs}`)" if pairs else "the column `messages` is missing"
+        return Detected("auto", refused=Problem(f"{TITLE} makes no samples of these rows for `sft`", why))
+    around = {name: name for name in ("system", "tools") if name in columns and (name, kind) != ("tools", "alpaca")}
+    fields = FIELDS[kind] | (around if kind == "alpaca" else {k: v for k, v in around.items() if k == "tools"})
+    told = "its own samples, no converter" if kind == "messages" else f"converter {kind}"
+    return Detected(
+        kind,
+        {ours: theirs for ours, theirs in fields.items() if theirs in columns},
+        {"role": "from", "content": "value"} if kind == "sharegpt" else {},
+        ROLES if kind == "sharegpt" else {},
+        f"{TITLE}: {told}",
+        verbatim=True,
+    )
+
+
+def _guess(first: Mapping[str, Any], columns: Sequence[str]) -> str:
+    if "messages" in columns:
+        return "messages"
+    if "conversations" in columns:
+        return "sharegpt"
+    return "alpaca" if "instruction" in columns or "output" in columns else ""
+
+
+def convert(row: Row, detected: Detected) -> Conversation:
+    """One row as the messages that chat templates get; ConversationError where the engine stops while it indexes."""
+    if detected.refused is not None:
+        raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
+    data, notes = row.data or {}, list[str]()
+    if detected.format == "alpaca":
+        messages, tools = _alpaca(data), None
+    elif detected.format == "sharegpt":
+        messages, tools = _sharegpt(data, notes)
+    else:
+        messages, tools = _given(data)
+    sample = Sample(messages, _cuts(messages), tools)
+    column = FIELDS[detected.format].get("messages", "")
+    shown = tuple(_shown(message, f"{column}[{i}]" if column else "") for i, message in enumerate(messages))
+    behind = len(messages) - (sample.cuts[-1] if sample.cuts else len(messages))
+    if behind:
+        left = "is" if behind == 1 else f"are {behind} that"
+        notes.append(f"behind the last answer that is trained there {left} in no sample".replace("is in", "is one in"))
+    return Conversation(
+        Kind.CHAT, detected.format, shown, tools=_listed(tools), extra={SAMPLE: sample}, notes=tuple(notes)
+    )
+
+
+def _stop(what: str, fix: str = "mend or remove the row") -> ConversationError:
+    return ConversationError(what, why=STOPS, fix=fix)
+
+
+def _given(data: Mapping[str, Any]) -> tuple[tuple[Any, ...], Any]:
+    """A row that is a sample already."""
+    messages = data.get("messages")
+    if messages and not isinstance(messages, (list, tuple)):
+        raise _stop(f"`messages` is {type_word(messages)}, not a list of messages")
+    return tuple(messages or ()), data.get("tools")
+
+
+def _alpaca(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    media = _files(data)
+    messages: list[Any] = []
+    if "system" in data:
+        messages.append(_message("system", [_text(data["system"])], 0.0))
+    if "instruction" in data or "input" in data:
+        asked = [data.get(name, "") for name in ("instruction", "input")]
+        if not all(isinstance(one, str) for one in asked):
+            raise _stop("the instruction or the input is no text")
+        messages.append(_message("user", _parts("".join(asked), media), 0.0))
+    if "output" in data:
+        messages.append(_message("assistant", [_text(data["output"])], 1.0))
+    _all_used(media)
+    return tuple(messages)
+
+
+def _sharegpt(data: Mapping[str, Any], notes: list[str]) -> tuple[tuple[Any, ...], Any]:
+    media = _files(data)
+    turns = data.get("conversations", ())
+    if not isinstance(turns, (list, tuple)) or not all(isinstance(turn, Mapping) for turn in turns):
+        raise _stop("`conversations` is no list of messages")
+    messages: list[Any] = []
+    for number, turn in enumerate(turns):
+        if "from" not in turn or "value" not in turn:
+            raise _stop(f"conversations[{number}] has no `from` or no `value`")
+        tag, value = turn["from"], turn["value"]
+        if not isinstance(tag, str) and not _hashable(tag):
+            raise _stop(f"conversations[{number}] is from {type_word(tag)}")
+        if not isinstance(tag, str) or tag not in ROLES:
+            shown = visible(clip(str(tag), 40))
+            notes.append(f"conversations[{number}] is left out: {TITLE} has no role `{shown}`")
+        elif tag == "function_call":
+            calls = _json(value, f"the call in conversations[{number}]")
+            if calls is None:
+                notes.append(f"conversations[{number}] is left out: the call is no JSON")
+                continue
+            listed = calls[0] if isinstance(calls[0], list) else calls
+            parts = [{"type": "tool_call", "value": json.dumps(call)} for call in listed]
+            messages.append(_message("assistant", parts, 1.0))
+        elif not isinstance(value, str):
+            raise _stop(f"conversations[{number}] says {type_word(value)}, no text")
+        else:
+            messages.append(_message(ROLES[tag], _parts(value, media), 1.0 if tag == "gpt" else 0.0))
+    _all_used(media)
+    tools = data.get("tools")
+    if not tools:
+        return tuple(messages), None
+    read = _json(tools, "`tools`")
+    if read is None:
+        notes.append("`tools` is no JSON: the row goes without tools")
+        return tuple(messages), None
+    return tuple(messages), json.dumps(read[0])
+
+
+def _hashable(value: Any) -> bool:
+    return not isinstance(value, (list, dict))
+
+
+def _json(value: Any, what: str) -> list[Any] | None:
+    """What a text of JSON says, in a list of one; None where it is no JSON."""
+    if not isinstance(value, str):
+        raise _stop(f"{what} is {type_word(value)}, not JSON text", "write it as JSON text")
+    try:
+        return [json.loads(value)]
+    except ValueError:
+        return None
+    except RecursionError:
+        raise _stop(f"{what} is nested too deep") from None
+
+
+def _message(role: str, parts: list[Any], weight: float) -> dict[str, Any]:
+    return {"role": role, "content": parts, "loss_weight": weight}
+
+
+def _text(value: Any) -> dict[str, Any]:
+    return {"type": "text", "value": value}
+
+
+Files = dict[str, Iterator[Any]]
+
+
+def _files(data: Mapping[str, Any]) -> Files:
+    """The files of each kind that a row names, to be taken in the order of the tags."""
+
+    def listed(value: Any) -> list[Any]:
+        if value is None:
+            return []
+        return list(value) if isinstance(value, (list, tuple)) else [value]
+
+    return {tag: iter(listed(data.get(column))) for tag, (_, column) in MEDIA.items()}
+
+
+def _parts(text: str, media: Files) -> list[Any]:
+    """A text, cut at the tags of media, each of which takes a file."""
+    if not _TAGS.search(text):
+        return [_text(text)]
+    found: list[Any] = []
+    for piece in _TAGS.split(text):
+        if piece in MEDIA:
+            file = next(media[piece], None)
+            if file is None:
+                raise _stop(
+                    f"there are more {piece} tags than files", f"write {piece} otherwise where it is only a text"
+                )
+            found.append({"type": MEDIA[piece][0], "value": file})
+        elif piece:
+            found.append(_text(piece))
+    return found
+
+
+def _all_used(media: Files) -> None:
+    for tag, left in media.items():
+        if next(left, None) is not None:
+            raise _stop(f"there are fewer {tag} tags than files")
+
+
+def _cuts(messages: Sequence[Any]) -> tuple[int, ...]:
+    """The places behind the answers that are trained, as the engine's index has them; ConversationError where it
+    stops."""
+    found: list[int] = []
+    for number, message in enumerate(messages):
+        if not isinstance(message, Mapping) or "role" not in message:
+            raise _stop(f"messages[{number}] has no role")
+        if message["role"] != "assistant":
+            continue
+        weight = message.get("loss_weight", 1.0)
+        if not isinstance(weight, (int, float)):
+            held = "is null, as where other messages of the file have one" if weight is None else "is no number"
+            raise _stop(f"the loss_weight of messages[{number}] {held}", "give every answer a number")
+        if weight > LEAST:
+            found.append(number + 1)
+    return tuple(found)
+
+
+def _shown(message: Mapping[str, Any], origin: str) -> Message:
+    """A message as far as it can be read, for the eye: the texts that are rendered are made in `samples`."""
+    content = message.get("content")
+    parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, (list, tuple)) else []
+    said = {"text": list[str](), "reasoning": list[str]()}
+    calls: list[dict[str, Any]] = []
+    for part in parts:
+        kind, value = part.get("type"), part.get("value")
+        if kind in said and isinstance(value, str):
+            said[str(kind)].append(value)
+        elif kind == "tool_call" and isinstance(value, str):
+            try:
+                call = json.loads(value)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(call, dict) and {"name", "arguments"} <= call.keys():
+                calls.append(called(call))
+    data: dict[str, Any] = {"role": message.get("role"), "content": "".join(said["text"])}
+    if calls:
+        data["tool_calls"] = calls
+    if any(said["reasoning"]):
+        data["reasoning_content"] = "".join(said["reasoning"])
+    weight = message.get("loss_weight")
+    if data["role"] != "assistant" or not isinstance(weight, (int, float)):
+        return Message(data, origin)
+    return Message(data, origin, weight > LEAST, float(weight))
+
+
+def called(call: Mapping[str, Any]) -> dict[str, Any]:
+    """A call as chat templates get it."""
+    return {"type": "function", "function": {"name": call["name"], "arguments": call["arguments"]}}
+
+
+def _listed(tools: Any) -> Any:
+    """The tools as far as they can be read."""
+    if not isinstance(tools, str) or not tools:
+        return None
+    try:
+        read = json.loads(tools)
+    except (ValueError, RecursionError):
+        return None
+    return read if isinstance(read, list) else [read]

@@ -1,0 +1,259 @@
+"""LLaMA-Factory's supervised fine-tuning with its v1 engine, 0.9.6.dev0.
+
+Source: llamafactory 0.9.6.dev0 (github.com/hiyouga/LLaMA-Factory, ff6d4d1), src/llamafactory/v1: core/data_engine.py,
+core/rendering/, core/utils/batching.py and collation.py, plugins/trainer_plugins/batching.py, trainers/sft_trainer.py.
+Of a row it makes a sample for each answer that is trained, rendered up to it by the tokenizer's own template; trained
+is what stands behind the prompt, with the answer's loss_weight. The recipe stands for the config so: length.max is
+cutoff_len, batch.size micro_batch_size; batch.flatten and own.dynamic together are batching_strategy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sftui import labels as label_rules
+from sftui.conversations import Detected
+from sftui.errors import TemplateError
+from sftui.model import (
+    IGNORE_INDEX,
+    NOWHERE,
+    Batch,
+    Conversation,
+    Example,
+    Labels,
+    Part,
+    Reason,
+    Rendered,
+    Row,
+    Sample,
+    Tokens,
+)
+from sftui.recipe import Batch as BatchOptions
+from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize
+from sftui.runs import as_runs, joined, together
+from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
+from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
+from sftui.trainers.llamafactory_v1 import TRAITS, formats, samples
+from sftui.trainers.llamafactory_v1.own import LlamaFactoryV1Options
+from sftui.trainers.llamafactory_v1.table import CUSTOM
+
+if TYPE_CHECKING:
+    from sftui.templates import ChatTemplate
+
+ENCODED = Tokenize(mode="prompt_and_full", add_special_tokens=False)
+
+
+class LlamaFactoryV1(Trainer):
+    """A sample for each answer, what stands behind its prompt trained with its weight."""
+
+    traits = TRAITS
+
+    def preset(self, version: str | None = None) -> Recipe:
+        version, _ = self.chosen(version)
+        return Recipe(
+            trainer=self.name,
+            version=version,
+            own=LlamaFactoryV1Options(),
+            data=Data(role_map=formats.ROLES, strings="plain", alpaca_prompt="newline", function_calls="tool_calls"),
+            render=Render(template="tokenizer"),
+            tokenize=ENCODED,
+            mask=Mask(rule="completion"),
+            length=Length(max=2048, over="cut_right"),
+            batch=BatchOptions(size=1, pad_side="right"),
+            loss=Loss(weights="float"),
+        )
+
+    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
+        found = [f"{self.title} draws samples in a random order: figures and batches are in the order of the dataset"]
+        if LlamaFactoryV1Options.of(recipe).dynamic:
+            found.append(
+                "a micro batch holds as many samples as fit into cutoff_len times micro_batch_size tokens; what is left"
+                " at the end is filled up with samples of the next round"
+            )
+        if not dropping(recipe):
+            found.append("with this batching_strategy samples whose answer lies beyond cutoff_len are cut, not dropped")
+        return tuple(found)
+
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+        return formats.detect(rows, recipe.data)
+
+    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+        return formats.convert(row, detected)
+
+    def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
+        from sftui.templates import compile_template
+
+        source = LlamaFactoryV1Options.of(recipe).custom_chat_template
+        if name != CUSTOM or source is None:
+            return super().own_template(name, tokenizer, recipe)
+        return compile_template(source, "custom_chat_template", rendering=self.rendering(recipe))
+
+    def brings_template(self, recipe: Recipe) -> bool:
+        return False
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+        return Shaped(conversation)
+
+    def needs_spans(self, recipe: Recipe) -> bool:
+        return False
+
+    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+        template = self._template(shaped.conversation, recipe, tools)
+        return samples.rendered(shaped.conversation, template, recipe, tools, spans=spans)
+
+    def _template(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> ChatTemplate:
+        if any(template.source for template in tools.templates.values()):
+            return pick_template(conversation, tools)
+        from sftui.templates import builtin_template
+
+        return builtin_template("chatml", self.rendering(recipe))
+
+    def texts(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Iterator[ToEncode]:
+        for one in rendered.samples or (rendered,):
+            yield from texts_of(one, tools.tokenizer, ENCODED, places=places)
+
+    def tokenize(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Tokens:
+        if not rendered.samples:
+            return tokenize(rendered, tools.tokenizer, ENCODED, places=places)
+        made = [tokenize(one, tools.tokenizer, ENCODED, places=places) for one in rendered.samples]
+        starts, ends = list[int](), list[int]()
+        found: list[Sample] = []
+        at, place = 0, 0
+        for one, text in zip(made, rendered.samples):
+            starts += [start if start == NOWHERE else start + place for start in one.starts]
+            ends += [end if end == NOWHERE else end + place for end in one.ends]
+            assert one.boundary is not None
+            found.append(Sample(at, at + len(one), one.boundary))
+            at, place = at + len(one), place + len(text.text)
+        owners = [(end - start, message, part) for one in made for start, end, message, part in _owners(one)]
+        return Tokens(
+            tuple(token for one in made for token in one.input_ids),
+            tuple(starts),
+            tuple(ends),
+            joined((length, message) for length, message, _ in owners),
+            joined((length, part) for length, _, part in owners),
+            notes=tuple(dict.fromkeys(note for one in made for note in one.notes)),
+            samples=tuple(found),
+        )
+
+    def label(
+        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        self.require(recipe, "mask.rule")
+        self.require(recipe, "length.over")
+        sample = samples.sample_of(shaped.conversation)
+        held = _samples(tokens)
+        lengths = samples.lengths_of(sample)
+        verdicts: list[tuple[int, tuple[bool, Reason]]] = []
+        weights: list[tuple[int, float]] = []
+        kept: list[tuple[int, int]] = []
+        for number, (one, length, weight) in enumerate(zip(held, lengths, samples.weights_of(sample))):
+            if not one.boundary.clean:
+                raise _unstable(number, len(held), length)
+            begins, trains = one.start + one.boundary.prompt_length, weight > formats.LEAST
+            verdicts.append((begins - one.start, (False, Reason.PROMPT)))
+            weights += [(begins - one.start, 0.0), (one.end - begins, float(weight))]
+            verdicts += _answer(tokens, begins, one.end, trains)
+            most = recipe.length.max
+            end = one.end if most is None else min(one.end, one.start + most)
+            if end == one.end or not dropping(recipe) or (end > begins and trains):
+                kept.append((one.start, end))
+        flags, reasons = label_rules.drawn(verdicts)
+        notes = list(() if rendered.exact else ("who wrote which token is a best effort here",))
+        if len(held) > 1:
+            notes.append(f"{self.title} makes {len(held)} samples of this row, one for each answer that is trained")
+        gone = len(held) - len(kept)
+        if not kept:
+            return tokens, dropped_labels(tokens, f"no answer begins within cutoff_len {recipe.length.max}")
+        if gone:
+            notes.append(f"{gone} of {len(held)} samples are dropped: their answer begins beyond cutoff_len")
+        labels_of = label_rules.applied_to_ids(flags, tokens.input_ids)
+        return tokens, Labels(labels_of, reasons, tuple(kept), notes=tuple(notes), weights=joined(weights))
+
+    def examples(
+        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Example, ...]:
+        made = (label_rules.example(tokens, replace(labels, kept=(one,)), recipe) for one in labels.kept)
+        return tuple(one for one in made if one is not None)
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        if recipe.batch.flatten:
+            return _flat(examples, rows)
+        batch = label_rules.collate(
+            examples, rows, recipe.batch, pad_id=0, padding_side="right", notes=("input_ids are padded with the id 0",)
+        )
+        width = len(batch.input_ids[0]) if batch.input_ids else 0
+        positions = (range(1, len(example.input_ids) + 1) for example in examples)
+        return replace(batch, position_ids=tuple((*one, *(0,) * (width - len(one))) for one in positions))
+
+
+def dropping(recipe: Recipe) -> bool:
+    """Whether a sample whose answer lies beyond cutoff_len is dropped: by the strategy `normal` alone."""
+    return not recipe.batch.flatten and not LlamaFactoryV1Options.of(recipe).dynamic
+
+
+def _samples(tokens: Tokens) -> tuple[Sample, ...]:
+    if tokens.samples:
+        return tokens.samples
+    assert tokens.boundary is not None
+    return (Sample(0, len(tokens), tokens.boundary),)
+
+
+def _owners(tokens: Tokens) -> Iterable[tuple[int, int, int, Part]]:
+    return together(tokens.messages, tokens.parts) if tokens.placed else ()
+
+
+def _answer(tokens: Tokens, start: int, end: int, trains: bool) -> Iterator[tuple[int, tuple[bool, Reason]]]:
+    """The mask behind a prompt."""
+    if not trains:
+        yield end - start, (False, Reason.WEIGHT)
+        return
+    if not tokens.placed:
+        yield end - start, (True, Reason.COMPLETION)
+        return
+    for first, behind, part in as_runs(tokens.parts[start:end]).runs():
+        yield behind - first, (True, Reason.TERMINATOR if part is Part.TERMINATOR else Reason.COMPLETION)
+
+
+def _unstable(number: int, count: int, length: int) -> TemplateError:
+    which = f" of sample {number + 1} of {count} (up to messages[{length - 1}])" if count > 1 else ""
+    return TemplateError(
+        f"the ids of the prompt{which} are no beginning of the whole's",
+        why=f"LLaMA-Factory v1 stops there: {REFUSED}",
+        fix="choose a template that writes earlier turns alike with and without the answer, or give one as"
+        " custom_chat_template",
+    )
+
+
+REFUSED = "prompt is not a token-prefix of the full sequence"
+
+
+def _flat(examples: Sequence[Example], rows: Sequence[int]) -> Batch:
+    """padding_free: one row, position ids from 0 in each sample, and no loss at the first token of all but the
+    first."""
+    ids = tuple(token for example in examples for token in example.input_ids)
+    label_rules.refuse_too_large(1, len(ids))
+    labels: list[int] = []
+    weights: list[tuple[int, float]] = []
+    for number, example in enumerate(examples):
+        own, weighed = list(example.labels), example.weights or joined([(len(example.labels), 1.0)])
+        if number and own:
+            own[0], weighed = IGNORE_INDEX, joined([(1, 0.0), *((b - a, w) for a, b, w in weighed[1:].runs())])
+        labels += own
+        weights += [(end - start, weight) for start, end, weight in weighed.runs()]
+    return Batch(
+        rows=tuple(rows),
+        lengths=tuple(len(example.input_ids) for example in examples),
+        input_ids=(ids,),
+        labels=(tuple(labels),),
+        attention_mask=None,
+        position_ids=(tuple(place for example in examples for place in range(len(example.input_ids))),),
+        notes=("padding-free: one row, no attention mask; it needs flash_attn: flash_attention_2",),
+        weights=(joined(weights),),
+    )
