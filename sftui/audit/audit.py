@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from sftui.audit.branches import branch_of
@@ -131,7 +131,7 @@ class Audit:
             figures[3] += 1
         figures[1] += len(tokens)
         figures[2] += counts.trained
-        self._measure(labels, counts)
+        self._measure(tokens, labels, counts)
         self.received_tokens += counts.received
         self.received_trained += counts.received_trained
         if inspection.example is not None:
@@ -158,15 +158,24 @@ class Audit:
             return figures
         return self.sources.setdefault(name if len(self.sources) < MOST_SOURCES else "others", [0, 0, 0, 0])
 
-    def _measure(self, labels: Labels, counts: Counts) -> None:
+    def _measure(self, tokens: Tokens, labels: Labels, counts: Counts) -> None:
         n, trained = counts.tokens, counts.trained
         self.tokenized += 1
         self.tokens += n
         self.trained += trained
-        self.lengths[n] += 1
         if n:
             self.shares[trained * 100 // n] += 1
         carried = labels.counted
+        if not tokens.samples:
+            self._long(carried, trained)
+        for one in tokens.samples:
+            own = carried[one.start : one.end]
+            self._long(own, len(own) - own.count(IGNORE_INDEX))
+
+    def _long(self, carried: Sequence[int], trained: int) -> None:
+        """What each limit would take of one sequence, by its labels."""
+        n = len(carried)
+        self.lengths[n] += 1
         for limit in self.limits:
             if n <= limit:
                 break

@@ -12,6 +12,7 @@ from sftui.findings.calls import Call, Tools, calls_of, told_of
 from sftui.findings.context import Context
 from sftui.findings.model import GENERATION_TAGS, Finding, Fix, Severity
 from sftui.findings.rule import Rule
+from sftui.findings.samples import said_once, tokens_once
 from sftui.findings.shapes import ALL, NONE, SOME, Order, Shape, extent_of
 from sftui.findings.signatures import clipped, signature_of
 from sftui.findings.words import texts
@@ -244,7 +245,8 @@ class Look:
     @lazy
     def whole(self) -> bool:
         """Whether the trainer receives all of the row's tokens."""
-        return self.labels.kept == ((0, len(self.tokens)),)
+        kept, count = self.labels.kept, len(self.tokens)
+        return kept == ((0, count),) or (len(kept) > 1 and sum([end - start for start, end in kept]) == count)
 
     @lazy
     def cut_out(self) -> bool:
@@ -315,11 +317,11 @@ class Look:
 
     @lazy
     def rendered(self) -> Rendered:
-        return _made(self.inspection.rendered, "rendered text")
+        return said_once(_made(self.inspection.rendered, "rendered text"))
 
     @lazy
     def tokens(self) -> Tokens:
-        return _made(self.inspection.tokens, "tokenization")
+        return tokens_once(_made(self.inspection.tokens, "tokenization"))
 
     @lazy
     def text(self) -> TokenText:

@@ -116,13 +116,13 @@ def rule(
     more: tuple[Case, ...] = (),
     **keys: str,
 ) -> Rule:
-    """A rule; `keys` are what to set in each trainer, `hf` what to do in a loop written by hand, and `data` what to do
-    to the data, which holds for every trainer that has no key of its own.
+    """A rule; `keys` are what to set in each trainer (`_` for `-` in its name), `hf` what to do in a loop written by
+    hand, and `data` what to do to the data, which holds for every trainer that has no key of its own.
 
     `grade` is one of `GRADES`. `spared` are trainers that it does not concern, so that there is nothing to do.
     ValueError for a trainer that there is not.
     """
-    keys[BY_HAND] = hf
+    keys = {name.replace("_", "-"): text for name, text in keys.items()} | {BY_HAND: hf}
     if strange := {*keys, *spared} - {*NAMED}:
         raise ValueError(f"{code} says what to do in {', '.join(sorted(strange))}, which is no trainer")
     told = {one: keys.get(one) or traits_of(one).fixes.get(code) or data for one in NAMED if one not in spared}

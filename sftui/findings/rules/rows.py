@@ -84,6 +84,7 @@ ROW002 = rule(
     " be trained on it.",
     axolotl="name the column in datasets[].field_messages",
     llamafactory="name the column in columns.messages of dataset_info.json",
+    llamafactory_v1="name the columns as its converters do, or write its own samples",
     data="drop the row or fill the column",
     repair=(DROP,),
     leads_to=Consequence.STOPS,

@@ -51,6 +51,7 @@ TPL001 = rule(
     trl="chat_template_path: <instruct repo or file.jinja>",
     axolotl="chat_template: chatml, or tokenizer_default_fallback_chatml",
     llamafactory="template: <name>",
+    llamafactory_v1="custom_chat_template: the text of a template",
     unsloth="get_chat_template(tokenizer, chat_template=...)",
     torchtune="prompt_template: ...",
     hf="tokenizer.chat_template = ..., add its special tokens, resize the model",
@@ -257,6 +258,7 @@ TPL008 = rule(
     " the full render.",
     trl="assistant_only_loss: true swaps in a training template",
     llamafactory="preserve_thinking: true, or mask_history: true",
+    llamafactory_v1="custom_chat_template: one that keeps the thoughts of earlier turns",
     axolotl="make one row per turn, or use a newer template",
     data="make one row per trained turn",
     bad=case(

@@ -222,6 +222,7 @@ TOO003 = rule(
     "The template or the trainer leaves the tool list out: the model learns to call tools it was never told of.",
     axolotl="name the column in datasets[].field_tools, and use a template that prints tools",
     llamafactory="name the column, a JSON string, in columns.tools of dataset_info.json",
+    llamafactory_v1="store the tools as JSON text in the column `tools`",
     trl="use a template that prints tools; TRL passes the column `tools`",
     data="pass tools=row['tools'] and use a template that prints them",
     leads_to=Consequence.LOST,
@@ -428,6 +429,7 @@ CON009 = rule(
     "Arrow unifies the arguments of all calls to one struct, so every call gets all keys, with null.",
     trl="store them as JSON text or with datasets' Json() type",
     llamafactory="store tools as a JSON string",
+    llamafactory_v1="store tools as JSON text",
     data="remove the null keys, or store JSON text",
     bad=case(
         chat(

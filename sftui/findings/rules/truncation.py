@@ -24,6 +24,7 @@ TRU001 = rule(
     trl="raise max_length, or max_length: null",
     axolotl="raise sequence_len, or excess_length_strategy: drop",
     llamafactory="raise cutoff_len",
+    llamafactory_v1="raise cutoff_len",
     unsloth="raise max_seq_length",
     torchtune="raise max_seq_len",
     hf="raise length.max, or drop the row",
@@ -49,6 +50,7 @@ TRU002 = rule(
     trl="filter rows by length first, or raise max_length",
     axolotl="excess_length_strategy: drop",
     llamafactory="raise cutoff_len",
+    llamafactory_v1="raise cutoff_len",
     torchtune="raise max_seq_len",
     unsloth="raise max_seq_length",
     hf="drop long rows, or raise length.max",
@@ -96,9 +98,33 @@ TRU004 = rule(
 )
 
 
-@row_check(When.LABELLED, TRU001, TRU002, TRU003, TRU004, shape=lambda shape: not shape.whole)
+_SAMPLED = {
+    "messages": [
+        {"role": role, "content": [{"type": "text", "value": text}], "loss_weight": float(role == "assistant")}
+        for role, text in (("user", "hi"), ("assistant", "Hello."), ("user", "Say it. " * 30), ("assistant", "It."))
+    ]
+}
+TRU010 = rule(
+    "TRU010",
+    "sample-dropped",
+    "MAJOR",
+    "row",
+    "the answer of a later turn is dropped",
+    "The trainer makes a sample for each answer, and drops those whose prompt alone fills the length limit: the later"
+    " turns of long conversations are never trained.",
+    llamafactory_v1="raise cutoff_len",
+    spared=("trl", "axolotl", "llamafactory", "unsloth", "torchtune", "hf-trainer"),
+    repair=(DROP,),
+    moves=("cut",),
+    leads_to=Consequence.LOST,
+    bad=case(_SAMPLED, preset="llamafactory-v1@0.9.6", changes={"length.max": 60}),
+    good=case(_SAMPLED, preset="llamafactory-v1@0.9.6"),
+)
+
+
+@row_check(When.LABELLED, TRU001, TRU002, TRU003, TRU004, TRU010, shape=lambda shape: not shape.whole)
 def cut_row(look: Look) -> Iterator[Finding]:
-    """TRU001 to TRU004."""
+    """TRU001 to TRU004, TRU010."""
     kept, n = look.labels.kept, len(look.tokens)
     if sum(end - start for start, end in kept) >= n:
         return
@@ -128,7 +154,17 @@ def cut_row(look: Look) -> Iterator[Finding]:
             tokens=lost_header[1],
             change=change,
         )
-    if kept and kept[0][0] > 0:
+    gone = next((one for one in look.tokens.samples if all(start != one.start for start, _ in kept)), None)
+    if gone is not None:
+        begins = gone.boundary.prompt_length
+        yield look.finding(
+            TRU010,
+            f"a sample's answer begins at its token {begins}, beyond length.max {look.recipe.length.max}: the sample is"
+            " dropped",
+            tokens=(max(0, gone.start + begins - 3), min(n, gone.start + begins + 5)),
+            change=change,
+        )
+    elif kept and kept[0][0] > 0:
         yield look.finding(TRU004, f"the first {kept[0][0]} tokens are cut off", tokens=(0, kept[0][0]), change=change)
     for start, end in kept:
         if (
@@ -221,7 +257,8 @@ def cut_media(look: Look) -> Iterator[Finding]:
 
 def _continues(look: Look, end: int) -> bool:
     """Whether the trainer splits the row there, and the next part goes on."""
-    return bool(look.inspection.more) or any(start == end for start, _ in look.labels.kept)
+    split = bool(look.inspection.more) and not look.tokens.samples
+    return split or any(start == end for start, _ in look.labels.kept)
 
 
 def _lost_header(look: Look) -> tuple[int, tuple[int, int]] | None:
@@ -250,6 +287,7 @@ TRU006 = rule(
     trl="repair the row, or raise max_length if the cut left no trained token",
     axolotl="repair the row, or raise sequence_len where it is too long",
     llamafactory="repair the order of its turns, so that questions and answers alternate",
+    llamafactory_v1="raise cutoff_len",
     data="repair the row",
     repair=(DROP,),
     moves=("cut",),
@@ -281,6 +319,7 @@ TRU009 = rule(
     trl="set max_length",
     axolotl="set sequence_len",
     llamafactory="set cutoff_len",
+    llamafactory_v1="set cutoff_len",
     unsloth="set max_seq_length",
     torchtune="set max_seq_len",
     hf="set length.max",

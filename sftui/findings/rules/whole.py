@@ -148,6 +148,7 @@ TRU005 = rule(
     trl="raise max_length (default 1024)",
     axolotl="raise sequence_len",
     llamafactory="raise cutoff_len (default 2048)",
+    llamafactory_v1="raise cutoff_len (default 2048)",
     unsloth="raise max_seq_length",
     torchtune="raise max_seq_len",
     hf="raise length.max",

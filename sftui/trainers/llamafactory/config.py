@@ -143,8 +143,8 @@ def _other(config: Mapping[str, Any], path: str, known: Known) -> None:
         raise RecipeError(
             "this is a config of LLaMA-Factory's v1 engine (USE_V1=1)",
             where=path,
-            why=f"without it {stops}, and sftui has no rules for v1",
-            fix="open a config with model_name_or_path and dataset",
+            why=f"without it {stops}",
+            fix="open it with --trainer llamafactory-v1",
         )
     if config and len(strange) == len(config):
         raise RecipeError("none of its keys is LLaMA-Factory's", where=path, why=stops, fix="open a training config")

@@ -40,6 +40,7 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
 from sftui.runs import Stretch, as_runs, joined
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
+from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.llamafactory import TRAITS, encode, formats, length, pretrain
@@ -66,7 +67,11 @@ class LlamaFactory(Trainer):
         self.today = today  # the tool format llama3 writes the date of the preparation
 
     def preset(self, version: str | None = None) -> Recipe:
-        version, _ = self.chosen(version)
+        version, number = self.chosen(version)
+        if versions.at_least(number, (1,)):
+            raise RecipeError(
+                f"{self.title} {version} is not out", fix="say llamafactory-v1 for its v1 engine (USE_V1=1)"
+            )
         return Recipe(
             trainer=self.name,
             version=version,

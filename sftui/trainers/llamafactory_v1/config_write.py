@@ -15,12 +15,15 @@ from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import OpenedConfig, WrittenConfig, WrittenFile
 from sftui.trainers.llamafactory_v1.config import entries_of
 from sftui.trainers.llamafactory_v1.formats import CONVERTERS
-from sftui.trainers.llamafactory_v1.table import CUSTOM, OWN, STRATEGIES, TABLE
+from sftui.trainers.llamafactory_v1.own import LlamaFactoryV1Options
+from sftui.trainers.llamafactory_v1.table import CUSTOM, OWN, TABLE
 from sftui.trainers.table import Keys, changes_of, written
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 FILE = "llamafactory_v1_sft.yaml"
 INFO = "dataset_info.yaml"
+STEPS = 1000
+"""Steps to train, where the strategy asks for a number and nobody said one."""
 
 __all__ = ["TABLE", "keys_of", "write"]
 
@@ -34,6 +37,8 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     notes = _notes(recipe)
     if opened is not None:
         changes = changes_of(wanted, keys_of(opened.recipe, preset)[0])
+        said = parse_yaml(opened.text, opened.path, "omegaconf")
+        changes.update((place, value) for place, value in _needed(recipe).items() if not _has(said, place[0], value))
         files = [WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path))]
         if _converter(recipe, {}) != _converter(opened.recipe, {}):
             files += _changed_info(recipe, opened)
@@ -71,18 +76,20 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
 
 def _needed(recipe: Recipe) -> Keys:
     """What a batching_strategy asks for beside itself."""
-    keys: Keys = {}
     if recipe.batch.flatten:
-        keys[("flash_attn",)] = "flash_attention_2"
-    return keys
+        return {("flash_attn",): "flash_attention_2"}
+    return {("max_steps",): STEPS} if LlamaFactoryV1Options.of(recipe).dynamic else {}
+
+
+def _has(said: Mapping[str, Any], key: str | int, value: Any) -> bool:
+    """Whether a config has what is needed; of steps any number will do."""
+    held = said.get(str(key))
+    return isinstance(held, int) and held > 0 if isinstance(value, int) else bool(held == value)
 
 
 def _notes(recipe: Recipe) -> list[str]:
-    from sftui.trainers.llamafactory_v1.own import LlamaFactoryV1Options
-
-    if LlamaFactoryV1Options.of(recipe).dynamic:
-        name = STRATEGIES[recipe.batch.flatten, True]
-        return [f"batching_strategy {name} goes by steps: set max_steps"]
+    if ("max_steps",) in _needed(recipe):
+        return [f"batching_strategy dynamic_batching goes by steps: set max_steps, where {STEPS} stands for a number"]
     return []
 
 

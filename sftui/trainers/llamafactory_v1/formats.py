@@ -19,7 +19,7 @@ from sftui.conversations.detected import type_word
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
 from sftui.recipe import Data
-from sftui.text import clip, visible
+from sftui.text import clip, many, visible
 
 TITLE = "LLaMA-Factory v1"
 STOPS = f"{TITLE} stops the whole run at such a row"
@@ -108,7 +108,7 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str]) -> str:
 
 
 def convert(row: Row, detected: Detected) -> Conversation:
-    """One row as the messages that chat templates get; ConversationError where the engine stops while it indexes."""
+    """One row as the messages that reach a sample; ConversationError where the engine stops while it indexes."""
     if detected.refused is not None:
         raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
     data, notes = row.data or {}, list[str]()
@@ -120,11 +120,10 @@ def convert(row: Row, detected: Detected) -> Conversation:
         messages, tools = _given(data)
     sample = Sample(messages, _cuts(messages), tools)
     column = FIELDS[detected.format].get("messages", "")
-    shown = tuple(_shown(message, f"{column}[{i}]" if column else "") for i, message in enumerate(messages))
-    behind = len(messages) - (sample.cuts[-1] if sample.cuts else len(messages))
-    if behind:
-        left = "is" if behind == 1 else f"are {behind} that"
-        notes.append(f"behind the last answer that is trained there {left} in no sample".replace("is in", "is one in"))
+    seen = messages[: sample.cuts[-1]] if sample.cuts else messages
+    shown = tuple(_shown(message, f"{column}[{i}]" if column else "") for i, message in enumerate(seen))
+    if len(seen) < len(messages):
+        notes.append(f"{many(len(messages) - len(seen), 'message')} behind the last trained answer: in no sample")
     return Conversation(
         Kind.CHAT, detected.format, shown, tools=_listed(tools), extra={SAMPLE: sample}, notes=tuple(notes)
     )
