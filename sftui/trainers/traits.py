@@ -24,6 +24,7 @@ class Finds(str, Enum):
     MARKERS = "the markers before questions and answers"
     SLOTS = "the slots of its own templates"
     MESSAGES = "the messages, each encoded by itself"
+    PROMPTS = "the ids of each prompt alone, beside those of the whole"
 
 
 def claims_nothing(config: Mapping[str, Any]) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ CLOSED = (
 )
 """A template that writes the last message otherwise than the same one before others: no prompt begins the whole."""
 OWN_TEMPLATE = {"custom_chat_template": SUFFIXED}
+FREE = {"batching_strategy": "padding_free", "flash_attn": "flash_attention_2"}
+BY_TOKENS = {"batching_strategy": "dynamic_batching", "max_steps": 10}
 
 CASES = (
     # the README's defaults: samples, alpaca and sharegpt rows, the tokenizer's own template
@@ -49,28 +51,14 @@ CASES = (
     Case("cut_128_reason", "reason", QWEN3, {"cutoff_len": 128}, template="trl_qwen3"),
     Case("cut_100_glaive", "glaive", QWEN, {"cutoff_len": 100}, dataset=SHAREGPT, limit=200),
     # batches
-    Case("batch_4", "v1_made", MINI, {"micro_batch_size": 4, "cutoff_len": 512}, batch=BATCH),
-    Case(
-        "padding_free",
-        "v1_made",
-        QWEN,
-        {"batching_strategy": "padding_free", "flash_attn": "flash_attention_2", "micro_batch_size": 4}
-        | {"cutoff_len": 96},
-        batch=BATCH,
-    ),
-    Case(
-        "dynamic_batching",
-        "v1_made",
-        QWEN,
-        {"batching_strategy": "dynamic_batching", "max_steps": 10, "micro_batch_size": 2, "cutoff_len": 256},
-        batch=BATCH,
-    ),
+    Case("batch_4", "v1_made", LLAMA, {"micro_batch_size": 4, "cutoff_len": 512}, batch=BATCH),
+    Case("padding_free", "v1_made", PHI, {"micro_batch_size": 4, "cutoff_len": 96, **FREE}, batch=BATCH),
+    Case("dynamic_batching", "v1_made", PHI, {"micro_batch_size": 2, "cutoff_len": 256, **BY_TOKENS}, batch=BATCH),
     Case(
         "dynamic_padding_free",
         "v1_made",
-        QWEN,
-        {"batching_strategy": "dynamic_padding_free", "micro_batch_size": 2, "cutoff_len": 256}
-        | {"flash_attn": "flash_attention_2"},
+        PHI,
+        {"micro_batch_size": 2, "cutoff_len": 256, **FREE, "batching_strategy": "dynamic_padding_free"},
         batch=BATCH,
     ),
     # weights

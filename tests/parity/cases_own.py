@@ -11,6 +11,9 @@ from typing import Any
 import sentencepiece_models
 from case import Case
 from cases_llamafactory import HISTORY, MESSAGES, SHAREGPT, TOOLS
+from cases_llamafactory_v1 import ALPACA as V1_ALPACA
+from cases_llamafactory_v1 import BY_TOKENS, CLOSED, FREE, SUFFIXED
+from cases_llamafactory_v1 import SHAREGPT as V1_SHAREGPT
 from cases_torchtune import ALPACA, CHAT, CHATML_TEMPLATE, INSTRUCT, PIECE_MODELS, TEXT, pieces, qwen
 from cases_torchtune import SHAREGPT as TUNE_SHAREGPT
 
@@ -51,6 +54,10 @@ def llamafactory(
     return Case(
         name, data, tokenizer, {"template": template, **config}, dataset=MESSAGES if dataset is None else dataset
     )
+
+
+def v1(name: str, data: str, tokenizer: str = CHATML, dataset: Any = None, **config: Any) -> Case:
+    return Case(name, data, tokenizer, config, dataset=dataset or {}, batch={"size": 1, "count": 6})
 
 
 def unsloth(
@@ -197,6 +204,22 @@ OWN: dict[str, tuple[Case, ...]] = {
         axolotl("packing", "sample_chat", sample_packing=True, sequence_len=256, curriculum_sampling=True),
         axolotl("pad_to_sequence", "sample_chat", pad_to_sequence_len=True, sequence_len=200),
         axolotl("ids", "sample_text.ids_attention"),
+    ),
+    "llamafactory-v1": (
+        v1("samples", "v1_made.few"),
+        v1("samples_llama3", "v1_made.few", LLAMA3),
+        v1("samples_gemma", "v1_made.few", GEMMA),
+        v1("cut", "v1_made.few", cutoff_len=60, micro_batch_size=3),
+        v1("weighted", "tricky.one_of_three.v1_weighted", LLAMA3, micro_batch_size=4),
+        v1("no_weights", "tricky.one_of_three.v1.v1_unweighted", LLAMA3),
+        v1("padding_free", "v1_made.few", LLAMA3, cutoff_len=80, micro_batch_size=3, **FREE),
+        v1("by_tokens", "v1_made.few", LLAMA3, cutoff_len=120, micro_batch_size=2, **BY_TOKENS),
+        v1("sharegpt", "v1_sharegpt.few", dataset=V1_SHAREGPT),
+        v1("alpaca", "v1_alpaca.few", LLAMA3, V1_ALPACA),
+        v1("template_of_the_config", "v1_made.few", LLAMA3, custom_chat_template=SUFFIXED),
+        v1("unstable_template", "tricky.one_of_three.v1", custom_chat_template=CLOSED),
+        v1("broken", "v1_broken.few"),
+        v1("contents_that_are_text", "tricky.one_of_three"),
     ),
     "llamafactory": (
         *(

@@ -104,10 +104,15 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
+def indexed() -> tuple[str, ...]:
+    """The environments of releases that an index has; what comes of a checkout alone is not asked for there."""
+    return tuple(name for name, packages in PACKAGES.items() if not any(one.startswith(SOURCE) for one in packages))
+
+
 def newer(asked: Callable[[str], str | None] = released) -> tuple[list[str], list[str], list[str]]:
     """Lines to print, the names of what is newer than the rules, and what the index did not tell."""
     known: dict[str, str] = {}
-    for trainer, version in map(split, PACKAGES):
+    for trainer, version in map(split, indexed()):
         known[trainer] = max(known.get(trainer, version), version, key=numbers)
     known["transformers"] = max(TRANSFORMERS, key=numbers)
     lines, found, silent = [], [], []

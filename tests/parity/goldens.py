@@ -9,8 +9,8 @@ test needs to ask sftui the same (data, tokenizer, template text, config, datase
     the id more       position_ids, attention_mask, seq_lengths, where the trainer gives them (a mask of ones is left
     out)
 
-`batches` are the collator's, with every tensor as it is; `error` is what the trainer raised; `day` is the day
-of the recording, which some templates write.
+`batches` are the collator's, with every tensor as it is; `error` is what the trainer raised, `refused` the rows at
+which one stops that says so of each; `day` is the day of the recording, which some templates write.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ def compact(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def golden(case: Case, head: Mapping[str, Any], records: list[dict[str, Any]]) -> dict[str, Any]:
     """One case with everything the trainer made of it."""
+    refused = [{"row": r["row"], "error": r["error"]} for r in records if r["kind"] == "refused"]
     return {
         "case": case.name,
         "versions": head["versions"],
@@ -70,6 +71,7 @@ def golden(case: Case, head: Mapping[str, Any], records: list[dict[str, Any]]) -
         "dataset": dict(case.dataset),
         "head": {k: v for k, v in head.items() if k not in SOFT},
         "records": [compact(r) for r in records if r["kind"] in ("row", "pack")],
+        **({"refused": refused} if refused else {}),
         "batch": dict(case.batch),
         "batches": [{k: v for k, v in r.items() if k != "kind"} for r in records if r["kind"] == "batch"],
     }

@@ -640,6 +640,7 @@ STEPS: dict[str, Callable[[Rows], Rows]] = {
     "calls": _calls,
     "joined": _joined,
     "v1": v1_rows.samples,
+    "few": v1_rows.few,
     "v1_weighted": v1_rows.weighted,
     "v1_unweighted": v1_rows.unweighted,
 }

@@ -33,7 +33,7 @@ def recorded() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Every golden case of the trainers that sftui has."""
     known = set(TRAINERS)
     for path in sorted(FOLDER.glob("*.jsonl")):
-        trainer, _, version = path.stem.partition("-")
+        trainer, _, version = path.stem.rpartition("-")
         if trainer in known:
             for line in path.read_text(encoding="utf-8").splitlines():
                 yield trainer, version, json.loads(line)
@@ -91,6 +91,7 @@ def test_golden(trainer: str, version: str, golden: Mapping[str, Any], monkeypat
         golden["dataset"],
     )
     records = [expanded(record) for record in golden["records"]]
+    records += [{"kind": "refused", **refused} for refused in golden.get("refused", ())]
     records += [{"kind": "batch", **batch} for batch in golden["batches"]]
     found = judge(trainer, case, golden["head"], records, emulate(trainer, version, case, mode="provisional"))
     assert not found.differences, "\n".join(found.differences[:10])

@@ -8,7 +8,7 @@ import environments
 import pytest
 
 KNOWN: dict[str, str] = {}
-for _trainer, _version in map(environments.split, environments.PACKAGES):
+for _trainer, _version in map(environments.split, environments.indexed()):
     KNOWN[_trainer] = max(KNOWN.get(_trainer, _version), _version, key=environments.numbers)
 
 

@@ -1,7 +1,7 @@
 """LLaMA-Factory's v1 engine (USE_V1=1), which shares neither its config nor its labels with the engine of 0.9."""
 
 from sftui.trainers.llamafactory_v1.own_keys import claimed
-from sftui.trainers.traits import Traits
+from sftui.trainers.traits import Finds, Traits
 
 TRAITS = Traits(
     name="llamafactory-v1",
@@ -12,6 +12,7 @@ TRAITS = Traits(
     package="llamafactory",
     named_keys_only=True,
     renders_without_template=True,  # ChatML stands in for a template that is missing
+    finds=Finds.PROMPTS,
     assistant_rule="completion",
     completion_rule="completion",
     data_file="dataset_info.yaml",
