@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
-from sftui.errors import TemplateError
+from sftui.errors import SftuiError, TemplateError
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -42,6 +42,11 @@ from sftui.trainers.llamafactory_v1.table import CUSTOM
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
 
+PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json")
+PROCESSOR = (
+    "the tokenizer's folder brings a processor: LLaMA-Factory v1 renders by it, which gets contents as lists of parts and"
+    " may have a template of its own; what is shown is of the tokenizer alone"
+)
 ENCODED = Tokenize(mode="prompt_and_full", add_special_tokens=False)
 
 
@@ -74,6 +79,8 @@ class LlamaFactoryV1(Trainer):
             )
         if not dropping(recipe):
             found.append("with this batching_strategy samples whose answer lies beyond cutoff_len are cut, not dropped")
+        if _brings_processor(recipe):
+            found.append(PROCESSOR)
         return tuple(found)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
@@ -191,6 +198,17 @@ class LlamaFactoryV1(Trainer):
         width = len(batch.input_ids[0]) if batch.input_ids else 0
         positions = (range(1, len(example.input_ids) + 1) for example in examples)
         return replace(batch, position_ids=tuple((*one, *(0,) * (width - len(one))) for one in positions))
+
+
+def _brings_processor(recipe: Recipe) -> bool:
+    """Whether files of a processor lie beside the tokenizer, where its folder is at hand (AutoProcessor takes them)."""
+    from sftui.tokens.locate import locate
+
+    try:
+        folder = locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).folder
+    except SftuiError:
+        return False
+    return folder is not None and any((folder / name).is_file() for name in PROCESSOR_FILES)
 
 
 def dropping(recipe: Recipe) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -176,6 +177,14 @@ def test_a_system_column_is_a_message_even_where_it_is_empty() -> None:
     made = inspected({"system": "", "instruction": "Say", "input": "it", "output": "It."})
     assert made.rendered is not None
     assert made.rendered.text.startswith("<|im_start|>system\n<|im_end|>\n<|im_start|>user\nSayit<|im_end|>")
+
+
+def test_a_processor_beside_the_tokenizer_is_told(tmp_path: Path) -> None:
+    recipe = changed(preset("llamafactory-v1"), "tokenizer.name", str(tmp_path))
+    trainer = trainer_named("llamafactory-v1")
+    assert not any("processor" in one for one in trainer.remarks(recipe))
+    (tmp_path / "preprocessor_config.json").write_text("{}")
+    assert any("processor" in one for one in trainer.remarks(recipe))
 
 
 def test_batches_are_padded_with_the_id_0_and_count_positions_from_1() -> None:
