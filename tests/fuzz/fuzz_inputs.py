@@ -420,6 +420,19 @@ _LLAMAFACTORY = {
     "max_samples": 10,
     "per_device_train_batch_size": 2,
 }
+_LLAMAFACTORY_V1 = {
+    "model": "builtin:chatml",
+    "model_class": "llm",
+    "train_dataset": "data.jsonl",
+    "custom_chat_template": "{% for m in messages %}{{ m.content }}{% endfor %}",
+    "cutoff_len": 64,
+    "micro_batch_size": 2,
+    "global_batch_size": 4,
+    "batching_strategy": "padding_free",
+    "flash_attn": "flash_attention_2",
+    "max_steps": 3,
+    "peft_config": {"name": "lora", "r": 8},
+}
 _TRL = {
     "model_name_or_path": "builtin:chatml",
     "dataset_name": "data.jsonl",
@@ -510,6 +523,7 @@ CONFIGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("axolotl", _AXOLOTL),
     ("axolotl", _AXOLOTL_TYPE),
     ("llamafactory", _LLAMAFACTORY),
+    ("llamafactory-v1", _LLAMAFACTORY_V1),
     ("trl", _TRL),
     ("trl", _TRL_MIXTURE),
     ("unsloth", _UNSLOTH),

@@ -36,6 +36,7 @@ PRESETS = (
     "axolotl@0.19",
     "axolotl@0.18",
     "llamafactory@0.9",
+    "llamafactory-v1",
     "unsloth@2026.10",
     "torchtune@0.6",
     "torchtune@0.7",
@@ -66,7 +67,7 @@ def _tokenizer(name: str) -> Any:
 def _preset(number: int) -> Recipe:
     name = PRESETS[number % len(PRESETS)]
     recipe = changed(trainers.preset(name), "tokenizer.name", TOKENIZERS[number // len(PRESETS) % len(TOKENIZERS)])
-    return changed(recipe, "render.template", "llamafactory/qwen") if name.startswith("llama") else recipe
+    return changed(recipe, "render.template", "llamafactory/qwen") if name.startswith("llamafactory@") else recipe
 
 
 @cache

@@ -283,8 +283,8 @@ def _shown(message: Mapping[str, Any], origin: str) -> Message:
     calls: list[dict[str, Any]] = []
     for part in parts:
         kind, value = part.get("type"), part.get("value")
-        if kind in said and isinstance(value, str):
-            said[str(kind)].append(value)
+        if isinstance(kind, str) and kind in said and isinstance(value, str):
+            said[kind].append(value)
         elif kind == "tool_call" and isinstance(value, str):
             try:
                 call = json.loads(value)

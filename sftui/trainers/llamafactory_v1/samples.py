@@ -34,8 +34,7 @@ _TEXTS, _MEDIA = ("text", "reasoning"), ("image_url", "video_url", "audio_url")
 
 def sample_of(conversation: Conversation) -> Sample:
     """The row as the engine has it."""
-    sample = conversation.extra[SAMPLE]
-    assert isinstance(sample, Sample)
+    sample: Sample = conversation.extra[SAMPLE]
     return sample
 
 

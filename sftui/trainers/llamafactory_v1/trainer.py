@@ -20,6 +20,7 @@ from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
     Batch,
+    Boundary,
     Conversation,
     Example,
     Labels,
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
 
 PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json")
 PROCESSOR = (
-    "the tokenizer's folder brings a processor: LLaMA-Factory v1 renders by it, which gets contents as lists of parts and"
-    " may have a template of its own; what is shown is of the tokenizer alone"
+    "the tokenizer's folder brings a processor: LLaMA-Factory v1 renders by it, which gets contents as lists of parts"
+    " and may have a template of its own; what is shown is of the tokenizer alone"
 )
 ENCODED = Tokenize(mode="prompt_and_full", add_special_tokens=False)
 
@@ -71,7 +72,7 @@ class LlamaFactoryV1(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        found = [f"{self.title} draws samples in a random order: figures and batches are in the order of the dataset"]
+        found: list[str] = []
         if LlamaFactoryV1Options.of(recipe).dynamic:
             found.append(
                 "a micro batch holds as many samples as fit into cutoff_len times micro_batch_size tokens; what is left"
@@ -135,8 +136,7 @@ class LlamaFactoryV1(Trainer):
         for one, text in zip(made, rendered.samples):
             starts += [start if start == NOWHERE else start + place for start in one.starts]
             ends += [end if end == NOWHERE else end + place for end in one.ends]
-            assert one.boundary is not None
-            found.append(Sample(at, at + len(one), one.boundary))
+            found.append(Sample(at, at + len(one), _boundary(one)))
             at, place = at + len(one), place + len(text.text)
         owners = [(end - start, message, part) for one in made for start, end, message, part in _owners(one)]
         return Tokens(
@@ -219,8 +219,14 @@ def dropping(recipe: Recipe) -> bool:
 def _samples(tokens: Tokens) -> tuple[Sample, ...]:
     if tokens.samples:
         return tokens.samples
-    assert tokens.boundary is not None
-    return (Sample(0, len(tokens), tokens.boundary),)
+    return (Sample(0, len(tokens), _boundary(tokens)),)
+
+
+def _boundary(tokens: Tokens) -> Boundary:
+    """Where the prompt of a sample ends; ValueError for tokens without one."""
+    if tokens.boundary is None:
+        raise ValueError("a sample is encoded beside its prompt")
+    return tokens.boundary
 
 
 def _owners(tokens: Tokens) -> Iterable[tuple[int, int, int, Part]]:
