@@ -92,6 +92,10 @@ class Found:
             if any(waiver.covers(finding) for waiver in self.wanted.waivers):
                 self.waived += 1
                 continue
+            if row is not None and parts is None and not self._recognises and self._full(finding.code):
+                stand.append(finding)
+                self._count(finding)
+                continue
             marks = (
                 frozenset({row_mark(finding, row) if row is not None else setup_mark(finding)})
                 if parts is None
@@ -117,19 +121,33 @@ class Found:
             )
         return tuple(stand)
 
+    @property
+    def _recognises(self) -> bool:
+        """Whether findings are held against another run's, or kept for one."""
+        return self.wanted.remember or bool(self.wanted.known)
+
+    def _full(self, code: str) -> bool:
+        """Whether as many findings of a code are kept in full as are to be."""
+        one = self.codes.get(code)
+        return one is not None and len(one.kept) >= self.kept_each
+
     def _keep(self, found: FoundFinding) -> None:
-        finding = found.finding
+        one = self._count(found.finding)
+        if len(one.kept) < self.kept_each:
+            one.kept.append(found)
+
+    def _count(self, finding: Finding) -> FoundCode:
+        """Count a finding; what is found of its code by now."""
         one = self.codes.get(finding.code)
         if one is None:
             one = self.codes[finding.code] = FoundCode(finding.code, finding.severity)
-        if finding.severity.rank < one.severity.rank:
+        if finding.severity is not one.severity and finding.severity.rank < one.severity.rank:
             one.severity = finding.severity
         one.count += 1
         self.severities[finding.severity] += 1
         if finding.row is not None:
             one.rows.append(finding.row)
-        if len(one.kept) < self.kept_each:
-            one.kept.append(found)
+        return one
 
     def merge(self, other: Found) -> None:
         """Take in what was found in other rows."""

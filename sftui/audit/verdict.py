@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sftui.audit.tallies import Tallies
 from sftui.findings import CODES, Finding, Severity
@@ -42,15 +43,16 @@ class Verdicts:
 
     def add(self, findings: Iterable[Finding], row: int | None) -> None:
         """Take in what was found in a row, or of the set-up (row None)."""
-        found = _led_to(findings)
+        told = tuple([(finding.code, finding.severity) for finding in findings])
         if row is None:
+            found = _led_to(told)
             self.setup.update((one.label, code, bad) for one, codes in found.items() for code, bad in codes.items())
             return
-        found = _alone(found)
-        for one, codes in found.items():
-            self.rows.add(one.label, row)
-            self.errors[one.label] += any(codes.values())
-            self.causes.update((one.label, code) for code in codes)
+        for label, bad, causes in _comes_to(told):
+            self.rows.add(label, row)
+            self.errors[label] += bad
+            for cause in causes:
+                self.causes[cause] += 1
 
     def merge(self, other: Verdicts) -> None:
         """Take in what was found in other rows."""
@@ -85,21 +87,32 @@ class Verdicts:
 
 def of_row(findings: Iterable[Finding]) -> tuple[Severity, Consequence] | None:
     """What the findings of one row come to, the worst of it; None where all is well."""
-    found = _alone(_led_to(findings))
+    found = _alone(_led_to((finding.code, finding.severity) for finding in findings))
     told = [(Severity.ERROR if any(codes.values()) else Severity.WARNING, one) for one, codes in found.items()]
     return min(told, key=lambda one: (one[0].rank, one[1].rank), default=None)
 
 
-def _led_to(findings: Iterable[Finding]) -> dict[Consequence, dict[str, bool]]:
+@lru_cache(maxsize=1000)
+def _comes_to(findings: tuple[tuple[str, Severity], ...]) -> tuple[tuple[str, bool, tuple[tuple[str, str], ...]], ...]:
+    """What a row with such findings is counted under: the label, whether one of them is an error, and the causes."""
+    return tuple(
+        [
+            (one.label, any(codes.values()), tuple([(one.label, code) for code in codes]))
+            for one, codes in _alone(_led_to(findings)).items()
+        ]
+    )
+
+
+def _led_to(findings: Iterable[tuple[str, Severity]]) -> dict[Consequence, dict[str, bool]]:
     """The codes that lead to each consequence, and whether one of their findings is an error."""
     found: dict[Consequence, dict[str, bool]] = {}
-    for finding in findings:
-        leads_to = CODES[finding.code].leads_to
-        bad = finding.severity is Severity.ERROR
-        if leads_to is None or finding.severity is Severity.INFO or (leads_to is Consequence.STOPS and not bad):
+    for code, severity in findings:
+        leads_to = CODES[code].leads_to
+        bad = severity is Severity.ERROR
+        if leads_to is None or severity is Severity.INFO or (leads_to is Consequence.STOPS and not bad):
             continue
         codes = found.setdefault(leads_to, {})
-        codes[finding.code] = codes.get(finding.code, False) or bad
+        codes[code] = codes.get(code, False) or bad
     return found
 
 

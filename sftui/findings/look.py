@@ -295,9 +295,9 @@ class Look:
     def places(self) -> Mapping[int, tuple[int, int]]:
         """The characters from the first to the last that are proven to be of a message, header and end with it."""
         found: dict[int, tuple[int, int]] = {}
-        for span in self.rendered.spans if self.known else ():
-            start, end = found.get(span.message, (span.start, span.end))
-            found[span.message] = (min(start, span.start), max(end, span.end))
+        for start, end, message, _ in self.rendered.spans if self.known else ():
+            known = found.get(message)
+            found[message] = (start if known is None else known[0], end)  # spans are in order
         return found
 
     @lazy
@@ -599,6 +599,8 @@ def fix_of(
     Knobs are offered where the trainer's own config can say them all, and where they change something.
     """
     pairs = list(changes)
+    if not (pairs or title or template):  # the same for every row
+        return context.once(("fix", rule.code), lambda: _fix(rule, (), rule.fix_text(context.trainer), None))
     wanted = tuple(
         RecipeChange(path, before, value) for path, value in pairs if (before := get(context.recipe, path)) != value
     )
@@ -607,7 +609,13 @@ def fix_of(
         title, template = "", None
     if not title:
         title = ", ".join(map(_told, made)) or rule.fix_text(context.trainer)
-    return Fix(visible(title), made, template, next(iter(rule.repair), None), rule.fixes) if title or template else None
+    return _fix(rule, made, title, template)
+
+
+def _fix(rule: Rule, changes: tuple[RecipeChange, ...], title: str, template: str | None) -> Fix | None:
+    if not title and not template:
+        return None
+    return Fix(visible(title), changes, template, next(iter(rule.repair), None), rule.fixes)
 
 
 def _sayable(context: Context, changes: tuple[RecipeChange, ...]) -> bool:

@@ -19,10 +19,12 @@ class Severity(str, Enum):
     WARNING = "warning"
     INFO = "info"
 
+    __hash__ = str.__hash__  # an enum's own is called in Python, for every finding
+
     @property
     def rank(self) -> int:
         """0 for an error, 2 for an information; sorts the worst first."""
-        return ("error", "warning", "info").index(self.value)
+        return ("error", "warning", "info").index(self)
 
 
 @dataclass(frozen=True, slots=True)

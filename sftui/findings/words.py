@@ -13,6 +13,8 @@ from sftui.text import readable
 
 REASONING = ("reasoning_content", "thinking", "reasoning")
 """Where messages keep their reasoning beside the content."""
+_BESIDE = (*REASONING, "tool_calls")
+"""The same, and what they call."""
 
 WANTED = (
     "think",
@@ -47,9 +49,9 @@ def texts(conversation: Conversation) -> Iterator[tuple[int | None, str, bool]]:
             yield number, content, True
         elif isinstance(content, (list, tuple)):
             yield from ((number, text, True) for part in content for text in part_texts(part))
-        for key in (*REASONING, "tool_calls"):
-            if message.data.get(key):
-                yield from ((number, text, False) for text in words(message.data[key]))
+        for key in _BESIDE:
+            if value := message.data.get(key):
+                yield from [(number, text, False) for text in words(value)]
     if conversation.prompt is not None:
         yield 0, conversation.prompt, True
     if conversation.completion is not None:
@@ -69,7 +71,7 @@ def part_texts(part: Any) -> Iterator[str]:
 
 def said(message: Message) -> Iterator[str]:
     """Every text of a message that a template may print: content, reasoning, and what its calls are given."""
-    for key in ("content", *REASONING, "tool_calls"):
+    for key in ("content", *_BESIDE):
         yield from words(message.data.get(key) if key != "content" else message.content)
 
 
@@ -85,7 +87,9 @@ def walk(value: Any) -> Iterator[Any]:
     while waiting:
         one = waiting.pop()
         yield one
-        if isinstance(one, Mapping):
+        if type(one) is str:  # most are: to ask whether one is a Mapping takes longer than all the rest
+            continue
+        if type(one) is dict or isinstance(one, Mapping):
             waiting += [item for key, inner in reversed(list(one.items())) for item in (inner, key)]
         elif isinstance(one, (list, tuple)):
             waiting += reversed(one)

@@ -21,6 +21,8 @@ from sftui.findings.shapes import RESULT_ROLES
 from sftui.findings.words import Standing, mappings, walk
 from sftui.model import Message, Stage
 
+_NOT_BARE = re.compile(r"[\W_]+")
+
 
 def unread_calls(look: Look, number: int) -> list[Call]:
     """The calls that the row holds of a message, where the trainer leaves them behind."""
@@ -210,7 +212,7 @@ def _in_word(char: str) -> bool:
 
 def _bare(text: str) -> str:
     """Letters and digits alone: templates encode results as JSON, with other blanks and escapes."""
-    return "".join(char for char in text.replace("\\n", "").replace("\\u", "") if char.isalnum())
+    return _NOT_BARE.sub("", text.replace("\\n", "").replace("\\u", ""))
 
 
 TOO003 = rule(

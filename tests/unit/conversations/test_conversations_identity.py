@@ -85,18 +85,19 @@ TEXTS = st.sampled_from(
 )
 ITEMS = st.dictionaries(
     st.sampled_from(["role", "content", "from", "name", "é", "k" * 60, 1, None]),
-    st.one_of(TEXTS, st.none(), st.integers(), st.lists(TEXTS, max_size=2)),
+    st.recursive(
+        st.one_of(TEXTS, st.none(), st.integers(), st.floats(), st.booleans(), st.lists(st.integers(), max_size=3)),
+        lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(TEXTS, inner, max_size=3)),
+        max_leaves=5,
+    ),
     max_size=10,
 )
 
 
 @given(st.lists(st.one_of(ITEMS, TEXTS, st.lists(ITEMS, max_size=2)), max_size=6))
-def test_what_is_told_at_once_is_what_is_told_piece_by_piece(items: list[Any]) -> None:
+def test_what_is_told_from_calls_is_what_is_told_from_a_stack(items: list[Any]) -> None:
     data = {"messages": items}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(told, "_plain", lambda items: [])
-        wanted = told._told(data, 0)
-    assert told._told(data, 0) == wanted
+    assert told._at_once(data, 0).encode("utf-8", "surrogatepass") == told._by_stack(data, 0)
 
 
 @given(st.text(" \t\nab\x1c\x85\u2003é", max_size=12))

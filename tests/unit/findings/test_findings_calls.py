@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 from hypothesis import given
@@ -47,3 +48,8 @@ def test_a_name_stands_as_a_whole_word(name: str, text: str) -> None:
 @given(st.text("a1\\nu é_", max_size=8))
 def test_what_says_more_than_one_letter(text: str) -> None:
     assert tools._says(text) == (len(tools._bare(text)) > 1)
+
+
+def test_what_is_bare_are_letters_and_digits_alone() -> None:
+    every = [chr(code) for code in range(sys.maxunicode + 1)]
+    assert tools._bare("".join(every)) == "".join([char for char in every if char.isalnum()])
