@@ -400,6 +400,10 @@ class Work:
                 self._guard.remember(Overrun(self._key, "template", f"{subject('template')} {out_of_memory()}"))
 
 
+_UNBOUND = Work(b"")
+"""Outside of any guard, and so for any number of rows."""
+
+
 def series() -> contextlib.AbstractContextManager[None]:
     """`with series():` around rows that are worked on one after the other, with nothing else between them.
 
@@ -417,10 +421,20 @@ def row_key(recipe: object, index: int) -> bytes:
     return found.mark(recipe) + index.to_bytes(8, "little") if found is not None and not found.active else b""
 
 
+def row_work(recipe: object, index: int, size: int, stage: str = STAGES[0]) -> Work:
+    """The work on one row under one recipe, for a `with`."""
+    return _UNBOUND if unbound() else Work(row_key(recipe, index), size, stage)
+
+
+def unbound() -> bool:
+    """Whether a piece of work that begins here is not bounded by itself: no guard is in force, or inside of another."""
+    found = _GUARD.get()
+    return found is None or found.active
+
+
 def item_key(name: str, index: int) -> bytes:
     """What stands for one row of what has this name, before any recipe; empty where no guard asks for it."""
-    found = _GUARD.get()
-    if found is None or found.active:
+    if unbound():
         return b""
     return _mark(name.encode("utf-8", "surrogatepass")) + index.to_bytes(8, "little")
 
@@ -428,8 +442,7 @@ def item_key(name: str, index: int) -> bytes:
 def template_work(template: str, work: object, adds_up: bool = False) -> Work:
     """The work on a template, and on what is done with it outside of rows (its size: as it is written). Renders add up;
     it is compiled with every change of the recipe, so that does not."""
-    found = _GUARD.get()
-    if found is None or found.active:
+    if unbound():
         return Work(b"", stage="template")
     written = repr(work).encode("utf-8", "surrogatepass")
     key = _mark(repr(template).encode("utf-8", "surrogatepass")) + _mark(written)

@@ -322,7 +322,7 @@ class Labels:
     @property
     def counted(self) -> tuple[int, ...]:
         """The labels, -100 also where the weight is 0: what is not -100 carries loss."""
-        return counted(self.labels, self.weights, IGNORE_INDEX)
+        return self.labels if self.weights is None else counted(self.labels, self.weights, IGNORE_INDEX)
 
 
 @value_class

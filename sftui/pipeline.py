@@ -282,7 +282,7 @@ class _Way:
         """Go through stages, bounded; what they raise for what the row holds becomes its problem."""
         row = self.row
         try:
-            with bound.Work(bound.row_key(self._stages.recipe, row.index), row.size) as work:
+            with bound.row_work(self._stages.recipe, row.index, row.size) as work:
                 for stage in stages:
                     stage(work)
             return
@@ -297,7 +297,7 @@ class _Way:
 
     def _begin(self, work: bound.Work, stage: Stage) -> None:
         self._at = stage
-        work.at(stage.value)
+        work.at(stage)
 
     def _render(self, work: bound.Work) -> None:
         of, recipe, trainer = self._stages, self._stages.recipe, self._stages.trainer

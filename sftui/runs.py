@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import chain, groupby, pairwise, repeat
 from typing import Any, Generic, TypeVar, cast, overload
 
@@ -135,7 +134,8 @@ def stretches_of(first: Sequence[T], second: Sequence[Any]) -> tuple[tuple[int, 
     """The stretches of which two sequences are the sides; None where they are not."""
     if type(first) is not Side or type(second) is not Side or first.stretches is not second.stretches:
         return None
-    return cast("tuple[tuple[int, int, T, Any], ...]", first.stretches)
+    found: tuple[tuple[int, int, Any, Any], ...] = first.stretches
+    return found
 
 
 class Marks(Generic[T]):
@@ -170,10 +170,9 @@ def places_of(values: Sequence[T], wanted: Iterable[T]) -> list[int]:
     found: list[int] = []
     for value in set(wanted):
         at = -1
-        with suppress(ValueError):
-            while True:
-                at = values.index(value, at + 1)
-                found.append(at)
+        for _ in range(values.count(value)):
+            at = values.index(value, at + 1)
+            found.append(at)
     return sorted(found)
 
 
@@ -186,12 +185,13 @@ def clipped(runs: Runs[T], start: int, end: int) -> Iterator[tuple[int, int, T]]
         start, at = until, at + 1
 
 
-def together(first: Sequence[T], second: Sequence[Any]) -> Iterator[tuple[int, int, T, Any]]:
+def together(first: Sequence[T], second: Sequence[Any]) -> Iterable[tuple[int, int, T, Any]]:
     """The stretches of two sequences along the same tokens in which neither changes: range and values."""
     known = stretches_of(first, second)
-    if known is not None:
-        yield from known
-        return
+    return _together(first, second) if known is None else known
+
+
+def _together(first: Sequence[T], second: Sequence[Any]) -> Iterator[tuple[int, int, T, Any]]:
     one, other = as_runs(first), as_runs(second)
     start = i = k = 0
     while i < len(one.ends) and k < len(other.ends):

@@ -103,10 +103,13 @@ _short_read = lru_cache(maxsize=1000)(_any_read)
 def _binary(value: Any) -> bool:
     if type(value) in _PLAIN:
         return False
-    inner = value.values() if isinstance(value, Mapping) else value[:1] if isinstance(value, (list, tuple)) else ()
+    inner = value[:1] if isinstance(value, (list, tuple)) else value.values() if isinstance(value, Mapping) else ()
     return isinstance(value, (bytes, bytearray)) or any(
         isinstance(one, (bytes, bytearray))
-        or (isinstance(one, Mapping) and any(isinstance(item, (bytes, bytearray)) for item in one.values()))
+        or (
+            (type(one) is dict or isinstance(one, Mapping))
+            and any([isinstance(item, (bytes, bytearray)) for item in one.values()])
+        )
         for one in inner
     )
 

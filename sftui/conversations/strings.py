@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from sftui.model import Conversation, Kind, Message
@@ -50,4 +49,13 @@ def as_chat(conversation: Conversation) -> Conversation:
             {"role": "assistant", "content": conversation.completion}, str(origins.get("completion", "completion"))
         ),
     )
-    return replace(conversation, kind=Kind.CHAT, messages=messages, prompt_messages=1, prompt=None, completion=None)
+    return Conversation(
+        Kind.CHAT,
+        conversation.format,
+        messages,
+        1,
+        tools=conversation.tools,
+        template_kwargs=conversation.template_kwargs,
+        extra=conversation.extra,
+        notes=conversation.notes,
+    )

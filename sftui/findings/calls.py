@@ -31,8 +31,8 @@ def calls_of(message: Message) -> list[Call]:
     found = []
     calls = message.data.get("tool_calls")
     for call in calls if isinstance(calls, (list, tuple)) else ():
-        function = call.get("function", call) if isinstance(call, Mapping) else None
-        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
+        function = call.get("function", call) if type(call) is dict or isinstance(call, Mapping) else None
+        if (type(function) is dict or isinstance(function, Mapping)) and isinstance(function.get("name"), str):
             one = call.get("id")
             found.append((function["name"], function.get("arguments"), one if isinstance(one, str) else None))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sftui.conversations import Detected
 from sftui.errors import SftuiError
@@ -53,14 +53,15 @@ class Context:
     def once(self, key: Any, work: Callable[[], T]) -> T:
         """The result of `work`, done the first time `key` is asked for; old results are forgotten when there are
         many."""
-        known = self.memo.get(key, _UNKNOWN)
+        known: Any = self.memo.get(key, _UNKNOWN)
         if known is _UNKNOWN:
             found = work()
             if len(self.memo) >= MOST_REMEMBERED:
                 self.memo.clear()
             self.memo[key] = found
             return found
-        return cast(T, known)
+        remembered: T = known
+        return remembered
 
     @property
     def trainer(self) -> str:

@@ -219,7 +219,7 @@ class Look:
     @lazy
     def texts(self) -> Sequence[tuple[int | None, str, bool]]:
         """Every text of the conversation (see `words.texts`)."""
-        return tuple(texts(self.conversation))
+        return texts(self.conversation)
 
     @lazy
     def spoken(self) -> str:

@@ -37,7 +37,7 @@ def check_row(
     look = Look(inspection, context) if look is None else look
     row = inspection.row
     try:
-        with bound.Work(bound.row_key(context.recipe, row.index), row.size, "findings"):
+        with bound.row_work(context.recipe, row.index, row.size, "findings"):
             return _found(look, slow)
     except bound.OverBound as error:
         why = error.what

@@ -40,24 +40,26 @@ OPENING, CLOSING = "<think>", "</think>"
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
-def texts(conversation: Conversation) -> Iterator[tuple[int | None, str, bool]]:
+def texts(conversation: Conversation) -> list[tuple[int | None, str, bool]]:
     """Every text of a conversation with its message, and whether it is the content; None for a row that is one
     text."""
+    found: list[tuple[int | None, str, bool]] = []
     for number, message in enumerate(conversation.messages):
         content = message.data.get("content")
         if type(content) is str:
-            yield number, content, True
+            found.append((number, content, True))
         elif isinstance(content, (list, tuple)):
-            yield from ((number, text, True) for part in content for text in part_texts(part))
+            found += [(number, text, True) for part in content for text in part_texts(part)]
         for key in _BESIDE:
             if value := message.data.get(key):
-                yield from [(number, text, False) for text in words(value)]
+                found += [(number, text, False) for text in words(value)]
     if conversation.prompt is not None:
-        yield 0, conversation.prompt, True
+        found.append((0, conversation.prompt, True))
     if conversation.completion is not None:
-        yield 1, conversation.completion, True
+        found.append((1, conversation.completion, True))
     if conversation.text is not None:
-        yield None, conversation.text, True
+        found.append((None, conversation.text, True))
+    return found
 
 
 def part_texts(part: Any) -> Iterator[str]:
@@ -75,29 +77,31 @@ def said(message: Message) -> Iterator[str]:
         yield from words(message.data.get(key) if key != "content" else message.content)
 
 
-def words(value: Any) -> Iterator[str]:
+def words(value: Any) -> list[str]:
     """Every string in nested data, keys of mappings too."""
-    return (one for one in walk(value) if isinstance(one, str))
+    return [one for one in walk(value) if isinstance(one, str)]
 
 
-def walk(value: Any) -> Iterator[Any]:
+def walk(value: Any) -> list[Any]:
     """Every value inside nested data in order, itself first; keys come before their values. Data may nest deeper than
     calls can."""
+    found: list[Any] = []
     waiting = [value]
     while waiting:
         one = waiting.pop()
-        yield one
+        found.append(one)
         if type(one) is str:  # most are: to ask whether one is a Mapping takes longer than all the rest
             continue
         if type(one) is dict or isinstance(one, Mapping):
             waiting += [item for key, inner in reversed(list(one.items())) for item in (inner, key)]
         elif isinstance(one, (list, tuple)):
             waiting += reversed(one)
+    return found
 
 
-def mappings(value: Any) -> Iterator[Mapping[str, Any]]:
+def mappings(value: Any) -> list[Mapping[str, Any]]:
     """Every mapping inside nested data."""
-    return (one for one in walk(value) if isinstance(one, Mapping))
+    return [one for one in walk(value) if type(one) is dict or isinstance(one, Mapping)]
 
 
 def without_code(text: str) -> str:

@@ -285,4 +285,4 @@ def _inside_turn(part: Part, options: Mask) -> tuple[bool, Reason]:
 
 
 def _appended(tokens: Tokens, i: int) -> bool:
-    return tokens.placed and tokens.starts[i] == NOWHERE and tokens.parts[i] is Part.INJECTED and i == len(tokens) - 1
+    return tokens.placed and tokens.starts[i] == NOWHERE and i == len(tokens) - 1 and tokens.parts[i] is Part.INJECTED

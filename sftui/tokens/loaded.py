@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from operator import itemgetter
@@ -139,19 +139,20 @@ class LoadedTokenizer:
         self.engine = engine
         self._added = engine.added()
         self._special = frozenset(i for i, (_, special) in self._added.items() if special)
-        self._ahead: dict[ToEncode, Encoded] = {}
+        self._ahead: dict[tuple[str, bool], Encoded] = {}
         self._ids_ahead: dict[tuple[str, bool], tuple[int, ...]] = {}
         self._described: dict[int, tuple[str, bytes, bool]] = {}
         self._bytes = _Remembered(surfacer(engine.decoding, engine.piece, self._literal))
 
     def encode(self, text: str, add_special_tokens: bool = False) -> Encoded:
         """One text → ids and offsets; TokenizerError where the text is no valid Unicode."""
-        return self.encode_batch([text], add_special_tokens)[0]
+        known = self._ahead.get((text, add_special_tokens))
+        return self._asked(self.engine.encode_batch, [text], add_special_tokens)[0] if known is None else known
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[Encoded]:
         """Several texts at once, each as `encode` would; nothing is truncated or padded."""
         if self._ahead:
-            known = [self._ahead.get(ToEncode(text, add_special_tokens, True)) for text in texts]
+            known = [self._ahead.get((text, add_special_tokens)) for text in texts]
             found = [one for one in known if one is not None]
             if len(found) == len(texts):
                 return found
@@ -159,7 +160,8 @@ class LoadedTokenizer:
 
     def ids(self, text: str, add_special_tokens: bool = False) -> tuple[int, ...]:
         """The ids of one text without offsets, which take as long again; TokenizerError as `encode`."""
-        return self.ids_batch([text], add_special_tokens)[0]
+        known = self._ids_ahead.get((text, add_special_tokens))
+        return self._asked(self.engine.ids_batch, [text], add_special_tokens)[0] if known is None else known
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[tuple[int, ...]]:
         """The ids of several texts, each as `ids` gives them."""
@@ -176,30 +178,34 @@ class LoadedTokenizer:
         TokenizerError as `encode`, where nothing is kept.
         """
         self._ahead, self._ids_ahead = {}, {}
-        wanted, begun = list(dict.fromkeys(texts)), self.engine.begun
-        encoded: dict[ToEncode, Encoded] = {}
+        encoded: dict[tuple[str, bool], Encoded] = {}
         ids: dict[tuple[str, bool], tuple[int, ...]] = {}
-        for special in (False, True):
-            placed = [one for one in wanted if one.placed and one.special is special]
-            if placed:
-                encoded.update(zip(placed, self._asked(self.engine.encode_many, [one.text for one in placed], special)))
-            bare = [
-                one.text
-                for one in wanted
-                if not one.placed and (begun is None or one.other is None) and one.special is special
-            ]
-            if bare:
-                found = self._asked(self.engine.ids_batch, bare, special)
-                ids.update(zip([(text, special) for text in bare], found))
+        begun, beside = self.engine.begun, list[ToEncode]()
+        placed: dict[bool, dict[str, None]] = {False: {}, True: {}}
+        bare: dict[bool, dict[str, None]] = {False: {}, True: {}}
+        for one in texts:
+            text, special, wanted, other = one
+            if wanted:
+                placed[special][text] = None
+            elif begun is None or other is None:
+                bare[special][text] = None
+            else:
+                beside.append(one)
+        for special, some in placed.items():
+            if some:
+                encoded.update(zip(_with(some, special), self._asked(self.engine.encode_many, [*some], special)))
+        for special, some in bare.items():
+            if some:
+                ids.update(zip(_with(some, special), self._asked(self.engine.ids_batch, [*some], special)))
         if begun is not None:
-            ids.update(self._begun(begun, [one for one in wanted if one.other is not None], encoded, ids))
+            ids.update(self._begun(begun, [*dict.fromkeys(beside)], encoded, ids))
         self._ahead, self._ids_ahead = encoded, ids
 
     def _begun(
         self,
         encode: ByBeginning,
         wanted: Sequence[ToEncode],
-        encoded: Mapping[ToEncode, Encoded],
+        encoded: Mapping[tuple[str, bool], Encoded],
         ids: Mapping[tuple[str, bool], tuple[int, ...]],
     ) -> Iterator[tuple[tuple[str, bool], tuple[int, ...]]]:
         """The ids of texts beside which others are encoded, where those are."""
@@ -208,7 +214,7 @@ class LoadedTokenizer:
             for text, own, _, other in wanted:
                 if own is not special or other is None:
                     continue
-                placed = encoded.get(ToEncode(other, special, True))
+                placed = encoded.get((other, special))
                 known = ids.get((other, special)) if placed is None else placed.ids
                 if known is not None:
                     begun.append(Begun(text, other, known))
@@ -344,6 +350,10 @@ def panic_told(error: BaseException) -> str:
     """The first line of what Rust said."""
     text = str(error).strip()
     return text.splitlines()[0][:300] if text else "it panicked without a word"
+
+
+def _with(texts: Iterable[str], special: bool) -> list[tuple[str, bool]]:
+    return [(text, special) for text in texts]
 
 
 def _of_begun(encode: ByBeginning, begun: Sequence[Begun], _: Sequence[str], special: bool) -> list[tuple[int, ...]]:

@@ -484,6 +484,8 @@ def pick_template(conversation: Conversation, tools: Toolbox) -> ChatTemplate:
             why="the tokenizer brings none and the recipe names none",
             fix="give one with --template NAME or --template FILE",
         )
+    if len(tools.templates) == 1 and "default" in tools.templates:
+        return tools.templates["default"]
     from sftui.templates.template import choose_template
 
     name = choose_template({key: template.source for key, template in tools.templates.items()}, conversation.tools)[0]

@@ -126,7 +126,7 @@ def nothing_said(look: Look) -> Iterator[Finding]:
     for number, message in enumerate(look.messages):
         content = message.data.get("content")
         if type(content) is str:
-            if message.role == "assistant" and (not content or content[0].isspace() or content[-1].isspace()):
+            if look.roles[number] == "assistant" and (not content or content[0].isspace() or content[-1].isspace()):
                 yield from _edges(look, number, message, content)
         else:
             yield from _no_text(look, number, message, content)

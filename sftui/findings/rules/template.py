@@ -101,7 +101,7 @@ def left_out(look: Look) -> Iterator[Finding]:
         # Of reasoning that a template takes out THK001 and THK004 tell; a call that lost its words is the message's
         # other half.
         called = bool(message.data.get("tool_calls"))
-        if message.role not in ("user", "assistant") or (number in look.placed and not called):
+        if look.roles[number] not in ("user", "assistant") or (number in look.placed and not called):
             continue
         said = without_thoughts(look.text_of(message)).strip()
         if text.any_line(said):

@@ -63,25 +63,28 @@ TOO001 = rule(
 def double_encoded(look: Look) -> Iterator[Finding]:
     """TOO001: argument text that stands in the rendering with its quotes escaped."""
     rendered = look.inspection.rendered
-    if rendered is None:
+    written = [
+        (number, name, arguments)
+        for number, calls in enumerate(look.calls)
+        for name, arguments, _ in calls
+        if isinstance(arguments, str) and '"' in arguments
+    ]
+    if rendered is None or not written:
         return
     standing, plain = Standing(rendered.text), Standing(rendered.text)
-    for number in range(len(look.messages)):
-        for name, arguments, _ in look.calls[number]:
-            if not isinstance(arguments, str) or '"' not in arguments:
-                continue
-            escaped = json.dumps(arguments, ensure_ascii=False)[1:-1]
-            if escaped not in standing or arguments in plain:
-                continue
-            at = rendered.text.find(escaped)
-            if at >= 0:
-                yield look.finding(
-                    TOO001,
-                    f"the arguments of {shown(name, 40)} in message {number} are JSON text and were encoded once more",
-                    message=number,
-                    span=(at, at + len(escaped)),
-                )
-                return
+    for number, name, arguments in written:
+        escaped = json.dumps(arguments, ensure_ascii=False)[1:-1]
+        if escaped not in standing or arguments in plain:
+            continue
+        at = rendered.text.find(escaped)
+        if at >= 0:
+            yield look.finding(
+                TOO001,
+                f"the arguments of {shown(name, 40)} in message {number} are JSON text and were encoded once more",
+                message=number,
+                span=(at, at + len(escaped)),
+            )
+            return
 
 
 TOO002 = rule(
@@ -139,7 +142,7 @@ def dropped(look: Look) -> Iterator[Finding]:
                     evidence=shown(name),
                 )
                 return
-        if message.role in RESULT_ROLES and message.role not in look.context.traits.call_roles:
+        if look.roles[number] in RESULT_ROLES and look.roles[number] not in look.context.traits.call_roles:
             text = look.text_of(message).strip()
             if text and text not in standing and not _stands_bare(text):
                 yield look.finding(
@@ -329,12 +332,12 @@ def graph(look: Look) -> Iterator[Finding]:
         return look.finding(TOO006, what, message=number, evidence=shown(evidence), severity=severity)
 
     for number, message in enumerate(look.messages):
-        calls = look.calls[number]
+        calls, role = look.calls[number], look.roles[number]
         wrong = _malformed(message, number, calls, known)
         if wrong is not None:
             yield told(wrong[0], number, wrong[1])
             return
-        if message.role == "tool":
+        if role == "tool":
             call_id = message.data.get("tool_call_id")
             if not open_calls and called_at < 0 and not _calls_in_text(look, number):
                 yield told(
@@ -363,7 +366,7 @@ def graph(look: Look) -> Iterator[Finding]:
             elif open_calls:
                 _, one = open_calls.pop(next(iter(open_calls)))
                 by_id.pop(one or "", None)
-        elif message.role in ("user", "assistant") and open_calls:
+        elif role in ("user", "assistant") and open_calls:
             name, _ = next(iter(open_calls.values()))
             what = f"the call of {shown(name, 40)} in message {called_at} has no result"
             unanswered = unanswered or told(what, called_at, name, Severity.INFO)
@@ -393,7 +396,7 @@ def _malformed(message: Message, number: int, calls: Sequence[Call], known: froz
                 arguments = json.loads(arguments)
             except (ValueError, RecursionError):
                 return f"the arguments of {of} in message {number} are no JSON", str(arguments)
-        if arguments and not isinstance(arguments, (str, Mapping)):
+        if arguments and type(arguments) is not dict and not isinstance(arguments, (str, Mapping)):
             return (
                 (
                     f"the arguments of {of} in message {number} are {type_word(arguments)}, not a mapping of names to"

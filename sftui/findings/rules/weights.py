@@ -99,7 +99,10 @@ def _weighs(look: Look) -> bool:
     """Whether some message may bring a weight."""
     keys = _all_keys(look)
     return look.flagged or any(
-        isinstance(item, Mapping) and not keys.isdisjoint(item) for item in look.raw_messages or ()
+        [
+            (type(item) is dict or isinstance(item, Mapping)) and not keys.isdisjoint(item)
+            for item in look.raw_messages or ()
+        ]
     )
 
 
