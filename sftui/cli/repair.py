@@ -40,9 +40,9 @@ def repair_data(
     Exit 1 where rows stay as they were because a repair could not be made on them.
     """
     from sftui.findings import CODES
-    from sftui.repairs import DROP_REASONS, DROPPING, Counts, layout_of, own_names, plan_of
+    from sftui.repairs import DROP_REASONS, DROPPING, TO_MESSAGES, Counts, layout_of, own_names, plan_of
     from sftui.session.ready import tokenizer_of
-    from sftui.session.repairing import Written, session_plan, write_repaired
+    from sftui.session.repairing import Written, conversion_of, session_plan, write_repaired
 
     listed = "`sftui repair --list` tells all"
     dropped = words_of(drop, "--drop", "reason and no code", listed)
@@ -68,7 +68,8 @@ def repair_data(
         if target is not None:
             refuse_half(session)
         notes.tell()
-        plan = session_plan(tokenizer_of(session), chosen, marked)
+        conversion = conversion_of(session.stored, session.recipe, session.detected) if TO_MESSAGES in chosen else None
+        plan = session_plan(tokenizer_of(session), chosen, marked, conversion=conversion)
         progress = Progress(session.count_now())
         now = Written(Counts())
         with _path(target) as rows, _path(journal) as told:

@@ -11,7 +11,7 @@ from sftui.errors import ExportError
 from sftui.exports.files import write_atomically
 from sftui.exports.pinned import version_notes
 from sftui.exports.prepared import Prepared
-from sftui.exports.repaired import over_repaired, pointed_at
+from sftui.exports.repaired import over_repaired, pointed_at, reading
 from sftui.exports.secrets import without_secrets
 from sftui.exports.wording import correction_line
 from sftui.nearest import did_you_mean
@@ -99,6 +99,7 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
     """
     check_target(to)
     prepared, unwritten = over_repaired(prepared)
+    recipe = reading(recipe, prepared)
     line = correction_line(recipe, base)
     contents = {RECIPE_FILE: recipe_text(recipe, base)}
     scripted = to == "preprocess" or to in hand_written()

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sftui.conversations import detect
+from sftui.recipe import Data
 from sftui.recipe_io import parse_yaml
+from sftui.repairs import TO_MESSAGES
 from sftui.trainers import trainer_named
 from sftui.trainers.yaml_edit import edit
 
 if TYPE_CHECKING:
     from sftui.exports.prepared import Prepared
+    from sftui.recipe import Recipe
     from sftui.trainers.config import OpenedConfig, WrittenConfig
 
 
@@ -25,7 +29,15 @@ def over_repaired(prepared: Prepared) -> tuple[Prepared, tuple[str, ...]]:
             " written here names the data without: export `data` first"
         )
         return prepared, (told,)
-    return replace(prepared, paths=(prepared.repaired,), split=None, subset=None, data_revision=None, kind="jsonl"), ()
+    made = replace(prepared, paths=(prepared.repaired,), split=None, subset=None, data_revision=None, kind="jsonl")
+    return (replace(made, plainly=detect(made.sample, Data())) if TO_MESSAGES in made.repairs else made), ()
+
+
+def reading(recipe: Recipe, prepared: Prepared) -> Recipe:
+    """The recipe with which the file that is exported is read: rows that were converted are messages in it."""
+    if prepared.repaired is None or TO_MESSAGES not in prepared.repairs:
+        return recipe
+    return trainer_named(recipe.preset).reading_messages(recipe)
 
 
 def pointed_at(made: WrittenConfig, opened: OpenedConfig, data: str, number: int) -> WrittenConfig:

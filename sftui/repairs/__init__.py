@@ -9,6 +9,7 @@ from sftui.repairs.run import (
     Counts,
     Plan,
     double_of,
+    layout_after,
     layout_of,
     make_plan,
     mended,
@@ -17,15 +18,28 @@ from sftui.repairs.run import (
     repaired,
 )
 from sftui.repairs.texts import strip_tokens
+from sftui.repairs.to_messages import (
+    CONVERTED,
+    TO_MESSAGES,
+    Target,
+    Way,
+    has_calls,
+    lost_calls,
+    target_of,
+    to_messages,
+    way_of,
+)
 from sftui.repairs.turns import own_names
 
 __all__ = [
+    "CONVERTED",
     "DEDUPLICATE",
     "DROP",
     "DROPPING",
     "DROP_REASONS",
     "REPAIRS",
     "TITLES",
+    "TO_MESSAGES",
     "Change",
     "Counts",
     "Fixes",
@@ -33,10 +47,15 @@ __all__ = [
     "Plan",
     "Repair",
     "Repaired",
+    "Target",
+    "Way",
     "double_of",
     "fixes_for",
+    "has_calls",
+    "layout_after",
     "layout_of",
     "line_of",
+    "lost_calls",
     "make_plan",
     "mended",
     "own_names",
@@ -45,4 +64,7 @@ __all__ = [
     "repaired",
     "row_of",
     "strip_tokens",
+    "target_of",
+    "to_messages",
+    "way_of",
 ]

@@ -9,10 +9,11 @@ from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.findings.rule import DROP
 from sftui.repairs.model import Repair
 from sftui.repairs.texts import fill_content, looks_like_control, parse_json, strip_tokens, trim
+from sftui.repairs.to_messages import TITLE, TO_MESSAGES, each_alone
 from sftui.repairs.turns import fold_system, map_roles, merge_neighbours
 
 DEDUPLICATE = "deduplicate"
-__all__ = ["DEDUPLICATE", "DROP", "REPAIRS", "TITLES", "Fixes", "fixes_for"]
+__all__ = ["CONVERSION", "DEDUPLICATE", "DROP", "REPAIRS", "TITLES", "Fixes", "fixes_for"]
 REPAIRS: Mapping[str, Repair] = {
     one.name: one
     for one in (
@@ -27,7 +28,11 @@ REPAIRS: Mapping[str, Repair] = {
     )
 }
 
+CONVERSION = Repair(TO_MESSAGES, TITLE, each_alone)
+"""Goes before all others, which find messages where it puts them (see `run.layout_after`)."""
+
 TITLES: Mapping[str, str] = {
+    TO_MESSAGES: TITLE,
     **{name: one.title for name, one in REPAIRS.items()},
     DEDUPLICATE: "leave out rows whose conversation stood in an earlier one",
     DROP: "leave out the rows that have the finding",

@@ -11,10 +11,11 @@ from sftui.errors import RecipeError, SftuiError
 from sftui.findings.catalogue import CODES, IN_ROWS, REPAIR_OF
 from sftui.model import Row
 from sftui.nearest import did_you_mean
-from sftui.repairs.catalogue import DEDUPLICATE, REPAIRS
+from sftui.repairs.catalogue import CONVERSION, DEDUPLICATE, REPAIRS
 from sftui.repairs.lines import TOO_DEEP, Repaired, row_of
 from sftui.repairs.model import Change, Data, Layout, Repair
 from sftui.repairs.rows import DROP_REASONS, MARKED, drop_reason, fingerprint, unseen
+from sftui.repairs.to_messages import CONVERTED, TO_MESSAGES
 
 Codes = Callable[[Row], Collection[str]]
 """The findings of a row; SftuiError where they cannot be told."""
@@ -23,6 +24,7 @@ NOT_LOOKED_AT = "not looked at"
 MOST_NAMED = 8
 """Rows that a count names one by one, of those on which repairs could not be made."""
 _AROUND = ("tools", "template_kwargs", "labels", "attention_mask")
+_NAMED = (TO_MESSAGES, *REPAIRS, DEDUPLICATE)
 DROPPING = "drop "
 """Before a reason or a code in a list of repairs: rows that are left out."""
 
@@ -39,6 +41,11 @@ class Plan:
     codes: tuple[str, ...] = ()
     deduplicate: bool = False
     marked: frozenset[int] = frozenset()
+
+    @property
+    def converts(self) -> bool:
+        """Whether rows become messages, so that a row that cannot is like no other one in the file."""
+        return any(repair.name == TO_MESSAGES for repair in self.repairs)
 
 
 @dataclass(slots=True)
@@ -82,12 +89,13 @@ def make_plan(
     """A plan from the names of repairs and what to drop; RecipeError with the nearest name for an unknown one.
 
     `drop` are reasons or beginnings of the known `codes`, some of which must be found row by row; `instead` are repairs
-    to use in place of those of `REPAIRS`. Repairs run in the order of `REPAIRS`, duplicates are looked for last.
+    to use in place of those of `REPAIRS`. The conversion comes first, repairs run in the order of `REPAIRS`,
+    duplicates are looked for last.
     """
     wanted = list(dict.fromkeys(names))
     for name in wanted:
-        if name not in REPAIRS and name != DEDUPLICATE:
-            raise RecipeError(f"there is no repair `{name}`", fix=did_you_mean(name, [*REPAIRS, DEDUPLICATE]))
+        if name not in _NAMED:
+            raise RecipeError(f"there is no repair `{name}`", fix=did_you_mean(name, _NAMED))
     reasons = tuple(one for one in drop if one in DROP_REASONS)
     begins = tuple(one.upper() for one in drop if one not in DROP_REASONS)
     for begin in begins:
@@ -97,7 +105,8 @@ def make_plan(
                 fix=did_you_mean(begin, [*DROP_REASONS, *codes]),
             )
         _must_be_of_rows(begin, [code for code in codes if code.startswith(begin)])
-    chosen = tuple((instead or {}).get(name, one) for name, one in REPAIRS.items() if name in wanted)
+    ordered = {TO_MESSAGES: CONVERSION, **REPAIRS}
+    chosen = tuple((instead or {}).get(name, one) for name, one in ordered.items() if name in wanted)
     return Plan(chosen, reasons, begins, DEDUPLICATE in wanted)
 
 
@@ -160,6 +169,11 @@ def layout_of(detected: Detected) -> Layout:
         answer=fields.get("output") or fields.get("completion"),
         history=fields.get("history"),
     )
+
+
+def layout_after(plan: Plan, detected: Detected) -> Layout:
+    """Where the repairs of a plan find what they touch in a set that is detected so: converted rows are all alike."""
+    return CONVERTED if plan.converts else layout_of(detected)
 
 
 def repair_row(data: Data, repairs: Sequence[Repair], layout: Layout) -> tuple[Data, tuple[Change, ...]]:

@@ -77,7 +77,8 @@ def stored(options: OpenOptions, source: Source) -> Stored:
 @dataclass(frozen=True, eq=False)
 class Opened:
     """Data under a recipe, its tokenizer still on its way: `source` are its rows with the `repairs` (named as in
-    `repairs.plan_of`) over them, `sample` the first of these, and `detected` says how they are read."""
+    `repairs.plan_of`) over them, `sample` the first of these, and `detected` says how they are read. `given` is the
+    recipe that was asked for, where a repair converts the rows and `recipe` reads them as converted."""
 
     stored: Stored
     recipe: Recipe
@@ -86,6 +87,12 @@ class Opened:
     sample: tuple[Row, ...]
     detected: Detected
     known: Known = field(default_factory=Known, kw_only=True)
+    given: Recipe | None = field(default=None, kw_only=True)
+
+    @property
+    def asked(self) -> Recipe:
+        """The recipe that was asked for, by which the rows as stored are read."""
+        return self.recipe if self.given is None else self.given
 
     @property
     def options(self) -> OpenOptions:

@@ -230,7 +230,7 @@ def opened_from(stored: Stored, recipe: Recipe | None = None, repairs: tuple[str
 
 def with_tokenizer(opened: Opened, tokenizer: LoadedTokenizer | Problem) -> Opened:
     """The same data with a tokenizer, or with why there is none."""
-    return _staged(opened.stored, opened.recipe, opened.repairs, tokenizer, opened)
+    return _staged(opened.stored, opened.asked, opened.repairs, tokenizer, opened)
 
 
 def under(opened: Opened, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> Opened:
@@ -309,8 +309,9 @@ def _staged(
     from sftui.session.repairing import lay_over
 
     plain = None if tokenizer is None or isinstance(tokenizer, Problem) else tokenizer
-    laid = lay_over(stored, repairs, detect(stored.sample, recipe), plain)
-    mended = Opened(stored, recipe, repairs, stored.source, laid.sample, detect(laid.sample, recipe))
+    laid = lay_over(stored, repairs, recipe, detect(stored.sample, recipe), plain)
+    read, given = laid.recipe, recipe if laid.recipe is not recipe else None
+    mended = Opened(stored, read, repairs, stored.source, laid.sample, detect(laid.sample, read), given=given)
     staged = _tokenized(mended, tokenizer, like)
     return replace(staged, source=laid.overlay(staged))
 

@@ -7,23 +7,45 @@ import glob
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from sftui.conversations.openai import MESSAGES
 from sftui.errors import ExportError, SftuiError
 from sftui.exports.files import atomic_file
 from sftui.findings.words import WANTED
-from sftui.model import Row
-from sftui.repairs import Counts, Layout, Plan, Repair, Repaired, layout_of, plan_of, repaired, row_of, strip_tokens
+from sftui.model import Problem, Row
+from sftui.repairs import (
+    CONVERTED,
+    TO_MESSAGES,
+    Counts,
+    Layout,
+    Plan,
+    Repair,
+    Repaired,
+    Way,
+    has_calls,
+    layout_after,
+    lost_calls,
+    plan_of,
+    repaired,
+    row_of,
+    strip_tokens,
+    target_of,
+    to_messages,
+    way_of,
+)
 from sftui.repairs import mended as mend_row
 from sftui.repairs.lines import TOO_DEEP, as_it_was, line_of
 from sftui.repairs.texts import looks_like_control
 from sftui.repairs.values import as_json
 from sftui.session.overlay import Overlay
+from sftui.text import many
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
+    from sftui.recipe import Recipe
     from sftui.session.opened import Opened, Stored
     from sftui.tokens import LoadedTokenizer
 
@@ -33,36 +55,112 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """Repairs that are to lie over data: their plan, and `sample`, its first rows repaired."""
+    """Repairs that are to lie over data: their plan, and `sample`, its first rows repaired, which `recipe` reads."""
 
     stored: Stored
     plan: Plan
     layout: Layout
     sample: tuple[Row, ...]
+    recipe: Recipe
 
     def overlay(self, staged: Opened) -> Overlay:
         """The rows repaired; `staged` is the data under the recipe and tokenizer by which findings are told."""
         return Overlay(self.stored.source, self.plan, self.layout, codes_of(staged, self.plan))
 
 
-def lay_over(stored: Stored, chosen: Sequence[str], detected: Detected, tokenizer: LoadedTokenizer | None) -> Laid:
-    """Repairs of the data, and its first rows repaired; `detected` is how the rows are read as stored. RecipeError for
-    a repair that is none.
+def lay_over(
+    stored: Stored, chosen: Sequence[str], recipe: Recipe, detected: Detected, tokenizer: LoadedTokenizer | None
+) -> Laid:
+    """Repairs of the data, and its first rows repaired; `detected` is how the rows are read as stored, under `recipe`.
+    RecipeError for a repair that is none.
 
     What finding a row has is not asked of the first rows: they decide how rows are read, which findings hang on.
     """
-    plan, layout = session_plan(tokenizer, chosen), layout_of(detected)
+    way = conversion_way(stored, recipe, detected) if TO_MESSAGES in chosen else None
+    plan = session_plan(tokenizer, chosen, conversion=None if way is None else to_messages(way, target_of(recipe)))
+    layout = layout_after(plan, detected)
     done = [mend_row(row, plan, layout) for row in stored.sample]
     kept = tuple(row_of(one) for one in done if one.dropped is None)
-    return Laid(stored, plan, layout, kept or stored.sample)
+    converted = way is not None and way.refused is None
+    return Laid(stored, plan, layout, kept or stored.sample, reading_messages(recipe) if converted else recipe)
 
 
-def session_plan(tokenizer: LoadedTokenizer | None, chosen: Sequence[str], marked: Collection[int] = ()) -> Plan:
-    """The plan that a list of repairs means under the tokenizer of a session, which may have none yet."""
+def session_plan(
+    tokenizer: LoadedTokenizer | None,
+    chosen: Sequence[str],
+    marked: Collection[int] = (),
+    *,
+    conversion: Repair | None = None,
+) -> Plan:
+    """The plan that a list of repairs means under the tokenizer of a session, which may have none yet, and with the
+    conversion of its rows (see `conversion_of`)."""
     from sftui.findings import CODES
 
     exact = {} if tokenizer is None else exact_repairs(tokenizer)
-    return plan_of(chosen, codes=tuple(CODES), instead=exact, marked=marked)
+    converting = {} if conversion is None else {TO_MESSAGES: conversion}
+    return plan_of(chosen, codes=tuple(CODES), instead={**exact, **converting}, marked=marked)
+
+
+def conversion_of(
+    stored: Stored,
+    recipe: Recipe,
+    detected: Detected,
+    reader: Recipe | None = None,
+    without: Sequence[str] = (),
+) -> Repair:
+    """The repair that makes messages of the rows of some data, which are read so under a recipe; for the trainer of
+    `reader`, where that is another one's. The columns `without` are left out."""
+    way = conversion_way(stored, recipe, detected, reader, without)
+    return to_messages(way, target_of(reader or recipe), without)
+
+
+def conversion_way(
+    stored: Stored,
+    recipe: Recipe,
+    detected: Detected,
+    reader: Recipe | None = None,
+    without: Sequence[str] = (),
+) -> Way:
+    """How the rows become messages, or why they cannot: also where the trainer would then not read `messages`."""
+    from sftui.pipeline import detect
+
+    way, wanted = way_of(stored.sample, recipe, detected), reader or recipe
+    if way.refused is not None:
+        return way
+    target = target_of(wanted)
+    plan = Plan((to_messages(way, replace(target, loses_calls=""), without),))
+    done = [mend_row(row, plan, CONVERTED) for row in stored.sample]
+    made = tuple(row_of(one) for one in done if not one.skipped and one.data is not None)
+    if not made:
+        return way
+    calling = next((row for row in made if target.loses_calls and has_calls(row.data)), None)
+    if calling is not None:
+        return replace(way, refused=lost_calls(target, calling.where))
+    return replace(way, refused=_not_read(detect(made, reading_messages(wanted)), target.title))
+
+
+def _not_read(after: Detected, title: str) -> Problem | None:
+    """Why a trainer would not read the converted rows, which it reads so; None where it would."""
+    if after.refused is not None:
+        return Problem(
+            f"{title} would not read the rows as messages either: {after.refused.what}",
+            after.refused.why,
+            after.refused.fix,
+        )
+    if after.fields.get("messages") == MESSAGES:
+        return None
+    named = " and ".join(f"`{column}`" for column in dict.fromkeys(after.fields.values()))
+    return Problem(
+        f"{title} would read {named} and not `messages`",
+        fix=f"leave {named} out (sftui convert --without), or rename it",
+    )
+
+
+def reading_messages(recipe: Recipe) -> Recipe:
+    """The recipe with which converted rows are read, whatever it says of the columns that they had."""
+    from sftui.trainers import trainer_named
+
+    return trainer_named(recipe.preset).reading_messages(recipe)
 
 
 def exact_repairs(tokenizer: LoadedTokenizer) -> dict[str, Repair]:
@@ -138,6 +236,7 @@ def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Pa
     from sftui.pipeline import detect
 
     source = session.stored.source
+    layout = layout_after(plan, detect(session.stored.sample, session.asked))
     counts, lost = Counts(), 0
     stored_as = source.lines()
     with contextlib.ExitStack() as files:
@@ -145,9 +244,7 @@ def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Pa
         told_in = (
             files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None
         )  # takes its name first
-        for done in repaired(
-            source.rows(), plan, layout_of(detect(session.stored.sample, session.recipe)), codes_of(session, plan)
-        ):
+        for done in repaired(source.rows(), plan, layout, codes_of(session, plan)):
             original = next(stored_as, None)
             if original is None:
                 done = as_json(done)
@@ -163,6 +260,19 @@ def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Pa
             if told_in is not None and (done.changes or done.unchecked or done.skipped):
                 _tell(told_in, done)
             yield Written(counts, lost)
+        if plan.converts and counts.skipped:
+            raise _mixed(counts)
+
+
+def _mixed(counts: Counts) -> ExportError:
+    """The refusal to write a file in which some rows are messages and some are not, which no trainer reads."""
+    row, where, why = counts.named[0]
+    rows = f"{counts.skipped:,} of {many(counts.rows, 'row')}"
+    return ExportError(
+        f"nothing is written: {rows} cannot become messages",
+        why=f"of row {row:,} ({where}): {why}",
+        fix="mend them, or leave them out with `--drop unreadable`",
+    )
 
 
 def _tell(file: IO[bytes], done: Repaired) -> None:

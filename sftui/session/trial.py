@@ -101,8 +101,8 @@ def _tried(session: Ready, finding: Finding, cure: str | Fix) -> Generator[None,
 def _with(session: Ready, cure: str | Fix, files: ExitStack) -> tuple[Recipe, tuple[str, ...] | None]:
     """The recipe and the repairs that a cure puts in force; SftuiError where it cannot be had."""
     if isinstance(cure, str):
-        return session.recipe, (*session.repairs, cure)
-    recipe = session.recipe
+        return session.asked, (*session.repairs, cure)
+    recipe = session.asked
     if cure.template is not None:
         folder = files.enter_context(tempfile.TemporaryDirectory(prefix="sftui-trial-"))
         file = Path(folder, "chat_template.jinja")

@@ -7,7 +7,7 @@ something that no knob says. A step gets plain data and gives plain data.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -185,6 +185,24 @@ class Trainer:
         """The recipe of another trainer with what a user's script does to rows read so, which this one alone would not
         read."""
         return recipe
+
+    def reading_messages(self, recipe: Recipe) -> Recipe:
+        """The recipe with which rows in OpenAI's shape are read from the column `messages`: what it says of columns,
+        keys and roles of other rows is taken out, all else stays."""
+        data, usual = recipe.data, self.usual(recipe).data
+        keys = {ours: key for ours, key in data.message_keys.items() if ours not in ("role", "content", "reasoning")}
+        fields = {ours: column for ours, column in data.fields.items() if ours == "template_kwargs"}
+        return replace(
+            recipe, data=replace(data, format="auto", fields=fields, message_keys=keys, role_map=usual.role_map)
+        )
+
+    def loses_calls(self, recipe: Recipe) -> str:
+        """Why `tool_calls` of a message do not reach the text that it trains on, in a clause; "" where they do."""
+        return ""
+
+    def tools_as_text(self, recipe: Recipe) -> bool:
+        """Whether the tool list of a row reaches it as JSON text alone."""
+        return False
 
     def masks_system(self, recipe: Recipe) -> bool:
         """Whether system messages are masked even where mask.rule is `all`."""

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import Problem
-from sftui.repairs import Counts
+from sftui.pipeline import detect
+from sftui.repairs import TO_MESSAGES, Counts
 from sftui.session.ready import tokenizer_of
-from sftui.session.repairing import Written, check_targets, session_plan, write_repaired
+from sftui.session.repairing import Written, check_targets, conversion_of, session_plan, write_repaired
 from sftui.workspace.events import RepairCount, RepairsCounted, RepairsWritten
 from sftui.workspace.requests import RepairsRequest, WriteRequest
 
@@ -57,7 +58,10 @@ def write_job(session: Opened, asked: WriteRequest) -> Iterator[RepairsWritten |
     target, journal = Path(asked.target), Path(asked.log)
     try:
         check_targets(session.options.paths, asked.target, asked.log)
-        plan = session_plan(tokenizer_of(session), session.repairs, asked.marked)
+        conversion = None
+        if TO_MESSAGES in session.repairs:
+            conversion = conversion_of(session.stored, session.asked, detect(session.stored.sample, session.asked))
+        plan = session_plan(tokenizer_of(session), session.repairs, asked.marked, conversion=conversion)
         if plan.codes or any(one.name == "strip-tokens" for one in plan.repairs):
             session.ready().checks()  # the tokenizer decides on these
         now, at = Written(Counts()), time.monotonic()

@@ -44,7 +44,7 @@ from sftui.trainers.axolotl import TRAITS, formats, mask, packing, parts, pretra
 from sftui.trainers.axolotl.locate import Locator
 from sftui.trainers.axolotl.message_keys import message_keys
 from sftui.trainers.axolotl.own import AxolotlOptions
-from sftui.trainers.axolotl.settings import Settings, ineffective, settings_of
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, Settings, ineffective, settings_of
 from sftui.trainers.axolotl.turns import turns_of
 from sftui.trainers.base import (
     Shaped,
@@ -170,6 +170,24 @@ class Axolotl(Trainer):
             column, keys = detected.fields["messages"], detected.message_keys
             return replace(conversation, extra={**conversation.extra, "column": column, "keys": keys})
         return conversation
+
+    def reading_messages(self, recipe: Recipe) -> Recipe:
+        own, data = AxolotlOptions.of(recipe), recipe.data
+        made = super().reading_messages(recipe)
+        keys = made.data.message_keys
+        if "reasoning" in data.message_keys and own.template_thinking_key not in (None, "reasoning_content"):
+            keys = {**keys, "reasoning": "reasoning_content"}
+        mappings = {
+            theirs: key for theirs, key in own.message_property_mappings.items() if theirs not in DEFAULT_MAPPING
+        }
+        return replace(
+            made,
+            data=replace(made.data, message_keys=keys),
+            mask=replace(made.mask, roles=tuple(data.role_map.get(role, role) for role in made.mask.roles)),
+            own=replace(
+                own, type=CHAT if own.type else None, field=None, field_tools=None, message_property_mappings=mappings
+            ),
+        )
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         return Shaped(conversation)

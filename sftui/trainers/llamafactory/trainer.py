@@ -141,6 +141,12 @@ class LlamaFactory(Trainer):
             )
         return conversation
 
+    def loses_calls(self, recipe: Recipe) -> str:
+        return "" if _openai(recipe) else "it reads `tool_calls` with `formatting: openai` alone"
+
+    def tools_as_text(self, recipe: Recipe) -> bool:
+        return not _openai(recipe)
+
     def as_chat(self, conversation: Conversation) -> tuple[Sequence[Mapping[str, Any]], Any] | None:
         return formats.as_chat(conversation)
 

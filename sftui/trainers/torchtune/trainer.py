@@ -114,6 +114,18 @@ class Torchtune(Trainer):
             return gsm8k.convert(row, detected, TorchtuneOptions.of(recipe).partition)
         return message_rules.convert(row, detected, recipe.render.inject_system)
 
+    def reading_messages(self, recipe: Recipe) -> Recipe:
+        made = super().reading_messages(recipe)
+        own = replace(TorchtuneOptions.of(recipe), builder=None, partition=None)
+        whole = (
+            recipe.data.format == "alpaca" and recipe.mask.rule == "auto"
+        )  # alpaca_dataset trains the prompt as well
+        mask = replace(made.mask, rule="all") if whole else made.mask
+        return replace(made, own=own, mask=mask, data=replace(made.data, format="messages"))
+
+    def loses_calls(self, recipe: Recipe) -> str:
+        return "its OpenAIToMessages reads role and content alone"
+
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         """torchtune cuts text by the model's own rule and has its own special tokens; the recipe's do not reach it."""
         tokenizer = super().tokenizer_of(tokenizer, recipe)

@@ -123,6 +123,12 @@ class Unsloth(Collated):
             return conversation
         return replace(conversation, messages=tuple(_standard(message, recipe) for message in conversation.messages))
 
+    def reading_messages(self, recipe: Recipe) -> Recipe:
+        own = UnslothOptions.of(recipe)
+        by_script = own.text_from is not None or own.formatting_func or not newest(recipe)
+        script = replace(own, text_from="messages" if by_script else None, standardize=False, formatting_func=False)
+        return replace(super().reading_messages(recipe), own=script)
+
     def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Survey:
         source = default_source(tools)
         bos = tools.tokenizer.facts.bos_token

@@ -19,7 +19,7 @@ from fix_proof import changed_place, lost, moved, place_of, trained_elsewhere
 from sftui.findings import CODES, check_row
 from sftui.findings.catalogue import REPAIR_OF
 from sftui.findings.rule import DROP, Case
-from sftui.repairs import REPAIRS, TITLES, Repaired, layout_of, line_of, make_plan, repaired
+from sftui.repairs import REPAIRS, TITLES, TO_MESSAGES, Repaired, layout_of, line_of, make_plan, repaired
 from sftui.session.repairing import exact_repairs
 
 CASES = [
@@ -131,7 +131,11 @@ def reread(one: Repaired) -> Any:
 
 
 def test_every_repair_is_proven_and_every_example_cured(capsys: pytest.CaptureFixture[str]) -> None:
-    assert {name for names in REPAIR_OF.values() for name in names} == set(TITLES) == {*REPAIRS, DROP, "deduplicate"}
+    assert (
+        {name for names in REPAIR_OF.values() for name in names}
+        == set(TITLES)
+        == {*REPAIRS, DROP, "deduplicate", TO_MESSAGES}
+    )
     proven = {(code, name) for code, number, name in CASES if (code, number, name) not in HELPLESS}
     assert proven == {(code, name) for code, names in REPAIR_OF.items() for name in names}
     with capsys.disabled():

@@ -1,0 +1,186 @@
+"""A conversation written out as a row that every trainer knows: `messages` with `tool_calls`, and `tools`.
+
+The shape is that of OpenAI's chat format, as transformers' chat templates take it. Nothing is made up: a call or a
+result without an id stays without one, and arguments stay text or object as they were.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sftui.conversations.detected import type_word
+from sftui.conversations.messages import CALL_ROLE, is_missing, parse_json
+from sftui.errors import ConversationError
+from sftui.model import Conversation, Kind, Message
+
+MESSAGES, TOOLS = "messages", "tools"
+LEGACY_RESULT = "function"
+"""The role of a function's result beside the key `function_call`, which OpenAI had before tool calls."""
+_AROUND = re.compile(r"\s*<tool_call>\s*(.*?)\s*</tool_call>\s*", re.DOTALL)
+_THOUGHT = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The row, and what was done in it beside naming things anew: kinds by the number of places."""
+
+    row: dict[str, Any]
+    done: Mapping[str, int]
+
+
+def openai_row(
+    data: Mapping[str, Any],
+    conversation: Conversation,
+    used: Collection[str],
+    *,
+    tools_as_text: bool = False,
+    arguments_as_text: bool = False,
+) -> Written:
+    """The row with `messages`, and `tools` where it has some, in place of the columns `used`; all others stay.
+
+    `tools_as_text`: the tool list is JSON text, `arguments_as_text`: those of calls that are written anew are.
+    ConversationError for what cannot be carried: texts without turns, stored ids, calls that are no calls, and a column
+    that has one of the two names already and was not read.
+    """
+    if conversation.kind is not Kind.CHAT:
+        raise ConversationError("the row has no turns that could become messages", why=_HELD[conversation.kind])
+    prompt = conversation.messages[: conversation.prompt_messages or 0]
+    if any(message.role == "assistant" for message in prompt):
+        raise ConversationError(
+            "the prompt holds answers, which are not trained as such",
+            why="`messages` cannot say where the prompt ends, so that they would be",
+            fix="keep prompt and completion: trainers that know the two columns read them",
+        )
+    rest = {str(name): value for name, value in data.items() if name not in used}
+    legacy = "functions" in rest or any(message.data.get(CALL_ROLE) for message in conversation.messages)
+    functions = rest.pop("functions", None) if legacy else None
+    for name in (MESSAGES, TOOLS):
+        if name in rest:
+            raise ConversationError(
+                f"there is a column `{name}` beside the one that is read", fix="remove or rename it"
+            )
+    done: dict[str, int] = {}
+    messages = [_message(message, legacy, arguments_as_text, done) for message in conversation.messages]
+    tools: Any = _tools(conversation.tools or functions, done)
+    if tools and tools_as_text:
+        tools = _stored(data, used, tools) or json.dumps(tools, ensure_ascii=False)
+    return Written({**rest, MESSAGES: messages, **({TOOLS: tools} if tools else {})}, done)
+
+
+def _stored(data: Mapping[str, Any], used: Collection[str], tools: Any) -> str | None:
+    """The text by which a row has a tool list already; None where it has none."""
+    return next(
+        (text for column in used if isinstance(text := data.get(column), str) and parse_json(text) == tools), None
+    )
+
+
+_HELD = {
+    Kind.STRINGS: "it is a prompt and a completion of plain text",
+    Kind.TEXT: "it is text to train on as it stands",
+    Kind.TOKENS: "it holds ids that are ready to train on",
+}
+
+
+def _count(done: dict[str, int], kind: str, number: int = 1) -> None:
+    if number:
+        done[kind] = done.get(kind, 0) + number
+
+
+def _message(message: Message, legacy: bool, as_text: bool, done: dict[str, int]) -> dict[str, Any]:
+    data, place = dict(message.data), message.origin
+    calls = data.get("tool_calls")
+    if data.get("role") == CALL_ROLE:
+        data["role"] = "assistant"
+        data["content"], calls = _turn_of_calls(data.get("content"), place, as_text)
+        _count(done, "tool_calls", len(calls))
+    elif data.get(CALL_ROLE):
+        if calls:
+            raise ConversationError("the message has both `function_call` and `tool_calls`", where=place)
+        calls = [_call(_parsed(data[CALL_ROLE], "`function_call`", place), place, as_text)]
+        data.setdefault("content", None)
+        _count(done, "tool_calls")
+    elif calls:
+        made = _calls(calls, place, as_text)
+        _count(done, "tool_calls", sum(before is not after for before, after in zip(calls, made)))
+        calls = made
+    if legacy:
+        data.pop(CALL_ROLE, None)
+        if data.get("role") == LEGACY_RESULT:
+            data["role"] = "tool"
+    if calls:
+        data["tool_calls"] = calls
+    return data
+
+
+def _turn_of_calls(content: Any, where: str, as_text: bool) -> tuple[str, list[Any]]:
+    """The text and the calls of a turn whose role says that it is a call: JSON, a thought before it, tags around it."""
+    if not isinstance(content, str):
+        return "", _calls(content if isinstance(content, list) else [content], where, as_text)
+    tagged = list(_AROUND.finditer(content))
+    if tagged:
+        text = _AROUND.sub("", content)
+        held = [parse_json(one.group(1)) for one in tagged]
+    else:
+        thought = _THOUGHT.match(content)
+        text = thought.group() if thought is not None else ""
+        held = [parse_json(content[len(text) :])]
+    calls = [call for one in held for call in (one if isinstance(one, list) else [one])]
+    if not calls or any(is_missing(one) for one in held):
+        raise ConversationError(
+            "a turn that should be a call is no JSON", where=where, fix="mend the row, or name it by another role"
+        )
+    return text, _calls(calls, where, as_text)
+
+
+def _calls(calls: Any, where: str, as_text: bool) -> list[Any]:
+    held = _parsed(calls, "`tool_calls`", where)
+    if not isinstance(held, (list, tuple)):
+        raise ConversationError(f"`tool_calls` is {type_word(held)}, not a list", where=where, fix="store a list")
+    return [_call(_parsed(one, "a tool call", where), where, as_text) for one in held]
+
+
+def _call(call: Any, where: str, as_text: bool) -> Any:
+    """One call with its name and arguments under `function`; the very same where it has them there."""
+    if isinstance(call, Mapping) and isinstance(call.get("function"), Mapping):
+        if isinstance(call["function"].get("name"), str):
+            return call
+    elif isinstance(call, Mapping) and isinstance(call.get("name"), str):
+        named = {key: value for key, value in call.items() if key in ("name", "arguments")}
+        if as_text and isinstance(named.get("arguments"), Mapping):
+            named["arguments"] = json.dumps(named["arguments"], ensure_ascii=False)
+        around = {key: value for key, value in call.items() if key not in (*named, "type")}
+        return {**around, "type": "function", "function": named}
+    raise ConversationError("a call has no name", where=where, fix="give it a name and arguments")
+
+
+def _tools(tools: Any, done: dict[str, int]) -> list[Any]:
+    if not tools:
+        return []
+    made = []
+    for tool in _parsed(tools, "`tools`", TOOLS):
+        held = _parsed(tool, "a tool", TOOLS)
+        if not isinstance(held, Mapping):
+            raise ConversationError(f"a tool is {type_word(held)}, not a mapping", where=TOOLS, fix="mend the row")
+        bare = "function" not in held and "name" in held
+        made.append({"type": "function", "function": held} if bare else held)
+        _count(done, "tools", bare or isinstance(tool, str))
+    return made
+
+
+def _parsed(value: Any, what: str, where: str) -> Any:
+    """The value, or what a text of it says in JSON."""
+    if not isinstance(value, str):
+        return value
+    parsed = parse_json(value)
+    if is_missing(parsed):
+        raise ConversationError(f"{what} is text that is not JSON", where=where, fix="store it as JSON")
+    return parsed
+
+
+def columns_of(fields: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns that a conversation is made of, as `Detected.fields` names them; template variables are none."""
+    return tuple(column for name, column in fields.items() if column and name != "template_kwargs")

@@ -1,0 +1,174 @@
+"""Rows of any shape that sftui reads → rows of `messages` and `tools` in OpenAI's shape.
+
+A row is read as the trainer reads it where its reading is a chat (which columns, which roles, how an instruction and
+its input are joined), so that it trains the same after; else by no trainer's rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sftui.conversations import Detected, as_chat, detect
+from sftui.conversations import convert as read_plainly
+from sftui.conversations.messages import CALL_ROLE, ROLE_ALIASES
+from sftui.conversations.openai import LEGACY_RESULT, MESSAGES, columns_of, openai_row
+from sftui.errors import ConversationError, SftuiError
+from sftui.model import Conversation, Kind, Problem, Row
+from sftui.recipe import Data, Recipe
+from sftui.repairs.model import Change, Layout, Repair
+from sftui.repairs.model import Data as RowData
+from sftui.trainers import Trainer, preset, trainer_named
+
+TO_MESSAGES = "to-messages"
+TITLE = "make messages of rows of another shape, with tool_calls and tools as OpenAI has them"
+THE_ROW = "the row"
+CONVERTED = Layout(decisive=("messages", "tools"), body=("messages",))
+"""Where converted rows keep what other repairs touch."""
+_CHATS = ("messages", "sharegpt")
+_JOINED = "newline"
+"""How an instruction and its input are joined where neither trainer nor recipe says so: as LLaMA-Factory does, the one
+that makes a question for a chat template of them."""
+_OURS = {"observation": "tool"}
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How the rows of a set become messages: `read` gives the conversation of a row, which is made of the columns
+    `used`; `kind` is the shape that it has, in a word. `refused` is set where no row of it can."""
+
+    read: Callable[[Row], Conversation]
+    used: tuple[str, ...]
+    kind: str
+    refused: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the trainer that is to read the rows makes of them: `loses_calls` is why `tool_calls` do not reach its text,
+    "" where they do. `tools_as_text`, `arguments_as_text`: what `openai_row` takes."""
+
+    title: str
+    loses_calls: str = ""
+    tools_as_text: bool = False
+    arguments_as_text: bool = False
+
+
+def target_of(recipe: Recipe) -> Target:
+    """The trainer of a recipe, as the recipe has it."""
+    trainer = trainer_named(recipe.preset)
+    parses = trainer.traits.parses_json_text
+    return Target(trainer.title, trainer.loses_calls(recipe), parses or trainer.tools_as_text(recipe), parses)
+
+
+def way_of(sample: Sequence[Row], recipe: Recipe, found: Detected) -> Way:
+    """The way of a set whose first rows are given and which the trainer of a recipe reads as `found`."""
+    trainer = trainer_named(recipe.preset)
+    bare = replace(recipe, render=replace(recipe.render, inject_system=None))
+    if found.refused is None and found.format not in _CHATS and _reads_chats(sample, bare, found, trainer):
+        return Way(lambda row: trainer.convert(row, found, bare), columns_of(found.fields), found.format)
+    data = _plain_data(recipe, found, trainer)
+    plainly = _with_system(detect(sample, data), sample, found)
+    return Way(
+        lambda row: as_chat(read_plainly(row, plainly, data)),
+        columns_of(plainly.fields),
+        plainly.format,
+        plainly.refused,
+    )
+
+
+def _reads_chats(sample: Sequence[Row], recipe: Recipe, found: Detected, trainer: Trainer) -> bool:
+    """Whether the trainer makes messages of the first row that it can read."""
+    for row in sample:
+        if row.data is None:
+            continue
+        try:
+            made = trainer.convert(row, found, recipe)
+        except SftuiError:
+            continue
+        return made.kind is Kind.CHAT and made.prompt_messages is None
+    return False
+
+
+def _plain_data(recipe: Recipe, found: Detected, trainer: Trainer) -> Data:
+    """How rows are read by no trainer's rules: with the columns, keys and roles of the recipe and its trainer."""
+    data = recipe.data
+    fields, keys, chosen = dict(data.fields), dict(data.message_keys), data.format
+    roles = {**ROLE_ALIASES, CALL_ROLE: CALL_ROLE}
+    if found.refused is None and found.format in _CHATS:
+        fields = {ours: found.fields[ours] for ours in ("messages", "system", "tools") if found.fields.get(ours)}
+        keys = {**keys, **found.message_keys}
+        chosen = "sharegpt" if keys.get("role") == "from" else "messages"
+    elif found.refused is None and chosen in _CHATS:
+        chosen = "auto"
+    if keys.get("role", "role") == "role" and LEGACY_RESULT not in found.role_map:
+        roles.pop(LEGACY_RESULT)  # a result's role before there were tool calls, which templates may know
+    calls = trainer.traits.call_roles
+    named = {**found.role_map, **data.role_map}
+    roles |= {theirs: CALL_ROLE if ours in calls else _OURS.get(ours, ours) for theirs, ours in named.items()}
+    roles[CALL_ROLE] = CALL_ROLE
+    chosen_style = trainer.traits.by_hand or data.alpaca_prompt != trainer.usual(recipe).data.alpaca_prompt
+    style = data.alpaca_prompt if chosen_style else _JOINED
+    return Data(format=chosen, fields=fields, message_keys=keys, role_map=roles, alpaca_prompt=style)
+
+
+def _with_system(plainly: Detected, sample: Sequence[Row], found: Detected) -> Detected:
+    """With a column `system` as the system message, but where the trainer reads messages and passes it over."""
+    if plainly.refused is not None or "system" in plainly.fields or plainly.format in ("text", "segments", "tokenized"):
+        return plainly
+    if found.refused is None and found.format == "messages":
+        return plainly
+    held = [
+        row.data["system"] for row in sample if isinstance(row.data, Mapping) and row.data.get("system") is not None
+    ]
+    if not held or not all(isinstance(one, str) for one in held):
+        return plainly
+    return replace(plainly, fields={**plainly.fields, "system": "system"})
+
+
+def to_messages(way: Way, target: Target, without: Sequence[str] = ()) -> Repair:
+    """The repair, for what the target reads; the columns `without` are left out."""
+
+    def apply(data: RowData, layout: Layout) -> tuple[RowData, tuple[Change, ...]]:
+        if way.refused is not None:
+            raise ConversationError(way.refused.what, why=way.refused.why, fix=way.refused.fix)
+        kept = {name: value for name, value in data.items() if name not in without}
+        made = openai_row(
+            kept,
+            way.read(Row(0, data, "", THE_ROW)),
+            way.used,
+            tools_as_text=target.tools_as_text,
+            arguments_as_text=target.arguments_as_text,
+        )
+        row = made.row
+        if row == data:
+            return data, ()
+        if target.loses_calls and has_calls(row):
+            lost = lost_calls(target)
+            raise ConversationError(lost.what, why=lost.why, fix=lost.fix)
+        told = [Change(TO_MESSAGES, "", f"{way.kind} row became {len(row[MESSAGES])} messages")]
+        told += [Change(kind, "", f"{number} written as OpenAI has them") for kind, number in made.done.items()]
+        return row, tuple(told)
+
+    return Repair(TO_MESSAGES, TITLE, apply)
+
+
+def has_calls(row: RowData | None) -> bool:
+    """Whether a row of messages has tool calls."""
+    return row is not None and any(message.get("tool_calls") for message in row[MESSAGES])
+
+
+def lost_calls(target: Target, where: str = "the row") -> Problem:
+    """Why a row with tool calls does not become messages for a target that loses them."""
+    return Problem(
+        f"{where} has tool calls, which {target.title} would lose as messages",
+        target.loses_calls,
+        "leave such rows as they are, or convert them for another trainer",
+    )
+
+
+def each_alone(data: RowData, layout: Layout) -> tuple[RowData, tuple[Change, ...]]:
+    """A row converted by itself, where nothing is known of its set."""
+    row, recipe = Row(0, data, "", THE_ROW), preset()
+    way = way_of([row], recipe, detect([row], recipe.data))
+    return to_messages(way, target_of(recipe)).apply(data, layout)
