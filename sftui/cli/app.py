@@ -24,8 +24,8 @@ sftui shows exactly what your trainer trains on, token for token.
 """
 
 EPILOG = """\
-Commands: demo, show, encode, export, compare, verify, check, report, repair, template, explain, envs, help,
-bug-report. `sftui COMMAND --help` lists its options, `sftui help` the pages of help. Data whose name is that of a
+Commands: demo, show, encode, export, compare, verify, check, report, repair, convert, template, explain, envs,
+help, bug-report. `sftui COMMAND --help` lists its options, `sftui help` the pages of help. Data whose name is that of a
 command is opened with its path, as in `sftui ./show`.
 """
 
@@ -326,6 +326,28 @@ def repair(listing: bool, **given: Any) -> int:
     return list_repairs() if listing else repair_data(**given)
 
 
+@click.command("sftui convert", context_settings=CONTEXT)
+@opening_options
+@click.option("--for", "reader", metavar="TRAINER", help="the trainer that is to read them; default: the one named")
+@click.option("--apply", multiple=True, metavar="NAMES", help="repairs to make as well, see sftui repair --list")
+@click.option("--drop", multiple=True, metavar="WHAT", help="leave out rows, as in sftui repair: unreadable, empty, …")
+@click.option("--without", multiple=True, metavar="COLUMNS", help="leave out columns that would be read instead")
+@click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="OUT.jsonl, a new file")
+@click.option(
+    "--config-dir", type=OUTPUT, metavar="DIR", help="folder of the config that reads it; default: OUT-config"
+)
+@click.option("--log", type=OUTPUT, metavar="FILE", help="LOG.jsonl: every change, row by row; default: OUT.log.jsonl")
+@click.option("--dry-run", is_flag=True, help="count what would change, write nothing")
+@click.option("--force", is_flag=True, help="overwrite without asking")
+def convert(**given: Any) -> int:
+    """Write DATA of another shape as messages, with tool_calls and tools, to a new file; beside it the config that
+    reads it. Shapes: ShareGPT, Alpaca, question and answer, prompt and completion, function_call turns, calls as text.
+    """
+    from sftui.cli.convert import convert_data
+
+    return convert_data(**given)
+
+
 @click.command("sftui template", context_settings=CONTEXT)
 @opening_options_beside_format
 @click.option(
@@ -417,6 +439,7 @@ COMMANDS = {
     "check": check,
     "report": report,
     "repair": repair,
+    "convert": convert,
     "template": template,
     "explain": explain,
     "envs": envs,

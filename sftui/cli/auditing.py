@@ -49,7 +49,7 @@ def audited(
     """The audit of the options' data under their recipe; `looks`: so many rows of each code are inspected again, for
     drawing."""
     cluster = on_ray(engine, address)
-    session = loaded_session(options)
+    session = loaded_session(options, unread=True)
     try:
         prompts = _prompts(options, evaluation, session) if evaluation is not None else None
         if cluster:

@@ -84,13 +84,13 @@ def load_tokenizer(opened: Opened) -> Opened:
     return ready.prove_rows(loaded)
 
 
-def loaded_session(options: OpenOptions, *, tell: bool = True) -> Ready:
+def loaded_session(options: OpenOptions, *, tell: bool = True, unread: bool = False) -> Ready:
     """Open the data and load the proven tokenizer; SftuiError where either cannot be. `tell`: the trainer's notes, see
-    `tell_notes`."""
+    `tell_notes`; `unread`: also data that the trainer does not read."""
     from sftui.tokens.release import settle
 
     opened = open_data(options)
-    opened.accepted()
+    opened.accepted(unread=unread)
     session = load_tokenizer(opened).ready()
     settle()
     tell_versions([session])

@@ -20,9 +20,10 @@ from sftui.session.inputs import inputs_of
 from sftui.text import many, visible
 
 if TYPE_CHECKING:
-    from sftui.repairs import Counts
+    from sftui.repairs import Counts, Plan
     from sftui.session.opened import Opened
     from sftui.session.options import OpenOptions
+    from sftui.session.repairing import Written
 
 
 def repair_data(
@@ -40,9 +41,9 @@ def repair_data(
     Exit 1 where rows stay as they were because a repair could not be made on them.
     """
     from sftui.findings import CODES
-    from sftui.repairs import DROP_REASONS, DROPPING, TO_MESSAGES, Counts, layout_of, own_names, plan_of
+    from sftui.repairs import DROP_REASONS, DROPPING, TO_MESSAGES, layout_of, own_names, plan_of
     from sftui.session.ready import tokenizer_of
-    from sftui.session.repairing import Written, conversion_of, session_plan, write_repaired
+    from sftui.session.repairing import conversion_of, session_plan
 
     listed = "`sftui repair --list` tells all"
     dropped = words_of(drop, "--drop", "reason and no code", listed)
@@ -59,10 +60,8 @@ def repair_data(
         )
     plan = plan_of(chosen, codes=tuple(CODES))
     options = open_options(given)
-    if log is None and out is not None and out != STDOUT and not dry_run:
-        log = f"{out.rpartition('.')[0] or out}.log.jsonl"  # as the inspector does: what was changed is never unsaid
-    target, journal = _targets(given, options, out, log, marks, dry_run, force)
-    session = _session(options, bool(plan.codes))
+    target, journal = targets_of(given, options, out, log, marks, dry_run, force)
+    session = opened_for(options, bool(plan.codes), unread=TO_MESSAGES in chosen)
     notes = DataNotes(session)
     try:
         if target is not None:
@@ -70,17 +69,12 @@ def repair_data(
         notes.tell()
         conversion = conversion_of(session.stored, session.recipe, session.detected) if TO_MESSAGES in chosen else None
         plan = session_plan(tokenizer_of(session), chosen, marked, conversion=conversion)
-        progress = Progress(session.count_now())
-        now = Written(Counts())
-        with _path(target) as rows, _path(journal) as told:
-            for now in write_repaired(session, plan, rows, told):
-                progress.at(now.counts.rows)
-            progress.end()
+        now = written(session, plan, target, journal)
         notes.tell()
     finally:
         session.close()
     own = own_names(layout_of(session.detected)) if "map-roles" in chosen else ()
-    click.echo(visible(_summary(now.counts, now.lost, target, DROP_REASONS, own), newline="\n"), err=True)
+    click.echo(visible(summary(now.counts, now.lost, target, DROP_REASONS, own), newline="\n"), err=True)
     return 2 if now.lost else 1 if now.counts.skipped else 0
 
 
@@ -111,7 +105,7 @@ def _marked(file: str | None) -> tuple[int, ...]:
     return read_marks(text, file).rows_with("drop")
 
 
-def _targets(
+def targets_of(
     given: Mapping[str, Any],
     options: OpenOptions,
     out: str | None,
@@ -120,12 +114,15 @@ def _targets(
     dry_run: bool,
     force: bool,
 ) -> tuple[Target | None, Target | None]:
-    """Where the rows go (nowhere in a dry run) and the log: never the data itself; ExportError."""
+    """Where the rows go (nowhere in a dry run) and the log, by itself beside them: never the data itself;
+    ExportError."""
     from sftui.session.repairing import check_targets
 
+    if log is None and out is not None and out != STDOUT and not dry_run:
+        log = f"{out.rpartition('.')[0] or out}.log.jsonl"  # as the inspector does: what was changed is never unsaid
     if not dry_run and out is None:
         raise ExportError(
-            "no file was named for the repaired data", fix="name it with -o OUT.jsonl, or count only with --dry-run"
+            "no file was named for the new data", fix="name it with -o OUT.jsonl, or count only with --dry-run"
         )
     if not dry_run and out is not None and out != STDOUT:
         check_targets(options.paths, out, None if log == STDOUT else log)
@@ -137,16 +134,31 @@ def _path(target: Target | None) -> contextlib.AbstractContextManager[Path | Non
     return contextlib.nullcontext() if target is None else target.as_path()
 
 
-def _session(options: Any, codes: bool) -> Opened:
-    """The data open, and the tokenizer where one is named or findings decide."""
+def opened_for(options: OpenOptions, codes: bool, *, unread: bool = False) -> Opened:
+    """The data open, and the tokenizer where one is named or findings decide; ConversationError for what its trainer
+    does not read, but where a conversion takes care of that (`unread`)."""
     if codes or options.full_recipe().tokenizer.name is not None:
-        return loaded_session(options)
+        return loaded_session(options, unread=unread)
     opened = open_data(options)
-    opened.accepted()
+    opened.accepted(unread=unread)
     return opened
 
 
-def _summary(
+def written(session: Opened, plan: Plan, target: Target | None, journal: Target | None) -> Written:
+    """Write the rows after a plan and the log, or count only, and tell on stderr how far it is."""
+    from sftui.repairs import Counts
+    from sftui.session.repairing import Written, write_repaired
+
+    progress = Progress(session.count_now())
+    now = Written(Counts())
+    with _path(target) as rows, _path(journal) as told:
+        for now in write_repaired(session, plan, rows, told):
+            progress.at(now.counts.rows)
+        progress.end()
+    return now
+
+
+def summary(
     counts: Counts, lost: int, target: Target | None, reasons: Mapping[str, str], own: tuple[str, ...] = ()
 ) -> str:
     kept = counts.rows - counts.dropped - lost

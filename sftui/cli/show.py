@@ -27,7 +27,7 @@ def show_row(
     given: Mapping[str, Any], row: int, shift: bool, view: str, form: str, explain: bool, width: int | None
 ) -> int:
     """Print one row; 2 where there is no such row or it cannot be prepared."""
-    session = loaded_session(open_options(given, row), tell=not (explain and form == "text"))
+    session = loaded_session(open_options(given, row), unread=True, tell=not (explain and form == "text"))
     notes = DataNotes(session)
     try:
         notes.look()

@@ -36,7 +36,9 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
     installed = installed_version(Path(python), trainer)
     options = open_options({**given, "trainer": None if given["recipe_file"] else f"{trainer}@{version or installed}"})
     # The Python that prepares the rows is named to be run: it may load the tokenizer, too, where it has that version.
-    session = loaded_session(options if options.env or not _loads(python) else replace(options, env=python))
+    session = loaded_session(
+        options if options.env or not _loads(python) else replace(options, env=python), unread=True
+    )
     with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
         try:
             _tell(session.recipe.preset, installed)

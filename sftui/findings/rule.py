@@ -17,6 +17,8 @@ BY_HAND = next(name for name in TRAINERS if traits_of(name).by_hand)
 """The one that stands for every loop written by hand."""
 NAMED = (*(name for name in TRAINERS if not traits_of(name).by_hand), BY_HAND)
 """The trainers whose keys a rule names, as they are listed; what others say of themselves is in `Traits.fixes`."""
+TO_MESSAGES = "to-messages"
+"""In `Rule.repair`: the rows become messages, as `sftui convert` makes them."""
 DROP = "drop"
 """In `Rule.repair`: leave the rows out that have the finding, `--drop CODE`."""
 

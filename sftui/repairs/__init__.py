@@ -1,5 +1,6 @@
 """Row → repaired row: pure edits of the data, each with what it changed, and which fixes a finding has."""
 
+from sftui.findings.rule import TO_MESSAGES
 from sftui.repairs.catalogue import DEDUPLICATE, DROP, REPAIRS, TITLES, Fixes, fixes_for
 from sftui.repairs.lines import Repaired, line_of, row_of
 from sftui.repairs.model import Change, Layout, Repair
@@ -20,7 +21,6 @@ from sftui.repairs.run import (
 from sftui.repairs.texts import strip_tokens
 from sftui.repairs.to_messages import (
     CONVERTED,
-    TO_MESSAGES,
     Target,
     Way,
     has_calls,

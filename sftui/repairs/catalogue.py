@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sftui.findings.catalogue import CODES, REPAIR_OF
-from sftui.findings.rule import DROP
+from sftui.findings.rule import DROP, TO_MESSAGES
 from sftui.repairs.model import Repair
 from sftui.repairs.texts import fill_content, looks_like_control, parse_json, strip_tokens, trim
-from sftui.repairs.to_messages import TITLE, TO_MESSAGES, each_alone
+from sftui.repairs.to_messages import TITLE, each_alone
 from sftui.repairs.turns import fold_system, map_roles, merge_neighbours
 
 DEDUPLICATE = "deduplicate"

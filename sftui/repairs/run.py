@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from sftui.conversations import Detected
 from sftui.errors import RecipeError, SftuiError
 from sftui.findings.catalogue import CODES, IN_ROWS, REPAIR_OF
+from sftui.findings.rule import TO_MESSAGES
 from sftui.model import Row
 from sftui.nearest import did_you_mean
 from sftui.repairs.catalogue import CONVERSION, DEDUPLICATE, REPAIRS
 from sftui.repairs.lines import TOO_DEEP, Repaired, row_of
 from sftui.repairs.model import Change, Data, Layout, Repair
 from sftui.repairs.rows import DROP_REASONS, MARKED, drop_reason, fingerprint, unseen
-from sftui.repairs.to_messages import CONVERTED, TO_MESSAGES
+from sftui.repairs.to_messages import CONVERTED
 
 Codes = Callable[[Row], Collection[str]]
 """The findings of a row; SftuiError where they cannot be told."""

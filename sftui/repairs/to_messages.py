@@ -14,13 +14,13 @@ from sftui.conversations import convert as read_plainly
 from sftui.conversations.messages import CALL_ROLE, ROLE_ALIASES
 from sftui.conversations.openai import LEGACY_RESULT, MESSAGES, columns_of, openai_row
 from sftui.errors import ConversationError, SftuiError
+from sftui.findings.rule import TO_MESSAGES
 from sftui.model import Conversation, Kind, Problem, Row
 from sftui.recipe import Data, Recipe
 from sftui.repairs.model import Change, Layout, Repair
 from sftui.repairs.model import Data as RowData
 from sftui.trainers import Trainer, preset, trainer_named
 
-TO_MESSAGES = "to-messages"
 TITLE = "make messages of rows of another shape, with tool_calls and tools as OpenAI has them"
 THE_ROW = "the row"
 CONVERTED = Layout(decisive=("messages", "tools"), body=("messages",))

@@ -112,11 +112,25 @@ class Opened:
         """Why this dataset is no SFT set, or None."""
         return self.detected.refused
 
-    def accepted(self, where: str = "") -> None:
-        """ConversationError where this dataset is no SFT set; `where` says for whom."""
+    @property
+    def unread(self) -> bool:
+        """Whether it is an SFT set that its trainer alone does not read, whatever columns are named: its rows show, and
+        say so."""
+        from sftui.trainers import traits_of
+
+        data = self.asked.data
+        named = data.format != "auto" or bool(data.fields) or traits_of(self.recipe.preset).by_hand
+        return self.refused is not None and not named and self.stored.plainly.refused is None
+
+    def accepted(self, where: str = "", *, unread: bool = False) -> None:
+        """ConversationError where this dataset is no SFT set, or none of its trainer's but where that may be
+        (`unread`); `where` says for whom."""
         problem = self.refused
-        if problem is not None:
-            raise ConversationError(problem.what, where=where, why=problem.why, fix=problem.fix)
+        if problem is None or (unread and self.unread):
+            return
+        plain = self.stored.plainly.refused
+        fix = problem.fix if plain is None or plain == problem else plain.sentence()  # what it is tells what to do
+        raise ConversationError(problem.what, where=where, why=problem.why, fix=fix)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -5,24 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from typing import Any
 
 from sftui import trainers
 from sftui.errors import RecipeError
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
+from sftui.findings.context import Context
 from sftui.findings.examples import FINE, GOOD, case, chat
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, rule
+from sftui.findings.rule import DROP, TO_MESSAGES, rule
 from sftui.findings.rules.content import no_plain_text, stale_content
 from sftui.findings.rules.generation import refused_untagged
 from sftui.findings.rules.roles import refused_names, refused_roles, roleless
 from sftui.findings.rules.tools import several_calls
-from sftui.model import Stage
+from sftui.findings.setup import about
+from sftui.model import Inspection, Stage
 from sftui.recipe import Recipe, diff, knobs
 
 LONGEST_LOOKED_AT = 100_000
@@ -134,6 +136,39 @@ def _doubled(raw: str) -> str:
     places = [match.start() + 1 for match in re.finditer(re.escape(json.dumps(keys[0])) + r"\s*:", raw)]
     where = f" (columns {places[0]:,} and {places[-1]:,})" if len(places) > 1 and "\n" not in raw.strip() else ""
     return f"; the key `{shown(keys[0], 40)}` stands twice in the record{where}, and the last one counts"
+
+
+ROW009 = rule(
+    "ROW009",
+    "set-not-read",
+    "LOUD",
+    "setup",
+    "it reads no rows of this shape",
+    "The trainer looks for other columns, or other messages, than the data has, and stops before it reads a row."
+    " Another trainer may read the same data.",
+    data="make messages of the rows with `sftui convert`",
+    repair=(TO_MESSAGES,),
+    leads_to=Consequence.STOPS,
+    bad=case({"question": "What is 1 + 2?", "answer": "3"}, preset="trl@1.16"),
+    good=case(GOOD, preset="trl@1.16"),
+    more=(
+        case(
+            {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "Hello."}]},
+            preset="unsloth@2026.10",
+        ),
+    ),
+)
+
+
+@setup_check(ROW009)
+def not_read(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """ROW009: the trainer refuses the set as a whole, with what it raises."""
+    refused = context.detected.refused
+    if refused is None or not sample:
+        return
+    told = f"{refused.what}, because {refused.why}" if refused.why else refused.what
+    rows = tuple(one.row.index for one in sample)
+    yield about(context, ROW009, told, title=refused.fix, rows=rows, count=len(rows))
 
 
 LAB006 = rule(

@@ -116,8 +116,9 @@ def _chat(columns: Mapping[str, Any], settings: Settings, reason: str) -> Detect
         names = ", ".join(f"`{name}`" for name in list(columns)[:6])
         return _refuse(
             f"there is no column `{column}`",
-            f"type chat_template reads it (field_messages) and finds {names}",
-            "set field_messages, or another type",
+            f"type chat_template reads it (field_messages), finds {names} and raises ValueError: Messages is null."
+            " Please check `field_messages`.",
+            "set field_messages, or another type, or make messages of the rows with `sftui convert`",
         )
     used = {"messages": column, **{name: name for name in ("system", "tools") if name in columns}}
     keys = {name: settings.mapping[name] for name in ("role", "content")}

@@ -103,8 +103,8 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
     for theirs in found.fields.values():
         if theirs not in columns:
             return _refuse(
-                f"there is no column `{theirs}`",
-                f"LLaMA-Factory raises KeyError '{theirs}'",
+                f"there is no column `{theirs}`: LLaMA-Factory raises KeyError: '{theirs}'",
+                "",
                 "name the dataset's columns in dataset_info.json",
             )
     if openai and _uneven(samples, found.fields):
@@ -188,9 +188,9 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Dete
                 reason=f"LLaMA-Factory: formatting alpaca with `{prompt}` and `{response}`",
             )
     return _refuse(
-        "LLaMA-Factory needs to be told these columns",
+        "LLaMA-Factory needs to be told these columns: by itself it raises KeyError: 'instruction'",
         f"its default is instruction, input, output; there are {', '.join(columns[:6])}",
-        "set data.format and data.fields",
+        "set data.format and data.fields, or make messages of the rows with `sftui convert`",
     )
 
 

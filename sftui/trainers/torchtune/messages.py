@@ -76,7 +76,7 @@ def detect_builder(rows: Sequence[Row], data: Data) -> Detected:
             "auto",
             refused=Problem(
                 f"torchtune's {BUILDERS[chosen]} stops: there is no column `{missing[0]}`",
-                fix="set column_map in its config",
+                fix="set column_map in its config, or make messages of the rows with `sftui convert`",
             ),
         )
     if "image" in columns and chosen != "text":

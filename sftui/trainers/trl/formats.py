@@ -15,6 +15,8 @@ from sftui.model import Problem, Row
 MESSAGE_KEYS = {"role": "role", "content": "content"}
 ASKED = ("prompt", "completion", "chosen", "rejected", "messages")
 """The columns of which is_conversational pops one out of a set: the order is that of Python's hashes."""
+CONVERT = "make messages of the rows with `sftui convert`"
+"""What to do about rows of a shape that a trainer does not read."""
 FROM_VALUE = {"role": "from", "content": "value"}
 
 
@@ -84,7 +86,11 @@ def detect(
         )
     if "prompt" in columns:
         if "completion" not in columns:
-            return _refuse("there is a column `prompt` but no `completion`", "TRL raises KeyError 'completion'")
+            return _refuse(
+                "there is a column `prompt` but no `completion`: TRL raises KeyError: 'completion'",
+                "",
+                f"name the answers `completion`, or {CONVERT}",
+            )
         return Detected(
             "prompt_completion",
             {"prompt": "prompt", "completion": "completion", **around},
@@ -101,9 +107,9 @@ def detect(
         return Detected("text", {"text": text_field}, reason=f"TRL: the text column `{text_field}`")
     names = ", ".join(f"`{name}`" for name in list(columns)[:6])
     return _refuse(
-        f"TRL cannot read these columns ({names})",
-        f"it looks for messages, prompt, or `{text_field}` and raises KeyError '{text_field}'",
-        "rename the columns or give TRL a formatting_func",
+        f"TRL cannot read these columns ({names}): it raises KeyError: '{text_field}'",
+        f"it looks for messages, prompt, or `{text_field}`",
+        f"{CONVERT}, or give TRL a formatting_func",
     )
 
 

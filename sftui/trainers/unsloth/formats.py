@@ -13,7 +13,7 @@ from typing import Any
 from sftui.conversations import Detected
 from sftui.model import Problem, Row
 from sftui.recipe import Recipe, changed
-from sftui.trainers.trl.formats import by_chance
+from sftui.trainers.trl.formats import CONVERT, by_chance
 from sftui.trainers.unsloth.own import UnslothOptions
 
 KEYS = {"role": "role", "content": "content"}
@@ -100,10 +100,11 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
         return Detected(
             "text", {"text": text_field}, reason=f"Unsloth: the text column `{text_field}`; no EOS is appended"
         )
+    raises = ": it raises RuntimeError: Unsloth: You must specify a `formatting_func`" if newest else ""
     return _refuse(
-        f"Unsloth stops: there is no column `{text_field}` and no formatting_func",
+        f"Unsloth stops: there is no column `{text_field}` and no formatting_func{raises}",
         "it reads ids, prompt and completion, " + ("messages " if newest else "") + f"or `{text_field}`",
-        "if your script renders messages with the chat template, set own.text_from to its column",
+        f"{CONVERT}; if your script renders messages with the chat template, set own.text_from to its column",
     )
 
 

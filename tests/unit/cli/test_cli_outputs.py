@@ -45,6 +45,8 @@ PLAIN = {
     "--apply",
     "--drop",
     "--probe-show",
+    "--for",
+    "--without",
 }
 """Options that take words and name no file."""
 WORDS: dict[str, tuple[str, ...]] = {
@@ -53,11 +55,13 @@ WORDS: dict[str, tuple[str, ...]] = {
     "report": ("-t", "builtin:chatml"),
     "template": ("-t", "builtin:chatml"),
     "repair": ("--apply", "trim", "-t", "builtin:chatml"),
+    "convert": ("-t", "builtin:chatml"),
     "export": ("--to", "recipe", "-t", "builtin:chatml"),
 }
 BESIDE: dict[tuple[str, str], tuple[str, ...]] = {
     ("check", "--baseline"): ("--write-baseline",),
     ("repair", "--log"): ("--dry-run",),
+    ("convert", "--log"): ("--dry-run",),
 }
 """What else makes the option write, where the option alone does not."""
 BEFORE: dict[str, tuple[str, ...]] = {"--also": ("json",)}
@@ -194,8 +198,8 @@ def test_no_output_is_an_input(sftui: Sftui, folder: Path, command: str, option:
 
 @pytest.mark.parametrize(
     ("command", "option"),
-    [pair for pair in OPTIONS if pair[1].opts[-1] != "--baseline" and pair[0] != "export"],
-    ids=[name for name in NAMES if "--baseline" not in name and not name.startswith("export")],
+    [pair for pair in OPTIONS if pair[1].opts[-1] not in ("--baseline", "--config-dir") and pair[0] != "export"],
+    ids=[name for name in NAMES if not name.startswith("export") and not name.endswith(("--baseline", "--config-dir"))],
 )
 def test_a_file_that_is_there_is_not_overwritten_unasked(
     sftui: Sftui, folder: Path, command: str, option: click.Option
@@ -295,6 +299,7 @@ STDOUT = [
     ("report", "<!DOCTYPE html>"),
     ("template", "<|im_start|>"),
     ("repair", '{"messages"'),
+    ("convert", '{"messages"'),
 ]
 
 

@@ -19,7 +19,19 @@ from fix_proof import changed_place, lost, moved, place_of, trained_elsewhere
 from sftui.findings import CODES, check_row
 from sftui.findings.catalogue import REPAIR_OF
 from sftui.findings.rule import DROP, Case
-from sftui.repairs import REPAIRS, TITLES, TO_MESSAGES, Repaired, layout_of, line_of, make_plan, repaired
+from sftui.repairs import (
+    REPAIRS,
+    TITLES,
+    TO_MESSAGES,
+    Repaired,
+    layout_of,
+    line_of,
+    make_plan,
+    repaired,
+    target_of,
+    to_messages,
+    way_of,
+)
 from sftui.session.repairing import exact_repairs
 
 CASES = [
@@ -62,6 +74,11 @@ def example(code: str, number: int) -> Case:
 def mended(case: Case, code: str, name: str, before: Outcome) -> list[Repaired]:
     """What `sftui repair --apply NAME` or `--drop CODE` makes of the rows."""
     exact = exact_repairs(tokenizer_of(case.tokenizer))
+    if name == TO_MESSAGES:
+        rows = [one.row for one in before.inspections]
+        exact[name] = to_messages(
+            way_of(rows, before.context.recipe, before.context.detected), target_of(before.context.recipe)
+        )
     names, drop = ((), (code,)) if name == DROP else ((name,), ())
     plan = make_plan(names, drop, codes=tuple(CODES), instead=exact)
     found = {one.row.index: {finding.code for finding in check_row(one, before.context)} for one in before.inspections}

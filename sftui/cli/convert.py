@@ -1,0 +1,91 @@
+"""`sftui convert`: rows of any shape as messages in a new file, and beside it the config that reads them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sftui.cli.opening import open_options
+from sftui.cli.repair import opened_for, summary, targets_of, written
+from sftui.cli.telling import DataNotes
+from sftui.cli.writing import may_write
+from sftui.errors import ExportError
+from sftui.session.checking import words_of
+from sftui.session.encoding import refuse_half
+from sftui.session.inputs import inputs_of
+from sftui.text import visible
+
+if TYPE_CHECKING:
+    from sftui.exports.plan import ExportPlan
+
+FOLDER = "-config"
+"""Behind the name of the file without its ending: the folder of the config that reads it."""
+
+
+def convert_data(
+    reader: str | None,
+    apply: tuple[str, ...],
+    drop: tuple[str, ...],
+    without: tuple[str, ...],
+    out: str | None,
+    config_dir: str | None,
+    log: str | None,
+    dry_run: bool,
+    force: bool,
+    **given: Any,
+) -> int:
+    """Write the rows as messages and the config that reads them; with `dry_run` only count. Counts go to stderr.
+
+    Nothing is written where a row cannot be converted that is not left out.
+    """
+    from sftui.exports.plan import check_target
+    from sftui.findings import CODES
+    from sftui.repairs import DROP_REASONS, DROPPING, plan_of
+    from sftui.session.converting import alike, conversion, opens_with, plan_config
+
+    if reader is not None:
+        check_target(reader)
+    listed = "`sftui repair --list` tells all"
+    dropped = words_of(drop, "--drop", "reason and no code", listed)
+    chosen = (*words_of(apply, "--apply", "repair", listed), *(f"{DROPPING}{one}" for one in dropped))
+    columns = words_of(without, "--without", "column", "name columns, e.g. --without text")
+    coded = bool(plan_of(chosen, codes=tuple(CODES)).codes)
+    options = open_options(given)
+    target, journal = targets_of(given, options, out, log, None, dry_run, force)
+    session = opened_for(options, coded, unread=True)
+    notes, plan = DataNotes(session), None
+    try:
+        if target is not None:
+            refuse_half(session)
+        made = conversion(session, reader, chosen, columns)
+        notes.tell()
+        if target is not None and target.path is not None:
+            folder = Path(config_dir) if config_dir is not None else target.path.with_name(target.path.stem + FOLDER)
+            plan = plan_config(made, target.path, folder)
+            files = [file.path for file in plan.files if file.diff or not file.exists]
+            may_write(files, inputs_of(options), force)
+        now = written(session, made.plan, target, journal)
+        told = alike(made).sentence()
+        notes.tell()
+    finally:
+        session.close()
+    if now.lost:  # cannot be: a row that JSON does not carry is no row of messages
+        raise ExportError(f"{now.lost:,} rows could not be carried over", fix="leave them out with --drop unreadable")
+    click.echo(visible(summary(now.counts, 0, target, DROP_REASONS), newline="\n"), err=True)
+    if told:
+        click.echo(f"sftui: {visible(told)}", err=True)
+    if plan is not None and target is not None and target.path is not None:
+        _write_config(plan, opens_with(made, plan, target.path))
+    return 0
+
+
+def _write_config(plan: ExportPlan, words: tuple[str, ...]) -> None:
+    for line in plan.notes:
+        click.echo(f"sftui: {visible(line)}", err=True)
+    for path in plan.write(overwrite=True):
+        click.echo(os.fsencode(path))
+    click.echo(f"sftui: opened by `{visible(shlex.join(('sftui', *words)))}`", err=True)

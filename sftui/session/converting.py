@@ -1,0 +1,156 @@
+"""A dataset of any shape as messages: what is to be done, the config that reads the new file, and whether the trainer
+is given the same by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sftui.errors import ConversationError
+from sftui.exports.plan import RECIPE_FILE, ExportPlan, plan_export
+from sftui.model import Inspection, Row
+from sftui.pipeline import detect
+from sftui.recipe_io import parse_yaml
+from sftui.repairs import TO_MESSAGES, Plan, layout_after, mended, row_of, target_of, to_messages
+from sftui.session.ready import Ready, tokenizer_of, under
+from sftui.session.repairing import conversion_way, reading_messages, session_plan
+from sftui.trainers import hand_written, preset, trainer_named
+from sftui.trainers.recognise import recognise
+
+if TYPE_CHECKING:
+    from sftui.recipe import Recipe
+    from sftui.session.opened import Opened
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What makes messages of open data: `plan` with all other repairs, `sample` the first rows after it. `to` is the
+    preset of the trainer that is to read them, `chosen` the repairs by their names."""
+
+    opened: Opened
+    to: str
+    chosen: tuple[str, ...]
+    plan: Plan
+    sample: tuple[Row, ...]
+
+    @property
+    def recipe(self) -> Recipe:
+        """What reads the rows as converted, by the trainer that read them before."""
+        return reading_messages(self.opened.asked)
+
+
+def conversion(opened: Opened, to: str | None, chosen: Sequence[str], without: Sequence[str] = ()) -> Conversion:
+    """The conversion of open data for the trainer `to` (None: the recipe's), beside other repairs; ConversationError
+    where none of its rows can be converted, or the trainer would not read them."""
+    recipe = opened.asked
+    reader = recipe if to is None or preset(to).trainer == recipe.trainer else preset(to)
+    before = detect(opened.stored.sample, recipe)
+    way = conversion_way(opened.stored, recipe, before, reader, without)
+    if way.refused is not None:
+        raise ConversationError(way.refused.what, why=way.refused.why, fix=way.refused.fix)
+    names = (TO_MESSAGES, *(name for name in chosen if name != TO_MESSAGES))
+    repair = to_messages(way, target_of(reader), without)
+    plan = session_plan(tokenizer_of(opened), names, conversion=repair)
+    layout = layout_after(plan, before)
+    done = [mended(row, plan, layout) for row in opened.stored.sample]
+    sample = tuple(row_of(one) for one in done if one.dropped is None and not one.skipped)
+    return Conversion(opened, to or recipe.preset, names, plan, sample)
+
+
+# — the config that reads it —
+
+
+def plan_config(made: Conversion, out: Path, folder: Path) -> ExportPlan:
+    """The files by which the trainer reads the converted rows from `out`: its config, or the recipe alone for a loop
+    written by hand. ExportError where it would stop at them."""
+    opened, recipe = made.opened, made.recipe
+    prepared = opened.prepared()
+    config = prepared.config
+    named = config is not None and parse_yaml(config.text, config.path)
+    if config is not None and not trainer_named(config.trainer).naming(named, str(out), prepared.dataset):
+        config = None  # sftui cannot write there which data is meant, and a config of its own can say it
+    prepared = replace(
+        prepared,
+        detected=detect(made.sample, recipe),
+        sample=made.sample[:8],
+        config=config,
+        repairs=made.chosen,
+        repaired=str(out.absolute()),
+    )
+    trainer = preset(made.to).trainer
+    target = "recipe" if trainer in hand_written() or not trainer_named(trainer).traits.writes else made.to
+    return plan_export(target, str(folder), opened.asked, opened.options.base or opened.asked, prepared)
+
+
+def opens_with(made: Conversion, plan: ExportPlan, out: Path) -> tuple[str, ...]:
+    """The words after `sftui` that open the converted rows as the planned files say."""
+    files = {file.path.name: file for file in plan.files}
+    recipe = files.pop(RECIPE_FILE, None)
+    config = next((file for name, file in files.items() if name.endswith((".yaml", ".yml"))), None)
+    if config is None:
+        return (str(out),) if recipe is None else (str(out), "--recipe", str(recipe.path))
+    parsed = parse_yaml(config.content, config.path.name)
+    known = isinstance(parsed, Mapping) and recognise(parsed).trainer is not None
+    return (str(config.path),) if known else (str(config.path), "--trainer", made.to)
+
+
+# — is it the same? —
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """How the first rows come to the trainer before and after: of `rows` that it could prepare both times, how many
+    have the `same` ids and labels, and how many at least the same `ids`; `gained` are prepared only after."""
+
+    rows: int = 0
+    same: int = 0
+    ids: int = 0
+    gained: int = 0
+
+    def sentence(self) -> str:
+        """What there is to say of it, in one sentence; "" where no row was prepared."""
+        first = "first rows" if self.rows + self.gained > 1 else "first row"
+        gained = f"{self.gained:,} of the {first} can be prepared only as messages" if self.gained else ""
+        if not self.rows:
+            return gained
+        if self.same == self.rows:
+            told = f"the {first} that could be prepared before ({self.rows:,}) keep their ids and labels"
+        elif self.ids == self.rows:
+            told = f"the {first} keep their ids, and {self.rows - self.same:,} of {self.rows:,} train other tokens"
+        else:
+            told = (
+                f"{self.rows - self.ids:,} of {self.rows:,} {first} have other ids than before: they were read in"
+                " another way"
+            )
+        return f"{told}; {gained}" if gained else told
+
+
+def alike(made: Conversion) -> Alike:
+    """The first rows under the recipe as they stand, and as converted; nothing where there is no tokenizer, or where
+    they are for another trainer."""
+    opened = made.opened
+    if not isinstance(opened, Ready) or preset(made.to).trainer != opened.asked.trainer:
+        return Alike()
+    after = under(opened, opened.asked, made.chosen)
+    if not isinstance(after, Ready):
+        return Alike()
+    converted = {row.index: row for row in made.sample}
+    pairs = [
+        (opened.inspect_row(row, spans=False), after.inspect_row(converted[row.index], spans=False))
+        for row in opened.stored.sample
+        if row.index in converted
+    ]
+    both = [(a, b) for a, b in pairs if a.tokens is not None and b.tokens is not None]
+    ids = [(a, b) for a, b in both if a.tokens and b.tokens and a.tokens.input_ids == b.tokens.input_ids]
+    return Alike(
+        len(both),
+        sum(_labels(a) == _labels(b) for a, b in ids),
+        len(ids),
+        sum(a.tokens is None and b.tokens is not None for a, b in pairs),
+    )
+
+
+def _labels(found: Inspection) -> tuple[int, ...] | None:
+    return found.labels.labels if found.labels is not None else None

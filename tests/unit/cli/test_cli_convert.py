@@ -1,0 +1,241 @@
+"""`sftui convert`: a new file of messages, the config that reads it, and nothing where a row cannot be carried."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui.tokens import builtin
+
+Sftui = Callable[..., Any]
+TOK = ("-t", "builtin:chatml")
+ALPACA = [{"instruction": f"Add {n}.", "input": "1, 2" * (n % 2), "output": str(3 + n), "id": n} for n in range(6)]
+SHAREGPT = [
+    {"conversations": [{"from": "human", "value": f"hi {n}"}, {"from": "gpt", "value": "Hello."}], "id": n}
+    for n in range(6)
+]
+CALL = {"name": "weather", "arguments": {"city": "Paris"}}
+CALLS = [
+    {
+        "conversations": [
+            {"from": "human", "value": "Weather?"},
+            {"from": "function_call", "value": json.dumps(CALL)},
+            {"from": "observation", "value": "sunny"},
+            {"from": "gpt", "value": "It is sunny."},
+        ],
+        "tools": json.dumps([{"name": "weather", "parameters": {}}]),
+    }
+]
+PAIRS = [{"question": f"1 + {n}?", "answer": str(1 + n)} for n in range(6)]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own, with a tokenizer in it: a config names a folder."""
+    folder = tmp_path / "here"
+    (folder / "tok").mkdir(parents=True)
+    for file in builtin.folder("chatml").iterdir():
+        (folder / "tok" / file.name).write_bytes(file.read_bytes())
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def put(name: str, rows: list[Any]) -> str:
+    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return name
+
+
+def rows_of(name: str) -> list[Any]:
+    return [json.loads(line) for line in Path(name).read_text().splitlines()]
+
+
+def opening(done: Any) -> list[str]:
+    """The words with which the command says that the new file is opened."""
+    line = next(line for line in done.err.splitlines() if line.startswith("sftui: opened by `"))
+    return shlex.split(line.removeprefix("sftui: opened by `").removesuffix("`"))[1:]
+
+
+def prepared(sftui: Sftui, *words: object) -> list[tuple[list[int], list[int]]]:
+    done = sftui("encode", *words, "-o", "-")
+    assert done.code in (0, 1), done.err
+    return [(one["input_ids"], one["labels"]) for one in done.records()]
+
+
+def test_what_a_trainer_cannot_read_becomes_messages_and_its_config(sftui: Sftui, here: Path) -> None:
+    data = put("alpaca.jsonl", ALPACA)
+    before = Path(data).read_bytes()
+    checked = sftui("check", data, "--trainer", "trl", *TOK)
+    assert checked.code == 1 and "it raises KeyError: 'text', because" in " ".join(checked.out.split())
+    assert "✗ the trainer cannot take all 6 rows: it reads no rows of this shape (ROW009)" in checked.out
+    assert "fix: make messages of the rows with `sftui convert`" in checked.out
+    shown = sftui("show", data, "--trainer", "trl", *TOK, "--row", "1")
+    assert shown.code == 2 and "KeyError: 'text'" in shown.out
+
+    done = sftui("convert", data, "--trainer", "trl", "-t", "tok", "-o", "new.jsonl")
+    assert done.code == 0 and Path(data).read_bytes() == before
+    assert rows_of("new.jsonl")[1] == {
+        "id": 1,
+        "messages": [{"role": "user", "content": "Add 1.\n1, 2"}, {"role": "assistant", "content": "4"}],
+    }
+    assert "6 of 6 rows written to new.jsonl, 6 of them changed, 0 left out" in done.err
+    assert "to-messages" in done.err and "6 of the first rows can be prepared only as messages" in done.err
+    assert sorted(Path("new-config").iterdir()) == [Path("new-config/recipe.yaml"), Path("new-config/trl_sft.yaml")]
+    assert [line["changes"][0]["repair"] for line in rows_of("new.log.jsonl")] == ["to-messages"] * 6
+    assert opening(done) == ["new-config/trl_sft.yaml", "--trainer", "trl@1.16"]
+    made = prepared(sftui, *opening(done))
+    assert made == prepared(sftui, "new.jsonl", "--trainer", "trl", "-t", "tok") and len(made) == 6
+
+
+KEPT: Mapping[str, tuple[str, list[Any]]] = {
+    "hf-trainer, sharegpt": ("hf-trainer", SHAREGPT),
+    "hf-trainer, alpaca": ("hf-trainer", ALPACA),
+    "hf-trainer, pairs": ("hf-trainer", PAIRS),
+    "axolotl, sharegpt": ("axolotl", SHAREGPT),
+    "llamafactory, sharegpt": ("llamafactory", SHAREGPT),
+    "llamafactory, alpaca": ("llamafactory", ALPACA),
+    "llamafactory, pairs": ("llamafactory", PAIRS),
+    "torchtune, sharegpt": ("torchtune", SHAREGPT),
+    "torchtune, pairs": ("torchtune", PAIRS),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_a_trainer_reads_both_ways_keeps_its_ids_and_labels(sftui: Sftui, here: Path, name: str) -> None:
+    trainer, rows = KEPT[name]
+    data = put("rows.jsonl", rows)
+    before = prepared(sftui, data, "--trainer", trainer, "-t", "tok")
+    done = sftui("convert", data, "--trainer", trainer, "-t", "tok", "-o", "new.jsonl")
+    assert done.code == 0, done.err
+    assert "the first rows that could be prepared before (6) keep their ids and labels" in done.err
+    assert prepared(sftui, *opening(done)) == before and len(before) == 6
+
+
+def test_a_trainers_own_config_reads_the_new_file(sftui: Sftui, here: Path) -> None:
+    put("rows.jsonl", SHAREGPT)
+    Path("ax.yml").write_text(
+        "base_model: tok\nsequence_len: 512\nlearning_rate: 0.1 # mine\ndatasets:\n"
+        "  - path: rows.jsonl\n    type: chat_template\n    field_messages: conversations\n"
+        "    message_property_mappings: {role: from, content: value}\n    roles_to_train: [gpt]\n"
+    )
+    before = prepared(sftui, "ax.yml")
+    done = sftui("convert", "ax.yml", "-o", "new.jsonl", "--config-dir", "conf")
+    assert done.code == 0 and opening(done) == ["conf/ax.yml"]
+    text = Path("conf/ax.yml").read_text()
+    assert "learning_rate: 0.1 # mine" in text and "field_messages" not in text and "new.jsonl" in text
+    assert prepared(sftui, "conf/ax.yml") == before
+
+
+def test_a_config_that_cannot_name_the_data_is_written_anew(sftui: Sftui, here: Path) -> None:
+    put("rows.jsonl", SHAREGPT)
+    Path("dataset_info.json").write_text(json.dumps({"mine": {"file_name": "rows.jsonl", "formatting": "sharegpt"}}))
+    Path("lf.yaml").write_text(
+        "model_name_or_path: tok\nstage: sft\ndataset: mine\ndataset_dir: .\ntemplate: qwen\ncutoff_len: 64\n"
+    )
+    before = prepared(sftui, "lf.yaml")
+    done = sftui("convert", "lf.yaml", "-o", "new.jsonl")
+    assert done.code == 0 and opening(done) == ["new-config/llamafactory_sft.yaml"]
+    assert prepared(sftui, *opening(done)) == before
+    assert "mine" in json.loads(Path("dataset_info.json").read_text())
+
+
+def test_calls_go_to_the_trainer_that_reads_them(sftui: Sftui, here: Path) -> None:
+    data = put("calls.jsonl", CALLS)
+    refused = sftui("convert", data, "--trainer", "llamafactory", "-t", "tok", "-o", "new.jsonl")
+    assert refused.code == 2 and not Path("new.jsonl").exists() and not Path("new-config").exists()
+    assert "calls.jsonl line 1 has tool calls, which LLaMA-Factory would lose as messages" in refused.err
+    done = sftui("convert", data, "--trainer", "llamafactory", "--for", "trl", "-t", "tok", "-o", "new.jsonl")
+    assert done.code == 0 and opening(done)[0] == "new-config/trl_sft.yaml"
+    assert rows_of("new.jsonl") == [
+        {
+            "messages": [
+                {"role": "user", "content": "Weather?"},
+                {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": CALL}]},
+                {"role": "tool", "content": "sunny"},
+                {"role": "assistant", "content": "It is sunny."},
+            ],
+            "tools": [{"type": "function", "function": {"name": "weather", "parameters": {}}}],
+        }
+    ]
+
+
+def test_nothing_is_written_where_a_row_cannot_be_carried(sftui: Sftui, here: Path) -> None:
+    data = put("rows.jsonl", [*SHAREGPT[:2], {"conversations": [{"value": "nobody's"}]}, "no row", *SHAREGPT[2:]])
+    done = sftui("convert", data, "-o", "new.jsonl")
+    assert done.code == 2 and "1 of 8 rows cannot become messages, because of row 2 (rows.jsonl line 3)" in done.err
+    assert sorted(path.name for path in here.iterdir()) == ["rows.jsonl", "tok"]
+    done = sftui("convert", data, "-o", "new.jsonl", "--drop", "unreadable", "--apply", "trim,deduplicate")
+    assert done.code == 0 and [row["id"] for row in rows_of("new.jsonl")] == list(range(6))
+    assert "drop unreadable" in done.err and "6 of 8 rows written" in done.err
+
+
+def test_counting_writes_nothing(sftui: Sftui, here: Path) -> None:
+    data = put("rows.jsonl", PAIRS)
+    done = sftui("convert", data, "--trainer", "axolotl", "--dry-run")
+    assert done.code == 0 and "6 of 6 rows would be written" in done.err
+    assert sorted(path.name for path in here.iterdir()) == ["rows.jsonl", "tok"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words", "told"),
+    [
+        ([{"text": "Once."}], ("-o", "new.jsonl"), "text to train on as it stands"),
+        ([{"prompt": "a", "chosen": "b", "rejected": "c"}], ("-o", "new.jsonl"), "a preference set"),
+        (PAIRS, (), "no file was named for the new data"),
+        (PAIRS, ("-o", "new.parquet"), "name it OUT.jsonl"),
+        (PAIRS, ("-o", "rows.jsonl", "--force"), "the data itself"),
+        (PAIRS, ("-o", "new.jsonl", "--for", "trll"), "did you mean `trl`?"),
+        (PAIRS, ("-o", "new.jsonl", "--apply", "trimm"), "did you mean `trim`?"),
+        (PAIRS, ("-o", "new.jsonl", "--without", ","), "--without names no column"),
+        (
+            [{**row, "text": "Once."} for row in PAIRS],
+            ("--trainer", "unsloth", "-o", "new.jsonl"),
+            "Unsloth would read `text` and not `messages`",
+        ),
+        (
+            [{**row, "image": "a.png"} for row in PAIRS],
+            ("--trainer", "trl", "-o", "new.jsonl"),
+            "TRL would not read the rows as messages either: the dataset has images",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    sftui: Sftui, here: Path, rows: list[Any], words: tuple[str, ...], told: str
+) -> None:
+    data = put("rows.jsonl", rows)
+    done = sftui("convert", data, *words)
+    assert done.code == 2 and told in done.err and "Traceback" not in done.err
+    assert sorted(path.name for path in here.iterdir()) == ["rows.jsonl", "tok"]
+
+
+def test_a_column_that_would_be_read_instead_is_left_out(sftui: Sftui, here: Path) -> None:
+    data = put("rows.jsonl", [{**row, "text": "Once."} for row in PAIRS])
+    done = sftui("convert", data, "--trainer", "unsloth", "--without", "text", "-t", "tok", "-o", "new.jsonl")
+    assert done.code == 0 and list(rows_of("new.jsonl")[0]) == ["messages"]
+
+
+def test_configs_that_are_there_are_not_overwritten_unasked(sftui: Sftui, here: Path) -> None:
+    data = put("rows.jsonl", PAIRS)
+    Path("new-config").mkdir()
+    Path("new-config/recipe.yaml").write_text("mine\n")
+    done = sftui("convert", data, *TOK, "-o", "new.jsonl")
+    assert done.code == 2 and "--force" in done.err and Path("new-config/recipe.yaml").read_text() == "mine\n"
+    assert not Path("new.jsonl").exists()
+    assert sftui("convert", data, *TOK, "-o", "new.jsonl", "--force").code == 0
+
+
+def test_a_repair_may_convert_as_well(sftui: Sftui, here: Path) -> None:
+    data = put("rows.jsonl", PAIRS)
+    done = sftui("repair", data, "--trainer", "trl", "--apply", "to-messages,trim", "-o", "new.jsonl")
+    assert done.code == 0 and rows_of("new.jsonl")[0]["messages"][0] == {"role": "user", "content": "1 + 0?"}
+    assert not Path("new-config").exists()
+
+
+def test_data_that_nobody_reads_is_no_data_of_another_shape(sftui: Sftui, here: Path) -> None:
+    data = put("rows.jsonl", [{"prompt": "a", "chosen": "b", "rejected": "c"}])
+    done = sftui("check", data, "--trainer", "trl", *TOK)
+    assert done.code == 2 and "KeyError: 'completion'" in done.err and "this is a preference set" in done.err
