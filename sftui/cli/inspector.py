@@ -100,8 +100,9 @@ def run(options: OpenOptions, theme: str | None, mouse: bool, started: Started |
             click.echo(f"sftui: {visible(problem)}", err=True)
         if settings.problems:
             return 2
-        if workspace.source is not None and workspace.source.refused is not None:
-            raise SourceError(workspace.source.refused.sentence())
+        source = workspace.source
+        if source is not None and source.refused is not None and not source.unread:
+            raise SourceError(source.refused.sentence())
         return run_app(workspace, settings, theme=theme, mouse=mouse)
     finally:
         log = workspace.log_tail() if options.debug else ""

@@ -32,8 +32,8 @@ CONVERSION = Repair(TO_MESSAGES, TITLE, each_alone)
 """Goes before all others, which find messages where it puts them (see `run.layout_after`)."""
 
 TITLES: Mapping[str, str] = {
-    TO_MESSAGES: TITLE,
     **{name: one.title for name, one in REPAIRS.items()},
+    TO_MESSAGES: TITLE,
     DEDUPLICATE: "leave out rows whose conversation stood in an earlier one",
     DROP: "leave out the rows that have the finding",
 }

@@ -21,7 +21,7 @@ from sftui.repairs.model import Change, Layout, Repair
 from sftui.repairs.model import Data as RowData
 from sftui.trainers import Trainer, preset, trainer_named
 
-TITLE = "make messages of rows of another shape, with tool_calls and tools as OpenAI has them"
+TITLE = "make messages, tool_calls and tools of rows of another shape"
 THE_ROW = "the row"
 CONVERTED = Layout(decisive=("messages", "tools"), body=("messages",))
 """Where converted rows keep what other repairs touch."""
@@ -35,11 +35,10 @@ _OURS = {"observation": "tool"}
 @dataclass(frozen=True, slots=True)
 class Way:
     """How the rows of a set become messages: `read` gives the conversation of a row, which is made of the columns
-    `used`; `kind` is the shape that it has, in a word. `refused` is set where no row of it can."""
+    `used`. `refused` is set where no row of it can."""
 
     read: Callable[[Row], Conversation]
     used: tuple[str, ...]
-    kind: str
     refused: Problem | None = None
 
 
@@ -66,13 +65,12 @@ def way_of(sample: Sequence[Row], recipe: Recipe, found: Detected) -> Way:
     trainer = trainer_named(recipe.preset)
     bare = replace(recipe, render=replace(recipe.render, inject_system=None))
     if found.refused is None and found.format not in _CHATS and _reads_chats(sample, bare, found, trainer):
-        return Way(lambda row: trainer.convert(row, found, bare), columns_of(found.fields), found.format)
+        return Way(lambda row: trainer.convert(row, found, bare), columns_of(found.fields))
     data = _plain_data(recipe, found, trainer)
     plainly = _with_system(detect(sample, data), sample, found)
     return Way(
         lambda row: as_chat(read_plainly(row, plainly, data)),
         columns_of(plainly.fields),
-        plainly.format,
         plainly.refused,
     )
 
@@ -146,7 +144,8 @@ def to_messages(way: Way, target: Target, without: Sequence[str] = ()) -> Repair
         if target.loses_calls and has_calls(row):
             lost = lost_calls(target)
             raise ConversationError(lost.what, why=lost.why, fix=lost.fix)
-        told = [Change(TO_MESSAGES, "", f"{way.kind} row became {len(row[MESSAGES])} messages")]
+        read = " and ".join(f"`{column}`" for column in way.used if column in data)
+        told = [Change(TO_MESSAGES, "", f"{read} became {len(row[MESSAGES])} messages")]
         told += [Change(kind, "", f"{number} written as OpenAI has them") for kind, number in made.done.items()]
         return row, tuple(told)
 

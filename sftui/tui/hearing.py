@@ -7,7 +7,7 @@ from typing import Any
 
 from sftui.model import Inspection
 from sftui.text import many, visible
-from sftui.tui.commands import batch, compare, figures, findings, recipe, repairs, rows, search, writing
+from sftui.tui.commands import batch, compare, convert, figures, findings, recipe, repairs, rows, search, writing
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.token_pane import changed_tokens
 from sftui.views import Role
@@ -82,7 +82,7 @@ def _source(here: Inspector, event: ev.SourceOpened) -> None:
     here.panes.tokens.tell_coming("")
     if event.refused is not None:
         here.panes.tokens.fail(event.refused)
-        here.say(event.refused.sentence(), Role.ERROR)
+        here.say(convert.refusal(event.refused), Role.ERROR)
     elif new := [note for note in event.notes if note not in here.state.reading.notes]:
         here.say(new[0], Role.WARNING)
     elif here.state.said.text == rows.RELOADING:

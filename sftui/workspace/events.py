@@ -29,6 +29,7 @@ class SourceOpened(NamedTuple):
     reason: str
     notes: tuple[str, ...] = ()
     refused: Problem | None = None
+    unread: bool = False
 
 
 class DataLoading(NamedTuple):

@@ -210,6 +210,7 @@ class Worker:
                 found.reason,
                 (*session.options.notes, *source.notes, *found.notes),
                 found.refused,
+                session.unread,
             )
         )
         self._prepare_export(session)

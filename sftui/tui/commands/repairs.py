@@ -147,7 +147,7 @@ def on_counted(here: Inspector, event: ev.RepairsCounted) -> None:
         _without_effect(here, now.telling, event.counted)
         return
     here.say(
-        f"{_words(event)}; {_where(here)} · u undoes it, x exports it",
+        f"{_words(event)}; {_where(here)} · u undoes it, {'M writes it' if _converts(here) else 'x exports it'}",
         Role.WARNING if event.counted.skipped else Role.PLAIN,
     )
 
@@ -160,6 +160,12 @@ def _without_effect(here: Inspector, name: str, counted: ev.RepairCount) -> None
     told = f"{name} changes none of {many(counted.rows, 'row')}, so it is not applied"
     why = f"; {visible(skipped_words(counted)[0])}" if counted.skipped else ""
     here.say(told + why, Role.WARNING)
+
+
+def _converts(here: Inspector) -> bool:
+    from sftui.repairs import TO_MESSAGES
+
+    return here.state.repairing.seen[-1:] == (TO_MESSAGES,)
 
 
 def _where(here: Inspector) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from sftui.tui.commands import (
     batch,
     compare,
+    convert,
     copying,
     dialogs,
     documents,
@@ -45,6 +46,7 @@ COMMANDS: tuple[Command, ...] = tuple(
         marks,
         recipe,
         repairs,
+        convert,
         export,
         copying,
         own,

@@ -17,12 +17,12 @@ from sftui.views import Line, Role, line, wrap
 from sftui.workspace import events as ev
 
 
-def ask(here: Inspector) -> None:
-    """Ask where to."""
+def ask(here: Inspector, what: str = "repaired") -> None:
+    """Ask where to; `what` the rows are, in the name that is proposed."""
     if here.state.kept.writing is not None:
         here.say("already writing; Esc stops it", Role.DIM)
         return
-    name = file_beside(here.workspace.options.paths[0], "repaired")
+    name = file_beside(here.workspace.options.paths[0], what)
     here.ask(
         "new file for the repaired data; the log of changes goes beside it",
         lambda text: _named(here, text),
@@ -111,6 +111,13 @@ def _write(here: Inspector, target: str, log: str) -> None:
     here.say("writing … Esc stops", Role.DIM)
 
 
+def _config_hint(here: Inspector) -> str:
+    """Where the rows were converted, that their config is another one now."""
+    from sftui.repairs import TO_MESSAGES
+
+    return " · x writes the config that reads it" if TO_MESSAGES in here.workspace.repairs else ""
+
+
 def cancel(here: Inspector) -> bool:
     """Stops a running write; False where none runs."""
     ticket = here.state.kept.writing
@@ -145,6 +152,6 @@ def on_written(here: Inspector, event: ev.RepairsWritten) -> None:
         here.paint_view(FIGURES)
         here.say(
             f"wrote {visible(event.target)} and its log: {kept:,} of {counted.rows:,} rows, {counted.changed:,}"
-            f" changed{lost}",
+            f" changed{lost}{_config_hint(here)}",
             Role.WARNING if event.lost else Role.PLAIN,
         )

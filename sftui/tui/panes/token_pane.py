@@ -168,6 +168,9 @@ class TokenPane(LineView):
         """What to press where a row has no tokens."""
         stage = self.inspection.stopped_at if self.inspection is not None else None
         keys = HINTS_BY_STAGE.get(stage, "oc]") if stage is not None else "oc]"
+        problem = self.inspection.problem if self.inspection is not None else None
+        if problem is not None and CONVERT in problem.fix:
+            keys = f"M{keys}"
         if self.untokenized:
             keys = f"DK{keys}"
         return [(), *(line((f"  {key}  ", Role.KEY), (HINTS[key], Role.DIM)) for key in keys)]
@@ -209,7 +212,10 @@ class TokenPane(LineView):
         return (*head, *token_line(self.table, self.state.cursor, width, shift=self.state.shift))
 
 
+CONVERT = "sftui convert"
+"""The command in whose place a key does the same here."""
 HINTS = {
+    "M": "makes messages of the rows: what sftui convert does",
     "o": "conversation, rendered text and raw row, in turn",
     "T": "picks a chat template",
     "K": "another tokenizer: name, folder or file",

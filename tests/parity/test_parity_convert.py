@@ -1,0 +1,180 @@
+"""Rows before and after `sftui convert` through the real, installed trainers.
+
+Where a trainer reads both, it must make the same ids (and labels) of them; where it does not read the rows as they are,
+it must raise what sftui says that it raises. What it makes of the converted rows is what sftui says, always.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from case import python_of
+from test_parity_fixes import Runners
+
+sys.path.append(str(Path(__file__).parents[1] / "unit" / "repairs"))
+from conversions import SHAPES
+
+from sftui import trainers
+from sftui.recipe import changed
+from sftui.repairs import TO_MESSAGES
+from sftui.session.options import OpenOptions
+from sftui.session.ready import Ready, open_data, tokenized
+from sftui.session.repairing import conversion_of, reading_messages, session_plan, write_repaired
+from sftui.session.verifying import Verified, verify
+
+pytestmark = pytest.mark.parity
+TOKENIZER = "builtin:chatml"
+PRESETS = {
+    "trl": ("trl@1.16", "1.16.0"),
+    "axolotl": ("axolotl@0.19", "0.19.0"),
+    "llamafactory": ("llamafactory@0.9", "0.9.5"),
+    "unsloth": ("unsloth@2026.10", "2026.10.9"),
+    "torchtune": ("torchtune@0.6", "0.6.1"),
+}
+SAME, IDS, OTHER, UNREAD, STOPS, MENDED = "same", "ids", "other", "unread", "stops", "mended"
+"""Before and after: the same ids and labels; the same ids; other ids, because it was read in another way; not read
+before; read, and stopped at by the same error both times; stopped at before, and no more."""
+FILES: Mapping[str, Mapping[str, str]] = {
+    "alpaca_en_demo.json": {"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD, "unsloth": UNREAD, "axolotl": OTHER},
+    "alpaca_zh_demo.json": {"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD},
+    "identity_placeholders.json": {"llamafactory": SAME, "torchtune": IDS, "axolotl": OTHER, "unsloth": UNREAD},
+    "fastchat_dummy_conversation.json": {
+        "llamafactory": SAME,
+        "axolotl": SAME,
+        "torchtune": SAME,
+        "trl": OTHER,
+        "unsloth": UNREAD,
+    },
+    "gsm8k_test.jsonl": {"llamafactory": SAME, "torchtune": SAME, "trl": UNREAD, "axolotl": UNREAD},
+    "mlx_wwdc25_prompt_completion.jsonl": {
+        "llamafactory": SAME,
+        "torchtune": SAME,
+        "trl": OTHER,
+        "unsloth": OTHER,
+        "axolotl": UNREAD,
+    },
+    "toolset_tool_text_pairs.jsonl": {"axolotl": STOPS},
+    "reason_tool_use_demo_50.jsonl": {"axolotl": SAME},
+    "glaive_toolcall_en_demo.json": {"trl": OTHER, "axolotl": OTHER, "unsloth": UNREAD},
+}
+"""How the real datasets come to each trainer before and after."""
+MADE: Mapping[str, Mapping[str, str]] = {
+    "sharegpt": {"axolotl": SAME, "llamafactory": SAME, "torchtune": SAME, "trl": OTHER, "unsloth": UNREAD},
+    "sharegpt, system beside": {"axolotl": SAME, "llamafactory": SAME, "trl": OTHER},
+    "function_call and observation": {"trl": OTHER, "unsloth": UNREAD, "axolotl": OTHER},
+    "two calls behind a thought": {"trl": OTHER, "unsloth": UNREAD},
+    "alpaca": {"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD, "unsloth": UNREAD, "axolotl": OTHER},
+    "alpaca, input and history": {"llamafactory": SAME, "trl": UNREAD},
+    "question and answer": {"llamafactory": SAME, "torchtune": SAME, "trl": UNREAD, "axolotl": UNREAD},
+    "prompt and completion": {"llamafactory": SAME, "torchtune": SAME, "trl": OTHER, "axolotl": UNREAD},
+    "prompt and completion of messages": {"trl": IDS, "unsloth": IDS},
+    "another column and keys": {"trl": UNREAD, "axolotl": UNREAD, "unsloth": UNREAD, "llamafactory": UNREAD},
+    "messages as text": {"axolotl": SAME, "trl": UNREAD, "llamafactory": UNREAD},
+    "calls and tools as text": {"trl": MENDED},
+    "functions of OpenAI before tools": {"trl": STOPS, "axolotl": STOPS},
+}
+"""The same of rows of each shape, made by hand: three of them each."""
+CASES = [
+    *((trainer, name, told) for name, each in FILES.items() for trainer, told in each.items()),
+    *((trainer, name, told) for name, each in MADE.items() for trainer, told in each.items()),
+]
+CASES.sort(key=lambda case: list(PRESETS).index(case[0]))
+
+
+@pytest.fixture(scope="module")
+def runners() -> Iterator[Runners]:
+    made = Runners()
+    yield made
+    made.close()
+
+
+class Asked:
+    """One trainer's environment, and the last records that it gave."""
+
+    def __init__(self, runners: Runners, preset: str, version: str) -> None:
+        self.runners, self.preset, self.version = runners, preset, version
+        self.error: Mapping[str, Any] | None = None
+        self.rows: dict[int, tuple[list[int], list[int]]] = {}
+
+    def __call__(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        head, records = self.runners.ask(self.preset, request)
+        self.error = head["error"]
+        self.rows = {one["row"]: (one["input_ids"], one["labels"]) for one in records if one["kind"] == "row"}
+        return head, records
+
+    def verified(self, session: Ready) -> Verified:
+        """The real trainer on all rows: as sftui says, be it that it stops."""
+        done = verify(session, range(session.source.count().rows), self)
+        assert not done.differences, done.sentences
+        return done
+
+
+def opened(data: Path, preset: str, *, converted: bool = False) -> Ready:
+    recipe = changed(trainers.preset(preset), "length.max", 4096)
+    recipe = reading_messages(recipe) if converted else recipe
+    options = OpenOptions((str(data),), tokenizer=TOKENIZER, recipe=recipe)
+    session = tokenized(open_data(options)).ready()
+    for _ in session.source.rows():
+        pass
+    return session
+
+
+def material(name: str, shared: Path, folder: Path) -> Path:
+    if name not in SHAPES:
+        return shared / "testdata" / "datasets" / name
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps(SHAPES[name][0]) + "\n" for _ in range(3)))
+    return path
+
+
+@pytest.mark.parametrize(("trainer", "name", "told"), CASES, ids=[f"{trainer}-{name}" for trainer, name, _ in CASES])
+def test_a_trainer_makes_of_converted_rows_what_it_made_of_them(
+    trainer: str, name: str, told: str, runners: Runners, shared: Path, tmp_path: Path, capsys: Any
+) -> None:
+    preset, version = PRESETS[trainer]
+    if not python_of(trainer, version).exists():
+        pytest.skip(f"{trainer}@{version} has no environment: run tests/parity/environments.py {trainer}")
+    asked = Asked(runners, preset, version)
+    before = opened(material(name, shared, tmp_path), preset)
+    count, out = before.source.count().rows, tmp_path / "new.jsonl"
+    plan = session_plan(None, (TO_MESSAGES,), conversion=conversion_of(before.stored, before.recipe, before.detected))
+    for _ in write_repaired(before, plan, out, None):
+        pass
+    was = asked.verified(before)
+    rows, error = asked.rows, asked.error
+    before.close()
+
+    after = opened(out, preset, converted=True)
+    now = asked.verified(after)
+    after.close()
+    if told == UNREAD:
+        assert error is not None and was.refused is not None and before.refused is not None
+        raised = f"{error['type']}: {error['message']}"
+        assert raised in before.refused.sentence(), (raised, before.refused.sentence())
+        assert asked.error is None and now.units == count
+    elif told == MENDED:
+        assert error is not None and was.refused is not None and asked.error is None
+    elif told == STOPS:
+        assert error is not None and asked.error is not None and error["message"] == asked.error["message"]
+    else:
+        assert error is None and asked.error is None, (error, asked.error)
+        ids = sum(row in asked.rows and made[0] == asked.rows[row][0] for row, made in rows.items())
+        same = sum(made == asked.rows.get(row) for row, made in rows.items())
+        wanted = {SAME: (len(rows), len(rows)), IDS: (len(rows), same)}.get(told, (ids, same))
+        assert (ids, same) == wanted and len(asked.rows) >= len(rows) and rows, (ids, same, len(rows), len(asked.rows))
+        if told == IDS:
+            assert same < len(rows)
+        if told == OTHER:
+            assert ids < len(rows)
+    with capsys.disabled():
+        print(f"\nconvert: {trainer} {version}, {name}: {count} rows, {told}")
+
+
+def test_every_shape_and_every_trainer_is_held() -> None:
+    asked: Sequence[str] = [trainer for trainer, _, _ in CASES]
+    assert set(asked) == set(PRESETS) and len(CASES) > 50

@@ -1,0 +1,37 @@
+"""Rows of another shape in the inspector: one key shows them as messages, pressed again it writes them."""
+
+from __future__ import annotations
+
+from tui_driver import running
+from words_worker import WordsWorker
+
+from sftui.model import Problem
+from sftui.workspace import events as ev
+
+REFUSED = Problem(
+    "TRL cannot read these columns (`question`, `answer`): it raises KeyError: 'text'",
+    "it looks for messages, prompt, or `text`",
+    "make messages of the rows with `sftui convert`, or give TRL a formatting_func",
+)
+
+
+async def test_the_key_converts_and_then_writes() -> None:
+    async with running((120, 36), WordsWorker()) as driven:
+        driven.worker.tell(ev.SourceOpened("qa.jsonl", "jsonl", ("question",), "auto", "", (), REFUSED, True))
+        await driven.settle()
+        assert "KeyError: 'text'" in driven.said and driven.said.startswith("M makes messages of the rows · ")
+        await driven.press("M")
+        assert "to-messages" in driven.workspace.repairs
+        assert "M writes" in driven.said
+        await driven.press("M")
+        assert driven.main.prompt.open, "it asks for the file"
+        await driven.press("escape", "u")
+        assert not driven.workspace.repairs
+
+
+async def test_what_the_key_cannot_help_does_not_name_it() -> None:
+    async with running((120, 36), WordsWorker()) as driven:
+        told = Problem("the dataset has images", "TRL prepares vision rows in its collator", "change the dataset")
+        driven.worker.tell(ev.SourceOpened("x.jsonl", "jsonl", ("image",), "auto", "", (), told))
+        await driven.settle()
+        assert driven.said.startswith("the dataset has images")
