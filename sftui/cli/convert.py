@@ -46,6 +46,7 @@ def convert_data(
     from sftui.findings import CODES
     from sftui.repairs import DROP_REASONS, DROPPING, plan_of
     from sftui.session.converting import alike, conversion, opens_with, plan_config
+    from sftui.session.harm import refuse_harm
 
     if reader is not None:
         check_target(reader)
@@ -63,6 +64,8 @@ def convert_data(
             refuse_half(session)
         made = conversion(session, reader, chosen, columns)
         notes.tell()
+        if reader is None:
+            refuse_harm(session, made.chosen)
         if target is not None and target.path is not None:
             folder = Path(config_dir) if config_dir is not None else target.path.with_name(target.path.stem + FOLDER)
             plan = plan_config(made, target.path, folder)

@@ -42,6 +42,7 @@ def repair_data(
     """
     from sftui.findings import CODES
     from sftui.repairs import DROP_REASONS, DROPPING, TO_MESSAGES, layout_of, own_names, plan_of
+    from sftui.session.harm import refuse_harm
     from sftui.session.ready import tokenizer_of
     from sftui.session.repairing import conversion_of, session_plan
 
@@ -67,6 +68,7 @@ def repair_data(
         if target is not None:
             refuse_half(session)
         notes.tell()
+        refuse_harm(session, chosen)
         conversion = conversion_of(session.stored, session.recipe, session.detected) if TO_MESSAGES in chosen else None
         plan = session_plan(tokenizer_of(session), chosen, marked, conversion=conversion)
         now = written(session, plan, target, journal)

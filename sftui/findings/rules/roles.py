@@ -13,7 +13,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.examples import FINE, GOOD, ROUNDS_OF, SYSTEM, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, rule
+from sftui.findings.rule import DROP, TO_MESSAGES, rule
 from sftui.findings.words import Standing
 from sftui.model import NOWHERE, Kind, Stage
 from sftui.trainers import trainer_named
@@ -38,7 +38,7 @@ ROL001 = rule(
     unsloth="standardize_data_formats(dataset)",
     torchtune="use ShareGPTToMessages",
     hf="map the role names before rendering",
-    repair=("map-roles", DROP),
+    repair=("map-roles", TO_MESSAGES, DROP),
     moves=("message",),
     leads_to=Consequence.GARBLED,
     bad=case(chat(("user", "hi"), ("bot", "Hello there."))),

@@ -1,0 +1,99 @@
+"""Repairs that would break rows for their trainer are refused, or told which other one they need."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui.errors import RecipeError
+from sftui.recipe import changed
+from sftui.session.harm import refuse_harm
+from sftui.session.options import OpenOptions
+from sftui.session.ready import Ready, open_data, tokenized
+from sftui.trainers import preset
+
+TOOLS = json.dumps([{"name": "weather", "description": "", "parameters": {"type": "object", "properties": {}}}])
+SHAREGPT = {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "Hello."}]}
+ALIASES = {"messages": [{"role": "human", "content": "hi"}, {"role": "assistant", "content": "Hello."}]}
+
+
+def opened(tmp_path: Path, rows: list[Any], name: str, **knobs: Any) -> Ready:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return session(path, name, **knobs)
+
+
+def session(path: Path, name: str, **knobs: Any) -> Ready:
+    recipe = preset(name)
+    for knob, value in knobs.items():
+        recipe = changed(recipe, knob.replace("__", "."), value)
+    options = OpenOptions((str(path),), tokenizer="builtin:chatml", recipe=recipe)
+    return tokenized(open_data(options), "provisional").ready()
+
+
+def test_tools_that_must_stay_text_are_not_parsed(tmp_path: Path) -> None:
+    found = opened(tmp_path, [SHAREGPT, {**SHAREGPT, "tools": TOOLS}], "llamafactory")
+    with pytest.raises(RecipeError, match="parse-json would do harm under LLaMA-Factory") as told:
+        refuse_harm(found, ["trim", "parse-json"])
+    assert "row 1 could no more be prepared" in told.value.why and "its tools are no JSON text" in told.value.why
+    assert told.value.fix == "leave it out", "nor would it help to convert the rows: LLaMA-Factory's tools stay text"
+    refuse_harm(found, ["trim", "map-roles", "deduplicate"])
+    refuse_harm(found, ["trim", "to-messages"])
+
+
+def test_a_repair_that_needs_another_says_which(tmp_path: Path) -> None:
+    found = opened(tmp_path, [SHAREGPT], "torchtune")
+    with pytest.raises(RecipeError, match="map-roles would do harm under torchtune") as told:
+        refuse_harm(found, ["trim", "map-roles"])
+    together = "add to-messages, beside which it does none (--apply trim,map-roles,to-messages), or leave it out"
+    assert told.value.fix == together
+    refuse_harm(found, ["trim", "map-roles", "to-messages"])
+
+
+def test_roles_that_the_trainer_knows_by_these_names_are_not_renamed(tmp_path: Path) -> None:
+    tags = {"human": "user", "assistant": "assistant"}
+    found = opened(tmp_path, [ALIASES], "llamafactory", data__format="messages", data__role_map=tags)
+    with pytest.raises(RecipeError, match="map-roles would do harm") as told:
+        refuse_harm(found, ["map-roles"])
+    assert "row 0 would be dropped: Invalid role tag: `user`" in told.value.why
+
+
+def test_rows_that_nobody_read_before_are_not_harmed(tmp_path: Path) -> None:
+    found = opened(tmp_path, [{"question": "1 + 1?", "answer": " 2"}], "trl")
+    refuse_harm(found, ["trim"])
+    refuse_harm(found, ["to-messages", "trim", "drop no-answer"])
+
+
+REAL = {
+    # dataset, trainer, repair → what it would do
+    ("glaive_toolcall_en_demo.json", "llamafactory", "parse-json"): "its tools are no JSON text",
+    ("glaive_toolcall_en_demo.json", "torchtune", "map-roles"): "torchtune's ShareGPT knows no role 'user'",
+    ("fastchat_dummy_conversation.json", "torchtune", "map-roles"): "torchtune's ShareGPT knows no role 'user'",
+}
+NAMES = ("parse-json", "map-roles", "fill-content", "strip-tokens", "trim", "fold-system", "merge-neighbours")
+
+
+@pytest.mark.parametrize("trainer", ["hf-trainer", "trl", "axolotl", "llamafactory", "torchtune"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "glaive_toolcall_en_demo.json",
+        "fastchat_dummy_conversation.json",
+        "alpaca_en_demo.json",
+        "turkish_daily_test.jsonl",
+        "derived_dirty_messages.jsonl",
+    ],
+)
+def test_repairs_of_real_rows_do_harm_where_the_trainer_says_so_alone(shared: Path, name: str, trainer: str) -> None:
+    found = session(shared / "testdata" / "datasets" / name, trainer)
+    for repair in NAMES:
+        wanted = REAL.get((name, trainer, repair))
+        try:
+            refuse_harm(found, [repair])
+        except RecipeError as error:
+            assert wanted is not None and wanted in error.why, (repair, error)
+        else:
+            assert wanted is None, repair
