@@ -347,13 +347,18 @@ GEN006 = rule(
     "MINOR",
     "row",
     "the trained span ends inside a character",
-    "The last character has several tokens and only the first is in the mask.",
+    "The last character has several tokens and only the first is in the mask, as transformers before 5.24 drew masks by"
+    " generation tags.",
     trl="close the tag behind the turn end",
     unsloth="close the tag behind the turn end",
     hf="close the tag behind the turn end",
     tags=True,
     moves=("answers",),
-    bad=case(chat("hi", "Hello \U0001f98a"), template=tagged(inside=False), changes=GENERATION),
+    bad=case(
+        chat("hi", "Hello \U0001f98a"),
+        template=tagged(inside=False),
+        changes={**GENERATION, "tokenizer.transformers": "5.23.0"},
+    ),
     good=case(chat("hi", "Hello \U0001f98a"), template=tagged(), changes=GENERATION),
 )
 

@@ -159,13 +159,14 @@ def open_case(case: Case, data: Sequence[Any], recipe: Recipe | None = None) -> 
     facts = replace(tools.tokenizer.facts, **case.facts)
     tools = replace(tools, tokenizer=LoadedTokenizer(facts, tools.tokenizer.engine))
     if case.template is not None and recipe.render.template == own.render.template:
+        rendering = trainers.trainer_named(recipe.preset).rendering(recipe)
         made = (
             None
             if not case.template
             else (
-                builtin_template(case.template)
+                builtin_template(case.template, rendering)
                 if " " not in case.template
-                else compile_template(case.template, "the case's own")
+                else compile_template(case.template, "the case's own", rendering=rendering)
             )
         )
         tools = trainers.Toolbox(tools.tokenizer, {"default": made} if made else {}, made.name if made else "")

@@ -13,7 +13,7 @@ from typing import Any
 from sftui import pipeline
 from sftui.model import IGNORE_INDEX, Inspection, Row
 from sftui.recipe import Recipe, changed
-from sftui.templates import compile_template
+from sftui.templates import compile_template, rendering_of
 from sftui.tokens import LoadedTokenizer, TokenizerFacts
 from sftui.tokens.loaded import FastEngine
 from sftui.trainers import Toolbox
@@ -89,9 +89,14 @@ def tokenizer(shared: Path, *, eos: str, pad: str, bos: bool = False) -> LoadedT
     return LoadedTokenizer(facts, FastEngine(backend))
 
 
+RECORDED_UNDER = "5.23.0"
+"""The transformers of the records, whose masks by generation tags lose the last bytes of an answer."""
+
+
 def toolbox(shared: Path, case: Case, *, bos: bool = False) -> Toolbox:
-    """Tokenizer and template of a case."""
-    templates = {"default": compile_template(case.template, "golden")} if case.template else {}
+    """Tokenizer and template of a case, which is rendered as by the transformers of the records."""
+    rendering = rendering_of(RECORDED_UNDER)
+    templates = {"default": compile_template(case.template, "golden", rendering=rendering)} if case.template else {}
     return Toolbox(tokenizer(shared, eos=case.eos, pad=case.pad, bos=bos), templates, "golden")
 
 
