@@ -75,7 +75,11 @@ def joined(parts: Iterable[tuple[int, T]]) -> Runs[T]:
     for length, value in parts:
         if length > 0:
             at += length
-            extend(ends, values, at, value)
+            if values and values[-1] == value:  # as `extend`: a call for each part of every row
+                ends[-1] = at
+            else:
+                ends.append(at)
+                values.append(value)
     return Runs(tuple(ends), tuple(values))
 
 

@@ -57,12 +57,17 @@ def drawn(parts: Iterable[Verdict]) -> Drawn:
     ends: list[int] = []
     flags: list[bool] = []
     reasons: list[Reason] = []
-    at = 0
-    for length, (on, reason) in parts:
-        if length > 0:
-            at += length
-            extend(trains, flags, at, on)
-            extend(ends, reasons, at, reason)
+    at, before = 0, None
+    for length, verdict in parts:
+        if length <= 0:
+            continue
+        at += length
+        if verdict == before:  # as the most are: both of its runs grow
+            trains[-1] = ends[-1] = at
+            continue
+        before = verdict
+        extend(trains, flags, at, verdict[0])
+        extend(ends, reasons, at, verdict[1])
     return Runs(tuple(trains), tuple(flags)), Runs(tuple(ends), tuple(reasons))
 
 

@@ -229,14 +229,14 @@ def invalid(messages: Sequence[Message]) -> str | None:
     if len(messages) < 2:
         return f"a conversation needs at least two messages and this one has {len(messages)}"
     last = "assistant"
-    for number, message in enumerate(messages):
-        if message.role == "assistant" and last != "user":
+    for number, role in enumerate([message.role for message in messages]):
+        if role == "assistant" and last != "user":
             return f"message {number} is the assistant's but no user message stands before it"
-        if message.role == "user" and last == "user":
+        if role == "user" and last == "user":
             return f"messages {number - 1} and {number} are both the user's"
-        if message.role == "system" and number:
+        if role == "system" and number:
             return f"message {number} is a system message, which must come first"
-        last = message.role
+        last = role
     return None
 
 

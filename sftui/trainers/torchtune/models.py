@@ -196,8 +196,9 @@ class Frames:
         for number, message in enumerate(messages):
             content = message.content
             texts = [content] if isinstance(content, str) else [part["text"] for part in content]
-            bare = chatml and number == last and message.role == "assistant" and not "".join(texts)
-            before, behind = self._around(number, message.role, number == last, bare, joined)
+            role = message.role
+            bare = chatml and number == last and role == "assistant" and not "".join(texts)
+            before, behind = self._around(number, role, number == last, bare, joined)
             pieces += before
             for text in texts:
                 pieces += self._text(text, number, Part.CONTENT)

@@ -400,10 +400,12 @@ def strategy(conversation: Conversation, recipe: Recipe) -> str:
 def message_mask(tokens: Tokens, conversation: Conversation, chosen: str) -> Drawn:
     """Trained by message, header and footer included; what belongs to no message (BOS, Llama's EOS) is masked."""
 
+    messages = conversation.messages
+
     def verdict(owner: int, part: Part) -> tuple[bool, Reason]:
         if owner < 0:
             return False, Reason.FORCED
-        message = conversation.messages[owner]
+        message = messages[owner]
         if not message.trained:
             return False, Reason.EARLIER if chosen == "last" and message.role == "assistant" else Reason.ROLE
         if chosen == "all":
