@@ -50,7 +50,7 @@ SMALL: dict[str, tuple[str, ...]] = {
 ALSO = tuple(os.environ.get("SFTUI_PARITY_ALSO", "").split())
 """Releases that the parity tests try beside those whose rules are known."""
 
-REMOVED = {"llamafactory": ("torchaudio", "torchvision")}
+REMOVED = dict.fromkeys(("llamafactory", "llamafactory-v1"), ("torchaudio", "torchvision"))
 """Packages that are built for another torch; the runner stubs what the trainer imports of them."""
 
 
@@ -196,6 +196,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in (one for named in names for one in (SMALL if named == "transformers" else (named,))):
         trainer, version = split(name)
         seconds = build(trainer, version, home())
+        if not (home() / f"{trainer}-{version}").is_dir():
+            continue
         print(f"{trainer}@{version}: {f'built in {seconds:.0f} s' if seconds else 'ready'}", flush=True)
     return 0
 
