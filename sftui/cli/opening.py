@@ -36,7 +36,7 @@ OPENING: tuple[Callable[[Any], Any], ...] = (
         metavar="NAME[@VERSION]",
         help=(
             "start from a trainer's preset, e.g. trl@1.16: hf-trainer (the default), manual-shift, trl, axolotl,"
-            " llamafactory, unsloth or torchtune"
+            " llamafactory, llamafactory-v1, unsloth or torchtune"
         ),
     ),
     click.option(

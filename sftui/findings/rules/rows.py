@@ -146,6 +146,7 @@ ROW009 = rule(
     "it reads no rows of this shape",
     "The trainer looks for other columns, or other messages, than the data has, and stops before it reads a row."
     " Another trainer may read the same data.",
+    llamafactory_v1="name the columns as its converters do, or write its own samples",
     data="make messages of the rows with `sftui convert`",
     repair=(TO_MESSAGES,),
     leads_to=Consequence.STOPS,

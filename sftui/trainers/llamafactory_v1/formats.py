@@ -86,6 +86,13 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
     if kind == "messages" and "messages" not in columns:
         why = f"it holds pairs of answers (`{pairs}`)" if pairs else "the column `messages` is missing"
         return Detected("auto", refused=Problem(f"{TITLE} makes no samples of these rows for `sft`", why))
+    if kind == "messages" and _all_text(samples):
+        refused = Problem(
+            f"the content of a message is text, not a list of parts: {TITLE} raises TypeError: string indices must be"
+            " integers, not 'str'",
+            fix='write contents as [{"type": "text", "value": …}], or rows as the converters alpaca and sharegpt read',
+        )
+        return Detected("auto", refused=refused)
     around = {name: name for name in ("system", "tools") if name in columns and (name, kind) != ("tools", "alpaca")}
     fields = FIELDS[kind] | (around if kind == "alpaca" else {k: v for k, v in around.items() if k == "tools"})
     told = "its own samples, no converter" if kind == "messages" else f"converter {kind}"
@@ -96,6 +103,16 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
         ROLES if kind == "sharegpt" else {},
         f"{TITLE}: {told}",
         verbatim=True,
+    )
+
+
+def _all_text(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether every row has a message whose content is text, as in OpenAI's shape."""
+    listed = [row.get("messages") for row in rows]
+    held = [one for one in listed if isinstance(one, (list, tuple)) and one]
+    return bool(held) and all(
+        any(isinstance(turn, Mapping) and isinstance(turn.get("content"), str) and turn["content"] for turn in turns)
+        for turns in held
     )
 
 

@@ -141,6 +141,12 @@ def test_rows_that_are_no_samples(row: Mapping[str, Any]) -> None:
     assert made.stopped_at is Stage.CONVERSATION
 
 
+def test_a_set_of_openai_messages_is_refused_as_a_whole() -> None:
+    rows = [Row(0, {"messages": [{"role": "user", "content": "hi"}]}, "", "rows.jsonl line 1")]
+    found = pipeline.detect(rows, preset("llamafactory-v1"))
+    assert found.refused is not None and "TypeError" in found.refused.what
+
+
 def test_a_prompt_that_is_no_beginning_stops_the_run() -> None:
     template = (
         "{% for m in messages %}{{ 'last ' if loop.last }}{{ m.role }}: {{ m.content }}\n{% endfor %}"
