@@ -129,11 +129,12 @@ class OpenDataset:
         it: made when the table is read.
 
         `explain` adds tokens, reasons and spans; `unpacked` gives rows where the recipe packs. SftuiError where the
-        data cannot be read to its end.
+        data cannot be read to its end, or its trainer does not read it.
         """
         from sftui.session.encoding import refuse_half
 
         with self._using() as ready:
+            ready.accepted()
             refuse_half(ready)
             return EncodedTable(ready, self._turns, explain, unpacked)
 

@@ -79,7 +79,7 @@ def prepared(data: Any, opening: Opening) -> tuple[Ready, tuple[str, ...], Given
     options, told = asked.options(make=make)
     opened = open_data(options) if rows is None else _opened(options, rows)
     try:
-        opened.accepted()
+        opened.accepted(unread=True)
         ready = (prove_rows(tokenized(opened)) if given is None else _with_given(opened, given)).ready()
     except BaseException:
         opened.close()

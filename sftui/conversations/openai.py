@@ -160,8 +160,10 @@ def _call(call: Any, where: str, as_text: bool) -> Any:
 def _tools(tools: Any, done: dict[str, int]) -> list[Any]:
     if not tools:
         return []
-    made = []
-    for tool in _parsed(tools, "`tools`", TOOLS):
+    listed, made = _parsed(tools, "`tools`", TOOLS), []
+    if not isinstance(listed, (list, tuple)):
+        raise ConversationError(f"`tools` is {type_word(listed)}, not a list", where=TOOLS, fix="store a list of tools")
+    for tool in listed:
         held = _parsed(tool, "a tool", TOOLS)
         if not isinstance(held, Mapping):
             raise ConversationError(f"a tool is {type_word(held)}, not a mapping", where=TOOLS, fix="mend the row")

@@ -13,7 +13,7 @@ from types import ModuleType
 from sftui.errors import RecipeError
 from sftui.findings import rules
 from sftui.findings.checks import DatasetCheck, Parts, RowCheck, SetupCheck
-from sftui.findings.rule import DROP, NAMED, Rule
+from sftui.findings.rule import DROP, NAMED, TO_MESSAGES, Rule
 from sftui.nearest import did_you_mean
 
 FILES = (
@@ -95,10 +95,8 @@ def fix_text(code: str, trainer: str) -> str:
 
 def repair_commands(code: str) -> tuple[str, ...]:
     """What to type against a code, the gentlest first."""
-    return tuple(
-        f"sftui repair --drop {code}" if name == DROP else f"sftui repair --apply {name}"
-        for name in REPAIR_OF.get(code, ())
-    )
+    typed = {DROP: f"sftui repair --drop {code}", TO_MESSAGES: "sftui convert"}
+    return tuple(typed.get(name, f"sftui repair --apply {name}") for name in REPAIR_OF.get(code, ()))
 
 
 def explain(code: str) -> str:

@@ -112,7 +112,7 @@ class Alike:
     def sentence(self) -> str:
         """What there is to say of it, in one sentence; "" where no row was prepared."""
         first = "first rows" if self.rows + self.gained > 1 else "first row"
-        gained = f"{self.gained:,} of the {first} can be prepared only as messages" if self.gained else ""
+        gained = f"{self.gained:,} {first} that the trainer did not read can be prepared now" if self.gained else ""
         if not self.rows:
             return gained
         if self.same == self.rows:

@@ -841,7 +841,9 @@ def options(pick: Random) -> dict[str, Any]:
             f"{pick.choice(KNOBS)}={said}" if name in ("--set", "--field") and pick.random() < 0.9 else said,
         ]
     return {
-        "command": pick.choice(("show", "check", "encode", "compare", "export", "repair", "template", "explain")),
+        "command": pick.choice(
+            ("show", "check", "encode", "compare", "export", "repair", "convert", "template", "explain")
+        ),
         "words": words,
     }
 
@@ -1046,6 +1048,12 @@ COMMAND_WORDS = {
         "--apply deduplicate -o fixed.jsonl --force",
         "--drop empty,no-answer,ROW,INJ -o -",
         "--list",
+    ),
+    "convert": (
+        "-o -",
+        "-o new.jsonl --force",
+        "--drop unreadable --apply trim -o new.jsonl --force",
+        "--for trl --without text,images --drop unreadable -o new.jsonl --force",
     ),
     "template": ("", "--add-generation-tags"),
     "compare": ("--with trl", "--with axolotl", "--with manual-shift"),

@@ -214,13 +214,14 @@ def _inspect(rows: list[Row], recipe: Recipe, tools: Any, more: float) -> None:
 
 
 def _repair(rows: list[Row], detected: Any) -> None:
-    from sftui.repairs import DROP_REASONS, REPAIRS, layout_of, line_of, make_plan, repaired
+    from sftui.repairs import DROP_REASONS, REPAIRS, layout_after, line_of, make_plan, repaired
 
-    plan = make_plan([*REPAIRS, "deduplicate"], DROP_REASONS)
-    for done in repaired(iter(rows), plan, layout_of(detected)):
-        line = line_of(done, done.row.raw.encode("utf-8", "surrogatepass"))
-        if line is not None:
-            json.loads(line)
+    for conversion in ((), ("to-messages",)):
+        plan = make_plan([*conversion, *REPAIRS, "deduplicate"], DROP_REASONS)
+        for done in repaired(iter(rows), plan, layout_after(plan, detected)):
+            line = line_of(done, done.row.raw.encode("utf-8", "surrogatepass"))
+            if line is not None:
+                json.loads(line)
 
 
 def _together(seen: list[Inspection], recipe: Recipe, tools: Any) -> None:
@@ -509,7 +510,7 @@ def run_command(given: Any, folder: Path) -> None:
     for said in (printed, narrated):
         if any(char < " " and char not in "\n\t" for char in said) or "this is a bug" in said:
             raise Untrue(f"not safe to print: {said[:300]!r}")
-    if printed and given["command"] in ("encode", "repair") and "-" in given["words"]:
+    if printed and given["command"] in ("encode", "repair", "convert") and "-" in given["words"]:
         for line in printed.splitlines():
             json.loads(line)
     elif printed and ("json" in given["words"] or "sarif" in given["words"]):

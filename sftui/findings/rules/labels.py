@@ -12,7 +12,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.examples import FINE, GENERATION, GOOD, ROUNDS, SYSTEM, case, chat, tagged
 from sftui.findings.look import Look, Turn, fix_of, shown
 from sftui.findings.model import GENERATION_TAGS, Finding, Severity
-from sftui.findings.rule import DROP, rule
+from sftui.findings.rule import DROP, TO_MESSAGES, rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
 from sftui.findings.shapes import Shape
@@ -92,7 +92,7 @@ LAB015 = rule(
     "Nothing that the assistant says stands in the rendered text: the template does not know its role, or leaves its"
     " messages out. What is trained instead, however much it is, is what the template writes by itself.",
     data="give the assistant's messages the role and the place that the template reads",
-    repair=("map-roles", DROP),
+    repair=("map-roles", TO_MESSAGES, DROP),
     leads_to=Consequence.UNREAD,
     bad=case(chat(("user", "hi"), ("bot", "Hello.")), preset="trl@1.16", template=_STRICT),
     good=case(chat("hi", "Hello."), preset="trl@1.16", template=_STRICT),

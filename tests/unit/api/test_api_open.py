@@ -174,3 +174,13 @@ def test_what_nobody_closes_is_closed_with_its_last_table(tmp_path: Path) -> Non
     assert files() == 1 and table.to_arrow().num_rows == 43
     del table
     assert files() == 0
+
+
+def test_data_that_its_trainer_does_not_read_opens_and_says_so() -> None:
+    rows = [{"question": "1 + 1?", "answer": "2"}] * 3
+    with sftui.open(rows, tokenizer="builtin:chatml", trainer="trl") as data:
+        assert "KeyError: 'text'" in repr(data[0])
+        report = data.check()
+        assert [one.code for one in report.verdict] == ["ROW009"] and report.verdict[0].rows == 3
+        with pytest.raises(sftui.SftuiError, match="KeyError: 'text'"):
+            data.encode()

@@ -83,7 +83,7 @@ def test_what_a_trainer_cannot_read_becomes_messages_and_its_config(sftui: Sftui
         "messages": [{"role": "user", "content": "Add 1.\n1, 2"}, {"role": "assistant", "content": "4"}],
     }
     assert "6 of 6 rows written to new.jsonl, 6 of them changed, 0 left out" in done.err
-    assert "to-messages" in done.err and "6 of the first rows can be prepared only as messages" in done.err
+    assert "to-messages" in done.err and "6 first rows that the trainer did not read can be prepared now" in done.err
     assert sorted(Path("new-config").iterdir()) == [Path("new-config/recipe.yaml"), Path("new-config/trl_sft.yaml")]
     assert [line["changes"][0]["repair"] for line in rows_of("new.log.jsonl")] == ["to-messages"] * 6
     assert opening(done) == ["new-config/trl_sft.yaml", "--trainer", "trl@1.16"]

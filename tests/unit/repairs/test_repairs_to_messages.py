@@ -91,6 +91,7 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], str]] = {
         "messages[1]: a call has no name",
     ),
     "tools that are no JSON": ({"messages": [ASKED, TOLD], "tools": "weather"}, "text that is not JSON"),
+    "tools that are no list": ({"messages": [ASKED, TOLD], "functions": True}, "`tools` is true/false, not a list"),
     "both kinds of calls": (
         {"messages": [ASKED, {**TOLD, "tool_calls": [{"function": PARIS}], "function_call": PARIS}]},
         "both `function_call` and `tool_calls`",
