@@ -45,10 +45,12 @@ class Way:
 @dataclass(frozen=True, slots=True)
 class Target:
     """What the trainer that is to read the rows makes of them: `loses_calls` is why `tool_calls` do not reach its text,
-    "" where they do. `tools_as_text`, `arguments_as_text`: what `openai_row` takes."""
+    and `other` why messages in OpenAI's shape are none that it reads, "" where they do and are. `tools_as_text` and
+    `arguments_as_text` are what `openai_row` takes."""
 
     title: str
     loses_calls: str = ""
+    other: str = ""
     tools_as_text: bool = False
     arguments_as_text: bool = False
 
@@ -57,7 +59,8 @@ def target_of(recipe: Recipe) -> Target:
     """The trainer of a recipe, as the recipe has it."""
     trainer = trainer_named(recipe.preset)
     parses = trainer.traits.parses_json_text
-    return Target(trainer.title, trainer.loses_calls(recipe), parses or trainer.tools_as_text(recipe), parses)
+    as_text = parses or trainer.tools_as_text(recipe)
+    return Target(trainer.title, trainer.loses_calls(recipe), trainer.other_messages(recipe), as_text, parses)
 
 
 def way_of(sample: Sequence[Row], recipe: Recipe, found: Detected) -> Way:

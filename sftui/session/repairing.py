@@ -125,9 +125,12 @@ def conversion_way(
     from sftui.pipeline import detect
 
     way, wanted = way_of(stored.sample, recipe, detected), reader or recipe
+    target = target_of(wanted)
     if way.refused is not None:
         return way
-    target = target_of(wanted)
+    if target.other:
+        told = f"{target.title} reads no messages in OpenAI's shape"
+        return replace(way, refused=Problem(told, target.other, "convert the rows for another trainer (--for)"))
     plan = Plan((to_messages(way, replace(target, loses_calls=""), without),))
     done = [mend_row(row, plan, CONVERTED) for row in stored.sample]
     made = tuple(row_of(one) for one in done if not one.skipped and one.data is not None)

@@ -196,6 +196,10 @@ class Trainer:
             recipe, data=replace(data, format="auto", fields=fields, message_keys=keys, role_map=usual.role_map)
         )
 
+    def other_messages(self, recipe: Recipe) -> str:
+        """Why messages in OpenAI's shape are none that it reads, in a clause; "" where it reads them."""
+        return ""
+
     def loses_calls(self, recipe: Recipe) -> str:
         """Why `tool_calls` of a message do not reach the text that it trains on, in a clause; "" where they do."""
         return ""

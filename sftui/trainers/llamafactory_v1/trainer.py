@@ -107,6 +107,9 @@ class LlamaFactoryV1(Trainer):
     def needs_spans(self, recipe: Recipe) -> bool:
         return False
 
+    def other_messages(self, recipe: Recipe) -> str:
+        return "it reads `messages` as samples of its own, whose contents are lists of parts with type and value"
+
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
         template = self._template(shaped.conversation, recipe, tools)
         return samples.rendered(shaped.conversation, template, recipe, tools, spans=spans)

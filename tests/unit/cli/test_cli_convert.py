@@ -197,6 +197,11 @@ def test_counting_writes_nothing(sftui: Sftui, here: Path) -> None:
             "Unsloth would read `text` and not `messages`",
         ),
         (
+            SHAREGPT,
+            ("--trainer", "llamafactory-v1", "-o", "new.jsonl"),
+            "LLaMA-Factory v1 reads no messages in OpenAI's shape, because it reads `messages` as samples of its own",
+        ),
+        (
             [{**row, "image": "a.png"} for row in PAIRS],
             ("--trainer", "trl", "-o", "new.jsonl"),
             "TRL would not read the rows as messages either: the dataset has images",
