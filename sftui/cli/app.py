@@ -9,7 +9,23 @@ from typing import Any
 import click
 
 from sftui.cli.engines import engine_options
-from sftui.cli.opening import opening_options, opening_options_beside_format, serving_option
+from sftui.cli.grouped import (
+    CHECK,
+    CONTEXT,
+    FINDINGS,
+    LEARN,
+    LOOK,
+    ROWS,
+    USUAL,
+    WORK,
+    WRITE,
+    WRITTEN,
+    Command,
+    CommandGroup,
+    Front,
+    option,
+)
+from sftui.cli.opening import opening_options, serving_option
 from sftui.starting import Started
 
 WELCOME = """\
@@ -24,8 +40,7 @@ sftui shows exactly what your trainer trains on, token for token.
 """
 
 EPILOG = """\
-Commands: demo, show, encode, export, compare, verify, check, report, repair, convert, template, explain, envs,
-help, bug-report. `sftui COMMAND --help` lists its options, `sftui help` the pages of help. Data whose name is that of a
+`sftui COMMAND --help` lists the options of a command, `sftui help` the pages of help. Data whose name is that of a
 command is opened with its path, as in `sftui ./show`.
 """
 
@@ -42,15 +57,25 @@ class Output(click.types.StringParamType):
 OUTPUT = Output()
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 """What `sftui check` writes."""
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.command("sftui", context_settings=CONTEXT, epilog=EPILOG)
+@click.command(
+    "sftui",
+    cls=Front,
+    context_settings=CONTEXT,
+    epilog=EPILOG,
+    examples=(
+        ("sftui demo", "bundled data and tokenizers, offline"),
+        ("sftui data.jsonl -t Qwen/Qwen2.5-0.5B --trainer trl", "your data, as TRL takes it"),
+        ("sftui axolotl.yml", "a trainer's own config"),
+        ("sftui check axolotl.yml", "everything that is wrong with it"),
+    ),
+)
 @opening_options
 @serving_option
-@click.option("--row", type=click.IntRange(min=0), default=0, metavar="N", help="the row to show first, from 0")
-@click.option("--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: by the terminal")
-@click.option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
+@option("--row", group=USUAL, type=click.IntRange(min=0), default=0, metavar="N", help="the row to show first, from 0")
+@option("--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: by the terminal")
+@option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
 @click.version_option(None, "--version", package_name="sftui", message="sftui %(version)s")
 @click.pass_obj
 def inspect(started: Started | None, /, row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
@@ -64,12 +89,22 @@ def inspect(started: Started | None, /, row: int, theme: str | None, no_mouse: b
     return open_inspector(given, row, theme, not no_mouse, COMMANDS, started)
 
 
-@click.command("sftui demo", context_settings=CONTEXT)
+@click.command(
+    "sftui demo",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=LOOK,
+    short_help="open the inspector on bundled data, offline",
+    examples=(
+        ("sftui demo", "conversations, with a bundled tokenizer"),
+        ("sftui demo defects", "rows with something wrong in each"),
+    ),
+)
 @click.argument("name", required=False)
-@click.option("-t", "--tokenizer", metavar="NAME", help="another tokenizer than the sample's own")
-@click.option("--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: by the terminal")
-@click.option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
-@click.option("--debug", is_flag=True, help="show a full trace when something fails")
+@option("-t", "--tokenizer", group=USUAL, metavar="NAME", help="another tokenizer than the sample's own")
+@option("--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: by the terminal")
+@option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
+@option("--debug", is_flag=True, help="show a full trace when something fails")
 @click.pass_obj
 def demo(
     started: Started | None, /, name: str | None, tokenizer: str | None, theme: str | None, no_mouse: bool, debug: bool
@@ -80,19 +115,45 @@ def demo(
     return open_demo(name, tokenizer, theme, not no_mouse, debug, started)
 
 
-@click.command("sftui show", context_settings=CONTEXT)
-@opening_options_beside_format
-@click.option("--row", type=click.IntRange(min=0), default=0, metavar="N", help="the row to print, from 0")
-@click.option("--shift", is_flag=True, help="the input token at each position, and the token to predict from it")
-@click.option(
-    "--view", type=click.Choice(["text", "columns", "rows"]), default="rows", help="how the tokens are laid out"
+@click.command(
+    "sftui show",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=LOOK,
+    short_help="print one row: tokens, labels and why each is trained or masked",
+    examples=(
+        ("sftui show data.jsonl -t TOK --row 3", "row 3, from 0"),
+        ("sftui show axolotl.yml --shift", "what is predicted from each token"),
+        ("sftui show data.jsonl -t TOK --format json", "for programs"),
+    ),
 )
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="text to read, or json for programs"
+@opening_options
+@option("--row", group=USUAL, type=click.IntRange(min=0), default=0, metavar="N", help="the row to print, from 0")
+@option(
+    "--shift", group=WRITTEN, is_flag=True, help="the input token at each position, and the token to predict from it"
 )
-@click.option("--explain", is_flag=True, help="json: add tokens, reasons and spans")
-@click.option(
-    "--width", type=click.IntRange(min=20), metavar="N", help="columns of the output; default: the terminal, or 80"
+@option(
+    "--view",
+    group=WRITTEN,
+    type=click.Choice(["text", "columns", "rows"]),
+    default="rows",
+    help="how the tokens are laid out",
+)
+@option(
+    "--format",
+    "form",
+    group=WRITTEN,
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="text to read, or json for programs",
+)
+@option("--explain", group=WRITTEN, is_flag=True, help="json: add tokens, reasons and spans")
+@option(
+    "--width",
+    group=WRITTEN,
+    type=click.IntRange(min=20),
+    metavar="N",
+    help="columns of the output; default: the terminal, or 80",
 )
 def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int | None, **given: Any) -> int:
     """Print one row: its tokens, labels and why each is trained or masked."""
@@ -101,21 +162,36 @@ def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int 
     return show_row(given, row, shift, view, form, explain, width)
 
 
-@click.command("sftui encode", context_settings=CONTEXT)
+@click.command(
+    "sftui encode",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=WRITE,
+    short_help="what reaches the model: ids, labels and masks as JSONL or Parquet",
+    examples=(
+        ("sftui encode axolotl.yml -o encoded.parquet", "every row, or every pack"),
+        ("sftui encode data.jsonl -t TOK -o - --explain", "JSON lines with tokens and reasons"),
+    ),
+)
 @opening_options
-@click.option(
+@option(
     "-o",
     "--out",
+    group=WRITTEN,
     required=True,
     type=OUTPUT,
     metavar="FILE",
     help="OUT.jsonl or OUT.parquet; - writes JSON lines to stdout",
 )
-@click.option("--explain", is_flag=True, help="add tokens, reasons and spans of every row")
-@click.option("--unpacked", is_flag=True, help="one record per row, even if the recipe packs")
-@click.option("--force", is_flag=True, help="overwrite without asking")
-@click.option(
-    "--jobs", type=click.IntRange(min=1), metavar="N", help="with ray: its workers; default: all that the cluster has"
+@option("--explain", group=WRITTEN, is_flag=True, help="add tokens, reasons and spans of every row")
+@option("--unpacked", group=WRITTEN, is_flag=True, help="one record per row, even if the recipe packs")
+@option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
+@option(
+    "--jobs",
+    group=WORK,
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="with ray: its workers; default: all that the cluster has",
 )
 @engine_options
 def encode(
@@ -134,13 +210,26 @@ def encode(
     return encode_rows(given, out, explain, unpacked, force, engine=engine, address=address, jobs=jobs)
 
 
-@click.command("sftui export", context_settings=CONTEXT)
+@click.command(
+    "sftui export",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=WRITE,
+    short_help="the recipe, a script, or a trainer's config with what you changed",
+    examples=(
+        ("sftui export data.jsonl -t TOK --trainer trl --to trl -o config", "a config for TRL"),
+        ("sftui export axolotl.yml --to preprocess -o script", "a script that prepares the data alike"),
+    ),
+)
 @opening_options
-@click.option("--to", required=True, metavar="WHAT", help="recipe, preprocess, or a trainer's name")
-@click.option("-o", "--out", "folder", required=True, type=OUTPUT, metavar="DIR", help="the folder to write into")
-@click.option("--force", is_flag=True, help="overwrite without asking")
-@click.option(
+@option("--to", group=USUAL, required=True, metavar="WHAT", help="recipe, preprocess, or a trainer's name")
+@option(
+    "-o", "--out", "folder", group=WRITTEN, required=True, type=OUTPUT, metavar="DIR", help="the folder to write into"
+)
+@option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
+@option(
     "--max-rows",
+    group=ROWS,
     type=click.IntRange(min=1),
     metavar="N",
     help="for another trainer than the recipe's: count changed labels over the first N rows only",
@@ -152,11 +241,23 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
     return export_files(given, to, folder, force, max_rows)
 
 
-@click.command("sftui compare", context_settings=CONTEXT)
-@opening_options_beside_format
-@click.option(
+@click.command(
+    "sftui compare",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=LOOK,
+    short_help="where trainers, recipes, templates or tokenizers differ",
+    examples=(
+        ("sftui compare axolotl.yml --with trl@1.16", "the same rows under another trainer"),
+        ("sftui compare data.jsonl -t TOK --trainer trl@1.16 --with trl@1.14", "two releases"),
+        ("sftui compare data.jsonl -t TOK --with mask.rule=assistant", "one knob"),
+    ),
+)
+@opening_options
+@option(
     "--with",
     "others",
+    group=USUAL,
     multiple=True,
     metavar="OTHER",
     help=(
@@ -164,23 +265,39 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
         "several changes in quotes; may be repeated"
     ),
 )
-@click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="only the first N rows")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, evenly spaced")
-@click.option(
-    "--show", "shown", type=click.IntRange(min=0), default=3, metavar="N", help="differing rows to print; default: 3"
+@option("--max-rows", group=ROWS, type=click.IntRange(min=1), metavar="N", help="only the first N rows")
+@option("--sample", group=ROWS, type=click.IntRange(min=1), metavar="N", help="only N rows, evenly spaced")
+@option(
+    "--show",
+    "shown",
+    group=ROWS,
+    type=click.IntRange(min=0),
+    default=3,
+    metavar="N",
+    help="differing rows to print; default: 3",
 )
-@click.option(
+@option(
     "--causes",
+    group=ROWS,
     type=click.IntRange(min=0),
     default=200,
     metavar="N",
     help="differing rows, evenly spaced, of which is found out why they differ; default: 200",
 )
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="text to read, or json for programs"
+@option(
+    "--format",
+    "form",
+    group=WRITTEN,
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="text to read, or json for programs",
 )
-@click.option(
-    "--width", type=click.IntRange(min=20), metavar="N", help="columns of the output; default: the terminal, or 80"
+@option(
+    "--width",
+    group=WRITTEN,
+    type=click.IntRange(min=20),
+    metavar="N",
+    help="columns of the output; default: the terminal, or 80",
 )
 def compare(
     others: tuple[str, ...],
@@ -198,13 +315,31 @@ def compare(
     return compare_recipes(given, others, max_rows, sample, shown, causes, form, width)
 
 
-@click.command("sftui verify", context_settings=CONTEXT)
-@opening_options
-@click.option(
-    "--python", required=True, metavar="PATH", help="the python of an environment that has the trainer installed"
+@click.command(
+    "sftui verify",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=CHECK,
+    short_help="run your installed trainer and print where sftui differs",
+    examples=(
+        ("sftui verify axolotl.yml --python ~/train/bin/python", "50 rows through the Axolotl of that environment"),
+    ),
 )
-@click.option(
-    "--rows", type=click.IntRange(min=1), default=50, metavar="N", help="number of rows, evenly spaced; default: 50"
+@opening_options
+@option(
+    "--python",
+    group=USUAL,
+    required=True,
+    metavar="PATH",
+    help="the python of an environment that has the trainer installed",
+)
+@option(
+    "--rows",
+    group=ROWS,
+    type=click.IntRange(min=1),
+    default=50,
+    metavar="N",
+    help="number of rows, evenly spaced; default: 50",
 )
 def verify(python: str, rows: int, **given: Any) -> int:
     """Run the real, installed trainer on some rows and print where sftui's labels differ; exit 1 if any do."""
@@ -213,42 +348,67 @@ def verify(python: str, rows: int, **given: Any) -> int:
     return verify_rows(given, python, rows)
 
 
-@click.command("sftui check", context_settings=CONTEXT)
-@opening_options_beside_format
+@click.command(
+    "sftui check",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=CHECK,
+    short_help="what is wrong in the set-up and in every row, and the fix",
+    examples=(
+        ("sftui check axolotl.yml", "what is wrong in a config and its data"),
+        ("sftui check data.jsonl -t TOK --format json -o found.json", "for programs"),
+        ("sftui check data.jsonl -t TOK --select TRU,LAB --fail-on warning", "some codes, for CI"),
+    ),
+)
+@opening_options
 @serving_option
-@click.option(
+@option(
     "--format",
     "form",
+    group=WRITTEN,
     type=click.Choice(FORMATS),
     default="text",
     help="text to read, or a format for programs",
 )
-@click.option(
+@option(
     "--also",
+    group=WRITTEN,
     multiple=True,
     type=(click.Choice(FORMATS), OUTPUT),
     metavar="FORMAT FILE",
     help="write another format to FILE, of the same run; may be repeated",
 )
-@click.option(
+@option(
     "--fail-on",
+    group=FINDINGS,
     type=click.Choice(["error", "warning", "never"]),
     default="error",
     help="exit 1 from this severity on; default: error",
 )
-@click.option("--select", multiple=True, metavar="CODES", help="only these codes or code prefixes, e.g. TRU,LAB001")
-@click.option("--ignore", multiple=True, metavar="CODES", help="all but these codes or code prefixes")
-@click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="only the first N rows")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, evenly spaced")
-@click.option("--baseline", type=OUTPUT, metavar="FILE", help="ignore the findings recorded in FILE")
-@click.option("--write-baseline", is_flag=True, help="write the current findings to the --baseline file")
-@click.option(
-    "--eval", "evaluation", metavar="DATA", help="the evaluation set, to find its prompts in the training data"
+@option(
+    "--select",
+    group=FINDINGS,
+    multiple=True,
+    metavar="CODES",
+    help="only these codes or code prefixes, e.g. TRU,LAB001",
 )
-@click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="write there instead of to stdout")
-@click.option("--force", is_flag=True, help="overwrite without asking")
-@click.option(
+@option("--ignore", group=FINDINGS, multiple=True, metavar="CODES", help="all but these codes or code prefixes")
+@option("--max-rows", group=ROWS, type=click.IntRange(min=1), metavar="N", help="only the first N rows")
+@option("--sample", group=ROWS, type=click.IntRange(min=1), metavar="N", help="only N rows, evenly spaced")
+@option("--baseline", group=FINDINGS, type=OUTPUT, metavar="FILE", help="ignore the findings recorded in FILE")
+@option("--write-baseline", group=FINDINGS, is_flag=True, help="write the current findings to the --baseline file")
+@option(
+    "--eval",
+    "evaluation",
+    group=FINDINGS,
+    metavar="DATA",
+    help="the evaluation set, to find its prompts in the training data",
+)
+@option("-o", "--out", group=WRITTEN, type=OUTPUT, metavar="FILE", help="write there instead of to stdout")
+@option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
+@option(
     "--jobs",
+    group=WORK,
     type=click.IntRange(min=1),
     metavar="N",
     help="processes; default: one fewer than the machine has cores, or with ray all that the cluster has",
@@ -261,20 +421,40 @@ def check(**given: Any) -> int:
     return check_data(**given)
 
 
-@click.command("sftui report", context_settings=CONTEXT)
+@click.command(
+    "sftui report",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=CHECK,
+    short_help="figures, plots and findings as one HTML page",
+    examples=(("sftui report axolotl.yml -o report.html", "of the whole dataset"),),
+)
 @opening_options
 @serving_option
-@click.option("-o", "--out", required=True, type=OUTPUT, metavar="FILE", help="the page to write, e.g. report.html")
-@click.option("--select", multiple=True, metavar="CODES", help="only these codes or code prefixes, e.g. TRU,LAB001")
-@click.option("--ignore", multiple=True, metavar="CODES", help="all but these codes or code prefixes")
-@click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="only the first N rows")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="only N rows, evenly spaced")
-@click.option(
-    "--eval", "evaluation", metavar="DATA", help="the evaluation set, to find its prompts in the training data"
+@option(
+    "-o", "--out", group=WRITTEN, required=True, type=OUTPUT, metavar="FILE", help="the page to write, e.g. report.html"
 )
-@click.option("--force", is_flag=True, help="overwrite without asking")
-@click.option(
+@option(
+    "--select",
+    group=FINDINGS,
+    multiple=True,
+    metavar="CODES",
+    help="only these codes or code prefixes, e.g. TRU,LAB001",
+)
+@option("--ignore", group=FINDINGS, multiple=True, metavar="CODES", help="all but these codes or code prefixes")
+@option("--max-rows", group=ROWS, type=click.IntRange(min=1), metavar="N", help="only the first N rows")
+@option("--sample", group=ROWS, type=click.IntRange(min=1), metavar="N", help="only N rows, evenly spaced")
+@option(
+    "--eval",
+    "evaluation",
+    group=FINDINGS,
+    metavar="DATA",
+    help="the evaluation set, to find its prompts in the training data",
+)
+@option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
+@option(
     "--jobs",
+    group=WORK,
     type=click.IntRange(min=1),
     metavar="N",
     help="processes; default: one fewer than the machine has cores, or with ray all that the cluster has",
@@ -287,7 +467,17 @@ def report(**given: Any) -> int:
     return write_report(**given)
 
 
-@click.command("sftui explain", context_settings=CONTEXT)
+@click.command(
+    "sftui explain",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=LEARN,
+    short_help="what the code of a finding means",
+    examples=(
+        ("sftui explain TRU001", "one code"),
+        ("sftui explain", "all of them"),
+    ),
+)
 @click.argument("code", required=False)
 def explain(code: str | None) -> int:
     """What CODE means, when it is harmless and what repairs it; without CODE, the list of all."""
@@ -296,7 +486,17 @@ def explain(code: str | None) -> int:
     return explain_code(code)
 
 
-@click.command("sftui help", context_settings=CONTEXT)
+@click.command(
+    "sftui help",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=LEARN,
+    short_help="the pages of help, offline",
+    examples=(
+        ("sftui help labels", "a page"),
+        ("sftui help check", "the options of a command"),
+    ),
+)
 @click.argument("topic", nargs=-1)
 def help_(topic: tuple[str, ...]) -> int:
     """The pages of help, offline: TOPIC is a page, a command or the code of a finding; without it, the list."""
@@ -305,20 +505,44 @@ def help_(topic: tuple[str, ...]) -> int:
     return show_help(topic, COMMANDS)
 
 
-@click.command("sftui repair", context_settings=CONTEXT)
+@click.command(
+    "sftui repair",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=WRITE,
+    short_help="a repaired copy of the data, never in place",
+    examples=(
+        ("sftui repair --list", "the repairs"),
+        ("sftui repair data.jsonl --apply map-roles,trim -o repaired.jsonl", "two of them"),
+    ),
+)
 @opening_options
-@click.option(
-    "--apply", multiple=True, metavar="NAMES", help="repairs to make, e.g. map-roles,trim,deduplicate; see --list"
+@option(
+    "--apply",
+    group=USUAL,
+    multiple=True,
+    metavar="NAMES",
+    help="repairs to make, e.g. map-roles,trim,deduplicate; see --list",
 )
-@click.option(
-    "--drop", multiple=True, metavar="WHAT", help="leave out rows: unreadable, empty, no-answer, or codes of findings"
+@option(
+    "--drop",
+    group=USUAL,
+    multiple=True,
+    metavar="WHAT",
+    help="leave out rows: unreadable, empty, no-answer, or codes of findings",
 )
-@click.option("--marks", metavar="FILE", help="MARKS.jsonl of the inspector: leave out the rows marked drop")
-@click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="OUT.jsonl, a new file")
-@click.option("--log", type=OUTPUT, metavar="FILE", help="LOG.jsonl: every change, row by row; default: OUT.log.jsonl")
-@click.option("--dry-run", is_flag=True, help="count what would change, write no data")
-@click.option("--list", "listing", is_flag=True, help="list the repairs")
-@click.option("--force", is_flag=True, help="overwrite without asking")
+@option("--marks", group=ROWS, metavar="FILE", help="MARKS.jsonl of the inspector: leave out the rows marked drop")
+@option("-o", "--out", group=WRITTEN, type=OUTPUT, metavar="FILE", help="OUT.jsonl, a new file")
+@option(
+    "--log",
+    group=WRITTEN,
+    type=OUTPUT,
+    metavar="FILE",
+    help="LOG.jsonl: every change, row by row; default: OUT.log.jsonl",
+)
+@option("--dry-run", group=WRITTEN, is_flag=True, help="count what would change, write no data")
+@option("--list", "listing", is_flag=True, help="list the repairs")
+@option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
 def repair(listing: bool, **given: Any) -> int:
     """Write DATA with repairs to a new file, never in place; rows that need none keep every byte."""
     from sftui.cli.repair import list_repairs, repair_data
@@ -326,19 +550,43 @@ def repair(listing: bool, **given: Any) -> int:
     return list_repairs() if listing else repair_data(**given)
 
 
-@click.command("sftui convert", context_settings=CONTEXT)
-@opening_options
-@click.option("--for", "reader", metavar="TRAINER", help="the trainer that is to read them; default: the one named")
-@click.option("--apply", multiple=True, metavar="NAMES", help="repairs to make as well, see sftui repair --list")
-@click.option("--drop", multiple=True, metavar="WHAT", help="leave out rows, as in sftui repair: unreadable, empty, …")
-@click.option("--without", multiple=True, metavar="COLUMNS", help="leave out columns that would be read instead")
-@click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="OUT.jsonl, a new file")
-@click.option(
-    "--config-dir", type=OUTPUT, metavar="DIR", help="folder of the config that reads it; default: OUT-config"
+@click.command(
+    "sftui convert",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=WRITE,
+    short_help="rows of another shape as messages, and the config for them",
+    examples=(
+        ("sftui convert sharegpt.json --for trl -o messages.jsonl", "for TRL, with its config"),
+        ("sftui convert alpaca.json --for trl -o messages.jsonl --dry-run", "only count what would change"),
+    ),
 )
-@click.option("--log", type=OUTPUT, metavar="FILE", help="LOG.jsonl: every change, row by row; default: OUT.log.jsonl")
-@click.option("--dry-run", is_flag=True, help="count what would change, write nothing")
-@click.option("--force", is_flag=True, help="overwrite without asking")
+@opening_options
+@option(
+    "--for", "reader", group=USUAL, metavar="TRAINER", help="the trainer that is to read them; default: the one named"
+)
+@option("--apply", group=ROWS, multiple=True, metavar="NAMES", help="repairs to make as well, see sftui repair --list")
+@option(
+    "--drop", group=ROWS, multiple=True, metavar="WHAT", help="leave out rows, as in sftui repair: unreadable, empty, …"
+)
+@option("--without", group=ROWS, multiple=True, metavar="COLUMNS", help="leave out columns that would be read instead")
+@option("-o", "--out", group=WRITTEN, type=OUTPUT, metavar="FILE", help="OUT.jsonl, a new file")
+@option(
+    "--config-dir",
+    group=WRITTEN,
+    type=OUTPUT,
+    metavar="DIR",
+    help="folder of the config that reads it; default: OUT-config",
+)
+@option(
+    "--log",
+    group=WRITTEN,
+    type=OUTPUT,
+    metavar="FILE",
+    help="LOG.jsonl: every change, row by row; default: OUT.log.jsonl",
+)
+@option("--dry-run", group=WRITTEN, is_flag=True, help="count what would change, write nothing")
+@option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
 def convert(**given: Any) -> int:
     """Write DATA of another shape as messages, with tool_calls and tools, to a new file; beside it the config that
     reads it. Shapes: ShareGPT, Alpaca, question and answer, prompt and completion, function_call turns, calls as text.
@@ -348,31 +596,53 @@ def convert(**given: Any) -> int:
     return convert_data(**given)
 
 
-@click.command("sftui template", context_settings=CONTEXT)
-@opening_options_beside_format
-@click.option(
+@click.command(
+    "sftui template",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=CHECK,
+    short_help="print, tag or probe the chat template in use",
+    examples=(
+        ("sftui template -t TOK --probe", "what goes wrong with it, without data"),
+        ("sftui template data.jsonl -t TOK --add-generation-tags -o tagged.jinja", "a copy with generation tags"),
+    ),
+)
+@opening_options
+@option(
     "--add-generation-tags",
     "tags",
+    group=USUAL,
     is_flag=True,
     help="put {% generation %} tags around the assistant's answers, with proof over DATA",
 )
-@click.option("--probe", is_flag=True, help="try it on shapes of conversation that no data need hold; without DATA")
-@click.option(
-    "--probe-show", "shown", metavar="SHAPE", help="print one of these conversations, its text, what is wrong"
+@option(
+    "--probe", group=USUAL, is_flag=True, help="try it on shapes of conversation that no data need hold; without DATA"
 )
-@click.option(
+@option(
+    "--probe-show",
+    "shown",
+    group=USUAL,
+    metavar="SHAPE",
+    help="print one of these conversations, its text, what is wrong",
+)
+@option(
     "--format",
     "form",
+    group=WRITTEN,
     type=click.Choice(["text", "json"]),
     default="text",
     help="of --probe: text, or json for programs",
 )
-@click.option(
-    "--width", type=click.IntRange(min=20), metavar="N", help="columns of the output; default: the terminal, or 80"
+@option(
+    "--width",
+    group=WRITTEN,
+    type=click.IntRange(min=20),
+    metavar="N",
+    help="columns of the output; default: the terminal, or 80",
 )
-@click.option("-o", "--out", type=OUTPUT, metavar="FILE", help="write it, e.g. to chat_template.jinja")
-@click.option("--force", is_flag=True, help="overwrite without asking")
-@click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="prove over the first N rows only")
+@option("-o", "--out", group=WRITTEN, type=OUTPUT, metavar="FILE", help="write it, e.g. to chat_template.jinja")
+@option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
+@option("--max-rows", group=ROWS, type=click.IntRange(min=1), metavar="N", help="prove over the first N rows only")
 def template(
     tags: bool,
     probe: bool,
@@ -397,7 +667,15 @@ def template(
     return write_template(given, tags, out, force, max_rows)
 
 
-@click.group("sftui envs", context_settings=CONTEXT, invoke_without_command=True)
+@click.command(
+    "sftui envs",
+    cls=CommandGroup,
+    context_settings=CONTEXT,
+    listed=LEARN,
+    short_help="the environments that --transformers made",
+    invoke_without_command=True,
+    examples=(("sftui envs remove 4.55.0", "remove one"),),
+)
 @click.pass_context
 def envs(context: click.Context) -> int:
     """List the environments that --transformers made: version, size, last use and folder."""
@@ -408,9 +686,9 @@ def envs(context: click.Context) -> int:
     return list_environments()
 
 
-@envs.command("remove")
+@envs.command("remove", cls=Command)
 @click.argument("versions", nargs=-1, metavar="VERSION…")
-@click.option("--all", "everything", is_flag=True, help="remove all")
+@option("--all", "everything", is_flag=True, help="remove all")
 def remove_envs(versions: tuple[str, ...], everything: bool) -> int:
     """Remove the environments of VERSIONS."""
     from sftui.cli.envs import remove_environments
@@ -418,7 +696,14 @@ def remove_envs(versions: tuple[str, ...], everything: bool) -> int:
     return remove_environments(versions, everything)
 
 
-@click.command("sftui bug-report", context_settings=CONTEXT)
+@click.command(
+    "sftui bug-report",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=LEARN,
+    short_help="what a bug report needs, as Markdown to paste",
+    examples=(("sftui bug-report axolotl.yml", "of the command that went wrong"),),
+)
 @opening_options
 def bug_report(**given: Any) -> int:
     """Print what a bug report needs, as Markdown to paste: versions, engine, recipe; no data, paths or secrets.
@@ -429,23 +714,25 @@ def bug_report(**given: Any) -> int:
     return report_bug(given)
 
 
-COMMANDS = {
+COMMANDS: dict[str, Command] = {
     "demo": demo,
     "show": show,
-    "encode": encode,
-    "export": export,
     "compare": compare,
-    "verify": verify,
     "check": check,
     "report": report,
-    "repair": repair,
+    "verify": verify,
     "convert": convert,
     "template": template,
+    "encode": encode,
+    "export": export,
+    "repair": repair,
     "explain": explain,
-    "envs": envs,
     "help": help_,
+    "envs": envs,
     "bug-report": bug_report,
 }
+"""In the order in which help lists them."""
+inspect.commands = COMMANDS
 
 
 UNWATCHED = (inspect, demo, explain, envs, help_, bug_report)
@@ -455,7 +742,8 @@ UNWATCHED = (inspect, demo, explain, envs, help_, bug_report)
 def run(words: list[str], *, watched: bool = False, debug: bool = False, started: Started | None = None) -> int:
     """Run the command that `words` name, else the inspector; its exit code. `watched`: see `cli.supervising`;
     `started` is the worker that the inspector may take."""
-    command, rest = inspect, words
+    command: Command = inspect
+    rest = words
     if words and words[0] in COMMANDS:
         command, rest = COMMANDS[words[0]], words[1:]
         if os.path.exists(words[0]):

@@ -44,7 +44,7 @@ def compare_recipes(
     if not others:
         raise RecipeError(
             "there is nothing to compare with",
-            fix="name it: --with trl@1.16, --with FILE, --with tokenizer=NAME, --with PATH=VALUE",
+            fix="name it: --with trl@1.16, --with FILE, --with tokenizer=NAME, --with KNOB=VALUE",
         )
     options = open_options(given)
     base = options.full_recipe()

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from sftui.cli.grouped import WORK, option
 from sftui.errors import RecipeError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -15,16 +16,22 @@ LOCAL, RAY = "local", "ray"
 
 def engine_options(command: F) -> F:
     """Decorate a command whose work a cluster can do."""
-    for option in (
-        click.option("--address", metavar="ADDRESS", help="the Ray cluster, e.g. auto; default: one of this machine"),
-        click.option(
+    for one in (
+        option(
+            "--address",
+            group=WORK,
+            metavar="ADDRESS",
+            help="the Ray cluster, e.g. auto; default: one of this machine",
+        ),
+        option(
             "--engine",
+            group=WORK,
             type=click.Choice([LOCAL, RAY]),
             default=LOCAL,
             help="where the work is done: here, or on a Ray cluster; default: local",
         ),
     ):
-        command = option(command)
+        command = one(command)
     return command
 
 

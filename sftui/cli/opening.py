@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sftui.cli.grouped import DATA, FINDINGS, RECIPE, TOKENIZER, USUAL, option
 from sftui.errors import RecipeError, SourceError
 from sftui.text import visible
 
@@ -29,18 +30,81 @@ def _enable(context: click.Context, option: click.Parameter, packages: tuple[str
 
 OPENING: tuple[Callable[[Any], Any], ...] = (
     click.argument("data", nargs=-1, metavar="DATA|CONFIG…"),
-    click.option("-t", "--tokenizer", metavar="NAME", help="Hub name, folder, tokenizer.json, .gguf or builtin:NAME"),
-    click.option("--recipe", "recipe_file", metavar="FILE", help="a saved recipe"),
-    click.option(
+    option(
+        "-t",
+        "--tokenizer",
+        group=USUAL,
+        metavar="NAME",
+        help="Hub name, folder, tokenizer.json, .gguf or builtin:NAME",
+    ),
+    option(
         "--trainer",
+        group=USUAL,
         metavar="NAME[@VERSION]",
         help=(
             "start from a trainer's preset, e.g. trl@1.16: hf-trainer (the default), manual-shift, trl, axolotl,"
             " llamafactory, llamafactory-v1, unsloth or torchtune"
         ),
     ),
-    click.option(
+    option("--max-length", group=USUAL, type=click.IntRange(min=1), metavar="N", help="longest row in tokens"),
+    option(
+        "--set",
+        "knobs",
+        group=USUAL,
+        multiple=True,
+        metavar="KNOB=VALUE",
+        help="set one knob of the recipe, e.g. mask.rule=assistant; `sftui knobs` lists them",
+    ),
+    option(
+        "--data-format",
+        group=DATA,
+        metavar="FORMAT",
+        help="how a row is read: messages, sharegpt, alpaca, text, …; default: found from the first rows",
+    ),
+    option(
+        "--field",
+        "fields",
+        group=DATA,
+        multiple=True,
+        metavar="FIELD=COLUMN",
+        help="map an sftui field to a column, e.g. prompt=question",
+    ),
+    option("--split", group=DATA, metavar="NAME", help="the split of a Hub dataset or a saved folder"),
+    option("--subset", group=DATA, metavar="NAME", help="the configuration of a Hub dataset"),
+    option("--data-revision", group=DATA, metavar="REV", help="branch, tag or commit of a Hub dataset"),
+    option("--rows-in", group=DATA, metavar="KEY", help="the key whose list holds the rows of a JSON file"),
+    option(
+        "--row-limit",
+        group=DATA,
+        type=click.IntRange(min=1),
+        metavar="MB",
+        help="longest row that is read, in megabytes; default 16",
+    ),
+    option("--template", group=TOKENIZER, metavar="NAME|FILE", help="another chat template: a built-in name or a file"),
+    option("--tokenizer-revision", group=TOKENIZER, metavar="REV", help="branch, tag or commit of a Hub tokenizer"),
+    option(
+        "--env",
+        group=TOKENIZER,
+        metavar="PATH",
+        help="the Python environment you train in: ids as its transformers makes them",
+    ),
+    option(
+        "--transformers",
+        group=TOKENIZER,
+        metavar="VERSION",
+        help="ids as this version makes them; a small environment is made for it where none is at hand",
+    ),
+    option("--recipe", "recipe_file", group=RECIPE, metavar="FILE", help="a saved recipe"),
+    option(
+        "--config",
+        group=RECIPE,
+        metavar="FILE",
+        help="a trainer's own config: data, tokenizer and every knob are taken from it",
+    ),
+    option("--dataset", group=RECIPE, metavar="N|NAME", help="which dataset of the config, from 0"),
+    option(
         "--trainers-from",
+        group=RECIPE,
         multiple=True,
         metavar="PACKAGE",
         callback=_enable,
@@ -48,69 +112,25 @@ OPENING: tuple[Callable[[Any], Any], ...] = (
         is_eager=True,
         help="also the trainers of this installed package, whose code is run",
     ),
-    click.option(
-        "--config", metavar="FILE", help="a trainer's own config: data, tokenizer and every knob are taken from it"
-    ),
-    click.option("--dataset", metavar="N|NAME", help="which dataset of the config, from 0"),
-    click.option("--max-length", type=click.IntRange(min=1), metavar="N", help="longest row in tokens"),
-    click.option("--template", metavar="NAME|FILE", help="another chat template: a built-in name or a file"),
-    click.option("--split", metavar="NAME", help="the split of a Hub dataset or a saved folder"),
-    click.option("--subset", metavar="NAME", help="the configuration of a Hub dataset"),
-    click.option("--data-revision", metavar="REV", help="branch, tag or commit of a Hub dataset"),
-    click.option("--tokenizer-revision", metavar="REV", help="branch, tag or commit of a Hub tokenizer"),
-    click.option(
-        "--env", metavar="PATH", help="the Python environment you train in: ids as its transformers makes them"
-    ),
-    click.option(
-        "--transformers",
-        metavar="VERSION",
-        help="ids as this version makes them; a small environment is made for it where none is at hand",
-    ),
-    click.option("--rows-in", metavar="KEY", help="the key whose list holds the rows of a JSON file"),
-    click.option(
-        "--row-limit",
-        type=click.IntRange(min=1),
-        metavar="MB",
-        help="longest row that is read, in megabytes; default 16",
-    ),
-    click.option(
-        "--field",
-        "fields",
-        multiple=True,
-        metavar="FIELD=COLUMN",
-        help="map an sftui field to a column, e.g. prompt=question",
-    ),
-    click.option("--set", "knobs", multiple=True, metavar="PATH=VALUE", help="set one knob of the recipe"),
-    click.option("--debug", is_flag=True, help="show a full trace when something fails"),
+    option("--debug", is_flag=True, help="show a full trace when something fails"),
 )
 
 
 def opening_options(command: F) -> F:
-    """Decorate a command with everything that says what to open."""
-    return _decorated(command, "--format", "--data-format")
-
-
-def opening_options_beside_format(command: F) -> F:
-    """The same for a command whose own `--format` is that of its output."""
-    return _decorated(command, "--data-format")
+    """Decorate a command with everything that says what to open; its `--format`, if any, is that of its output."""
+    for one in reversed(OPENING):
+        command = one(command)
+    return command
 
 
 def serving_option(command: F) -> F:
     """Decorate a command that tells findings with what the model will be served with."""
-    return click.option(
+    return option(
         "--serve",
+        group=FINDINGS,
         metavar="FILE|NAME",
         help="what you will serve with: a template file, a tokenizer, a bundled name or a .gguf; prompts are compared",
     )(command)
-
-
-def _decorated(command: F, *names: str) -> F:
-    for option in reversed(OPENING):
-        command = option(command)
-    data_format = click.option(
-        *names, "data_format", metavar="FORMAT", help="how a row is read: messages, sharegpt, alpaca, text, …"
-    )
-    return data_format(command)
 
 
 def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
@@ -144,7 +164,7 @@ def asked(given: Mapping[str, Any]) -> Asked:
 
     same = {one.name: given[one.name] for one in fields(Asked) if one.name in given and one.name != "knobs"}
     same["fields"] = dict(_pair(text, "--field", "FIELD=COLUMN") for text in given["fields"])
-    return Asked(**same, knobs=tuple(_pair(text, "--set", "PATH=VALUE") for text in given["knobs"]))
+    return Asked(**same, knobs=tuple(_pair(text, "--set", "KNOB=VALUE") for text in given["knobs"]))
 
 
 def data_paths(words: tuple[str, ...]) -> tuple[str, ...]:

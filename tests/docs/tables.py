@@ -154,7 +154,7 @@ def commands(_: str) -> str:
 def options(name: str) -> str:
     """The options of a command beside those that say what to open."""
     command = COMMANDS[name] if name else inspect
-    shared = {"--data-format", *(one for kind in OPENING for one in _names_of(kind))}
+    shared = {one for kind in OPENING for one in _names_of(kind)}
     rows = [
         (_code(_spelt(one)), one.help or "")
         for one in command.params
@@ -165,7 +165,7 @@ def options(name: str) -> str:
 
 def opening(_: str) -> str:
     """The options that say what to open and how it is prepared."""
-    shared = {"--data-format", *(name for kind in OPENING for name in _names_of(kind))}
+    shared = {name for kind in OPENING for name in _names_of(kind)}
     return _table(
         ["option", "what it says"],
         [

@@ -38,7 +38,7 @@ def test_help_names_every_trainer(sftui: Callable[..., Any], command: tuple[str,
     [
         (("--trainer", "hf-trianer"), "did you mean `hf-trainer`?"),
         (("--set", "length.mx=3"), "length.max"),
-        (("--set", "length.max"), "is not PATH=VALUE"),
+        (("--set", "length.max"), "is not KNOB=VALUE"),
         (("--set", "length.max=many"), "whole number"),
         (("--set", "mask.rule=complettion"), "did you mean `completion`?"),
         (("--data-format", "mesages"), "did you mean `messages`?"),
