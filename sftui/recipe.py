@@ -17,25 +17,30 @@ from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_ty
 from sftui.model import IGNORE_INDEX, RecipeChange
 
 
-def knob(default: Any, doc: str, *, choices: tuple[str, ...] = (), minimum: int | None = None) -> Any:
-    """A recipe field: its default, its one-line meaning, and what it may be."""
-    meta = {"doc": doc, "choices": choices, "minimum": minimum}
+def knob(
+    default: Any, doc: str, *, choices: Mapping[str, str] | tuple[str, ...] = (), minimum: int | None = None
+) -> Any:
+    """A recipe field: its default, its one-line meaning, and what it may be; `choices` with what each of them does."""
+    meanings = tuple(choices.values()) if isinstance(choices, Mapping) else ()
+    meta = {"doc": doc, "choices": tuple(choices), "meanings": meanings, "minimum": minimum}
     if isinstance(default, dict):
         return field(default_factory=lambda: dict(default), metadata=meta)
     return field(default=default, metadata=meta)
 
 
-FORMATS = (
-    "auto",
-    "messages",
-    "sharegpt",
-    "alpaca",
-    "prompt_completion",
-    "columns",
-    "text",
-    "segments",
-    "tokenized",
-)
+READ_AS = {
+    "auto": "found from the columns of the first rows",
+    "messages": "a list of messages with role and content",
+    "sharegpt": "a list of turns with from and value",
+    "alpaca": "instruction, input and output",
+    "prompt_completion": "prompt and completion, texts or messages",
+    "columns": "columns that data.fields names",
+    "text": "one column of text",
+    "segments": "pieces of text, each trained or not",
+    "tokenized": "input_ids, perhaps with labels",
+}
+"""How rows may be read, and what each means."""
+FORMATS = tuple(READ_AS)
 
 
 TODAY = "today"
@@ -46,27 +51,61 @@ TODAY = "today"
 class Data:
     """How a row of the dataset becomes a conversation."""
 
-    format: str = knob("auto", "how a row is read", choices=FORMATS)
+    format: str = knob("auto", "how a row is read", choices=READ_AS)
     fields: Mapping[str, str] = knob(
         {},
-        "our name → the dataset's column (messages, prompt, completion, text, instruction, input, output, history,"
-        " system, tools, template_kwargs, input_ids, labels)",
+        "field of sftui → the dataset's column (messages, prompt, completion, text, instruction, input, output,"
+        " history, system, tools, template_kwargs, input_ids, labels)",
     )
     message_keys: Mapping[str, str] = knob(
-        {}, "our name → the message's key (role, content, reasoning, train_flag, train_detail, weight)"
+        {}, "field of sftui → the message's key (role, content, reasoning, train_flag, train_detail, weight)"
     )
     role_map: Mapping[str, str] = knob(
         {"human": "user", "gpt": "assistant"}, "role in the data → role the template sees"
     )
-    strings: str = knob("chat", "a prompt/completion pair of strings becomes", choices=("chat", "plain"))
+    strings: str = knob(
+        "chat",
+        "a prompt/completion pair of strings becomes",
+        choices={
+            "chat": "a conversation of user and assistant, through the chat template",
+            "plain": "the two texts one after the other, without a template",
+        },
+    )
     alpaca_prompt: str = knob(
-        "stanford", "how instruction and input become the user's message", choices=("stanford", "newline", "blank_line")
+        "stanford",
+        "how instruction and input become the user's message",
+        choices={
+            "stanford": "Stanford Alpaca's text: Below is an instruction …",
+            "newline": "instruction and input with a line break between them",
+            "blank_line": "instruction and input with an empty line between them",
+        },
     )
-    function_calls: str = knob("text", "a ShareGPT function_call turn becomes", choices=("text", "tool_calls"))
+    function_calls: str = knob(
+        "text",
+        "a ShareGPT function_call turn becomes",
+        choices={
+            "text": "an assistant message whose content is the call as text",
+            "tool_calls": "an assistant message with tool_calls",
+        },
+    )
     strict_turns: str = knob(
-        "off", "what happens to rows whose turns do not alternate", choices=("off", "drop", "error")
+        "off",
+        "what happens to rows whose turns do not alternate",
+        choices={
+            "off": "they are kept as they are",
+            "drop": "they are dropped",
+            "error": "the row stops with an error",
+        },
     )
-    given_labels: str = knob("auto", "how stored labels are aligned", choices=("auto", "unshifted", "shifted"))
+    given_labels: str = knob(
+        "auto",
+        "how stored labels are aligned",
+        choices={
+            "auto": "found from the ids and labels of the first rows",
+            "unshifted": "labels[i] belongs to input_ids[i]",
+            "shifted": "labels[i] belongs to input_ids[i + 1]",
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +139,34 @@ class Render:
 class Tokenize:
     """How the text becomes ids, and where BOS and EOS come from."""
 
-    mode: str = knob("prompt_and_full", "what is tokenized in one go", choices=("whole", "prompt_and_full", "per_part"))
+    mode: str = knob(
+        "prompt_and_full",
+        "what is tokenized in one go",
+        choices={
+            "whole": "the whole text, once",
+            "prompt_and_full": "the whole text, and the prompt alone to find where it ends",
+            "per_part": "each part alone, then joined: ids at the joints may differ",
+        },
+    )
     add_special_tokens: bool = knob(False, "the tokenizer adds its own BOS/EOS to the rendered text")
     bos: str = knob(
-        "keep", "what happens to the BOS text of the template", choices=("keep", "strip_text", "drop_second")
+        "keep",
+        "what happens to the BOS text of the template",
+        choices={
+            "keep": "it stays in the text",
+            "strip_text": "it is cut from the text before tokenizing",
+            "drop_second": "of two BOS tokens at the start one is dropped",
+        },
     )
     append_eos: str = knob(
-        "never", "when EOS is added at the end", choices=("never", "if_missing_text", "if_missing_ids", "always")
+        "never",
+        "when EOS is added at the end",
+        choices={
+            "never": "no EOS is added",
+            "if_missing_text": "where the text does not end with it",
+            "if_missing_ids": "where the last id is not EOS",
+            "always": "also where one already exists",
+        },
     )
 
 
@@ -117,28 +177,61 @@ class Mask:
     rule: str = knob(
         "completion",
         "which tokens are trained",
-        choices=(
-            "auto",
-            "all",
-            "completion",
-            "assistant",
-            "generation_tag",
-            "turn_content",
-            "turn_full",
-            "parts",
-            "markers",
-            "segments",
-            "given",
-        ),
+        choices={
+            "auto": "as the trainer decides from the data",
+            "all": "every token, the prompt too",
+            "completion": "what comes after the prompt: the last answer, or the completion column",
+            "assistant": "the content of every message of mask.roles",
+            "generation_tag": "what stands between {% generation %} tags of the chat template",
+            "turn_content": "the turns of mask.roles, as Axolotl finds them in the template's text",
+            "turn_full": "whole messages of mask.roles, their headers included",
+            "parts": "the answers, encoded turn by turn as LLaMA-Factory does",
+            "markers": "what stands after mask.response_marker, up to the next instruction",
+            "segments": "the segments that the data marks as trained",
+            "given": "the labels that stand in the data",
+        },
     )
-    boundary: str = knob("prompt_length", "where a completion begins", choices=("prompt_length", "common_prefix"))
+    boundary: str = knob(
+        "prompt_length",
+        "where a completion begins",
+        choices={
+            "prompt_length": "after as many tokens as the prompt alone has",
+            "common_prefix": "where the ids of the prompt alone and of the whole part",
+        },
+    )
     prompt: str = knob(
-        "last_assistant", "what counts as the prompt of a conversation", choices=("last_assistant", "column")
+        "last_assistant",
+        "what counts as the prompt of a conversation",
+        choices={
+            "last_assistant": "everything before the last answer",
+            "column": "the prompt column of the row",
+        },
     )
     roles: tuple[str, ...] = knob(("assistant",), "roles whose messages are trained")
-    turns: str = knob("all", "which of those messages are trained", choices=("all", "last"))
-    terminator: str = knob("train", "the end-of-turn token of a trained message", choices=("train", "mask"))
-    trailing: str = knob("train", "white space after the terminator", choices=("train", "mask"))
+    turns: str = knob(
+        "all",
+        "which of those messages are trained",
+        choices={
+            "all": "every one of them",
+            "last": "the last one only",
+        },
+    )
+    terminator: str = knob(
+        "train",
+        "the end-of-turn token of a trained message",
+        choices={
+            "train": "is trained: the model learns to stop",
+            "mask": "is masked: the model never sees it",
+        },
+    )
+    trailing: str = knob(
+        "train",
+        "white space after the terminator",
+        choices={
+            "train": "is trained with it",
+            "mask": "is masked",
+        },
+    )
     instruction_marker: str | None = knob(None, "text that opens an instruction (rule markers)")
     response_marker: str | None = knob(None, "text that opens a response (rule markers)")
     ignore_index: int = knob(IGNORE_INDEX, "the label of a masked token")
@@ -179,7 +272,14 @@ class Length:
     over: str = knob(
         "cut_right",
         "what happens to a longer row",
-        choices=("cut_right", "cut_left", "drop", "split", "proportional", "error"),
+        choices={
+            "cut_right": "its end is cut off",
+            "cut_left": "its start is cut off",
+            "drop": "it is dropped",
+            "split": "it becomes several rows",
+            "proportional": "prompt and answer are cut in proportion to their lengths (LLaMA-Factory)",
+            "error": "it stops with an error",
+        },
     )
     drop_unlabelled: bool = knob(False, "rows with nothing trained are dropped")
     min_tokens: int = knob(0, "shorter rows are dropped", minimum=0)
@@ -192,7 +292,16 @@ class Pack:
     strategy: str = knob(
         "none",
         "how rows are packed into one sequence",
-        choices=("none", "bfd", "bfd_split", "wrapped", "multipack", "knapsack", "neat", "sequential"),
+        choices={
+            "none": "one row, one sequence",
+            "bfd": "best fit decreasing: whole rows where they fit, the overlong cut (TRL)",
+            "bfd_split": "best fit decreasing, the overlong split instead of cut (TRL)",
+            "wrapped": "one stream of tokens, cut into equal lengths wherever that falls (TRL)",
+            "multipack": "first fit decreasing within groups of rows, while batches are drawn (Axolotl)",
+            "knapsack": "greedy knapsack within groups of rows (LLaMA-Factory packing)",
+            "neat": "greedy knapsack, rows kept apart in attention (LLaMA-Factory neat_packing)",
+            "sequential": "rows in order until a sequence is full (torchtune)",
+        },
     )
     isolate: bool = knob(False, "documents of a pack do not attend to each other")
     group: int = knob(1000, "rows packed together at a time", minimum=1)
@@ -203,11 +312,34 @@ class Batch:
     """How rows become a rectangle."""
 
     size: int = knob(4, "rows in a batch", minimum=1)
-    pad_side: str = knob("tokenizer", "where padding goes", choices=("tokenizer", "right", "left"))
+    pad_side: str = knob(
+        "tokenizer",
+        "where padding goes",
+        choices={
+            "tokenizer": "where the tokenizer pads",
+            "right": "after the row",
+            "left": "before the row",
+        },
+    )
     pad_token: str = knob("auto", "auto: the tokenizer's pad token, else EOS as the tutorials set it; or a token")
-    pad_to: str = knob("longest", "padded length", choices=("longest", "max"))
+    pad_to: str = knob(
+        "longest",
+        "padded length",
+        choices={
+            "longest": "the longest row of the batch",
+            "max": "length.max",
+        },
+    )
     multiple: int | None = knob(None, "padded length is a multiple of this", minimum=1)
-    attention: str = knob("ones", "the attention mask the model gets", choices=("ones", "doc_ids", "none"))
+    attention: str = knob(
+        "ones",
+        "the attention mask the model gets",
+        choices={
+            "ones": "1 for every token, 0 for padding",
+            "doc_ids": "the number of the document in its pack, 0 for padding",
+            "none": "none is handed over",
+        },
+    )
     flatten: bool = knob(False, "rows are joined into one without padding, with position ids (padding-free)")
     labels_pad: int = knob(IGNORE_INDEX, "the label at padding")
 
@@ -217,9 +349,21 @@ class Loss:
     """What the loss is told beside the labels."""
 
     shift: str = knob(
-        "internal", "who shifts labels by one: the model, or the stored data", choices=("internal", "preshifted")
+        "internal",
+        "who shifts labels by one: the model, or the stored data",
+        choices={
+            "internal": "the model shifts: labels are stored as they stand",
+            "preshifted": "the data is stored shifted: labels[i] is the token after input_ids[i]",
+        },
     )
-    weights: str = knob("none", "loss weight per token", choices=("none", "float"))
+    weights: str = knob(
+        "none",
+        "loss weight per token",
+        choices={
+            "none": "every trained token counts alike",
+            "float": "each message's weight counts",
+        },
+    )
 
 
 class Preset(NamedTuple):
@@ -274,6 +418,12 @@ class KnobInfo:
     choices: tuple[str, ...]
     minimum: int | None
     default: Any
+    meanings: tuple[str, ...] = ()
+    """What each of `choices` does, in a few words; none where the knob does not say."""
+
+    def meaning(self, choice: Any) -> str:
+        """What a choice does; "" for one that says it itself, as true or a trainer's name does."""
+        return dict(zip(self.choices, self.meanings)).get(choice, "") if isinstance(choice, str) else ""
 
 
 def sections(recipe: Recipe) -> Iterator[tuple[str, Any]]:
@@ -304,6 +454,7 @@ def _knobs(own: Any) -> tuple[KnobInfo, ...]:
                     f.metadata["choices"],
                     f.metadata["minimum"],
                     getattr(group, f.name),
+                    f.metadata["meanings"],
                 )
             )
     return tuple(found)

@@ -25,7 +25,7 @@ from sftui.cli.grouped import (
     Front,
     option,
 )
-from sftui.cli.opening import opening_options, serving_option
+from sftui.cli.opening import TRAINERS_FROM, opening_options, serving_option
 from sftui.starting import Started
 
 WELCOME = """\
@@ -468,6 +468,64 @@ def report(**given: Any) -> int:
 
 
 @click.command(
+    "sftui trainers",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=LEARN,
+    short_help="the trainers and their releases",
+    examples=(("sftui trainers", "what each is, finds and packs"), ("sftui trainers --format json", "for programs")),
+)
+@TRAINERS_FROM
+@option(
+    "--format",
+    "form",
+    group=WRITTEN,
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="text to read, or json for programs",
+)
+def trainers(form: str) -> int:
+    """List the trainers: what each is, its releases, how it finds answers, packs, and which transformers it brings."""
+    from sftui.cli.trainers import list_trainers
+
+    return list_trainers(form)
+
+
+@click.command(
+    "sftui knobs",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=LEARN,
+    short_help="every setting of the recipe, its choices, its keys",
+    examples=(
+        ("sftui knobs", "all of them"),
+        ("sftui knobs mask.rule --trainer trl", "one, as TRL knows it"),
+        ("sftui knobs loss", "those that contain a word"),
+        ("sftui knobs assistant_only_loss", "what a trainer's key is here"),
+    ),
+)
+@click.argument("name", required=False)
+@option(
+    "--trainer", group=USUAL, metavar="NAME[@VERSION]", help="its options too, with its defaults and its config's keys"
+)
+@TRAINERS_FROM
+@option(
+    "--format",
+    "form",
+    group=WRITTEN,
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="text to read, or json for programs",
+)
+def knobs(name: str | None, trainer: str | None, form: str) -> int:
+    """Explain a knob of the recipe, a setting that decides labels: NAME is its name, a word in it, or a trainer's own
+    key; without NAME, the list of all."""
+    from sftui.cli.knobs import show_knobs
+
+    return show_knobs(name, trainer, form)
+
+
+@click.command(
     "sftui explain",
     cls=Command,
     context_settings=CONTEXT,
@@ -726,6 +784,8 @@ COMMANDS: dict[str, Command] = {
     "encode": encode,
     "export": export,
     "repair": repair,
+    "trainers": trainers,
+    "knobs": knobs,
     "explain": explain,
     "help": help_,
     "envs": envs,
@@ -735,7 +795,7 @@ COMMANDS: dict[str, Command] = {
 inspect.commands = COMMANDS
 
 
-UNWATCHED = (inspect, demo, explain, envs, help_, bug_report)
+UNWATCHED = (inspect, demo, trainers, knobs, explain, envs, help_, bug_report)
 """What runs in this very process: the inspector has a worker, and no row comes into an explanation."""
 
 

@@ -49,7 +49,8 @@ def show_help(words: tuple[str, ...], commands: Mapping[str, click.Command]) -> 
     topic, named = found
     if not named:
         click.echo(f"sftui: there is no page `{visible(asked)}`; this is `{topic.name}`", err=True)
-    more = " · ".join(f"`sftui help {one.name}`" for one in topics_linked(topic.name))
+    links = [f"`sftui help {one.name}`" for one in topics_linked(topic.name)]
+    more = " · ".join([f"`sftui {topic.name} --help`", *links] if topic.name in commands else links)
     _show(markdown(topic.name) + (f"\nSee also: {more}\n" if more else ""))
     return 0
 

@@ -28,6 +28,18 @@ def _enable(context: click.Context, option: click.Parameter, packages: tuple[str
         enable(packages)
 
 
+TRAINERS_FROM = option(
+    "--trainers-from",
+    group=RECIPE,
+    multiple=True,
+    metavar="PACKAGE",
+    callback=_enable,
+    expose_value=False,
+    is_eager=True,
+    help="also the trainers of this installed package, whose code is run",
+)
+"""The option that lets a package bring trainers: what is declared after it knows them."""
+
 OPENING: tuple[Callable[[Any], Any], ...] = (
     click.argument("data", nargs=-1, metavar="DATA|CONFIG…"),
     option(
@@ -102,16 +114,7 @@ OPENING: tuple[Callable[[Any], Any], ...] = (
         help="a trainer's own config: data, tokenizer and every knob are taken from it",
     ),
     option("--dataset", group=RECIPE, metavar="N|NAME", help="which dataset of the config, from 0"),
-    option(
-        "--trainers-from",
-        group=RECIPE,
-        multiple=True,
-        metavar="PACKAGE",
-        callback=_enable,
-        expose_value=False,
-        is_eager=True,
-        help="also the trainers of this installed package, whose code is run",
-    ),
+    TRAINERS_FROM,
     option("--debug", is_flag=True, help="show a full trace when something fails"),
 )
 

@@ -45,6 +45,8 @@ class Traits:
     """As in presets: `trl` of `trl@1.16`."""
     title: str
     """As its makers write it."""
+    about: str = ""
+    """What it is, in a few words."""
     home: str
     """Where its class is: `package.module:Class`."""
     versions: tuple[str, ...] = ()

@@ -22,7 +22,6 @@ from sftui.tui.commands.command import show_key
 from sftui.tui.commands.table import COMMANDS as KEYS
 from sftui.tui.contexts import CONTEXTS
 from sftui.views import value_text
-from sftui.views.choices import MEANINGS
 
 _TABLE = re.compile(r"(<!-- table: (?P<name>[a-z]+) ?(?P<words>[^>]*?) -->\n).*?(<!-- table: end -->)", re.DOTALL)
 
@@ -51,7 +50,8 @@ def _code(text: str) -> str:
 
 def choices(path: str) -> str:
     """What each choice of a knob does."""
-    return _table([_code(path), "what it does"], [(_code(name), told) for name, told in MEANINGS[path].items()])
+    [info] = [one for one in knobs() if one.path == path]
+    return _table([_code(path), "what it does"], [(_code(one), info.meaning(one)) for one in info.choices])
 
 
 def all_knobs(section: str) -> str:

@@ -68,5 +68,6 @@ def test_pages_link_to_pages_inside_of_the_docs_alone() -> None:
 
 
 def test_no_page_has_a_name_of_a_command_that_it_does_not_explain() -> None:
-    """`sftui help NAME` shows the page; the command's options stand there, too."""
-    assert {one.name for one in topics()} & {*COMMANDS} == set()
+    """`sftui help NAME` shows the page, which leads to the command."""
+    both = {one.name for one in topics()} & {*COMMANDS}
+    assert both == {"trainers"} and [name for name in both if f"`sftui {name}`" not in PAGES[name].read_text()] == []

@@ -40,9 +40,17 @@ async def test_choices_are_explained_where_they_are_chosen() -> None:
 async def test_an_option_of_the_trainer_is_a_knob_with_its_choices_and_its_key() -> None:
     recipe = trainers.preset("axolotl@0.19")
     async with running((200, 50), recipe=recipe) as driven:
-        said = await driven.press("c", "/", *"train_on_eos", "enter", "j", "k")
+        said = await driven.press("c", "/", *"own.train_on_eos", "enter", "j", "k")
         assert "own.train_on_eos where EOS is trained" in said and "null all turn last none" in said
         assert "Axolotl: datasets.train_on_eos" in said
         await driven.press("l")
         assert driven.workspace.recipe.own.said() == {"train_on_eos": "all"}
         assert "was null" in await driven.press("j", "k")
+
+
+async def test_a_knob_is_found_by_the_trainers_own_key() -> None:
+    recipe = trainers.preset("llamafactory@0.9")
+    async with running((120, 36), recipe=recipe) as driven:
+        said = await driven.press("c", "/", *"cutoff_len", "enter")
+        assert "length.max: 1 of 1 knobs" in said
+        assert "LLaMA-Factory: cutoff_len" in await driven.press("j", "k")

@@ -6,6 +6,7 @@ from sftui.trainers.traits import Finds, Traits
 TRAITS = Traits(
     name="axolotl",
     title="Axolotl",
+    about="Axolotl, as its YAML says",
     home="sftui.trainers.axolotl.trainer:Axolotl",
     versions=("0.21", "0.20", "0.19", "0.18"),
     first=(0, 18),

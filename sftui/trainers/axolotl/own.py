@@ -8,7 +8,13 @@ from typing import Any
 
 from sftui.recipe import Own, knob
 
-TRAIN_ON = ("all", "turn", "last", "none")
+TRAIN_ON = {
+    "all": "behind every turn, trained or not",
+    "turn": "behind the turns that are trained",
+    "last": "behind the last turn alone",
+    "none": "nowhere",
+}
+"""Where the token that ends a turn is trained (axolotl 0.19.0, prompt_strategies/chat_template.py)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,11 @@ LISTS = ("eot_tokens", "tokens", "roles_to_train")
 HANDED_OVER = ("capabilities", "env_capabilities")
 """Fields of the schema that Axolotl fills itself, whatever a config says."""
 MAPPINGS = ("special_tokens", "chat_template_kwargs", "added_tokens_overrides", "roles", "message_property_mappings")
-CHOICES = {"excess_length_strategy": ("drop", "truncate", "raise"), "train_on_eos": TRAIN_ON, "train_on_eot": TRAIN_ON}
+CHOICES = {
+    "excess_length_strategy": ("drop", "truncate", "raise"),
+    "train_on_eos": tuple(TRAIN_ON),
+    "train_on_eot": tuple(TRAIN_ON),
+}
 SPECIAL_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "additional_special_tokens")
 KINDS: Mapping[str, type] = {"str": str, "list": list, "dict": Mapping}
 WORDS = {

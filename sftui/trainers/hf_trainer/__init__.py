@@ -2,4 +2,10 @@
 
 from sftui.trainers.traits import Traits
 
-TRAITS = Traits(name="hf-trainer", title="hf-trainer", home="sftui.trainers.hf_trainer.trainer:HfTrainer", by_hand=True)
+TRAITS = Traits(
+    name="hf-trainer",
+    title="hf-trainer",
+    about="transformers' Trainer as the tutorials use it: the prompt masked, rows padded",
+    home="sftui.trainers.hf_trainer.trainer:HfTrainer",
+    by_hand=True,
+)

@@ -6,6 +6,7 @@ from sftui.trainers.traits import Finds, Traits
 TRAITS = Traits(
     name="llamafactory",
     title="LLaMA-Factory",
+    about="LLaMA-Factory's stages sft and pt, as its YAML and dataset_info.json say",
     home="sftui.trainers.llamafactory.trainer:LlamaFactory",
     versions=("0.9",),
     first=(0, 9),

@@ -18,7 +18,15 @@ class LlamaFactoryOptions(Own):
     add_special_tokens: str | None = knob(None, "special tokens added to the vocabulary, with commas between them")
     val_size: float | None = knob(None, "rows set aside for evaluation: a number of rows, or below 1 a share")
     seed: int | None = knob(None, "the seed by which they are drawn; null: 42")
-    stage: str = knob("sft", "pt: texts are trained as a whole, as in pre-training", choices=("sft", "pt"))
+    stage: str = knob(
+        "sft",
+        "what is trained",
+        choices={"sft": "the answers, as mask.rule says", "pt": "whole texts, as in pre-training"},
+    )
     packing: bool | None = knob(None, "with stage pt: what `packing` says")
     add_bos_token: bool | None = knob(None, "with stage pt: whether the slow tokenizer writes a BOS")
-    formatting: str | None = knob(None, "openai: chats are read by the rules of that formatting", choices=("openai",))
+    formatting: str | None = knob(
+        None,
+        "by which rules chats are read; null: as data.format says",
+        choices={"openai": "by the rules of `formatting: openai`, its own for tools and the system text"},
+    )

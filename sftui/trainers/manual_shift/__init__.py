@@ -3,5 +3,9 @@
 from sftui.trainers.traits import Traits
 
 TRAITS = Traits(
-    name="manual-shift", title="manual-shift", home="sftui.trainers.manual_shift.trainer:ManualShift", by_hand=True
+    name="manual-shift",
+    title="manual-shift",
+    about="hf-trainer for a loop that shifts labels by itself",
+    home="sftui.trainers.manual_shift.trainer:ManualShift",
+    by_hand=True,
 )

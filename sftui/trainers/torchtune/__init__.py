@@ -6,6 +6,7 @@ from sftui.trainers.traits import Finds, Traits
 TRAITS = Traits(
     name="torchtune",
     title="torchtune",
+    about="torchtune's SFT datasets, as its YAML says",
     home="sftui.trainers.torchtune.trainer:Torchtune",
     versions=("0.7", "0.6.1"),
     first=(0, 6),

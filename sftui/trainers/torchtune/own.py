@@ -23,5 +23,9 @@ class TorchtuneOptions(Own):
         None, "the SentencePiece model, where it is not tokenizer.model in the tokenizer's folder"
     )
     split_across_pack: bool = knob(False, "a text goes on in the next pack")
-    builder: str | None = knob(None, "a dataset builder with rules of its own", choices=("gsm8k_sft",))
+    builder: str | None = knob(
+        None,
+        "a dataset builder with rules of its own",
+        choices={"gsm8k_sft": "question and worked answer as one prompt and one text that is trained"},
+    )
     partition: str | None = knob(None, "the part of the rows that gsm8k_sft trains on, as 1-10/10")

@@ -9,6 +9,7 @@ BEST_FIT: Changes = (("pack.strategy", "bfd"), ("pack.isolate", True), ("batch.f
 TRAITS = Traits(
     name="trl",
     title="TRL",
+    about="TRL's SFTTrainer, as its SFTConfig says",
     home="sftui.trainers.trl.trainer:Trl",
     versions=("1.16", "1.14", "1.8"),
     first=(1, 0),

@@ -7,6 +7,7 @@ from sftui.trainers.unsloth.own_keys import claimed
 TRAITS = Traits(
     name="unsloth",
     title="Unsloth",
+    about="SFTTrainer as Unsloth changes it, with train_on_responses_only and standardize",
     home="sftui.trainers.unsloth.trainer:Unsloth",
     versions=("2026.10", "2026.8"),
     first=(2026, 8),

@@ -68,15 +68,13 @@ def _cycle(here: Inspector, step: int) -> None:
 @command("recipe.edit", "enter", "edit the knob", "Types a value, or picks the next choice.", "Recipe", RECIPE)
 def edit(here: Inspector, count: int | None) -> None:
     """Picks from the choices, or types a value; what was typed is checked before it is taken."""
-    from sftui.views.choices import meaning
-
     info = here.panes.recipe.knob
     value, choices = here.panes.recipe.value(info), _choices(here)
     if choices:
         only = f" ({here.workspace.recipe.preset} has no other)" if len(choices) == 1 else ""
         here.pick(
             f"{info.path}: {info.doc}{only}",
-            [(value_text(c), meaning(info.path, c)) for c in choices],
+            [(value_text(c), info.meaning(c)) for c in choices],
             lambda number: _put(here, info.path, choices[number]),
             marked=choices.index(value) if value in choices else 0,
         )
@@ -134,14 +132,14 @@ def _put(here: Inspector, path: str, value: Any) -> None:
 # — finding a knob —
 
 
-@command("recipe.find", "/", "find a knob", "Finds knobs by name, meaning or value.", "Recipe", RECIPE)
+@command("recipe.find", "/", "find a knob", "Finds knobs by name, trainer's key, meaning or value.", "Recipe", RECIPE)
 def find(here: Inspector, count: int | None) -> None:
     def answer(text: str) -> None:
         if text.strip():
             here.put(here.state.kept._replace(looked_for=text.strip()))
             _find(here, 1)
 
-    here.ask("find a knob by name, meaning or value", answer)
+    here.ask("find a knob by name, trainer's key, meaning or value", answer)
 
 
 def _nothing_looked_for(here: Inspector) -> Said | None:

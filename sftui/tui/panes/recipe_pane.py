@@ -55,10 +55,11 @@ class RecipePane(LineView):
 
     def told(self, info: KnobInfo) -> str:
         """All that is said of a knob, for a search."""
-        from sftui.views.choices import meaning
+        from sftui.trainers import trainer_named
 
-        choices = " ".join(f"{choice} {meaning(info.path, choice)}" for choice in info.choices)
-        return f"{info.path} {info.doc} {value_text(self.value(info))} {choices}"
+        choices = " ".join(f"{choice} {info.meaning(choice)}" for choice in info.choices)
+        key = trainer_named(self.workspace.recipe.preset).key_of(info.path)
+        return f"{info.path} {key} {info.doc} {value_text(self.value(info))} {choices}"
 
     def move(self, steps: int) -> None:
         self._path = self.infos[max(0, min(self.marked + steps, len(self.infos) - 1))].path
@@ -103,10 +104,8 @@ class RecipePane(LineView):
         if self.value(info) != self.base_value(info):
             cells.add(f" · was {value_text(self.base_value(info))}", Role.CHANGED)
         if info.choices:
-            from sftui.views.choices import meaning
-
             cells.add(" · " + " ".join(map(value_text, trainer.choices(self.workspace.recipe, info))), Role.DIM)
-            if means := meaning(info.path, self.value(info)):
+            if means := info.meaning(self.value(info)):
                 cells.add(f" · {value_text(self.value(info))}: {means}", Role.PLAIN)
         if key := trainer.key_of(info.path):
             cells.add(f" · {trainer.title}: {key}", Role.DIM)

@@ -105,6 +105,8 @@ def test_every_format_is_one_of_outputs() -> None:
         "check",
         "compare",
         "template",
+        "trainers",
+        "knobs",
     }
 
 

@@ -57,7 +57,15 @@ def test_names_that_are_nearly_right_are_understood(
     assert bool(done.err) is said and done.err.count("\n") == said
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+PAGES = {one.name for one in topics()}
+
+
+@pytest.mark.parametrize("name", sorted(PAGES & {*COMMANDS}))
+def test_a_page_with_the_name_of_a_command_leads_to_its_options(name: str, sftui: Sftui) -> None:
+    assert f"\nSee also: sftui {name} --help" in sftui("help", name).out
+
+
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - PAGES))
 def test_a_command_shows_its_options(name: str, sftui: Sftui) -> None:
     done = sftui("help", name)
     assert done.code == 0 and done.out.startswith(f"Usage: sftui {name} ")

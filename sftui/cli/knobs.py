@@ -1,0 +1,234 @@
+"""`sftui knobs`: every setting of the recipe, what each choice does, and the trainers' own keys for it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import click
+
+from sftui.errors import RecipeError
+from sftui.recipe import KnobInfo, Recipe, get, knobs, knobs_of
+from sftui.text import visible
+
+WIDEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A knob as trainers know it. `keys` are those of their configs, `defaults` what their newest preset begins with,
+    `offers` the choices that each can be told; `owner` is the one trainer that has it, empty for a knob of all."""
+
+    info: KnobInfo
+    owner: str = ""
+    keys: dict[str, str] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
+    offers: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    @property
+    def searched(self) -> str:
+        """All that a search looks through."""
+        choices = [f"{one} {self.info.meaning(one)}" for one in self.info.choices]
+        return " ".join((self.info.path, self.info.doc, *choices, *self.keys.values())).casefold()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it may be called: by its path, its last word, or a trainer's key."""
+        keys = [key for said in self.keys.values() for key in said.split(", ")]
+        return (self.info.path, self.info.path.rpartition(".")[2], *keys, *(key.rpartition(".")[2] for key in keys))
+
+
+def knobs_told(trainer: str | None) -> tuple[Knob, ...]:
+    """Every knob of a preset such as `trl@1.16`, or without one those of all trainers."""
+    from sftui.trainers import preset, trainer_names
+
+    recipes = {name: preset(name) for name in ([trainer] if trainer else trainer_names())}
+    shared = {info.path: Knob(info) for info in knobs()}
+    own: list[Knob] = []
+    for name, recipe in recipes.items():
+        for info in knobs_of(recipe):
+            one = shared.get(info.path)
+            if one is None:
+                own.append(one := Knob(info, name))
+            _tell(one, name, recipe)
+    return (*shared.values(), *own)
+
+
+def _tell(one: Knob, name: str, recipe: Recipe) -> None:
+    from sftui.trainers import trainer_named
+
+    trainer = trainer_named(name)
+    if key := trainer.key_of(one.info.path):
+        one.keys[name] = key
+    one.defaults[name] = get(recipe, one.info.path)
+    if one.info.choices:
+        one.offers[name] = trainer.choices(recipe, one.info)
+
+
+def found(told: Sequence[Knob], word: str) -> tuple[tuple[Knob, ...], tuple[Knob, ...]]:
+    """The knobs that a word names (by path, last word or a trainer's key), and the others that contain it; RecipeError
+    with the nearest name where there is none."""
+    wanted = word.strip().casefold()
+    exact = tuple(one for one in told if wanted == one.info.path.casefold())
+    if exact:
+        return exact, ()
+    holding = [one for one in told if wanted in one.searched]
+    if not wanted or not holding:
+        from sftui.nearest import did_you_mean
+
+        names = dict.fromkeys(name for one in told for name in one.names)
+        raise RecipeError(f"no knob contains `{word}`", fix=did_you_mean(word, names, "`sftui knobs` lists them"))
+    named = tuple(one for one in holding if wanted in map(str.casefold, one.names))
+    return named, tuple(one for one in holding if not any(one is other for other in named))
+
+
+def show_knobs(word: str | None, trainer: str | None, form: str) -> int:
+    """Print one knob whole where the word names it, else each in a line; 2 where there is none."""
+    told = knobs_told(trainer)
+    named, others = found(told, word) if word is not None else ((), told)
+    if not named and len(others) == 1:
+        named, others = others, ()
+    if form == "json":
+        click.echo(json.dumps([_as_json(one) for one in (*named, *others)], ensure_ascii=False, indent=2))
+        return 0
+    width = min(shutil.get_terminal_size().columns, WIDEST)
+    parts = [one_knob(one, trainer, width) for one in named]
+    if others and named:
+        more = ", ".join(dict.fromkeys(one.info.path for one in others))
+        parts.append(_wrapped(f"`{visible(word or '')}` also occurs in: {more}", width))
+    elif others:
+        parts.append(listed(others, trainer, width, word))
+        parts.append(
+            _wrapped(
+                "`sftui knobs NAME` explains one and its choices; --set NAME=VALUE sets it"
+                + ("" if trainer else "; --trainer NAME adds that trainer's keys, defaults and own options")
+                + ".",
+                width,
+            )
+        )
+    click.echo("\n".join(parts), nl=False)
+    return 0
+
+
+def one_knob(one: Knob, trainer: str | None, width: int) -> str:
+    """All of a knob: meaning, type, default, every choice with what it does, and its key in each trainer's config."""
+    info = one.info
+    formatter = click.HelpFormatter(width=width)
+    owner = f" ({one.owner}'s own)" if one.owner else ""
+    formatter.write(f"{info.path}{owner}\n")
+    with formatter.indentation():
+        formatter.write_text(visible(info.doc))
+        formatter.write_paragraph()
+        kind = "one of these choices" if info.choices else KINDS.get(info.type.removesuffix("?"), info.type)
+        facts = [("type", kind + ", or null" * info.type.endswith("?"))]
+        if info.minimum is not None:
+            facts.append(("at least", str(info.minimum)))
+        facts.append(("default", _defaults(one)))
+        facts.append(("set it", f"--set {info.path}=VALUE"))
+        formatter.write_dl(facts)
+    if info.choices:
+        with formatter.section("Choices"):
+            formatter.write_dl([(choice, _choice(one, choice, trainer)) for choice in info.choices])
+    if one.keys:
+        with formatter.section("In the trainers' configs" if trainer is None else "In its config"):
+            formatter.write_dl([(name, visible(key)) for name, key in one.keys.items()])
+    elif trainer is not None:
+        from sftui.trainers import trainer_named
+
+        formatter.write_paragraph()
+        with formatter.indentation():
+            traits = trainer_named(trainer).traits
+            none = "is a loop written by hand: its code says it" if traits.by_hand else "has no key for it"
+            formatter.write_text(f"{visible(traits.title)} {none}")
+    return formatter.getvalue()
+
+
+KINDS = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "number": "a number",
+    "str": "a text",
+    "names": "a mapping of names to names, as {human: user}",
+    "ids": "a mapping of ids to texts",
+    "mapping": "a mapping",
+    "list": "a list of texts",
+    "str|mapping": "a text or a mapping",
+}
+"""The types of knobs (`recipe.KINDS`) in words."""
+
+
+def _defaults(one: Knob) -> str:
+    """One default, or which presets begin with which."""
+    from sftui.views import value_text
+
+    by_value: dict[str, list[str]] = {}
+    for name, value in one.defaults.items():
+        by_value.setdefault(value_text(value), []).append(name)
+    if len(by_value) == 1:
+        return next(iter(by_value))
+    return "; ".join(f"{value} ({', '.join(names)})" for value, names in by_value.items())
+
+
+def _choice(one: Knob, choice: str, trainer: str | None) -> str:
+    """What a choice does, and which trainers it cannot be told to."""
+    told = visible(one.info.meaning(choice))
+    without = [name for name, offered in one.offers.items() if choice not in offered]
+    if not without:
+        return told
+    if trainer is not None:
+        return f"{told} (not in {trainer})"
+    able = [name for name in one.offers if name not in without]
+    return f"{told} ({', '.join(able)})" if able else told
+
+
+def listed(told: Iterable[Knob], trainer: str | None, width: int, word: str | None) -> str:
+    """Each knob in a line: what it means, its default, its key; without a trainer the keys that hold the word."""
+    formatter = click.HelpFormatter(width=width)
+    for section, some in groupby(told, lambda one: (one.info.path.partition(".")[0], one.owner)):
+        with formatter.section(section[0] + f" ({section[1]})" * bool(section[1] and trainer is None)):
+            formatter.write_dl([(one.info.path, _line(one, trainer, word)) for one in some], col_max=34)
+    return formatter.getvalue().lstrip("\n")
+
+
+def _line(one: Knob, trainer: str | None, word: str | None) -> str:
+    from sftui.views import value_text
+
+    default = value_text(one.defaults.get(trainer or "", one.info.default))
+    keys = {
+        name: key
+        for name, key in one.keys.items()
+        if trainer is not None or (word is not None and word.casefold() in key.casefold())
+    }
+    by_key: dict[str, list[str]] = {}
+    for name, key in keys.items():
+        by_key.setdefault(key, []).append(name)
+    told = "".join(f" · {', '.join(names)}: {visible(key)}" for key, names in by_key.items())
+    return f"{visible(one.info.doc)} [{default}]{told}"
+
+
+def _wrapped(text: str, width: int) -> str:
+    return click.wrap_text(text, width) + "\n"
+
+
+def _as_json(one: Knob) -> dict[str, Any]:
+    return {
+        "knob": one.info.path,
+        "trainer": one.owner or None,
+        "type": one.info.type,
+        "doc": one.info.doc,
+        "minimum": one.info.minimum,
+        "defaults": one.defaults,
+        "choices": [
+            {
+                "value": choice,
+                "meaning": one.info.meaning(choice),
+                "trainers": [name for name, offered in one.offers.items() if choice in offered],
+            }
+            for choice in one.info.choices
+        ],
+        "keys": {name: key.split(", ") for name, key in one.keys.items()},
+    }

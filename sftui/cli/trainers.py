@@ -1,0 +1,121 @@
+"""`sftui trainers`: what each trainer is, its releases, and what it does with answers, packs and versions."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass
+
+import click
+
+from sftui.text import visible
+
+WIDEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One preset. `read_from` is the release its rules were read from; `transformers` the version whose ids are shown,
+    `admits` from which to which version the trainer itself asks for; empty where it asks nothing."""
+
+    preset: str
+    mask_rule: str
+    read_from: str
+    transformers: str
+    admits: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told of a trainer; `package` brings it where it is none of sftui's own."""
+
+    name: str
+    title: str
+    about: str
+    finds_answers_by: str
+    packs: dict[str, str]
+    releases: tuple[Release, ...]
+    oldest: str
+    config: bool
+    package: str
+
+
+def told_of(name: str) -> Told:
+    """What there is to say of a trainer, all of it from its traits, presets, pins and table of keys."""
+    from sftui.recipe import knob_named
+    from sftui.trainers import preset, release_of, trainer_named
+
+    trainer = trainer_named(name)
+    traits, recipe = trainer.traits, preset(name)
+    packing = knob_named(recipe, "pack.strategy")
+    assert packing is not None, "every recipe has it"
+    return Told(
+        name,
+        traits.title,
+        traits.about,
+        traits.finds.value,
+        {one: packing.meaning(one) for one in trainer.choices(recipe, packing) if one != "none"},
+        tuple(map(_release, [f"{name}@{one}" for one in traits.versions] or [name])),
+        ".".join(map(str, traits.first)) if any(traits.first) else "",
+        bool(traits.writes),
+        release_of(name),
+    )
+
+
+def _release(name: str) -> Release:
+    from sftui.trainers import preset
+    from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version
+
+    recipe, pins = preset(name), pins_of(name)
+    asked = pins.asks.get("transformers", {}).get(pins.package, "") if pins is not None else ""
+    return Release(
+        name,
+        recipe.mask.rule,
+        f"{pins.package} {pins.version}" if pins is not None else "",
+        reference_version(recipe) if pins is not None and loads_by_transformers(name) else "",
+        ",".join(reversed([one for one in asked.split(",") if one and not one.startswith("!=")])),
+    )
+
+
+def list_trainers(form: str) -> int:
+    """Print every trainer, those of enabled packages too."""
+    from sftui.trainers import trainer_names
+
+    told = [told_of(name) for name in trainer_names()]
+    if form == "json":
+        click.echo(json.dumps([asdict(one) for one in told], ensure_ascii=False, indent=2))
+        return 0
+    width = min(shutil.get_terminal_size().columns, WIDEST)
+    click.echo("\n".join(drawn(one, width) for one in told))
+    click.echo(
+        click.wrap_text(
+            "--trainer NAME[@VERSION] starts from one; `sftui knobs --trainer NAME` lists its settings and its config's"
+            " keys; `sftui help trainers` says what each does.",
+            width,
+        )
+    )
+    return 0
+
+
+def drawn(told: Told, width: int) -> str:
+    """A trainer in some lines, none wider than `width` where words allow."""
+    formatter = click.HelpFormatter(width=width)
+    brought = f" ({told.package})" if told.package else ""
+    head = visible(f"{told.name} – {told.about or told.title}{brought}")
+    formatter.write(click.wrap_text(head, width, subsequent_indent="  ") + "\n")
+    lines = [("answers", f"found by {told.finds_answers_by}")]
+    packs = [f"{one}: {means}" if means else one for one, means in told.packs.items()]
+    lines += [("packs" if number == 0 else "", one) for number, one in enumerate(packs or ["never"])]
+    for number, one in enumerate(told.releases):
+        parts = [f"{one.preset}: mask.rule {one.mask_rule}"]
+        if one.read_from:
+            parts.append(f"read from {one.read_from}")
+        if one.transformers:
+            parts.append(f"ids of transformers {one.transformers}" + f" (asks {one.admits})" * bool(one.admits))
+        lines.append(("presets" if number == 0 else "", ", ".join(parts)))
+    if told.oldest:
+        lines.append(("", f"releases before {told.oldest} are refused"))
+    lines.append(("config", "read and written" if told.config else "none: a loop written by hand"))
+    with formatter.indentation():
+        formatter.write_dl([(title, visible(text)) for title, text in lines])
+    return formatter.getvalue()
