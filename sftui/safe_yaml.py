@@ -75,12 +75,14 @@ def load_yaml(text: str, dialect: Dialect = "1.2") -> Any:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         why = _one_line(error.problem or error.context or str(error))
-        raise YamlProblem(why, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, "mend the line") from error
+        raise YamlProblem(
+            why, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, "correct the line"
+        ) from error
     except RecursionError as error:
         raise YamlProblem("it is nested too deeply", what=TOO_MUCH) from error
     except Exception as error:  # ruamel's constructors raise what they like: `!!float ""` an IndexError
         told = _one_line(str(error)) if isinstance(error, (YAMLError, ValueError)) else ""
-        raise YamlProblem(told or "a value does not fit its tag", fix="mend the value") from error
+        raise YamlProblem(told or "a value does not fit its tag", fix="correct the value") from error
 
 
 _WORD = r"yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF"

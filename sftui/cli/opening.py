@@ -151,8 +151,20 @@ def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
 
     name = hub_name(options.paths)
     if name is not None:
+        _refuse_slip(name)
         click.echo(f"sftui: looking up {visible(name)} on the Hub …", err=True)
     return options
+
+
+def _refuse_slip(name: str) -> None:
+    """SourceError for a name that looks like a file's and is nearly that of one here: the Hub is not asked about it."""
+    if not os.path.splitext(name)[1]:
+        return
+    from sftui.sources.files import missing
+
+    told = missing(name)
+    if told.fix:
+        raise told
 
 
 def _made(version: str) -> None:

@@ -79,7 +79,7 @@ class CsvSource(Source):
         stopped = self._file.stopped
         if stopped is not None and self._done:
             return (Damage(self.title, self._ends[-1], *stopped),)
-        return (Damage(self.title, self._ends[-1], self._failed, "mend the file there"),) if self._failed else ()
+        return (Damage(self.title, self._ends[-1], self._failed, "correct the file there"),) if self._failed else ()
 
     def change(self) -> Change | None:
         change = self._file.changed(self._read_bytes)

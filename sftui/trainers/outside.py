@@ -130,7 +130,7 @@ def _brought(package: str, origin: str) -> list[Outside]:
 def _refused(package: str, origin: str, why: str, fix: str = "") -> SftuiError:
     said = f"or leave it out of {origin}" if origin else "or do not enable it"
     return SftuiError(
-        f"the trainers of the package {package} cannot be used", why=why, fix=f"{fix or 'mend the package'}, {said}"
+        f"the trainers of the package {package} cannot be used", why=why, fix=f"{fix or 'correct the package'}, {said}"
     )
 
 

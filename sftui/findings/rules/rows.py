@@ -38,7 +38,7 @@ ROW001 = rule(
     "row",
     "the row cannot be read",
     "The record is no JSON object or no valid UTF-8. Loaders stop at it, or skip it without a word.",
-    data="mend or remove the record; the finding names the line",
+    data="correct or remove the record; the finding names the line",
     repair=(DROP,),
     leads_to=Consequence.STOPS,
     bad=case(GOOD, "line 2 is not valid JSON"),
@@ -271,7 +271,7 @@ ROW003 = rule(
     "the chat template fails on this row",
     "Rendering raises, for a reason other than the order of roles: a key the template needs is missing or has the"
     " wrong type.",
-    data="mend the message that the template names, or use another template",
+    data="correct the message that the template names, or use another template",
     repair=(DROP,),
     leads_to=Consequence.STOPS,
     bad=case(GOOD, GOOD, chat(("user", {"a": 1}), "yes"), template="chatml"),

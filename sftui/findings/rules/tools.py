@@ -310,7 +310,7 @@ TOO006 = rule(
     "row",
     "tool calls and results do not fit together",
     "Arguments that are no JSON, a result without a call, a call without a result, or ids that do not match.",
-    data="mend the calls, or drop the row",
+    data="correct the calls, or drop the row",
     repair=(DROP,),
     bad=case(chat("hi", ("tool", "{}"), ("assistant", "Hello."))),
     good=FINE,

@@ -22,7 +22,7 @@ RUN001 = rule(
     "the run trains nothing: every row is dropped or masked",
     "Where no row is left the trainer stops, each in its own words (Unsloth already where it masks); over rows that"
     " are all masked TRL, Axolotl and a plain loop run to the end and learn nothing.",
-    data="mend what drops or masks the rows, which the findings of single rows say",
+    data="correct what drops or masks the rows, which the findings of single rows say",
     bad=case({"input_ids": [300, 301, 302], "labels": [-100] * 3}, changes={"mask.rule": "given"}),
     good=FINE,
 )

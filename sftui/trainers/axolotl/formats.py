@@ -36,7 +36,7 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     settings = settings_of(recipe)
     columns = dict.fromkeys(str(key) for row in rows if isinstance(row.data, Mapping) for key in row.data)
     if not columns:
-        return Detected("auto", refused=Problem("no row could be read", fix="mend the file"))
+        return Detected("auto", refused=Problem("no row could be read", fix="correct the file"))
     if all(name in columns for name in PREPARED):
         return Detected(
             "tokenized",

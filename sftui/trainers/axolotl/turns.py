@@ -222,4 +222,4 @@ def _json(text: str, what: str, where: str) -> Any:
 
 
 def _stop(what: str, where: str, why: str) -> ConversationError:
-    return ConversationError(f"{STOPS}: {what}", where=where, why=why, fix="mend or remove the row")
+    return ConversationError(f"{STOPS}: {what}", where=where, why=why, fix="correct or remove the row")

@@ -125,7 +125,7 @@ def read_info(folder: Any, where: str) -> Mapping[str, Any]:
             fix="start sftui where you start llamafactory-cli, or give an absolute dataset_dir",
         ) from error
     except ValueError as error:
-        raise RecipeError(f"{file} is not valid JSON", where=where, why=str(error), fix="mend the file") from error
+        raise RecipeError(f"{file} is not valid JSON", where=where, why=str(error), fix="correct the file") from error
     if not isinstance(value, Mapping):
         raise RecipeError(f"{file} is no mapping of datasets", where=where)
     return value

@@ -289,7 +289,7 @@ def _text_of(message: Message) -> str:
         raise TemplateError(
             f"the content of {message.origin or 'a message'} is no text",
             why=f"LLaMA-Factory stops the whole run: Expected a string, got {str(content)[:40]}",
-            fix="mend or remove the row",
+            fix="correct or remove the row",
         )
     return content
 

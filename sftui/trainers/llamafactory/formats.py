@@ -65,7 +65,7 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
     samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(key for row in samples for key in row))
     if not samples:
-        return Detected("auto", refused=Problem("no row could be read", fix="mend the file"))
+        return Detected("auto", refused=Problem("no row could be read", fix="correct the file"))
     if data.format == "auto":
         found = _guess(samples[0], columns, data)
     elif data.format == "alpaca":
@@ -218,7 +218,7 @@ def convert(row: Row, detected: Detected, *, openai: bool) -> Conversation:
             f"`{fields['messages']}` is no list of messages",
             where=row.where,
             why="LLaMA-Factory stops the whole run at such a row",
-            fix="mend or remove the row",
+            fix="correct or remove the row",
         )
     tags = _tags(detected)
     role_key, content_key = detected.message_keys.get("role"), detected.message_keys.get("content")
@@ -268,7 +268,7 @@ def _json(value: Any, what: str) -> str:
         raise ConversationError(
             f"the {what} cannot be written as JSON",
             why=f"LLaMA-Factory stops the whole run: {error}",
-            fix="mend or remove the row",
+            fix="correct or remove the row",
         ) from error
 
 
@@ -307,7 +307,7 @@ def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[list[Me
             raise ConversationError(
                 f"history[{number}] is no pair of a question and an answer",
                 why="LLaMA-Factory stops the whole run at such a row",
-                fix="mend or remove the row",
+                fix="correct or remove the row",
             )
         messages += [
             _message(role, text, f"{fields['history']}[{number}]") for role, text in zip(("user", "assistant"), pair)
@@ -316,7 +316,9 @@ def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[list[Me
     texts = [data[name] for name in named]
     if not all(isinstance(text, str) for text in texts):
         raise ConversationError(
-            "the prompt or query is no text", why="LLaMA-Factory stops the whole run at such a row", fix="mend the row"
+            "the prompt or query is no text",
+            why="LLaMA-Factory stops the whole run at such a row",
+            fix="correct the row",
         )
     messages.append(_message("user", "\n".join(texts), " + ".join(named)))
     answer = data.get(fields["output"]) if "output" in fields else None
@@ -343,7 +345,7 @@ def _sharegpt(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Mes
         raise ConversationError(
             f"{stray.origin} has no role",
             why="LLaMA-Factory stops the whole run: Unexpected role: system",
-            fix="mend or remove the row",
+            fix="correct or remove the row",
         )
     return messages, why
 
@@ -362,7 +364,7 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
                 raise ConversationError(
                     f"the tool_calls of {origin} are no list of functions",
                     why="LLaMA-Factory stops the whole run at such a row",
-                    fix="mend or remove the row",
+                    fix="correct or remove the row",
                 )
             content, role = _json([call["function"] for call in calls], "tool_calls"), tags["function"]
         if role == tags["observation"]:
@@ -374,7 +376,7 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
                 raise ConversationError(
                     f"the content of {empty} is no text",
                     why="LLaMA-Factory stops the whole run: it joins the results of tools",
-                    fix="mend or remove the row",
+                    fix="correct or remove the row",
                 )
             joined = "\n</tool_response>\n<tool_response>\n".join(text for _, text in results)
             messages.append(_message("observation", joined, results[0][0]))

@@ -84,7 +84,9 @@ def as_text(conversation: Conversation) -> Conversation:
     broken = conversation.format != "alpaca" and DROPPED in conversation.extra  # its list of prompts is empty then
     if broken or first is None or not isinstance(first.content, str):
         raise ConversationError(
-            "the row has no text", why="LLaMA-Factory stops the whole run at such a row", fix="mend or remove the row"
+            "the row has no text",
+            why="LLaMA-Factory stops the whole run at such a row",
+            fix="correct or remove the row",
         )
     return Conversation(Kind.TEXT, "text", text=first.content, extra={})
 

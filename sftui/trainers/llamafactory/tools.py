@@ -82,7 +82,7 @@ def _written(text: str, name: str) -> str:
         raise TemplateError(
             "a function call is no JSON with name and arguments",
             why="LLaMA-Factory stops the whole run at such a row",
-            fix="mend or remove the row",
+            fix="correct or remove the row",
         ) from error
     try:
         return _CALLS[name](calls)
@@ -90,7 +90,7 @@ def _written(text: str, name: str) -> str:
         raise TemplateError(
             f"the function call cannot be written in tool_format {name}",
             why=f"LLaMA-Factory stops with {type(error).__name__}: {error}",
-            fix="mend or remove the row, or set another tool_format",
+            fix="correct or remove the row, or set another tool_format",
         ) from error
 
 

@@ -98,7 +98,7 @@ def convert(row: Row, detected: Detected, partition: Any) -> Conversation:
             f"`answer` does not hold `{BEFORE_ANSWER}` once",
             where=where,
             why="torchtune stops: it takes what is before it for the reasoning and what is after it for the answer",
-            fix="mend or remove the row",
+            fix="correct or remove the row",
         )
     cot, answer = solution.split(BEFORE_ANSWER)
     return Conversation(Kind.STRINGS, "columns", prompt=prompt, completion=TRAINED.format(cot=cot, answer=answer))

@@ -190,7 +190,7 @@ def _content(value: Any, where: str, sharegpt: bool) -> Any:
         "the content is neither text nor a list of parts",
         where=where,
         why="torchtune stops there: no message before it has a content to go on with",
-        fix="mend the row",
+        fix="correct the row",
     )
 
 
@@ -219,7 +219,7 @@ def _text(data: Mapping[str, Any], column: str, where: str) -> str:
     value = data.get(column)
     if not isinstance(value, str):
         raise ConversationError(
-            f"`{column}` is no text", where=where, why="torchtune cannot tokenize it", fix="mend the row"
+            f"`{column}` is no text", where=where, why="torchtune cannot tokenize it", fix="correct the row"
         )
     return value
 

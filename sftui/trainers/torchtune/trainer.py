@@ -165,7 +165,9 @@ class Torchtune(Trainer):
             return Shaped(conversation, conversation.extra.get(gsm8k.DROPPED))
         wrong = message_rules.invalid(conversation.messages)
         if wrong is not None:
-            raise RecipeError(f"torchtune stops the run at this row: {wrong}", fix="remove the row or mend its turns")
+            raise RecipeError(
+                f"torchtune stops the run at this row: {wrong}", fix="remove the row or correct its turns"
+            )
         # With max_seq_len set, it stops at a later message only where it comes as far, which takes the tokens.
         whole = recipe.length.max is None or recipe.render.template == f"torchtune/{JINJA}"
         for message in conversation.messages if whole else conversation.messages[:1]:
@@ -361,7 +363,7 @@ def refuse_untokenized(message: Message) -> None:
     """RecipeError at a message that torchtune's tokenizer cannot read."""
     told = message.data.get(message_rules.STOPS)
     if told is not None:
-        raise RecipeError(f"torchtune stops at this row: {told}", why="it cannot tokenize it", fix="mend the row")
+        raise RecipeError(f"torchtune stops at this row: {told}", why="it cannot tokenize it", fix="correct the row")
 
 
 def cuts_left(recipe: Recipe) -> bool:

@@ -29,7 +29,7 @@ def detect(
     """
     first = next((row.data for row in rows if isinstance(row.data, Mapping)), None)
     if first is None:
-        return Detected("auto", refused=Problem("no row could be read", fix="mend the file"))
+        return Detected("auto", refused=Problem("no row could be read", fix="correct the file"))
     columns = dict.fromkeys(key for row in rows if isinstance(row.data, Mapping) for key in row.data)
     if "image" in columns or "images" in columns:
         return _refuse(

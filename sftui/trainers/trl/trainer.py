@@ -327,13 +327,13 @@ def stored_masks(conversation: Conversation, count: int, recipe: Recipe) -> list
             raise RecipeError(
                 f"TRL stops at this row: its `{name}` is no list",
                 why=f"it is {type(mask).__name__}",
-                fix="mend the column",
+                fix="correct the column",
             )
         if len(mask) != count:
             raise RecipeError(
                 f"`{name}` has {len(mask)} entries for {count} ids",
                 why="TRL zips them and loses the rest",
-                fix="mend the column",
+                fix="correct the column",
             )
         found.append(label_rules.by_flags([bool(bit) for bit in mask], Reason.GIVEN, Reason.GIVEN_MASKED))
     return found

@@ -43,7 +43,7 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
     """How the rows are read; `newest`: the rules since 2026.10."""
     data = [row.data for row in rows if isinstance(row.data, Mapping)]
     if not data:
-        return Detected("auto", refused=Problem("no row could be read", fix="mend the file"))
+        return Detected("auto", refused=Problem("no row could be read", fix="correct the file"))
     columns = dict.fromkeys(key for row in data for key in row)
     column, text_field = own.text_from, own.dataset_text_field or "text"
     if column is not None and not any(isinstance(row.get(column), list) for row in data):

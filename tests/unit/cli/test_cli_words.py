@@ -153,3 +153,16 @@ def test_a_slip_is_named_in_a_script_too(
     done = sftui("--trainer", "trl", "check", "data.jsonl")
     assert done.code == 2 and "a command comes first: sftui check …" in done.err
     assert "needs a terminal" in sftui("data.jsonl").err
+
+
+@pytest.mark.parametrize(
+    "command", [("show",), ("check",), ("encode", "-o", "-"), ("export", "--to", "trl", "-o", "out")]
+)
+def test_a_file_that_is_not_there_is_told_with_the_nearest_before_the_hub_is_asked(
+    sftui: Callable[..., Any], data: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(data.parent)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    done = sftui(command[0], "rows.jsnl", *TOK, *command[1:])
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "sftui: rows.jsnl: does not exist; did you mean `rows.jsonl`?\n"

@@ -138,7 +138,7 @@ def test_a_package_that_is_wrong_says_why(site: Path, points: str, module: str, 
         outside.enable(["acme-sftui", "bent-sftui"])
     assert error.value.what == "the trainers of the package bent-sftui cannot be used"
     assert error.value.why.startswith(why)
-    assert error.value.fix == "mend the package, or leave it out of --trainers-from"
+    assert error.value.fix == "correct the package, or leave it out of --trainers-from"
 
 
 @pytest.mark.parametrize("home", ["bent_sftui:Gone", "gone_sftui:Bent", "bent_sftui:TRAITS", "bent_sftui:Plain"])
