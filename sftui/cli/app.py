@@ -81,10 +81,11 @@ FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 def inspect(started: Started | None, /, row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
     """Open the inspector on DATA: .jsonl .json .csv .parquet (also .gz .zst), a saved folder, a folder
     or glob of shards, a Hub dataset name, or - for stdin; or on CONFIG, a trainer's own .yaml or .yml."""
-    if not given["data"] and given["config"] is None:
+    from sftui.cli.inspector import can_pick, open_inspector
+
+    if not given["data"] and given["config"] is None and not can_pick():
         click.echo(WELCOME, nl=False)
         return 0
-    from sftui.cli.inspector import open_inspector
 
     return open_inspector(given, row, theme, not no_mouse, COMMANDS, started)
 

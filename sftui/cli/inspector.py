@@ -18,6 +18,7 @@ from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.session.options import OpenOptions
+    from sftui.settings import Settings
     from sftui.starting import Started
 
 
@@ -31,19 +32,80 @@ def open_inspector(
 ) -> int:
     """Open what the command line names; 2 where it cannot be opened. `commands` are the names that a slip of the keys
     may have meant."""
-    from sftui.cli.opening import open_options
+    from sftui.cli.opening import asked, open_options
 
     piped = "-" in given["data"]
     refuse_slips([word for word in given["data"] if word != "-"], commands)  # a slip is the same slip in a script
-    if not sys.stdout.isatty():
+    if not on_terminal():
         raise SftuiError(
             "the inspector needs a terminal", fix="use `sftui show` or `sftui encode` in pipes and scripts"
         )
+    named = asked(given)
+    missing = [what for what in ("tokenizer", "trainer") if not given[what]]
+    if not named.data and named.config is None:
+        missing = ["data", *missing]
+    elif given["tokenizer"] or named.config_file() or named.recipe_file:
+        missing = []  # what names a tokenizer may do so by leaving the trainer to the default
+    if given["recipe_file"]:
+        missing = [what for what in missing if what == "data"]
+    if missing and not piped and not can_pick():
+        missing = []
+    if missing:
+        picked = _picked(missing, given, theme, mouse, piped)
+        if picked is None:
+            return 0
+        if picked.get("data") == DEMO:
+            return open_demo(None, given["tokenizer"], theme, mouse, bool(given["debug"]), started)
+        given = {**given, **{what: said or None for what, said in picked.items()}}
+        if "data" in missing:
+            given["data"] = (picked["data"],)
     options = open_options(given, row)
     refuse_slips(options.paths, commands)
-    if piped:
+    if piped and not missing:
         _keys_from_terminal()
     return run(options, theme, mouse, started)
+
+
+DEMO = "sftui demo"
+"""What the first screen calls the demo, as a command line does (see `tui.picking`)."""
+
+
+def on_terminal() -> bool:
+    """Whether what is drawn reaches a terminal."""
+    return sys.stdout.isatty()
+
+
+def can_pick() -> bool:
+    """Whether somebody is there to pick from lists."""
+    return on_terminal() and sys.stdin is not None and sys.stdin.isatty()
+
+
+def _picked(
+    missing: Sequence[str], given: Mapping[str, Any], theme: str | None, mouse: bool, piped: bool
+) -> dict[str, str] | None:
+    """What the user picks of what no option says; None where they left."""
+    require_utf8()
+    if piped:
+        _keys_from_terminal()
+    from dataclasses import replace
+
+    from sftui.settings import load_settings
+    from sftui.tui.app import pick
+
+    settings = load_settings()
+    _refuse_settings(settings)
+    known = {"data": given["data"][0]} if given["data"] else {}
+    picked = pick(missing, known, replace(settings, mouse=mouse and settings.mouse), theme)
+    return {what: picked[what] for what in missing if what in picked} if picked is not None else None
+
+
+def _refuse_settings(settings: Settings) -> None:
+    """SftuiError for settings that cannot be used, each problem told."""
+    if settings.problems:
+        *others, last = map(visible, settings.problems)
+        for problem in others:
+            click.echo(f"sftui: {problem}", err=True)
+        raise SftuiError(last)
 
 
 def refuse_slips(paths: Sequence[str], commands: Collection[str]) -> None:
@@ -76,7 +138,7 @@ def open_demo(
     from sftui.cli.demo import demo_options
 
     options = demo_options(name, tokenizer, debug)
-    if not sys.stdout.isatty():
+    if not on_terminal():
         raise SftuiError("the demo needs a terminal", fix=f"its data is in {Path(options.paths[0]).parent}")
     return run(options, theme, mouse, started)
 
@@ -96,10 +158,7 @@ def run(options: OpenOptions, theme: str | None, mouse: bool, started: Started |
         from sftui.tui.app import run_app
 
         settings = load_settings()
-        for problem in settings.problems:
-            click.echo(f"sftui: {visible(problem)}", err=True)
-        if settings.problems:
-            return 2
+        _refuse_settings(settings)
         source = workspace.source
         if source is not None and source.refused is not None and not source.unread:
             raise SourceError(source.refused.sentence())

@@ -42,13 +42,12 @@ class Told:
 
 def told_of(name: str) -> Told:
     """What there is to say of a trainer, all of it from its traits, presets, pins and table of keys."""
-    from sftui.recipe import knob_named
+    from sftui.recipe import knobs_of
     from sftui.trainers import preset, release_of, trainer_named
 
     trainer = trainer_named(name)
     traits, recipe = trainer.traits, preset(name)
-    packing = knob_named(recipe, "pack.strategy")
-    assert packing is not None, "every recipe has it"
+    packing = next(info for info in knobs_of(recipe) if info.path == "pack.strategy")
     return Told(
         name,
         traits.title,

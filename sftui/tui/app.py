@@ -5,23 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from textual import events
-from textual.app import App
-from textual.filter import LineFilter, NoColor
-
 from sftui.text import visible
+from sftui.tui.base import KeyedApp, forget_old_size
 from sftui.tui.commands import own
 from sftui.tui.commands.table import COMMANDS
-from sftui.tui.dialogs import Dialog
 from sftui.tui.keys import build_keymap
 from sftui.tui.main_screen import MainScreen
-from sftui.tui.themes import DEFAULT, Styles, textual_theme
 
 if TYPE_CHECKING:
     from sftui.settings import Settings
@@ -30,38 +24,14 @@ if TYPE_CHECKING:
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
-class SftuiApp(App[None], inherit_bindings=False):
+class SftuiApp(KeyedApp[None], inherit_bindings=False):
     """One screen over one workspace."""
 
-    TITLE = "sftui"
-    ENABLE_COMMAND_PALETTE = False
-    ALLOW_SELECT = False
-    CSS = "Toast { display: none; }"
-
     def __init__(self, workspace: Workspace, settings: Settings, *, theme: str | None = None) -> None:
-        super().__init__()
-        self.animation_level = "none"
+        super().__init__(theme or settings.theme)
         self.workspace = workspace
-        self.look = Styles(theme or settings.theme or default_theme(os.environ))
-        self.use_theme(self.look.name)
         self.main = MainScreen(workspace, build_keymap(COMMANDS, settings.keymap), self.look)
         self.mouse_on = settings.mouse
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """With NO_COLOR every colour goes; Textual's own choice can make text invisible (trap T5)."""
-        return [NoColor()] if self.no_color else super().get_line_filters()
-
-    async def on_event(self, event: events.Event) -> None:
-        """Keys go straight to the screen on top, so that keys typed at once arrive in order.
-
-        Textual would put each into the queue of the screen that is on top when it is read; a key typed
-        right after the one that opens a dialog would then go to the screen below.
-        """
-        screen = self.screen if isinstance(event, events.Key) else None
-        if isinstance(event, events.Key) and isinstance(screen, MainScreen | Dialog):
-            screen.take_key(event)
-        else:
-            await super().on_event(event)
 
     def get_default_screen(self) -> MainScreen:
         return self.main
@@ -73,11 +43,6 @@ class SftuiApp(App[None], inherit_bindings=False):
                 loop.add_signal_handler(number, self.exit, None, 128 + number)
         self.app_resume_signal.subscribe(self, lambda app: self._resumed())
         self.call_after_refresh(collect_again)
-
-    def use_theme(self, name: str) -> None:
-        theme = textual_theme(name)
-        self.register_theme(theme)
-        self.theme = theme.name
 
     # — the terminal —
 
@@ -115,20 +80,14 @@ def collect_again() -> None:
         gc.enable()
 
 
-def forget_old_size() -> None:
-    """The terminal's own size counts, also where COLUMNS and LINES are exported: they would hold it fixed for ever."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        if all(os.get_terminal_size(sys.__stdout__.fileno())):  # type: ignore[union-attr]
-            for name in ("COLUMNS", "LINES"):
-                os.environ.pop(name, None)
+def pick(asks: Sequence[str], given: Mapping[str, str], settings: Settings, theme: str | None) -> dict[str, str] | None:
+    """What the user picks of `asks`, see `first`; None where they left."""
+    from sftui.tui.first import FirstApp
+    from sftui.tui.picking import Picking
 
-
-def default_theme(environment: os._Environ[str]) -> str:
-    """Light where the terminal says its ground is light (COLORFGBG), mono without colours, else dark."""
-    if "NO_COLOR" in environment:
-        return "mono"
-    ground = environment.get("COLORFGBG", "").rpartition(";")[2]
-    return "light" if ground in ("7", "15") else DEFAULT
+    forget_old_size()
+    keymap = build_keymap(COMMANDS, settings.keymap)
+    return FirstApp(Picking(tuple(asks), dict(given)), keymap, theme or settings.theme).run(mouse=settings.mouse)
 
 
 def run_app(workspace: Workspace, settings: Settings, *, theme: str | None = None, mouse: bool = True) -> int:

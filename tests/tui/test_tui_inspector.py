@@ -458,6 +458,7 @@ async def test_a_tokenizer_that_does_not_load_is_told_with_what_to_press() -> No
         driven.worker.tell(ev.TokenizerChanged("loading", None, told))
         await driven.settle()
         assert told in driven.text
+        assert "K  another tokenizer" in driven.text and "q  quits" in driven.text, "what can be done meanwhile"
         stopped = replace(waiting, stopped_at=Stage.TOKENS, problem=problem)
         driven.worker.tell(ev.TokenizerChanged("failed", None, problem.sentence(), problem))
         driven.worker.tell(ev.RowReady(ticket, version, stopped))

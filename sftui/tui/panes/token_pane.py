@@ -173,6 +173,8 @@ class TokenPane(LineView):
             keys = f"M{keys}"
         if self.untokenized:
             keys = f"DK{keys}"
+        elif self.told:
+            keys = f"K{keys}q"
         return [(), *(line((f"  {key}  ", Role.KEY), (HINTS[key], Role.DIM)) for key in keys)]
 
     def tell_loading(self, told: str) -> None:

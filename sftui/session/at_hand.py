@@ -1,0 +1,163 @@
+"""What there is to open: data and configs in a folder, tokenizers on this disk, trainers. Nothing is asked of the Hub.
+
+Only names, sizes and the heads of small YAML files are looked at; nothing here opens data or loads a tokenizer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+MOST = 200
+"""Names of a folder, and of the tokenizers of a cache, that are offered."""
+MOST_LOOKED_AT = 5_000
+"""Entries of a folder that are looked at."""
+LARGEST_CONFIG = 256 << 10
+"""A larger YAML is no trainer's config."""
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json")
+
+
+class Choice(NamedTuple):
+    """What may be picked, as a command line would name it, and what it is."""
+
+    value: str
+    told: str
+
+
+def data_in(folder: Path) -> tuple[Choice, ...]:
+    """The data files, saved datasets and trainers' configs of a folder and of the folders in it, those here first."""
+    here = list(_openable(folder, ""))
+    below = [
+        one for name in _folders(folder) if not _is_saved(folder / name) for one in _openable(folder / name, f"{name}/")
+    ]
+    return tuple([*here, *below][:MOST])
+
+
+def _openable(folder: Path, before: str) -> Iterator[Choice]:
+    from sftui.session.asked import CONFIGS
+    from sftui.sources.files import NOT_DATA, format_of
+
+    for name in _entries(folder):
+        path = folder / name
+        if name.lower().endswith(CONFIGS):
+            trainer = _trainer_of(path)
+            if trainer:
+                yield Choice(before + name, f"config of {trainer}: data, tokenizer and all")
+        elif path.is_dir():
+            if _is_saved(path):
+                yield Choice(before + name, "dataset saved by datasets")
+        elif format_of(name) and name not in NOT_DATA and name not in TOKENIZER_FILES and path.is_file():
+            yield Choice(before + name, size_of(path))
+
+
+def _is_saved(folder: Path) -> bool:
+    """Whether `save_to_disk` wrote this folder."""
+    from sftui.sources.saved import SPLITS, STATE
+
+    return (folder / STATE).is_file() or (folder / SPLITS).is_file()
+
+
+def _trainer_of(path: Path) -> str:
+    """The title of the trainer whose config this is; empty for any other YAML."""
+    from sftui.safe_yaml import YamlProblem, load_yaml
+    from sftui.trainers import traits_of
+    from sftui.trainers.recognise import recognise
+
+    try:
+        if path.stat().st_size > LARGEST_CONFIG:
+            return ""
+        parsed = load_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, YamlProblem):
+        return ""
+    found = recognise(parsed).trainer if isinstance(parsed, Mapping) else None
+    return traits_of(found).title if found else ""
+
+
+def tokenizers_at_hand(beside: Iterable[Path], cache: Path | None) -> tuple[Choice, ...]:
+    """The tokenizers in and beside these folders, those of the Hub cache, and the built-in ones."""
+    found: dict[str, str] = {}
+    for folder in beside:
+        for name in ("", *_folders(folder)):
+            if _is_tokenizer(folder / name):
+                found[str(folder / name)] = "on this disk"
+    if cache is not None:
+        found.update({name: "in the Hub cache" for name in _cached(cache)})
+    found.update(_built_in())
+    return tuple(Choice(name, told) for name, told in found.items())
+
+
+def hub_cache() -> Path:
+    """The folder of the Hub's client; HF_HOME and HF_HUB_CACHE move it."""
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE)
+
+
+def _cached(cache: Path) -> list[str]:
+    """The models of a Hub cache that have a tokenizer in any revision there."""
+    names = []
+    for folder in _entries(cache):
+        kind, *parts = folder.split("--")
+        if kind == "models" and parts:
+            snapshots = cache / folder / "snapshots"
+            if any(_is_tokenizer(snapshots / revision) for revision in _entries(snapshots)):
+                names.append("/".join(parts))
+    return names[:MOST]
+
+
+def _built_in() -> dict[str, str]:
+    from sftui.tokens import builtin
+
+    return {f"{builtin.PREFIX}{name}": "built in, small, for trying things" for name in builtin.NAMES}
+
+
+def _is_tokenizer(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in TOKENIZER_FILES)
+
+
+def trainers_at_hand() -> tuple[Choice, ...]:
+    """The newest preset of each trainer."""
+    from sftui.trainers import trainer_names, traits_of
+
+    found = []
+    for name in trainer_names():
+        traits = traits_of(name)
+        newest = f"{name}@{traits.versions[0]}" if traits.versions else name
+        found.append(Choice(newest, traits.about or traits.title))
+    return tuple(found)
+
+
+def size_of(path: Path) -> str:
+    """How large a file is, as `4.2 MB`; empty where it cannot be told."""
+    try:
+        size = float(path.stat().st_size)
+    except OSError:
+        return ""
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def _entries(folder: Path) -> list[str]:
+    """The names in a folder, sorted, hidden ones left out; none where it cannot be read."""
+    return _names(folder, lambda entry: True)
+
+
+def _folders(folder: Path) -> list[str]:
+    return _names(folder, lambda entry: entry.is_dir())
+
+
+def _names(folder: Path, wanted: Callable[[os.DirEntry[str]], bool]) -> list[str]:
+    names = []
+    try:
+        with os.scandir(folder) as entries:
+            for _, entry in zip(range(MOST_LOOKED_AT), entries):
+                if not entry.name.startswith(".") and wanted(entry):
+                    names.append(entry.name)
+    except OSError:
+        return []
+    return sorted(names)

@@ -1,0 +1,76 @@
+"""What every app of sftui's is: themed, without Textual's own keys, and with keys that arrive in order."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeVar, runtime_checkable
+
+from textual import events
+from textual.app import App
+from textual.filter import LineFilter, NoColor
+
+from sftui.tui.themes import DEFAULT, Styles, textual_theme
+
+ResultT = TypeVar("ResultT")
+
+
+@runtime_checkable
+class TakesKeys(Protocol):
+    """A screen that reads keys itself, without Textual's focus and bindings."""
+
+    def take_key(self, event: events.Key) -> None: ...
+
+
+class KeyedApp(App[ResultT], inherit_bindings=False):
+    """An app whose screens take keys themselves."""
+
+    TITLE = "sftui"
+    ENABLE_COMMAND_PALETTE = False
+    ALLOW_SELECT = False
+    CSS = "Toast { display: none; }"
+
+    def __init__(self, theme: str | None) -> None:
+        super().__init__()
+        self.animation_level = "none"
+        self.look = Styles(theme or default_theme(os.environ))
+        self.use_theme(self.look.name)
+
+    def use_theme(self, name: str) -> None:
+        theme = textual_theme(name)
+        self.register_theme(theme)
+        self.theme = theme.name
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """With NO_COLOR every colour goes; Textual's own choice can make text invisible (trap T5)."""
+        return [NoColor()] if self.no_color else super().get_line_filters()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys go straight to the screen on top, so that keys typed at once arrive in order.
+
+        Textual would put each into the queue of the screen that is on top when it is read; a key typed
+        right after the one that opens a dialog would then go to the screen below.
+        """
+        screen = self.screen if isinstance(event, events.Key) else None
+        if isinstance(event, events.Key) and isinstance(screen, TakesKeys):
+            screen.take_key(event)
+        else:
+            await super().on_event(event)
+
+
+def forget_old_size() -> None:
+    """The terminal's own size counts, also where COLUMNS and LINES are exported: they would hold it fixed for ever."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        if all(os.get_terminal_size(sys.__stdout__.fileno())):  # type: ignore[union-attr]
+            for name in ("COLUMNS", "LINES"):
+                os.environ.pop(name, None)
+
+
+def default_theme(environment: Mapping[str, str]) -> str:
+    """Light where the terminal says its ground is light (COLORFGBG), mono without colours, else dark."""
+    if "NO_COLOR" in environment:
+        return "mono"
+    ground = environment.get("COLORFGBG", "").rpartition(";")[2]
+    return "light" if ground in ("7", "15") else DEFAULT

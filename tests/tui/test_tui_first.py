@@ -1,0 +1,125 @@
+"""The first screen: data, tokenizer and trainer picked from lists, at each size."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from sftui.tui.commands.table import COMMANDS
+from sftui.tui.first import FirstApp
+from sftui.tui.keys import build_keymap
+from sftui.tui.picking import DATA, DEMO, TOKENIZER, TRAINER, Picking, matching
+
+SIZES = ((60, 20), (80, 24), (120, 36))
+ALL = (DATA, TOKENIZER, TRAINER)
+AXOLOTL = "base_model: x\ndatasets:\n  - path: a.jsonl\n    type: chat_template\nsample_packing: true\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    (tmp_path / "chats.jsonl").write_text("{}\n")
+    (tmp_path / "other\x1b[31m.jsonl").write_text("{}\n")
+    (tmp_path / "axolotl.yml").write_text(AXOLOTL)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "tokenizer.json").write_text("{}")
+    return tmp_path
+
+
+class Shown:
+    def __init__(self, app: FirstApp, pilot: Pilot[dict[str, str] | None]) -> None:
+        self.app, self.pilot = app, pilot
+
+    async def press(self, *keys: str) -> str:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+        return self.text
+
+    @property
+    def text(self) -> str:
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+@asynccontextmanager
+async def first(
+    asks: tuple[str, ...] = ALL, size: tuple[int, int] = (80, 24), given: dict[str, str] | None = None
+) -> AsyncIterator[Shown]:
+    app = FirstApp(Picking(asks, given or {}), build_keymap(COMMANDS), "dark")
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        yield Shown(app, pilot)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_three_questions_make_what_a_command_line_would_say(size: tuple[int, int]) -> None:
+    async with first(size=size) as shown:
+        text = shown.text
+        assert "What do you want to look at? (1 of 3)" in text and "chats.jsonl" in text and "Esc leaves" in text
+        assert "config of Axolotl" in text and DEMO in text and "\x1b" not in text
+        text = await shown.press(*"chats", "enter")
+        assert "Which tokenizer? (2 of 3)" in text and "model" in text and "builtin:chatml" in text
+        text = await shown.press(*"chatml", "enter")
+        assert "Which trainer should it follow? (3 of 3)" in text and "llamafactory@0.9" in text
+        await shown.press(*"trl@1.14", "enter")
+    assert shown.app.return_value == {"data": "chats.jsonl", "tokenizer": "builtin:chatml", "trainer": "trl@1.14"}
+
+
+@pytest.mark.parametrize(("typed", "value"), [("axol", "axolotl.yml"), ("demo", DEMO)])
+async def test_a_config_and_the_demo_bring_the_rest(typed: str, value: str) -> None:
+    async with first() as shown:
+        await shown.press(*typed, "enter")
+    assert shown.app.return_value == {"data": value}
+
+
+async def test_what_is_typed_is_taken_where_nothing_matches() -> None:
+    async with first() as shown:
+        text = await shown.press(*"org/set")
+        assert "open `org/set` as it is typed" in text
+        await shown.press("enter", *"Qwen/Qwen3-0.6B", "enter", "enter")
+    assert shown.app.return_value == {"data": "org/set", "tokenizer": "Qwen/Qwen3-0.6B", "trainer": "hf-trainer"}
+
+
+async def test_a_trainer_that_is_none_is_told_and_asked_again() -> None:
+    async with first((TRAINER,), given={DATA: "chats.jsonl"}) as shown:
+        assert "no trainer `trlx`; did you mean `trl`?" in await shown.press(*"trlx", "enter")
+        await shown.press("backspace", "enter")
+    assert shown.app.return_value == {"data": "chats.jsonl", "trainer": "trl@1.16"}
+
+
+async def test_escape_goes_back_and_at_the_first_question_leaves() -> None:
+    async with first() as shown:
+        await shown.press("enter")  # axolotl.yml comes first
+    assert shown.app.return_value == {"data": "axolotl.yml"}
+    async with first() as shown:
+        assert "(2 of 3)" in await shown.press(*"chats", "enter")
+        assert "(1 of 3)" in await shown.press("escape")
+        await shown.press("escape")
+    assert shown.app.return_value is None
+
+
+async def test_the_keys_move_and_the_list_scrolls(here: Path) -> None:
+    for number in range(60):
+        (here / f"part-{number:02}.jsonl").write_text("{}\n")
+    async with first((DATA,), size=(60, 20)) as shown:
+        assert "part-59" in await shown.press("down", *["pagedown"] * 9, "up", "up")
+        await shown.press(*"part-3", "down", "enter")
+    assert shown.app.return_value == {"data": "part-31.jsonl"}
+
+
+async def test_no_tokenizer_is_a_choice() -> None:
+    async with first((TOKENIZER, TRAINER), given={DATA: "chats.jsonl"}) as shown:
+        await shown.press(*"none", "enter", "enter")
+    assert shown.app.return_value == {"data": "chats.jsonl", "tokenizer": "", "trainer": "hf-trainer"}
+
+
+def test_words_match_in_any_order_names_and_meanings_alike() -> None:
+    choices = Picking((DATA,), {}).choices(Path())
+    assert [one.value for one in matching(choices, "config axo")] == ["axolotl.yml"]
+    assert [one.value for one in matching(choices, "")] == [one.value for one in choices]
+    assert matching(choices, "nothing at all") == ()

@@ -1,0 +1,110 @@
+"""When the first screen asks, and what it opens; without a terminal nothing is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui.cli.app import WELCOME
+from sftui.session.options import OpenOptions
+
+Sftui = Callable[..., Any]
+
+
+class Seen:
+    """What was asked, and what was opened."""
+
+    def __init__(self) -> None:
+        self.asks: list[tuple[str, ...]] = []
+        self.given: dict[str, str] = {}
+        self.answer: dict[str, str] | None = {}
+        self.opened: list[OpenOptions] = []
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    found = Seen()
+
+    def pick(asks: list[str], given: dict[str, str], settings: object, theme: str | None) -> dict[str, str] | None:
+        found.asks.append(tuple(asks))
+        found.given = given
+        return {**given, **found.answer} if found.answer is not None else None
+
+    def opens(options: OpenOptions, *rest: object) -> int:
+        found.opened.append(options)
+        return 0
+
+    monkeypatch.setattr("sftui.tui.app.pick", pick)
+    monkeypatch.setattr("sftui.cli.inspector.can_pick", lambda: True)
+    monkeypatch.setattr("sftui.cli.inspector.run", opens)
+    monkeypatch.setattr("sftui.cli.inspector.on_terminal", lambda: True)
+    return found
+
+
+def test_sftui_alone_without_a_terminal_says_what_to_try(sftui: Sftui) -> None:
+    assert (sftui().code, sftui().out) == (0, WELCOME)
+
+
+def test_sftui_alone_asks_for_all(sftui: Sftui, seen: Seen, data: Path) -> None:
+    seen.answer = {"data": str(data), "tokenizer": "builtin:gemma", "trainer": "trl@1.14"}
+    assert sftui().code == 0 and seen.asks == [("data", "tokenizer", "trainer")]
+    [opened] = seen.opened
+    assert opened.paths == (str(data),)
+    assert (opened.recipe.tokenizer.name, opened.recipe.preset) == ("builtin:gemma", "trl@1.14")
+
+
+@pytest.mark.parametrize(
+    ("words", "asks"),
+    [
+        ((), [("tokenizer", "trainer")]),
+        (("--trainer", "trl"), [("tokenizer",)]),
+        (("-t", "builtin:chatml"), []),
+        (("-t", "builtin:chatml", "--trainer", "trl"), []),
+    ],
+)
+def test_only_what_no_option_says_is_asked(
+    words: tuple[str, ...], asks: list[tuple[str, ...]], sftui: Sftui, seen: Seen, data: Path
+) -> None:
+    seen.answer = {"tokenizer": "builtin:llama3", "trainer": "axolotl@0.19"}
+    assert sftui(data, "--max-length", 99, *words).code == 0 and seen.asks == asks
+    [opened] = seen.opened
+    said = "builtin:llama3" if asks else "builtin:chatml"
+    assert opened.recipe.tokenizer.name == said and opened.recipe.length.max == 99
+    assert opened.recipe.trainer == ("trl" if "trl" in words else "axolotl" if asks else "hf-trainer")
+    assert not asks or seen.given == {"data": str(data)}
+
+
+def test_a_recipe_or_a_config_says_the_tokenizer(sftui: Sftui, seen: Seen, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text("preset: trl@1.16\ntokenizer: {name: 'builtin:gemma'}\n")
+    assert sftui(data, "--recipe", tmp_path / "recipe.yaml").code == 0
+    config = tmp_path / "axolotl.yml"
+    config.write_text(f"base_model: builtin:llama3\ndatasets:\n  - path: {data}\n    type: chat_template\n")
+    assert (
+        sftui(config, "--trainer", "axolotl").code == 0 and sftui("--config", config, "--trainer", "axolotl").code == 0
+    )
+    assert seen.asks == []
+    assert [one.recipe.tokenizer.name for one in seen.opened] == ["builtin:gemma", "builtin:llama3", "builtin:llama3"]
+
+
+def test_the_demo_can_be_picked(sftui: Sftui, seen: Seen) -> None:
+    seen.answer = {"data": "sftui demo"}
+    assert sftui().code == 0 and Path(seen.opened[0].paths[0]).parent.name.endswith("sample_data")
+
+
+def test_who_leaves_has_opened_nothing(sftui: Sftui, seen: Seen, data: Path) -> None:
+    seen.answer = None
+    assert (sftui().code, sftui(data).code, seen.opened) == (0, 0, [])
+
+
+def test_none_is_no_tokenizer(sftui: Sftui, seen: Seen, data: Path) -> None:
+    seen.answer = {"tokenizer": "", "trainer": "hf-trainer"}
+    assert sftui(data).code == 0 and seen.opened[0].recipe.tokenizer.name is None
+
+
+def test_what_is_picked_is_checked_as_what_is_typed(sftui: Sftui, seen: Seen, tmp_path: Path) -> None:
+    seen.answer = {"data": str(tmp_path / "none.jsonl"), "tokenizer": "builtin:chatml", "trainer": "trlx"}
+    done = sftui()
+    assert (done.code, seen.opened) == (2, []) and "did you mean `trl`?" in done.err
