@@ -65,7 +65,7 @@ FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
     context_settings=CONTEXT,
     epilog=EPILOG,
     examples=(
-        ("sftui demo", "bundled data and tokenizers, offline"),
+        ("sftui demo", "a tour over bundled data, offline"),
         ("sftui data.jsonl -t Qwen/Qwen2.5-0.5B --trainer trl", "your data, as TRL takes it"),
         ("sftui axolotl.yml", "a trainer's own config"),
         ("sftui check axolotl.yml", "everything that is wrong with it"),
@@ -97,8 +97,8 @@ def inspect(started: Started | None, /, row: int, theme: str | None, no_mouse: b
     listed=LOOK,
     short_help="open the inspector on bundled data, offline",
     examples=(
-        ("sftui demo", "conversations, with a bundled tokenizer"),
-        ("sftui demo defects", "rows with something wrong in each"),
+        ("sftui demo", "a tour in six steps"),
+        ("sftui demo sharegpt", "other rows, without the tour"),
     ),
 )
 @click.argument("name", required=False)
@@ -110,7 +110,7 @@ def inspect(started: Started | None, /, row: int, theme: str | None, no_mouse: b
 def demo(
     started: Started | None, /, name: str | None, tokenizer: str | None, theme: str | None, no_mouse: bool, debug: bool
 ) -> int:
-    """Open the inspector on bundled sample data, offline; NAME picks another sample, e.g. defects for the findings."""
+    """Open the inspector on bundled sample data, offline; without NAME with a tour through rows with defects."""
     from sftui.cli.inspector import open_demo
 
     return open_demo(name, tokenizer, theme, not no_mouse, debug, started)

@@ -9,7 +9,7 @@ from sftui.errors import SourceError
 from sftui.nearest import did_you_mean
 from sftui.session.options import OpenOptions
 
-DEFAULT_SAMPLE = "chat_messages"
+DEFAULT_SAMPLE = "defects"
 DEFAULT_TOKENIZER = "builtin:chatml"
 SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
 

@@ -134,16 +134,18 @@ def open_demo(
     debug: bool,
     started: Started | None = None,
 ) -> int:
-    """Open bundled sample data; `name` picks one of its files."""
+    """Open bundled sample data; `name` picks one of its files, without one a tour leads through rows with defects."""
     from sftui.cli.demo import demo_options
 
     options = demo_options(name, tokenizer, debug)
     if not on_terminal():
         raise SftuiError("the demo needs a terminal", fix=f"its data is in {Path(options.paths[0]).parent}")
-    return run(options, theme, mouse, started)
+    return run(options, theme, mouse, started, tour=name is None)
 
 
-def run(options: OpenOptions, theme: str | None, mouse: bool, started: Started | None = None) -> int:
+def run(
+    options: OpenOptions, theme: str | None, mouse: bool, started: Started | None = None, *, tour: bool = False
+) -> int:
     """Start the worker, then the screen, and leave nothing behind."""
     require_utf8()
     # Imports make nothing but what stays: 74 collections would look through it before the first paint
@@ -162,7 +164,7 @@ def run(options: OpenOptions, theme: str | None, mouse: bool, started: Started |
         source = workspace.source
         if source is not None and source.refused is not None and not source.unread:
             raise SourceError(source.refused.sentence())
-        return run_app(workspace, settings, theme=theme, mouse=mouse)
+        return run_app(workspace, settings, theme=theme, mouse=mouse, tour=tour)
     finally:
         log = workspace.log_tail() if options.debug else ""
         workspace.close()

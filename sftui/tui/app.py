@@ -16,6 +16,7 @@ from sftui.tui.commands import own
 from sftui.tui.commands.table import COMMANDS
 from sftui.tui.keys import build_keymap
 from sftui.tui.main_screen import MainScreen
+from sftui.tui.state import Tour
 
 if TYPE_CHECKING:
     from sftui.settings import Settings
@@ -27,10 +28,14 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 class SftuiApp(KeyedApp[None], inherit_bindings=False):
     """One screen over one workspace."""
 
-    def __init__(self, workspace: Workspace, settings: Settings, *, theme: str | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, settings: Settings, *, theme: str | None = None, tour: bool = False
+    ) -> None:
         super().__init__(theme or settings.theme)
         self.workspace = workspace
         self.main = MainScreen(workspace, build_keymap(COMMANDS, settings.keymap), self.look)
+        if tour:
+            self.main.put(Tour(0))
         self.mouse_on = settings.mouse
 
     def get_default_screen(self) -> MainScreen:
@@ -90,11 +95,14 @@ def pick(asks: Sequence[str], given: Mapping[str, str], settings: Settings, them
     return FirstApp(Picking(tuple(asks), dict(given)), keymap, theme or settings.theme).run(mouse=settings.mouse)
 
 
-def run_app(workspace: Workspace, settings: Settings, *, theme: str | None = None, mouse: bool = True) -> int:
-    """Runs the inspector until it is quit; the exit code. KeymapError for a keymap that cannot be used."""
+def run_app(
+    workspace: Workspace, settings: Settings, *, theme: str | None = None, mouse: bool = True, tour: bool = False
+) -> int:
+    """Runs the inspector until it is quit, with a `tour` or without; the exit code. KeymapError for a keymap
+    that cannot be used."""
     mouse = mouse and settings.mouse
     forget_old_size()
-    app = SftuiApp(workspace, settings, theme=theme)
+    app = SftuiApp(workspace, settings, theme=theme, tour=tour)
     app.mouse_on = mouse
     try:
         app.run(mouse=mouse)

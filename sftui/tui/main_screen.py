@@ -17,10 +17,11 @@ from textual.message import Message
 from textual.screen import Screen
 
 from sftui.text import visible
+from sftui.tui import tour
 from sftui.tui.arrangement import Arrangement, arrange
 from sftui.tui.bars import Bar, footer_cells, message_lines, status_cells
 from sftui.tui.commands import figures, findings, marks, rows, search
-from sftui.tui.commands.command import Command
+from sftui.tui.commands.command import Command, show_key
 from sftui.tui.commands.footers import footer
 from sftui.tui.commands.table import BY_ID
 from sftui.tui.contexts import DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS
@@ -38,7 +39,7 @@ from sftui.tui.panes.row_list import RowList
 from sftui.tui.panes.token_pane import TokenPane
 from sftui.tui.prompt import Prompt
 from sftui.tui.side import VIEWS
-from sftui.tui.state import Compared, Kept, Memo, Part, Said, State
+from sftui.tui.state import Compared, Kept, Memo, Part, Said, Seen, State
 from sftui.tui.themes import Styles
 from sftui.views import Action, Line, Role, line
 from sftui.workspace import Workspace
@@ -79,7 +80,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     #document, #findings, #figures { display: none; }
     #work.-beside #document, #work.-beside #findings, #work.-beside #figures { border-left: solid $rule; }
     #work.-below #document, #work.-below #findings, #work.-below #figures { border-top: solid $rule; }
-    #detail { height: 1; } MainScreen.-narrow #body { layout: vertical; }
+    #tour { height: auto; display: none; } #detail { height: 1; } MainScreen.-narrow #body { layout: vertical; }
     MainScreen.-narrow #list { width: 1fr; height: 1; border: none; }
     MainScreen.-narrow #recipe { width: 1fr; height: 1fr; border: none; border-bottom: solid $rule; }
     """
@@ -113,6 +114,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             FIGURES: self.panes.figures,
         }
         self.detail = Bar("detail", ground="back")
+        self.tour = Bar("tour")
         self.prompt = Prompt(self.say)
         self.footer = Bar("footer")
         self.work = Container(id="work")
@@ -124,13 +126,14 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def drawn(self) -> tuple[LineView, ...]:
         """All that is drawn, line by line."""
-        return (*self.by_context.values(), self.status_bar, self.detail, self.footer, self.prompt)
+        return (*self.by_context.values(), self.status_bar, self.detail, self.footer, self.tour, self.prompt)
 
     def compose(self) -> ComposeResult:
         self.laid_out_for = self.app.size
         self.set_panes(self.app.size)
         self.draw()
         yield self.status_bar
+        yield self.tour
         with Container(id="body"):
             yield self.panes.rows
             yield self.panes.recipe
@@ -171,6 +174,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def draw(self) -> None:
         """The bars; panes draw themselves. Once for each key and event, when all that follows from it was put."""
+        self.draw_tour()
         self.status_bar.show(status_cells(self.state.status, self.width))
         said, context = self.state.said, self.state.open.context
         told, left = message_lines(said.text, said.role, self.width) if said.text else (self.sentence(), ())
@@ -178,6 +182,20 @@ class MainScreen(Screen[None], inherit_bindings=False):
         idle = {name for ids, _ in footer(context) for name in ids if BY_ID[name].when(self) is not None}
         self.footer.show(left or footer_cells(context, self.width, self.keymap, idle))
         self.footer.display = bool(left) or not self.prompt.open
+
+    def draw_tour(self) -> None:
+        """What the tour tells after what was just done; nothing where there is none."""
+        if self.state.tour.at is None and not self.tour.display:
+            return
+        tokens, state = self.panes.tokens, self.state
+        seen = None
+        if tokens.inspection is not None and state.status.state not in ("loading", "provisional"):
+            seen = Seen(tokens.inspection, tokens.state.cursor, state.open.view, self.workspace.recipe)
+        self.put(tour.after(state.tour, seen))
+        keys = {name: show_key(self.keymap.keys_of(name)[0]) for name in (*tour.commands_named(), "tour")}
+        told = tour.lines(self.state.tour, keys, keys["tour"], self.width)
+        self.tour.display, self.tour.styles.height = bool(told), max(1, len(told))
+        self.tour.show(*told)
 
     def drawing(self, call: Callable[[], None]) -> Callable[[], None]:
         """What comes later, from a timer or a dialog, and draws what follows from it."""

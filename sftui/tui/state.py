@@ -336,7 +336,23 @@ class Kept(NamedTuple):
     let_go: bool = False
 
 
-Part = Open | Status | Said | Reading | Searching | Compared | Audited | Judged | Repairing | Batched | Kept
+class Seen(NamedTuple):
+    """What tells that a step of the tour was done."""
+
+    shown: Inspection
+    cursor: int
+    view: str | None
+    recipe: Recipe
+
+
+class Tour(NamedTuple):
+    """Which step of the tour is told, from 0 (None: none is), and what was seen when it began."""
+
+    at: int | None = None
+    since: Seen | None = None
+
+
+Part = Tour | Open | Status | Said | Reading | Searching | Compared | Audited | Judged | Repairing | Batched | Kept
 
 
 class State(NamedTuple):
@@ -353,6 +369,7 @@ class State(NamedTuple):
     judged: Judged = Judged()
     repairing: Repairing = Repairing()
     batched: Batched = Batched()
+    tour: Tour = Tour()
 
     def put(self, *parts: Part) -> State:
         """With other parts; what the status line says of the row's mark and of the data follows."""

@@ -132,6 +132,7 @@ _KEY_NAMES = {
     "space": "Space",
     "shift+tab": "⇧Tab",
     "f1": "F1",
+    "f2": "F2",
     "f5": "F5",
     "backspace": "⌫",
 }

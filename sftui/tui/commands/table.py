@@ -23,6 +23,7 @@ from sftui.tui.commands import (
     rows,
     search,
     tokens,
+    tour,
     views,
 )
 from sftui.tui.commands.command import Command, declared_in
@@ -50,6 +51,7 @@ COMMANDS: tuple[Command, ...] = tuple(
         export,
         copying,
         own,
+        tour,
     )
     for one in declared_in(subject)
 )

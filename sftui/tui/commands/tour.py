@@ -1,0 +1,12 @@
+"""The tour, begun and left."""
+
+from __future__ import annotations
+
+from sftui.tui.commands.command import command
+from sftui.tui.inspector import Inspector
+from sftui.tui.tour import toggled
+
+
+@command("tour", "f2", "tour", "Starts the tour of the inspector in six steps, or leaves it.", "Program")
+def toggle(here: Inspector, count: int | None) -> None:
+    here.put(toggled(here.state.tour))
