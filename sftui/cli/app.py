@@ -117,6 +117,33 @@ def demo(
 
 
 @click.command(
+    "sftui serve",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=LOOK,
+    short_help="the inspector in a browser, for this machine alone",
+    examples=(
+        ("sftui serve data.jsonl -t TOK", "prints the address to open"),
+        ("sftui serve axolotl.yml --port 8080", "at a port of your choice"),
+    ),
+)
+@opening_options
+@serving_option
+@option("--row", group=USUAL, type=click.IntRange(min=0), default=0, metavar="N", help="the row to show first, from 0")
+@option("--port", group=USUAL, type=click.IntRange(0, 65535), default=0, metavar="N", help="default: one that is free")
+@option("--host", group=USUAL, default="127.0.0.1", metavar="ADDRESS", help="default: 127.0.0.1, this machine alone")
+@option("--public", group=USUAL, is_flag=True, help="also a --host that other machines reach; nothing is encrypted")
+@option("--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: dark")
+def serve(port: int, host: str, public: bool, **given: Any) -> int:
+    """Open the inspector on DATA in a browser: print an address that only who has it can open. Needs pip install
+    'sftui[serve]'."""
+    from sftui.cli.serve import serve as serve_pages
+    from sftui.cli.serve import words_of
+
+    return serve_pages(given, words_of(inspect, given), host, port, public)
+
+
+@click.command(
     "sftui show",
     cls=Command,
     context_settings=CONTEXT,
@@ -775,6 +802,7 @@ def bug_report(**given: Any) -> int:
 
 COMMANDS: dict[str, Command] = {
     "demo": demo,
+    "serve": serve,
     "show": show,
     "compare": compare,
     "check": check,
@@ -796,7 +824,7 @@ COMMANDS: dict[str, Command] = {
 inspect.commands = COMMANDS
 
 
-UNWATCHED = (inspect, demo, trainers, knobs, explain, envs, help_, bug_report)
+UNWATCHED = (inspect, demo, serve, trainers, knobs, explain, envs, help_, bug_report)
 """What runs in this very process: the inspector has a worker, and no row comes into an explanation."""
 
 

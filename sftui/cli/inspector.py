@@ -66,13 +66,15 @@ def open_inspector(
     return run(options, theme, mouse, started)
 
 
+WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
+"""What TEXTUAL_DRIVER says where textual-serve shows the screen in a browser."""
 DEMO = "sftui demo"
 """What the first screen calls the demo, as a command line does (see `tui.picking`)."""
 
 
 def on_terminal() -> bool:
-    """Whether what is drawn reaches a terminal."""
-    return sys.stdout.isatty()
+    """Whether what is drawn reaches a terminal, or the browser of `sftui serve`."""
+    return sys.stdout.isatty() or os.environ.get("TEXTUAL_DRIVER") == WEB_DRIVER
 
 
 def can_pick() -> bool:

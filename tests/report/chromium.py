@@ -90,12 +90,16 @@ class Chromium:
 
     def open(self, page: Path, width: int, height: int, scheme: str) -> None:
         """Load a page anew at a size in a colour scheme."""
+        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.visit(page.as_uri(), width, height)
+
+    def visit(self, url: str, width: int, height: int) -> None:
+        """Load an address anew at a size."""
         self.ask(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
-        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self._events.clear()
-        self.ask("Page.navigate", url=page.as_uri())
+        self.ask("Page.navigate", url=url)
         self.wait_for("Page.loadEventFired")
 
     @property
