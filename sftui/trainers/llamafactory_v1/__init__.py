@@ -6,6 +6,7 @@ from sftui.trainers.traits import Finds, Traits
 TRAITS = Traits(
     name="llamafactory-v1",
     title="LLaMA-Factory v1",
+    about="LLaMA-Factory's v1 engine (USE_V1), as its YAML says",
     home="sftui.trainers.llamafactory_v1.trainer:LlamaFactoryV1",
     versions=("0.9.6",),
     first=(0, 9, 6),

@@ -73,7 +73,7 @@ def test_one_knob_explains_every_choice_and_names_the_key(sftui: Sftui) -> None:
     assert f"{info.meaning('parts')} (not in trl)" in told and f"{info.meaning('completion')} (not in trl)" not in told
     everywhere = words(sftui("knobs", "mask.rule").out)
     assert "llamafactory train_on_prompt" in everywhere and f"{info.meaning('parts')} (llamafactory)" in everywhere
-    assert "default completion (hf-trainer, manual-shift); auto (trl" in everywhere
+    assert "default completion (hf-trainer, manual-shift, llamafactory-v1); auto (trl" in everywhere
 
 
 @pytest.mark.parametrize(
