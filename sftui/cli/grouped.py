@@ -6,7 +6,7 @@ click lays out, wraps and parses. That it lacks groups is made up for here and n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -50,6 +50,24 @@ class Option(click.Option):
 def option(*names: str, group: str = OTHER, **attributes: Any) -> Callable[[F], F]:
     """`click.option` in one of the GROUPS."""
     return click.option(*names, cls=Option, group=group, **attributes)
+
+
+def made_of(declared: Iterable[Callable[[Any], Any]]) -> tuple[click.Parameter, ...]:
+    """The parameters that decorators of click would give to a command, in the order in which they are declared."""
+
+    def nothing() -> None: ...
+
+    for one in reversed([*declared]):
+        one(nothing)
+    found: list[click.Parameter] = getattr(nothing, "__click_params__", [])
+    return tuple(reversed(found))
+
+
+def shared(command: F, params: Sequence[click.Parameter]) -> F:
+    """Decorate a command with parameters that others have as well: click keeps nothing of a call in them."""
+    before: list[click.Parameter] = getattr(command, "__click_params__", [])
+    command.__click_params__ = [*before, *reversed(params)]  # type: ignore[attr-defined]  # as click's decorators do
+    return command
 
 
 class Command(click.Command):

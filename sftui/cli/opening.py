@@ -6,11 +6,12 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sftui.cli.grouped import DATA, FINDINGS, RECIPE, TOKENIZER, USUAL, option
+from sftui.cli.grouped import DATA, FINDINGS, RECIPE, TOKENIZER, USUAL, made_of, option, shared
 from sftui.errors import RecipeError, SourceError
 from sftui.text import visible
 
@@ -119,11 +120,15 @@ OPENING: tuple[Callable[[Any], Any], ...] = (
 )
 
 
+@cache
+def _opening() -> tuple[click.Parameter, ...]:
+    """The options themselves, made once for all commands: to make them for each took a sixth of `sftui --help`."""
+    return made_of(OPENING)
+
+
 def opening_options(command: F) -> F:
     """Decorate a command with everything that says what to open; its `--format`, if any, is that of its output."""
-    for one in reversed(OPENING):
-        command = one(command)
-    return command
+    return shared(command, _opening())
 
 
 def serving_option(command: F) -> F:
