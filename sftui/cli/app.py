@@ -8,6 +8,20 @@ from typing import Any
 
 import click
 
+from sftui.cli.common import (
+    eval_option,
+    first_row,
+    first_rows,
+    force_option,
+    ignore_option,
+    jobs_option,
+    no_mouse,
+    sampled,
+    select_option,
+    text_or_json,
+    theme_option,
+    width_option,
+)
 from sftui.cli.engines import engine_options
 from sftui.cli.grouped import (
     CHECK,
@@ -73,9 +87,9 @@ FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 )
 @opening_options
 @serving_option
-@option("--row", group=USUAL, type=click.IntRange(min=0), default=0, metavar="N", help="the row to show first, from 0")
-@option("--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: by the terminal")
-@option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
+@first_row
+@theme_option
+@no_mouse
 @click.version_option(None, "--version", package_name="sftui", message="sftui %(version)s")
 @click.pass_obj
 def inspect(started: Started | None, /, row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
@@ -103,8 +117,8 @@ def inspect(started: Started | None, /, row: int, theme: str | None, no_mouse: b
 )
 @click.argument("name", required=False)
 @option("-t", "--tokenizer", group=USUAL, metavar="NAME", help="another tokenizer than the sample's own")
-@option("--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: by the terminal")
-@option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
+@theme_option
+@no_mouse
 @option("--debug", is_flag=True, help="show a full trace when something fails")
 @click.pass_obj
 def demo(
@@ -129,7 +143,7 @@ def demo(
 )
 @opening_options
 @serving_option
-@option("--row", group=USUAL, type=click.IntRange(min=0), default=0, metavar="N", help="the row to show first, from 0")
+@first_row
 @option("--port", group=USUAL, type=click.IntRange(0, 65535), default=0, metavar="N", help="default: one that is free")
 @option("--host", group=USUAL, default="127.0.0.1", metavar="ADDRESS", help="default: 127.0.0.1, this machine alone")
 @option("--public", group=USUAL, is_flag=True, help="also a --host that other machines reach; nothing is encrypted")
@@ -167,22 +181,9 @@ def serve(port: int, host: str, public: bool, **given: Any) -> int:
     default="rows",
     help="how the tokens are laid out",
 )
-@option(
-    "--format",
-    "form",
-    group=WRITTEN,
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="text to read, or json for programs",
-)
+@text_or_json
 @option("--explain", group=WRITTEN, is_flag=True, help="json: add tokens, reasons and spans")
-@option(
-    "--width",
-    group=WRITTEN,
-    type=click.IntRange(min=20),
-    metavar="N",
-    help="columns of the output; default: the terminal, or 80",
-)
+@width_option
 def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int | None, **given: Any) -> int:
     """Print one row: its tokens, labels and why each is trained or masked."""
     from sftui.cli.show import show_row
@@ -213,7 +214,7 @@ def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int 
 )
 @option("--explain", group=WRITTEN, is_flag=True, help="add tokens, reasons and spans of every row")
 @option("--unpacked", group=WRITTEN, is_flag=True, help="one record per row, even if the recipe packs")
-@option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
+@force_option
 @option(
     "--jobs",
     group=WORK,
@@ -254,7 +255,7 @@ def encode(
 @option(
     "-o", "--out", "folder", group=WRITTEN, required=True, type=OUTPUT, metavar="DIR", help="the folder to write into"
 )
-@option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
+@force_option
 @option(
     "--max-rows",
     group=ROWS,
@@ -293,8 +294,8 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
         "several changes in quotes; may be repeated"
     ),
 )
-@option("--max-rows", group=ROWS, type=click.IntRange(min=1), metavar="N", help="only the first N rows")
-@option("--sample", group=ROWS, type=click.IntRange(min=1), metavar="N", help="only N rows, evenly spaced")
+@first_rows
+@sampled
 @option(
     "--show",
     "shown",
@@ -312,21 +313,8 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
     metavar="N",
     help="differing rows, evenly spaced, of which is found out why they differ; default: 200",
 )
-@option(
-    "--format",
-    "form",
-    group=WRITTEN,
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="text to read, or json for programs",
-)
-@option(
-    "--width",
-    group=WRITTEN,
-    type=click.IntRange(min=20),
-    metavar="N",
-    help="columns of the output; default: the terminal, or 80",
-)
+@text_or_json
+@width_option
 def compare(
     others: tuple[str, ...],
     max_rows: int | None,
@@ -413,34 +401,16 @@ def verify(python: str, rows: int, **given: Any) -> int:
     default="error",
     help="exit 1 from this severity on; default: error",
 )
-@option(
-    "--select",
-    group=FINDINGS,
-    multiple=True,
-    metavar="CODES",
-    help="only these codes or code prefixes, e.g. TRU,LAB001",
-)
-@option("--ignore", group=FINDINGS, multiple=True, metavar="CODES", help="all but these codes or code prefixes")
-@option("--max-rows", group=ROWS, type=click.IntRange(min=1), metavar="N", help="only the first N rows")
-@option("--sample", group=ROWS, type=click.IntRange(min=1), metavar="N", help="only N rows, evenly spaced")
+@select_option
+@ignore_option
+@first_rows
+@sampled
 @option("--baseline", group=FINDINGS, type=OUTPUT, metavar="FILE", help="ignore the findings recorded in FILE")
 @option("--write-baseline", group=FINDINGS, is_flag=True, help="write the current findings to the --baseline file")
-@option(
-    "--eval",
-    "evaluation",
-    group=FINDINGS,
-    metavar="DATA",
-    help="the evaluation set, to find its prompts in the training data",
-)
+@eval_option
 @option("-o", "--out", group=WRITTEN, type=OUTPUT, metavar="FILE", help="write there instead of to stdout")
-@option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
-@option(
-    "--jobs",
-    group=WORK,
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="processes; default: one fewer than the machine has cores, or with ray all that the cluster has",
-)
+@force_option
+@jobs_option
 @engine_options
 def check(**given: Any) -> int:
     """Find what is wrong in the set-up and in every row, and the key that fixes it; exit 1 if problems are found."""
@@ -462,31 +432,13 @@ def check(**given: Any) -> int:
 @option(
     "-o", "--out", group=WRITTEN, required=True, type=OUTPUT, metavar="FILE", help="the page to write, e.g. report.html"
 )
-@option(
-    "--select",
-    group=FINDINGS,
-    multiple=True,
-    metavar="CODES",
-    help="only these codes or code prefixes, e.g. TRU,LAB001",
-)
-@option("--ignore", group=FINDINGS, multiple=True, metavar="CODES", help="all but these codes or code prefixes")
-@option("--max-rows", group=ROWS, type=click.IntRange(min=1), metavar="N", help="only the first N rows")
-@option("--sample", group=ROWS, type=click.IntRange(min=1), metavar="N", help="only N rows, evenly spaced")
-@option(
-    "--eval",
-    "evaluation",
-    group=FINDINGS,
-    metavar="DATA",
-    help="the evaluation set, to find its prompts in the training data",
-)
-@option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
-@option(
-    "--jobs",
-    group=WORK,
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="processes; default: one fewer than the machine has cores, or with ray all that the cluster has",
-)
+@select_option
+@ignore_option
+@first_rows
+@sampled
+@eval_option
+@force_option
+@jobs_option
 @engine_options
 def report(**given: Any) -> int:
     """Write the figures, plots and findings of the whole dataset as one self-contained HTML page."""
@@ -504,14 +456,7 @@ def report(**given: Any) -> int:
     examples=(("sftui trainers", "what each is, finds and packs"), ("sftui trainers --format json", "for programs")),
 )
 @TRAINERS_FROM
-@option(
-    "--format",
-    "form",
-    group=WRITTEN,
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="text to read, or json for programs",
-)
+@text_or_json
 def trainers(form: str) -> int:
     """List the trainers: what each is, its releases, how it finds answers, packs, and which transformers it brings."""
     from sftui.cli.trainers import list_trainers
@@ -537,14 +482,7 @@ def trainers(form: str) -> int:
     "--trainer", group=USUAL, metavar="NAME[@VERSION]", help="its options too, with its defaults and its config's keys"
 )
 @TRAINERS_FROM
-@option(
-    "--format",
-    "form",
-    group=WRITTEN,
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="text to read, or json for programs",
-)
+@text_or_json
 def knobs(name: str | None, trainer: str | None, form: str) -> int:
     """Explain a knob of the recipe, a setting that decides labels: NAME is its name, a word in it, or a trainer's own
     key; without NAME, the list of all."""
@@ -628,7 +566,7 @@ def help_(topic: tuple[str, ...]) -> int:
 )
 @option("--dry-run", group=WRITTEN, is_flag=True, help="count what would change, write no data")
 @option("--list", "listing", is_flag=True, help="list the repairs")
-@option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
+@force_option
 def repair(listing: bool, **given: Any) -> int:
     """Write DATA with repairs to a new file, never in place; rows that need none keep every byte."""
     from sftui.cli.repair import list_repairs, repair_data
@@ -672,7 +610,7 @@ def repair(listing: bool, **given: Any) -> int:
     help="LOG.jsonl: every change, row by row; default: OUT.log.jsonl",
 )
 @option("--dry-run", group=WRITTEN, is_flag=True, help="count what would change, write nothing")
-@option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
+@force_option
 def convert(**given: Any) -> int:
     """Write DATA of another shape as messages, with tool_calls and tools, to a new file; beside it the config that
     reads it. Shapes: ShareGPT, Alpaca, question and answer, prompt and completion, function_call turns, calls as text.
@@ -719,15 +657,9 @@ def convert(**given: Any) -> int:
     default="text",
     help="of --probe: text, or json for programs",
 )
-@option(
-    "--width",
-    group=WRITTEN,
-    type=click.IntRange(min=20),
-    metavar="N",
-    help="columns of the output; default: the terminal, or 80",
-)
+@width_option
 @option("-o", "--out", group=WRITTEN, type=OUTPUT, metavar="FILE", help="write it, e.g. to chat_template.jinja")
-@option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
+@force_option
 @option("--max-rows", group=ROWS, type=click.IntRange(min=1), metavar="N", help="prove over the first N rows only")
 def template(
     tags: bool,
