@@ -459,6 +459,18 @@ class Trainer:
             return ()
         return tuple(import_module(self.traits.writes).keys_of(recipe, self.usual(recipe))[-1])
 
+    def keys(self, recipe: Recipe) -> dict[str, Any]:
+        """What the trainer's own config says of a recipe beyond its defaults: keys, by their places with dots between
+        the steps → values; none for a loop written by hand."""
+        if not self.traits.writes:
+            return {}
+        said = import_module(self.traits.writes).keys_of(recipe, self.usual(recipe))[:-1]
+        return {
+            place if isinstance(place, str) else ".".join(map(str, place)): value
+            for some in said
+            for place, value in some.items()
+        }
+
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
         """The config that makes the trainer do what the recipe says.
 

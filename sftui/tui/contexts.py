@@ -14,5 +14,5 @@ CONTEXTS = (ANY, TOKENS, LIST, RECIPE, FINDINGS, FIGURES, DOCUMENT, DIALOG)
 """A pane's own commands win over those that work anywhere; a dialog knows only its own."""
 
 CONVERSATION, RENDERED, RAW, BOUNDARY = "conversation", "rendered text", "raw row", "prompt boundary"
-BATCH, PACKS, COMPARE = "batch", "packs", "compare"
+BATCH, PACKS, COMPARE, WHY = "batch", "packs", "compare", "why"
 """What the document pane shows; findings and figures are views with a pane of their own."""

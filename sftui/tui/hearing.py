@@ -7,7 +7,7 @@ from typing import Any
 
 from sftui.model import Inspection
 from sftui.text import many, visible
-from sftui.tui.commands import batch, compare, convert, figures, findings, recipe, repairs, rows, search, writing
+from sftui.tui.commands import batch, compare, convert, figures, findings, recipe, repairs, rows, search, why, writing
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.token_pane import changed_tokens
 from sftui.views import Role
@@ -132,7 +132,14 @@ def _recipe(here: Inspector, event: ev.RecipeChanged) -> None:
         here.state.searching.under_another_recipe(),
     )
     figures.on_recipe(here)
+    why.on_recipe(here)
     repairs.on_recipe(here)
+
+
+def _counted(here: Inspector, event: ev.CountReady) -> None:
+    """The count of the card's change, or that of a comparison."""
+    if not why.on_count(here, event):
+        compare.on_count(here, event)
 
 
 def _findings(here: Inspector, event: ev.FindingsReady) -> None:
@@ -173,8 +180,9 @@ HEARING: Mapping[type, Callable[[Inspector, Any], None]] = {
     ev.AuditReady: figures.on_audit,
     ev.TagsReady: findings.on_tags,
     ev.OrderReady: figures.on_order,
+    ev.WhyReady: why.on_why,
     ev.ComparisonReady: compare.on_compared,
-    ev.CountReady: compare.on_count,
+    ev.CountReady: _counted,
     ev.RepairsCounted: repairs.on_counted,
     ev.RepairsWritten: writing.on_written,
 }

@@ -20,7 +20,7 @@ from sftui.text import visible
 from sftui.tui import tour
 from sftui.tui.arrangement import Arrangement, arrange
 from sftui.tui.bars import Bar, footer_cells, message_lines, status_cells
-from sftui.tui.commands import figures, findings, marks, rows, search
+from sftui.tui.commands import figures, findings, marks, rows, search, tokens
 from sftui.tui.commands.command import Command, show_key
 from sftui.tui.commands.footers import footer
 from sftui.tui.commands.table import BY_ID
@@ -318,7 +318,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         elif pane is panes.tokens:
             token = panes.tokens.token_at(message.x, message.line)
             if token is not None:
-                panes.tokens.act(Action.GOTO, token)
+                tokens.act(self, Action.GOTO, token)
         elif isinstance(pane, RecipePane | FindingsPane | FiguresPane):
             pane.pick(message.line)
         self.hold_keys(next((context for context, one in self.by_context.items() if one is pane), TOKENS))

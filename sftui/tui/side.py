@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sftui.model import Inspection
 from sftui.text import visible
-from sftui.tui.commands import batch, compare, figures, findings
+from sftui.tui.commands import batch, compare, figures, findings, why
 from sftui.tui.contexts import (
     BATCH,
     BOUNDARY,
@@ -19,6 +19,7 @@ from sftui.tui.contexts import (
     PACKS,
     RAW,
     RENDERED,
+    WHY,
 )
 from sftui.tui.inspector import Inspector
 from sftui.views import Line, Role, line, wrap
@@ -75,6 +76,7 @@ def _comparison_closed(here: Inspector) -> str | None:
 VIEWS = {
     **{name: View(_document, _document) for name in (CONVERSATION, RENDERED, RAW, BOUNDARY)},
     FINDINGS: View(findings.show, findings.show),
+    WHY: View(why.show, why.paint, why.closed),
     COMPARE: View(compare.show, compare.paint, _comparison_closed),
     BATCH: View(batch.show, batch.paint),
     PACKS: View(batch.show, batch.paint),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.text import clip
-from sftui.tui.contexts import BATCH, CONVERSATION, DOCUMENT, FIGURES, FINDINGS, RAW, RECIPE, RENDERED, TOKENS
+from sftui.tui.contexts import BATCH, CONVERSATION, DOCUMENT, FIGURES, FINDINGS, RAW, RECIPE, RENDERED, TOKENS, WHY
 from sftui.views import Line, Role
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
@@ -44,8 +44,9 @@ class Open(NamedTuple):
     rows: bool = True
 
     def opened(self, name: str) -> Open:
-        """A view beside the tokens, which takes the keys."""
-        return self._replace(view=name, context=name if name in (FINDINGS, FIGURES) else DOCUMENT)
+        """A view beside the tokens, which takes the keys; the card of a token leaves them to the tokens."""
+        holder = {FINDINGS: FINDINGS, FIGURES: FIGURES, WHY: TOKENS}.get(name, DOCUMENT)
+        return self._replace(view=name, context=holder)
 
     def closed(self) -> Open:
         """The tokens alone."""
@@ -251,6 +252,26 @@ class Compared(NamedTuple):
         return self.answer is not None and self.answer.comparison is not None and self.answer.comparison.row == row
 
 
+class Why(NamedTuple):
+    """The card of a token: which one, what would turn its label over, and the count of what that changes. `tickets` are
+    those of the two questions, `recipe` is the one that is counted."""
+
+    row: int = -1
+    token: int = -1
+    ticket: int | None = None
+    answer: ev.WhyReady | None = None
+    recipe: Recipe | None = None
+    counting: int | None = None
+    counted: ev.CountReady | None = None
+
+    def about(self, row: int, token: int, ticket: int) -> Why:
+        """Another token, of which nothing is known yet; what is counted goes on, since it may be the same again."""
+        return self._replace(row=row, token=token, ticket=ticket, answer=None)
+
+    def counts(self, recipe: Recipe, ticket: int) -> Why:
+        return self._replace(recipe=recipe, counting=ticket, counted=None)
+
+
 class Audited(NamedTuple):
     """The audit: its last answer, its ticket while it runs, the code that was `chosen`, and whose rows are `listed`.
     `after` is the row behind which a finding's rows are gone on with, `unmarked` the row and the cursor for which the
@@ -352,7 +373,7 @@ class Tour(NamedTuple):
     since: Seen | None = None
 
 
-Part = Tour | Open | Status | Said | Reading | Searching | Compared | Audited | Judged | Repairing | Batched | Kept
+Part = Tour | Open | Status | Said | Reading | Searching | Compared | Why | Audited | Judged | Repairing | Batched | Kept
 
 
 class State(NamedTuple):
@@ -365,6 +386,7 @@ class State(NamedTuple):
     reading: Reading = Reading()
     searching: Searching = Searching()
     compared: Compared = Compared()
+    why: Why = Why()
     audited: Audited = Audited()
     judged: Judged = Judged()
     repairing: Repairing = Repairing()

@@ -15,7 +15,7 @@ The grid (all zooms, both views):
 Around it, each `…_lines(…, width) -> tuple[Line, ...]`: `conversation_lines`, `rendered_lines`,
 `raw_lines`, `boundary_lines`, `batch_lines`, `pack_lines`, `recipe_lines`,
 `diff_text_lines`, `compare_lines`, `count_lines`, `cause_lines`, `shift_lines`, `notice_lines`,
-`token_lines`; one line each: `row_line`, `token_line`. Search: `find(inspection, kind, query)`. For plain text and
+`why_lines`; one line each: `row_line`, `token_line`. Search: `find(inspection, kind, query)`. For plain text and
 tests: `plain(lines)`, `role_map(lines)`.
 """
 
@@ -33,7 +33,6 @@ from sftui.views.status import (
     row_line,
     shift_lines,
     token_line,
-    token_lines,
 )
 from sftui.views.table import TokenTable, make_table, weighted_tokens
 from sftui.views.words import (
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     )
     from sftui.views.panes import conversation_lines, raw_lines, rendered_lines
     from sftui.views.search import check_query, find
+    from sftui.views.why import Effect, Offer, why_lines
 
 # Panes that first paint does not need are loaded when they are asked for.
 _LATER = {
@@ -70,6 +70,7 @@ _LATER = {
     "knobs": ("KnobLine", "diff_text_lines", "knob_paths", "recipe_lines", "value_text"),
     "panes": ("conversation_lines", "raw_lines", "rendered_lines"),
     "search": ("check_query", "find"),
+    "why": ("Effect", "Offer", "why_lines"),
 }
 _HOMES = {name: module for module, names in _LATER.items() for name in names}
 
@@ -83,11 +84,13 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "EVALUATES",
     "Action",
+    "Effect",
     "GridState",
     "KnobLine",
     "Layout",
     "Line",
     "LineBuilder",
+    "Offer",
     "Over",
     "Role",
     "Segment",
@@ -132,11 +135,11 @@ __all__ = [
     "shift_warning",
     "straddler",
     "token_line",
-    "token_lines",
     "unmarked_words",
     "value_text",
     "weighted_tokens",
     "what_is_learnt",
+    "why_lines",
     "why_stopped",
     "wrap",
 ]

@@ -104,25 +104,15 @@ def token_line(table: TokenTable, i: int, width: int, *, shift: bool = False) ->
     return crop(builder.add(reason, role).line(), width)
 
 
-def token_lines(table: TokenTable, i: int, width: int) -> tuple[Line, ...]:
-    """Everything about one token, unclipped, for the pane that opens on it."""
-    if not 0 <= i < len(table):
-        return ()
-    facts = (
-        ("position", f"{i:,}"),
-        ("token", table.cells[i]),
-        ("vocabulary", visible(table.pieces[i])),
-        ("id", str(table.ids[i])),
-        ("label", f"{table.label_cell(i)}{_label_note(table, i)}"),
-        *((("weight", repr(table.weights[i])),) if table.weights is not None else ()),
+def token_facts(table: TokenTable, i: int) -> tuple[tuple[str, str], ...]:
+    """What is known of a token itself: names and values, unclipped."""
+    label, piece = f"{table.label_cell(i)}{_label_note(table, i)}", visible(table.pieces[i])
+    weight = f" · weight {table.weights[i]!r}" if table.weights is not None else ""
+    return (
+        ("label", f"{label} · id {table.ids[i]}{weight}"),
+        ("token", table.cells[i] + (f" · {piece} in the vocabulary" if piece != table.cells[i] else "")),
         ("part", table.parts[i]),
-        ("here", explain(table, i)),
-        ("shifted", explain(table, i, shift=True)),
     )
-    lines: list[Line] = []
-    for name, value in facts:
-        lines += wrap(line((f"{name:<11}", Role.KEY), (value, Role.VALUE)), width, " " * min(11, max(width - 4, 0)))
-    return tuple(lines)
 
 
 def _label_note(table: TokenTable, i: int) -> str:

@@ -38,6 +38,51 @@ REASONS: dict[Reason, str] = {
     Reason.WEIGHT: "its message has the weight 0",
 }
 
+FACTS: dict[Reason, str] = {
+    Reason.COMPLETION: "it stands behind the prompt",
+    Reason.ASSISTANT: "it is of {who}, whose role is trained",
+    Reason.WHOLE: "everything of the row is trained, whoever wrote it",
+    Reason.GIVEN: "the row brings a mask of its own, which trains it",
+    Reason.TERMINATOR: "it ends {who}: here the model learns to stop",
+    Reason.GENERATION: "the chat template wrote it between {{% generation %}} tags",
+    Reason.MARKER: "it stands behind a response marker",
+    Reason.FLAG: "the data says of {who} that it is trained",
+    Reason.APPENDED: "the trainer adds it behind the row, where the model learns to stop",
+    Reason.PROMPT: "it is of {who}, and stands in the prompt",
+    Reason.ROLE: "it is of {who}, and that role is not trained",
+    Reason.HEADER: "it opens {who}; the chat template wrote it",
+    Reason.BOUNDARY: "it straddles the border between what is trained and what is not",
+    Reason.EARLIER: "it is of {who}, and only the last one is trained",
+    Reason.NOT_GENERATION: "the chat template wrote it outside of {{% generation %}} tags",
+    Reason.NOT_MARKER: "no response marker stands before it, or an instruction follows that marker",
+    Reason.TRAILING: "it is white space behind the end of {who}",
+    Reason.TERMINATOR_OFF: "it ends {who}, and ends are masked",
+    Reason.GIVEN_MASKED: "the row brings a mask of its own, which leaves it out",
+    Reason.FLAG_OFF: "the data says of {who} that it is not trained",
+    Reason.TRUNCATED: "the row has {tokens} tokens, the limit is {limit}, and this one is beyond the cut",
+    Reason.FIRST_OF_DOCUMENT: "nothing precedes it in its document, so it is never predicted",
+    Reason.FORCED: "{trainer} masks it, whatever the config says",
+    Reason.EFFICIENT_EOS: "its label is the EOS of the turn before (efficient_eos)",
+    Reason.PAD: "it is padding, or has the id of padding",
+    Reason.BOTH_MASKS: "two masks hold for the row, and the other one leaves it out",
+    Reason.WEIGHT: "the data gives {who} the weight 0",
+}
+"""The fact that decided, for each reason. `who`: the message as the card names it; `tokens`, `limit`: of the row and of
+the recipe; `trainer`: its title."""
+
+RULE_OF: dict[Reason, str] = {
+    Reason.WHOLE: "all",
+    Reason.COMPLETION: "completion",
+    Reason.GENERATION: "generation_tag",
+    Reason.NOT_GENERATION: "generation_tag",
+    Reason.MARKER: "markers",
+    Reason.NOT_MARKER: "markers",
+    Reason.GIVEN: "given",
+    Reason.GIVEN_MASKED: "given",
+}
+"""The mask rule that a reason speaks of alone: what `auto` came to, or what a trainer does with a row of another shape.
+"""
+
 
 def what_is_learnt(table: TokenTable, i: int) -> str:
     """What the model learns from the prediction made at token `i`, in a few words.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sftui.audit import Figures
     from sftui.comparison import Causes, ComparisonCount, RowComparison
     from sftui.findings import Finding
+    from sftui.session.deciding import Way
 
 
 class SourceOpened(NamedTuple):
@@ -180,6 +181,20 @@ class FindingsReady:
     waived: int = 0
     setup_waived: int = 0
     tried: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class WhyReady:
+    """What would turn the label of a token of row `index` over, the smallest change first, and the mask rules under
+    which the row cannot be prepared, each with why."""
+
+    ticket: int
+    version: int
+    index: int
+    token: int
+    ways: tuple[Way, ...] = ()
+    failing: tuple[tuple[str, str], ...] = ()
+    problem: Problem | None = None
 
 
 class ComparisonReady(NamedTuple):
@@ -358,6 +373,7 @@ Event = (
     | SearchFound
     | HitsCounted
     | FindingsReady
+    | WhyReady
     | ComparisonReady
     | CountReady
     | PacksReady

@@ -97,6 +97,15 @@ class FindingsRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class WhyRequest:
+    """What would turn the label of a token of a row over."""
+
+    ticket: int
+    index: int
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
 class CompareRequest:
     """A row under the recipe in force and under `recipe`, with other `repairs` where they are given."""
 
@@ -189,6 +198,7 @@ Question = (
     | SearchRequest
     | HitsRequest
     | FindingsRequest
+    | WhyRequest
     | CompareRequest
     | CountRequest
     | PacksRequest
@@ -223,6 +233,11 @@ QUESTIONS: Mapping[type, Kind] = {
         ev.FindingsReady,
         BESIDE,
         lambda asked, version, why: ev.FindingsReady(asked.ticket, version, asked.index, problem=why),
+    ),
+    WhyRequest: Kind(
+        ev.WhyReady,
+        BESIDE,
+        lambda asked, version, why: ev.WhyReady(asked.ticket, version, asked.index, asked.token, problem=why),
     ),
     CompareRequest: Kind(
         ev.ComparisonReady,

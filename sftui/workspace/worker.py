@@ -379,6 +379,7 @@ class Worker:
 
     def _job(self, item: Any, session: Opened) -> Iterator[Any]:
         from sftui.workspace.checking import findings
+        from sftui.workspace.deciding import why
         from sftui.workspace.packing import packs
         from sftui.workspace.repairing import count_repairs
         from sftui.workspace.tagging import tags
@@ -396,6 +397,7 @@ class Worker:
 
         jobs: dict[type, Callable[[], Iterator[Any]]] = {
             rq.FindingsRequest: lambda: findings(session, item, version),
+            rq.WhyRequest: lambda: why(session, item, version),
             rq.CompareRequest: lambda: self._second.compare(session, item, version),
             rq.PacksRequest: lambda: while_there(packs(session, item, version), instead),
             rq.TagsRequest: lambda: tags(session, item, version),

@@ -236,7 +236,7 @@ async def test_T10_strips_are_cached_and_dropped_with_the_theme() -> None:
         pane.render_line(0)
         assert {id(strip) for strip in (pane.strips.get(line) for line in pane._shown) if strip is not None} == held
         before = pane.render_line(1)._segments[-1].style
-        await driven.press("t")
+        await driven.press(":", *"theme", "enter")
         assert pane.render_line(1)._segments[-1].style != before
         pane.notify_style_update()
         assert len(pane.strips) == 0

@@ -34,8 +34,9 @@ from sftui.model import (
     Tokens,
     TokenText,
 )
-from sftui.recipe import Recipe
+from sftui.recipe import Recipe, changed, diff
 from sftui.runs import as_runs
+from sftui.session.deciding import Way
 from sftui.starting import Started
 from sftui.trainers import preset
 from sftui.views.grid import hit_starts
@@ -286,6 +287,8 @@ class WordsWorker:
             self.tell(ev.RowReady(ticket, self.version, self.make(index)))
         if "findings" in self.last:
             self.tell(self.findings_event())
+        if "why" in self.last:
+            self.tell(self.why_event())
         if "summaries" in self.last:
             ticket, (start, stop) = self.last["summaries"]
             rows = range(start, min(stop, self.rows))
@@ -498,6 +501,22 @@ class WordsWorker:
         setup = (Finding("EOS008", Severity.INFO, "⏎ behind the stop token is trained", rows=(4,)),)
         stand, waived = apply_waivers(self.findings(index), read_waivers(self.recipe.waivers))
         return ev.FindingsReady(ticket, self.version, index, stand, setup, waived=len(waived))
+
+    def answer_why(self, index: int, token: int) -> None:
+        """Another mask rule turns over what only one of `completion` and `all` trains, and nothing the rest."""
+        self.asked.append(("why", (index, token)))
+        self.last["why"] = (self.ticket, (index, token))
+        self.tell(self.why_event())
+
+    def why_event(self) -> ev.WhyReady:
+        ticket, (index, token) = self.last["why"]
+        rule = "all" if self.recipe.mask.rule == "completion" else "completion"
+        recipe = changed(self.recipe, "mask.rule", rule)
+        now, then = (inspection(index, one, self.data).labels for one in (self.recipe, recipe))
+        assert now is not None and then is not None
+        differ = [(a == -100) != (b == -100) for a, b in zip(now.labels, then.labels)]
+        ways = (Way(diff(self.recipe, recipe), recipe, sum(differ), (("loss_on", rule),)),) if differ[token] else ()
+        return ev.WhyReady(ticket, self.version, index, token, ways)
 
     def answer_packs(self, start: int) -> None:
         ticket = self.ticket

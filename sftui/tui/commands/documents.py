@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from sftui.tui.commands import tokens
 from sftui.tui.commands.command import command, moves
-from sftui.tui.contexts import DOCUMENT
+from sftui.tui.contexts import DOCUMENT, WHY
 from sftui.tui.inspector import Inspector
+from sftui.views import Action
 
 COLUMNS = 8
 """Cells that one key scrolls a wide pane."""
@@ -26,12 +28,15 @@ MOVES = moves(DOCUMENT, "line", _move)
     "document.right",
     ("l", "right"),
     "scroll right",
-    "Scrolls a wide pane to the right.",
+    "Scrolls a wide pane to the right; on a token's card, goes to the next token.",
     "Move",
     DOCUMENT,
     counted=True,
 )
 def right(here: Inspector, count: int | None) -> None:
+    if here.state.open.view == WHY:
+        tokens.act(here, Action.RIGHT, count or 1)
+        return
     here.panes.document.scroll_columns((count or 1) * COLUMNS, here.panes.document.widest)
 
 
@@ -39,10 +44,13 @@ def right(here: Inspector, count: int | None) -> None:
     "document.left",
     ("h", "left"),
     "scroll left",
-    "Scrolls a wide pane back to the left.",
+    "Scrolls a wide pane back to the left; on a token's card, goes to the previous token.",
     "Move",
     DOCUMENT,
     counted=True,
 )
 def left(here: Inspector, count: int | None) -> None:
+    if here.state.open.view == WHY:
+        tokens.act(here, Action.LEFT, count or 1)
+        return
     here.panes.document.scroll_columns(-(count or 1) * COLUMNS, here.panes.document.widest)

@@ -57,7 +57,7 @@ def _pages(here: Inspector, marked: int = 0) -> None:
     here.pick("help", [(one.title, one.line) for one in found], picked, marked=marked)
 
 
-@command("theme", "t", "theme", "Neutral dark, neutral light, ansi (your palette), mono.", "Help")
+@command("theme", (), "theme", "Neutral dark, neutral light, ansi (your palette), mono.", "Help")
 def theme(here: Inspector, count: int | None) -> None:
     names = list(TITLES)
     name = names[(names.index(here.theme_name) + 1) % len(names)]

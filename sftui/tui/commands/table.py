@@ -25,6 +25,7 @@ from sftui.tui.commands import (
     tokens,
     tour,
     views,
+    why,
 )
 from sftui.tui.commands.command import Command, declared_in
 from sftui.tui.contexts import ANY, DIALOG
@@ -33,6 +34,7 @@ COMMANDS: tuple[Command, ...] = tuple(
     one
     for subject in (
         tokens,
+        why,
         row_list,
         documents,
         dialogs,

@@ -1,13 +1,14 @@
-"""The tokens of the row: moving among them, and what is known of one."""
+"""The tokens of the row: moving among them."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from sftui.tui.commands.command import Command, Run, command, moves
+from sftui.tui.commands import why
+from sftui.tui.commands.command import Command, Run, moves
 from sftui.tui.contexts import TOKENS
 from sftui.tui.inspector import Inspector
-from sftui.views import Action, Role, token_lines
+from sftui.views import Action, Role
 
 STILL = {
     Action.NEXT_CHANGE: "the mask does not change after this token",
@@ -30,6 +31,7 @@ def act(here: Inspector, action: Action, count: int) -> None:
     """One action of the views."""
     if not here.panes.tokens.act(action, count) and action in STILL:
         here.say(STILL[action], Role.DIM)
+    why.follow(here)
 
 
 def _acts(action: Action) -> Run:
@@ -86,17 +88,3 @@ FURTHER = (
         Action.PREVIOUS_MESSAGE,
     ),
 )
-
-
-@command(
-    "tokens.explain",
-    "enter",
-    "explain this token",
-    "Shows everything known about the token under the cursor.",
-    "Look",
-    TOKENS,
-)
-def explain(here: Inspector, count: int | None) -> None:
-    table, cursor = here.panes.tokens.table, here.panes.tokens.state.cursor
-    if table is not None:
-        here.read(f"token {cursor:,} of {len(table):,}", lambda width: token_lines(table, cursor, width))

@@ -22,11 +22,15 @@ from inspections_by_hand import (
     weighted_batch,
 )
 
-from sftui.model import Inspection
+from sftui.model import Inspection, RecipeChange
+from sftui.recipe import Recipe, changed
+from sftui.session.deciding import Way
 from sftui.text import cell_width
 from sftui.views import (
+    Effect,
     GridState,
     Line,
+    Offer,
     Zoom,
     batch_lines,
     boundary_lines,
@@ -41,7 +45,7 @@ from sftui.views import (
     role_map,
     settle,
     shift_lines,
-    token_lines,
+    why_lines,
 )
 
 FOLDER = Path(__file__).parents[2] / "golden" / "views"
@@ -56,6 +60,17 @@ def grid(made: Inspection, zoom: Zoom, shift: bool, cursor: int = 15) -> Callabl
         return draw(table, layout, state)
 
     return lines
+
+
+def way(path: str, before: object, after: object, tokens: int, key: str = "") -> Way:
+    keys = ((key, after),) if key else ()
+    return Way((RecipeChange(path, before, after),), Recipe("trl", "1.16"), tokens, keys)
+
+
+def card(made: Inspection, i: int, offer: Offer) -> Callable[[int, int], tuple[Line, ...]]:
+    table, recipe = make_table(made), changed(Recipe("trl", "1.16"), "length.max", 19)
+    assert table is not None
+    return lambda width, height: why_lines(table, i, made, recipe, "TRL", "completion_only_loss", offer, width)
 
 
 CUT = inspection(kept=((0, 19),))
@@ -80,7 +95,7 @@ VIEWS: dict[str, Callable[[int, int], tuple[Line, ...]]] = {
     "text-weights": grid(weighted(), Zoom.TEXT, False),
     "text-weights-shift": grid(weighted(0.25, 0.0), Zoom.TEXT, True),
     "batch-weights": lambda w, h: batch_lines(weighted_batch(), w),
-    "token-weights": lambda w, h: token_lines(make_table(weighted()), 18, w),  # type: ignore[arg-type]
+    "why-weights": card(weighted(), 18, Offer()),
     "text-hostile": grid(hostile_chat(), Zoom.TEXT, False, 0),
     "boundary-clean": lambda w, h: boundary_lines(inspection(prompt=[t for t, *_ in CHAT[:15]]), w),
     "boundary-parted": lambda w, h: boundary_lines(PARTED, w),
@@ -91,7 +106,18 @@ VIEWS: dict[str, Callable[[int, int], tuple[Line, ...]]] = {
     "rendered": lambda w, h: rendered_lines(inspection(), w),
     "raw": lambda w, h: raw_lines(tool_chat().row, w),
     "shift-banner": lambda w, h: (*shift_lines("internal", w), *shift_lines("preshifted", w)),
-    "token": lambda w, h: token_lines(make_table(CUT), 14, w),  # type: ignore[arg-type]
+    "why-cut": card(CUT, 20, Offer((way("length.max", 19, 22, 3, "max_length"),))),
+    "why-offer": card(
+        inspection(),
+        9,
+        Offer(
+            (way("mask.rule", "completion", "all", 14), way("mask.roles", ("assistant",), ("assistant", "user"), 7)),
+            effect=Effect(1203, 45_112, 5_000, 2),
+        ),
+    ),
+    "why-none": card(
+        inspection(), 15, Offer((), (("generation_tag", "the template has no \x1b[31m{% generation %} tag"),))
+    ),
 }
 
 

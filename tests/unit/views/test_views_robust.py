@@ -12,11 +12,13 @@ from inspections_by_hand import CHAT, C, H, T, hostile_chat, inspection, long_ro
 from rich.cells import cell_len
 
 from sftui.model import Batch, Conversation, Inspection, Kind, Pack, Row, Stage
+from sftui.recipe import Recipe
 from sftui.trainers import preset
 from sftui.views import (
     Action,
     GridState,
     Line,
+    Offer,
     Zoom,
     apply,
     batch_lines,
@@ -37,8 +39,8 @@ from sftui.views import (
     settle,
     shift_lines,
     token_line,
-    token_lines,
     what_is_learnt,
+    why_lines,
     why_stopped,
 )
 
@@ -57,7 +59,11 @@ def all_lines(made: Inspection, width: int, height: int) -> list[Line]:
             lines += draw(table, layout, state)
     for i in range(len(table) if table is not None else 0):
         assert table is not None
-        lines += [token_line(table, i, width), token_line(table, i, width, shift=True), *token_lines(table, i, width)]
+        lines += [
+            token_line(table, i, width),
+            token_line(table, i, width, shift=True),
+            *why_lines(table, i, made, Recipe("trl"), "TRL", "", Offer(()), width),
+        ]
         assert what_is_learnt(table, i) and explain(table, i)
     return lines
 

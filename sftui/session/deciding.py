@@ -1,0 +1,173 @@
+"""Which change of the recipe would train a token that is masked, or mask one that is trained: found by trying.
+
+No table says which knob decides a label under which trainer: every knob that the trainer can be told is changed, the
+row is prepared anew, and a change counts only where the label of that very token turns over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from sftui.comparison import compare_row
+from sftui.comparison.rows import Side
+from sftui.errors import SftuiError
+from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, RecipeChange
+from sftui.recipe import Recipe, changed, diff, get, knobs_of
+from sftui.session.opened import Opened
+from sftui.session.ready import Ready, under, waits
+from sftui.trainers import Trainer, trainer_named
+
+DECIDING = ("mask", "own", "length", "loss")
+"""The sections of a recipe in which a knob may decide a label and leave the ids as they are."""
+DATA_FLAGS = ("train_flag", "train_detail", "weight")
+"""Keys of a message by which the data decides; they may be left unread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Changes that turn the label of a token over, tried on its row: `recipe` has them, `tokens` of the row are then
+    trained otherwise, and `keys` are those of the trainer's own config with what they say then, None for one that
+    goes."""
+
+    changes: tuple[RecipeChange, ...]
+    recipe: Recipe
+    tokens: int
+    keys: tuple[tuple[str, Any], ...] = ()
+
+
+class Decision(NamedTuple):
+    """The ways to turn a token's label over, the smallest first, and the mask rules under which the row cannot be
+    prepared, each with why."""
+
+    ways: tuple[Way, ...] = ()
+    failing: tuple[tuple[str, str], ...] = ()
+
+
+def decide(session: Ready, index: int, token: int) -> Generator[None, None, Decision]:
+    """Every change of one knob that turns the label of a token of a row over, the smallest first; of two knobs where
+    no single one does. No way where nothing that the trainer can be told does, and for a row that is set aside for
+    evaluation or left out.
+
+    The ids stay as they are, and a token is not masked at the price of a row of which nothing is trained. Yields after
+    each recipe that was tried.
+    """
+    now = session.inspect(index)
+    if now.tokens is None or now.labels is None or now.evaluates or now.row.left_out is not None:
+        return Decision()
+    if not 0 <= token < len(now.tokens):
+        return Decision()
+    trainer, recipe = trainer_named(session.recipe.preset), session.recipe
+    failing: dict[str, str] = {}
+    for several in (singles(trainer, recipe, now, token), pairs(trainer, recipe)):
+        found: list[Way] = []
+        for other in several:
+            way = _tried(session, now, token, other)
+            if isinstance(way, Way):
+                found.append(replace(way, keys=keys_between(trainer, recipe, other)))
+            elif way and other.mask.rule != recipe.mask.rule:
+                failing.setdefault(other.mask.rule, way)
+            yield None
+        if found:
+            return Decision(_distinct(sorted(found, key=lambda one: one.tokens)))
+    return Decision(failing=tuple(failing.items()))
+
+
+def _distinct(found: Sequence[Way]) -> tuple[Way, ...]:
+    """Without those that say the same to the trainer as one before."""
+    kept: list[Way] = []
+    for way in found:
+        if not way.keys or way.keys not in [one.keys for one in kept]:
+            kept.append(way)
+    return tuple(kept)
+
+
+def singles(trainer: Trainer, recipe: Recipe, now: Inspection, token: int) -> Iterator[Recipe]:
+    """The recipe with one knob changed, for each value that the trainer can be told: a choice, a role more or less, the
+    length that the row needs, a flag of the data that is not read."""
+    said = set(trainer.losses(recipe))
+    for path, value in _values(trainer, recipe, now, token):
+        other = changed(recipe, path, value)
+        if other != recipe and set(trainer.losses(other)) <= said:
+            yield other
+
+
+def _values(trainer: Trainer, recipe: Recipe, now: Inspection, token: int) -> Iterator[tuple[str, Any]]:
+    for info in knobs_of(recipe):
+        if info.path.partition(".")[0] in DECIDING:
+            yield from ((info.path, choice) for choice in _offered(recipe, info.path, trainer.choices(recipe, info)))
+    role = _role(now, token)
+    if role is not None:
+        roles = recipe.mask.roles
+        yield "mask.roles", tuple(one for one in roles if one != role) if role in roles else (*roles, role)
+    if now.tokens is not None and recipe.length.max is not None and len(now.tokens) > recipe.length.max:
+        yield "length.max", len(now.tokens)
+    keys: Mapping[str, str] = recipe.data.message_keys
+    for flag in DATA_FLAGS:
+        if flag in keys:
+            yield "data.message_keys", {name: key for name, key in keys.items() if name != flag}
+
+
+def pairs(trainer: Trainer, recipe: Recipe) -> Iterator[Recipe]:
+    """The recipe with another mask rule and one more knob of the mask changed."""
+    said = set(trainer.losses(recipe))
+    rules = next(info for info in knobs_of(recipe) if info.path == "mask.rule")
+    for rule in _offered(recipe, rules.path, trainer.choices(recipe, rules)):
+        first = changed(recipe, rules.path, rule)
+        for info in knobs_of(first):
+            if info.path.startswith("mask.") and info.path != rules.path:
+                for choice in _offered(first, info.path, trainer.choices(first, info)):
+                    other = changed(first, info.path, choice)
+                    if set(trainer.losses(other)) <= said:
+                        yield other
+
+
+def _offered(recipe: Recipe, path: str, choices: Sequence[Any]) -> list[Any]:
+    return [choice for choice in choices if choice != get(recipe, path)]
+
+
+def _role(now: Inspection, token: int) -> str | None:
+    """The role of the message that a token belongs to."""
+    if now.tokens is None or now.conversation is None:
+        return None
+    message = now.tokens.messages[token]
+    messages = now.conversation.messages
+    return messages[message].role if NOWHERE < message < len(messages) else None
+
+
+def _tried(session: Ready, now: Inspection, token: int, recipe: Recipe) -> Way | str | None:
+    """What a recipe changes in the row; None where the token's label does not turn over under it, and why where the row
+    cannot be prepared."""
+    try:
+        opened: Opened = under(session, recipe)
+        if waits(opened):
+            return None
+        then = opened.ready().inspect_row(now.row)
+    except SftuiError as error:
+        return str(error)
+    if then.problem is not None:
+        return then.problem.sentence()
+    if then.tokens is None or now.tokens is None or then.tokens.input_ids != now.tokens.input_ids:
+        return None
+    compared = compare_row([now, then])
+    before, after = compared.sides
+    trained = trains(before, token)
+    if after.gone is not None or trains(after, token) == trained or (trained and not after.trained):
+        return None
+    if trained and after.labels[token] is None:
+        return None  # it is cut away
+    changes = diff(session.recipe, recipe)
+    return Way(changes, recipe, max(compared.differing_tokens, 1))
+
+
+def trains(side: Side, token: int) -> bool:
+    """Whether a token carries loss."""
+    return side.gone is None and side.labels[token] not in (None, IGNORE_INDEX)
+
+
+def keys_between(trainer: Trainer, before: Recipe, after: Recipe) -> tuple[tuple[str, Any], ...]:
+    """The keys of the trainer's config that say something else under another recipe, with what they say then; None for
+    one that goes, or says null."""
+    old, new = trainer.keys(before), trainer.keys(after)
+    return tuple((key, new.get(key)) for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key))

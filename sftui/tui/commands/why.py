@@ -1,0 +1,183 @@
+"""The card of the token under the cursor: why it is trained or masked, and the one key that turns that over.
+
+It follows the cursor. What would turn the label over is tried by the worker; what that changes is counted behind it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sftui.recipe import Recipe, changed
+from sftui.tui.commands.command import command
+from sftui.tui.contexts import TOKENS, WHY
+from sftui.tui.inspector import Inspector
+from sftui.tui.state import Said, Why
+from sftui.views import Line, Role, line, value_text
+from sftui.views.table import LEARNT
+from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
+
+if TYPE_CHECKING:
+    from sftui.views import Offer
+
+HINT = "t trains or masks it · h l others · Esc closes"
+
+
+@command(
+    "tokens.explain",
+    "enter",
+    "why",
+    "Shows why the token under the cursor is trained or masked, and what would change that.",
+    "Look",
+    TOKENS,
+)
+def explain(here: Inspector, count: int | None) -> None:
+    if here.panes.tokens.table is not None or here.state.open.view == WHY:
+        here.open_view(WHY)
+
+
+def show(here: Inspector, name: str, keep: bool) -> None:
+    follow(here)
+    paint(here, name, keep)
+
+
+def paint(here: Inspector, name: str, keep: bool = True) -> None:
+    here.panes.document.show(name, partial(lines, here), keep=keep, hint=HINT)
+
+
+def follow(here: Inspector) -> None:
+    """Ask about the token under the cursor, where the card is open and about another one."""
+    tokens, now = here.panes.tokens, here.state.why
+    row, cursor = here.state.row, tokens.state.cursor
+    if here.state.open.view != WHY or (now.row, now.token) == (row, cursor):
+        return
+    if tokens.table is None or tokens.inspection is None or tokens.inspection.row.index != row:
+        return
+    here.put(now.about(row, cursor, here.workspace.ask(rq.WhyRequest, row, cursor)))
+    paint(here, WHY)
+
+
+def lines(here: Inspector, width: int) -> tuple[Line, ...]:
+    from sftui.trainers import trainer_named
+    from sftui.views import why_lines
+
+    tokens, recipe = here.panes.tokens, here.workspace.recipe
+    if tokens.table is None or tokens.inspection is None:
+        return (line((f"loading row {here.state.row:,} …", Role.DIM)),)
+    trainer = trainer_named(recipe.preset)
+    return why_lines(
+        tokens.table,
+        tokens.state.cursor,
+        tokens.inspection,
+        recipe,
+        trainer.title,
+        trainer.key_of("mask.rule"),
+        _offer(here),
+        width,
+    )
+
+
+def _offer(here: Inspector) -> Offer:
+    from sftui.views import Effect, Offer
+
+    now = here.state.why
+    if now.answer is None:
+        return Offer()
+    if now.answer.problem is not None:
+        return Offer(problem=now.answer.problem.sentence())
+    effect, counted = Effect(), now.counted
+    if counted is not None and counted.count is not None and now.recipe == _first(here):
+        found = counted.count
+        stopped = found.stopped or (0, 0)
+        effect = Effect(
+            found.differing_rows, found.differing_tokens, found.rows, max(0, stopped[1] - stopped[0]), counted.done
+        )
+    return Offer(now.answer.ways, now.answer.failing, effect)
+
+
+def on_why(here: Inspector, event: ev.WhyReady) -> None:
+    """What would turn the label over: what the first way changes is counted."""
+    now = here.state.why
+    if here.state.open.view != WHY or (event.index, event.token) != (now.row, now.token):
+        return
+    here.put(now._replace(answer=event))
+    first = _first(here)
+    if first is not None and first != now.recipe:
+        here.put(here.state.why.counts(first, here.workspace.ask(rq.CountRequest, first)))
+    here.paint_view(WHY)
+
+
+def _first(here: Inspector) -> Recipe | None:
+    answer = here.state.why.answer
+    return answer.ways[0].recipe if answer is not None and answer.ways else None
+
+
+def on_count(here: Inspector, event: ev.CountReady) -> bool:
+    """Whether this is the count of the card's change."""
+    now = here.state.why
+    if event.ticket != now.counting:
+        return False
+    here.put(now._replace(counted=event))
+    here.paint_view(WHY)
+    return True
+
+
+def on_recipe(here: Inspector) -> None:
+    """Another recipe: what was tried and counted is no longer true; the worker answers again by itself."""
+    now = here.state.why
+    if here.state.open.view == WHY:
+        here.put(now._replace(answer=None, recipe=None, counted=None))
+        _stop_counting(here)
+        here.paint_view(WHY)
+
+
+def closed(here: Inspector) -> str | None:
+    """Nothing is tried and counted any more."""
+    ticket = here.state.why.ticket
+    if ticket is not None:
+        here.workspace.cancel(ticket)
+    _stop_counting(here)
+    here.put(Why())
+    return None
+
+
+def _stop_counting(here: Inspector) -> None:
+    ticket = here.state.why.counting
+    if ticket is not None:
+        here.workspace.cancel(ticket)
+        here.put(here.state.why._replace(counting=None))
+
+
+def _no_way(here: Inspector) -> Said | None:
+    """Why there is nothing that turns the label over."""
+    now = here.state.why
+    if here.state.open.view != WHY:
+        return Said(
+            "no token is explained: Enter on one says why · the theme is in the palette now (: theme)", Role.DIM
+        )
+    if now.answer is None:
+        return Said("still trying what would change this token; try again in a moment", Role.DIM)
+    return Said("no setting changes this token alone", Role.WARNING) if not now.answer.ways else None
+
+
+@command(
+    "why.turn",
+    "t",
+    "train or mask it",
+    "Trains the token that is explained, or masks it, by the change that the card names; u takes it back.",
+    "Look",
+    when=_no_way,
+)
+def turn(here: Inspector, count: int | None) -> None:
+    """Put the first way in force."""
+    now, table = here.state.why, here.panes.tokens.table
+    if now.answer is None or not now.answer.ways or table is None:
+        return
+    recipe = here.workspace.recipe
+    for change in now.answer.ways[0].changes:
+        recipe = changed(recipe, change.path, change.after)
+    done = "masked" if table.loss[now.token] in LEARNT else "trained"
+    if here.workspace.set_recipe(recipe):
+        told = ", ".join(f"{one.path} → {value_text(one.after)}" for one in now.answer.ways[0].changes)
+        here.say(f"token {now.token:,} is {done}: {told} · u takes it back, x exports")

@@ -1,0 +1,220 @@
+"""The card of one token: the rule in force, the fact that decided, the message and its place in the file, and what
+would turn its label over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sftui.model import NOWHERE, Inspection, Reason, RecipeChange
+from sftui.recipe import Recipe
+from sftui.text import cell_width, clip, many, visible
+from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
+from sftui.views.choices import meaning
+from sftui.views.knobs import value_text
+from sftui.views.status import token_facts
+from sftui.views.table import CUT, LEARNT, UNKNOWN, TokenTable
+from sftui.views.words import FACTS, RULE_OF, what_is_learnt
+
+NAMES = 8
+"""Cells of the names of the card's lines."""
+AROUND = 6
+"""Tokens that are shown on either side."""
+MOST_FAILING = 3
+
+
+class Way(Protocol):
+    """A change of the recipe that turns the token's label over: the knobs, the trainer's own keys with what they say
+    then (None: the key goes), and how many tokens of the row are then trained otherwise."""
+
+    @property
+    def changes(self) -> tuple[RecipeChange, ...]: ...
+    @property
+    def keys(self) -> tuple[tuple[str, Any], ...]: ...
+    @property
+    def tokens(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a change does over the dataset as far as it was counted: rows and tokens that differ, of how many rows, and
+    how many rows cannot be prepared any more; `rows` None: nothing is known yet."""
+
+    rows: int | None = None
+    tokens: int = 0
+    counted: int = 0
+    broken: int = 0
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What is known of the ways to turn the label over: None while they are looked for. `failing` are the mask rules
+    under which the row cannot be prepared, with why; `key` is what takes the first way, `problem` why none can be
+    looked for."""
+
+    ways: Sequence[Way] | None = None
+    failing: Sequence[tuple[str, str]] = ()
+    effect: Effect = Effect()
+    key: str = "t"
+    problem: str = ""
+
+
+def rule_in_force(table: TokenTable, i: int, recipe: Recipe) -> str:
+    """The mask rule by which the token was judged: the recipe's, or what the trainer makes of it in this row."""
+    reasons = table.reasons or ()
+    own = RULE_OF.get(reasons[i]) if i < len(reasons) else None
+    if own is not None:
+        return own
+    return next((RULE_OF[one] for one in reasons if one in RULE_OF), recipe.mask.rule)
+
+
+def who(inspection: Inspection, i: int) -> str:
+    """The message of a token: its role, and which one of that role it is."""
+    found = _message(inspection, i)
+    if found is None:
+        return "no message"
+    messages = inspection.conversation.messages if inspection.conversation is not None else ()
+    role = messages[found].role
+    alike = [number for number, one in enumerate(messages) if one.role == role]
+    return f"{visible(role)} message {alike.index(found) + 1} of {len(alike)}".strip()
+
+
+def _message(inspection: Inspection, i: int) -> int | None:
+    messages = inspection.conversation.messages if inspection.conversation is not None else ()
+    number = inspection.tokens.messages[i] if inspection.tokens is not None and inspection.tokens.messages else NOWHERE
+    return number if NOWHERE < number < len(messages) else None
+
+
+def fact(table: TokenTable, i: int, inspection: Inspection, recipe: Recipe, trainer: str) -> str:
+    """The fact that decided the token's label; `trainer` is the title of the recipe's trainer."""
+    if table.reasons is None:
+        return "the row stopped before its labels were made"
+    if inspection.dropped is not None:
+        return f"{trainer} drops the whole row: {visible(inspection.dropped)}"
+    reason = Reason.TRUNCATED if table.loss[i] == CUT else table.reasons[i]
+    return FACTS[reason].format(
+        who=who(inspection, i),
+        tokens=f"{len(table):,}",
+        limit=f"{recipe.length.max:,}" if recipe.length.max is not None else "none",
+        trainer=trainer,
+    )
+
+
+def verdict_word(table: TokenTable, i: int) -> tuple[str, Role]:
+    """Whether the token is trained, in a word."""
+    glyph = table.loss[i]
+    if table.dropped:
+        return "dropped with its row", Role.ERROR
+    if glyph == CUT:
+        return "cut", Role.WARNING
+    if glyph == UNKNOWN:
+        return "not known", Role.DIM
+    return ("trained", Role.TRAINED) if glyph in LEARNT else ("masked", Role.MASKED)
+
+
+def why_lines(
+    table: TokenTable, i: int, inspection: Inspection, recipe: Recipe, trainer: str, keys: str, offer: Offer, width: int
+) -> tuple[Line, ...]:
+    """The card of token `i`. `trainer` is the title of the recipe's trainer, `keys` are those of its config that say
+    the mask rule (empty: none)."""
+    if not 0 <= i < len(table):
+        return ()
+    told, role = verdict_word(table, i)
+    head = line((f"token {i:,} of {len(table):,} is ", Role.DIM), (told, role))
+    lines = [_around(table, i, width), *wrap(head, width)]
+    rule = rule_in_force(table, i, recipe)
+    stated = recipe.mask.rule
+    spoken = rule if rule == stated else f"{stated}, here {rule}"
+    lines += _line("rule", f"mask.rule {spoken}: {meaning('mask.rule', rule)}", width)
+    if keys:
+        lines += _line("", f"{trainer}: {keys}", width, Role.DIM)
+    lines += _line("why", fact(table, i, inspection, recipe, trainer), width, Role.TITLE)
+    lines += _line("where", place(inspection, i), width)
+    lines.append(())
+    lines += offer_lines(table, i, trainer, offer, width)
+    lines.append(())
+    lines += _line("learns", what_is_learnt(table, i), width)
+    for name, value in token_facts(table, i):
+        lines += _line(name, value, width)
+    return tuple(lines)
+
+
+def place(inspection: Inspection, i: int) -> str:
+    """Where the token's message stands: in the row, and the row in the file."""
+    found = _message(inspection, i)
+    where = visible(inspection.row.where)
+    if found is None or inspection.conversation is None:
+        return f"no message: the chat template or the trainer wrote it · {where}"
+    origin = visible(inspection.conversation.messages[found].origin)
+    return f"{who(inspection, i)}{f' · {origin}' if origin else ''} · {where}"
+
+
+def offer_lines(table: TokenTable, i: int, trainer: str, offer: Offer, width: int) -> list[Line]:
+    """The knob, the trainer's own key, and the key that takes it, with what that changes; or that there is none."""
+    if offer.problem:
+        return list(wrap(line((visible(offer.problem), Role.DIM)), width))
+    if offer.ways is None:
+        return list(wrap(line(("trying what would change this …", Role.DIM)), width))
+    turn = "mask" if table.loss[i] in LEARNT and not table.dropped else "train"
+    if not offer.ways:
+        lines = list(wrap(line((f"No setting of {trainer} would {turn} this token.", Role.PLAIN)), width))
+        for rule, why in offer.failing[:MOST_FAILING]:
+            lines += wrap(line((f"mask.rule {rule}: ", Role.KEY), (visible(why), Role.DIM)), width, "  ")
+        return lines
+    first = offer.ways[0]
+    lines = _line("knob", _changes(first), width, Role.CHANGED)
+    if first.keys:
+        lines += _line("", f"{trainer}: {_keys(first)}", width, Role.DIM)
+    others = f" with {many(first.tokens - 1, 'other')} of this row" if first.tokens > 1 else " alone of this row"
+    lines += _line(offer.key, f"{turn}s this token{others}", width, Role.TITLE)
+    lines += _line("", _effect(offer.effect), width, Role.WARNING if offer.effect.broken else Role.PLAIN)
+    for other in offer.ways[1:3]:
+        keys = f" · {trainer}: {_keys(other)}" if other.keys else ""
+        lines += _line("or", f"{_changes(other)}{keys} ({many(other.tokens, 'token')} of this row)", width, Role.DIM)
+    return lines
+
+
+def _effect(effect: Effect) -> str:
+    if effect.rows is None:
+        return "over the dataset: counting …"
+    told = f"over the dataset: {many(effect.rows, 'row')}, {many(effect.tokens, 'token')} change"
+    so_far = "" if effect.done else f" in {effect.counted:,} so far"
+    broken = f"; {many(effect.broken, 'more row')} can then not be prepared" if effect.broken else ""
+    return f"{told}{so_far}{broken}"
+
+
+def _changes(way: Way) -> str:
+    return ", ".join(f"{one.path} {value_text(one.before)} → {value_text(one.after)}" for one in way.changes)
+
+
+def _keys(way: Way) -> str:
+    told = [(visible(key), value) for key, value in way.keys]
+    return ", ".join(f"no {key}" if value is None else f"{key}: {value_text(value)}" for key, value in told)
+
+
+def _around(table: TokenTable, i: int, width: int) -> Line:
+    """The token among its neighbours, as many as fit."""
+    cells = [clip(one, max(8, width // 3)) for one in table.cells[max(0, i - AROUND) : i + AROUND + 1]]
+    at = min(i, AROUND)
+    first = last = at
+    room = width - cell_width(cells[at]) - 5
+    while True:
+        left = cells[first - 1] if first > 0 else None
+        right = cells[last + 1] if last + 1 < len(cells) else None
+        if left is not None and (at - first <= last - at or right is None) and cell_width(left) + 1 <= room:
+            first, room = first - 1, room - cell_width(left) - 1
+        elif right is not None and cell_width(right) + 1 <= room:
+            last, room = last + 1, room - cell_width(right) - 1
+        else:
+            break
+    builder = LineBuilder().add("… " if i - at + first > 0 else "", Role.DIM)
+    for k in range(first, last + 1):
+        token = i - at + k
+        builder.add(cells[k], table.roles[token], Over.CURSOR if k == at else Over.NONE).add(" ")
+    return crop(builder.add("…" if i - at + last + 1 < len(table) else "", Role.DIM).line(), width)
+
+
+def _line(name: str, value: str, width: int, role: Role = Role.VALUE) -> list[Line]:
+    return list(wrap(line((f"{name:<{NAMES}}", Role.KEY), (value, role)), width, " " * min(NAMES, max(width - 4, 0))))

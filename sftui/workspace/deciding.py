@@ -1,0 +1,23 @@
+"""What would turn the label of a token over, for the card that says why it is trained or masked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sftui.errors import SftuiError
+from sftui.model import Problem
+from sftui.session.deciding import decide
+from sftui.session.opened import Opened
+from sftui.workspace.events import WhyReady
+from sftui.workspace.requests import WhyRequest
+
+
+def why(session: Opened, asked: WhyRequest, version: int) -> Iterator[WhyReady | None]:
+    """The ways of a token, once all recipes were tried on its row."""
+    try:
+        found = yield from decide(session.ready(), asked.index, asked.token)
+    except SftuiError as error:
+        problem = Problem(error.what, error.why, error.fix)
+        yield WhyReady(asked.ticket, version, asked.index, asked.token, problem=problem)
+        return
+    yield WhyReady(asked.ticket, version, asked.index, asked.token, found.ways, found.failing)

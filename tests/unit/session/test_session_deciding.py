@@ -1,0 +1,218 @@
+"""What is offered against a token's label turns that label over, under every trainer; where nothing is offered, no
+choice of the trainer's would."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui.errors import SftuiError
+from sftui.model import IGNORE_INDEX, Inspection, Reason
+from sftui.recipe import Recipe, changed, get, knobs_of
+from sftui.session.deciding import Decision, Way, decide
+from sftui.session.options import OpenOptions
+from sftui.session.ready import Ready, open_data, tokenized, under
+from sftui.trainers import preset, trainer_named
+from sftui.views.words import FACTS, REASONS
+
+
+def turns(*said: tuple[str, str], **more: Any) -> list[dict[str, Any]]:
+    return [{"role": role, "content": text, **more} for role, text in said]
+
+
+CHAT = {
+    "messages": turns(
+        ("system", "Be brief."),
+        ("user", "Hi"),
+        ("assistant", "Hello you."),
+        ("user", "And now?"),
+        ("assistant", "Bye."),
+    )
+}
+FLAGGED = {
+    "messages": [
+        {"role": "user", "content": "Hi", "train": False},
+        {"role": "assistant", "content": "Hello.", "train": False, "weight": 0},
+        {"role": "user", "content": "More?", "train": False},
+        {"role": "assistant", "content": "Yes.", "train": True, "weight": 1},
+    ]
+}
+PAIR = {"prompt": "What is two and two?", "completion": "It is four."}
+CHATS = {"prompt": turns(("user", "Hi")), "completion": turns(("assistant", "Hello you."))}
+ALPACA = {"instruction": "Say hello", "input": "", "output": "Hello you."}
+TEXT = {"text": "Once upon a time there was a king."}
+STORED = {"input_ids": [5, 6, 7, 8], "labels": [-100, -100, 7, 8]}
+
+SETUPS: tuple[tuple[str, str, Mapping[str, Any], Mapping[str, Any]], ...] = (
+    ("trl", "builtin:llama3", CHAT, {}),
+    ("trl", "builtin:chatml", CHATS, {}),
+    ("trl", "builtin:chatml", PAIR, {}),
+    ("trl", "builtin:chatml", TEXT, {}),
+    ("trl", "builtin:chatml", CHATS, {"length.max": 24}),
+    ("axolotl", "builtin:chatml", CHAT, {}),
+    ("axolotl", "builtin:chatml", CHAT, {"mask.turns": "last"}),
+    ("axolotl", "builtin:llama3", FLAGGED, {"data.message_keys": {"train_flag": "train"}}),
+    ("axolotl", "builtin:chatml", ALPACA, {}),
+    ("axolotl", "builtin:chatml", CHAT, {"mask.terminator": "mask", "length.max": 20}),
+    ("llamafactory", "builtin:chatml", ALPACA, {}),
+    (
+        "llamafactory",
+        "builtin:chatml",
+        {
+            "conversations": [
+                {"from": "human", "value": "Hi"},
+                {"from": "gpt", "value": "Hello."},
+                {"from": "human", "value": "More?"},
+                {"from": "gpt", "value": "Yes."},
+            ]
+        },
+        {"mask.turns": "last"},
+    ),
+    ("unsloth", "builtin:chatml", CHAT, {}),
+    ("unsloth", "builtin:chatml", CHATS, {}),
+    ("torchtune", "builtin:llama3", CHAT, {}),
+    ("torchtune", "builtin:llama3", ALPACA, {}),
+    ("hf-trainer", "builtin:chatml", CHAT, {}),
+    ("hf-trainer", "builtin:chatml", CHAT, {"mask.rule": "assistant", "mask.turns": "last", "mask.terminator": "mask"}),
+    (
+        "hf-trainer",
+        "builtin:chatml",
+        FLAGGED,
+        {"mask.rule": "assistant", "loss.weights": "float", "data.message_keys": {"weight": "weight"}},
+    ),
+    ("hf-trainer", "builtin:chatml", STORED, {"mask.rule": "given"}),
+    ("hf-trainer", "builtin:chatml", CHAT, {"mask.trailing": "mask", "length.max": 30}),
+    ("manual-shift", "builtin:llama3", CHAT, {}),
+)
+MUST_BE_SEEN = {
+    Reason.ASSISTANT, Reason.APPENDED, Reason.COMPLETION, Reason.EARLIER, Reason.FLAG, Reason.FLAG_OFF, Reason.FORCED,
+    Reason.GIVEN, Reason.GIVEN_MASKED, Reason.HEADER, Reason.PROMPT, Reason.ROLE, Reason.TERMINATOR,
+    Reason.TERMINATOR_OFF, Reason.TRAILING, Reason.WEIGHT, Reason.WHOLE,
+}  # fmt: skip
+
+
+def opened(recipe: Recipe, data: Path) -> Ready:
+    return tokenized(open_data(OpenOptions((str(data),), recipe=recipe)), "provisional").ready()
+
+
+def recipe_of(name: str, tokenizer: str, knobs: Mapping[str, Any]) -> Recipe:
+    recipe = changed(preset(name), "tokenizer.name", tokenizer)
+    for path, value in knobs.items():
+        recipe = changed(recipe, path, value)
+    return recipe
+
+
+def decided(session: Ready, token: int) -> Decision:
+    steps = decide(session, 0, token)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            found: Decision = stop.value
+            return found
+
+
+def one_of_each(now: Inspection) -> Sequence[int]:
+    """The first token of each reason in each message."""
+    assert now.tokens is not None and now.labels is not None
+    found: dict[tuple[Reason, int], int] = {}
+    for token, (reason, message) in enumerate(zip(now.labels.reasons, now.tokens.messages)):
+        found.setdefault((reason, message), token)
+    return tuple(found.values())
+
+
+def trains(now: Inspection, token: int) -> bool:
+    """Told by what reaches the trainer, apart from what `decide` asks."""
+    assert now.labels is not None
+    if now.example is None:
+        return False
+    unpredicted = now.example.shifted and now.labels.kept and token == now.labels.kept[0][0]
+    inside = any(start <= token < end for start, end in now.labels.kept)
+    return inside and not unpredicted and now.labels.counted[token] != IGNORE_INDEX
+
+
+def written(data: Path, row: Mapping[str, Any]) -> Path:
+    data.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    return data
+
+
+@pytest.mark.one_of(3)
+@pytest.mark.parametrize("setup", SETUPS, ids=lambda one: f"{one[0]}-{'-'.join(one[2])[:20]}-{len(one[3])}")
+def test_what_is_offered_turns_the_label_over(setup: tuple[Any, ...], tmp_path: Path) -> None:
+    name, tokenizer, row, knobs = setup
+    data, recipe = written(tmp_path / "row.jsonl", row), recipe_of(name, tokenizer, knobs)
+    session = opened(recipe, data)
+    now, trainer = session.inspect(0), trainer_named(recipe.preset)
+    assert now.labels is not None, now.problem
+    for token in one_of_each(now):
+        found = decided(session, token)
+        for way in found.ways:
+            other = recipe
+            for change in way.changes:
+                other = changed(other, change.path, change.after)
+            then = opened(other, data).inspect(0)
+            assert then.tokens is not None and then.tokens.input_ids == now.tokens.input_ids  # type: ignore[union-attr]
+            assert trains(then, token) != trains(now, token), way.changes
+            assert set(trainer.losses(other)) <= set(trainer.losses(recipe))
+            assert way.keys or not trainer.traits.writes, way.changes
+        if not found.ways:
+            assert_no_choice_does(session, trainer, now, token)
+
+
+def assert_no_choice_does(session: Ready, trainer: Any, now: Inspection, token: int) -> None:
+    """No choice of one knob of the mask turns the label over, but where nothing is left that is trained."""
+    for info in knobs_of(session.recipe):
+        for choice in trainer.choices(session.recipe, info) if info.path.startswith("mask.") else ():
+            if choice == get(session.recipe, info.path):
+                continue
+            try:
+                then = under(session, changed(session.recipe, info.path, choice)).ready().inspect(0)
+            except SftuiError:
+                continue
+            if then.example is not None and then.tokens.input_ids == now.tokens.input_ids:  # type: ignore[union-attr]
+                assert trains(then, token) == trains(now, token) or not then.trained, (info.path, choice)
+
+
+def test_the_setups_show_most_reasons_and_each_reason_has_its_fact(tmp_path: Path) -> None:
+    seen: set[Reason] = set()
+    cut = False
+    for number, (name, tokenizer, row, knobs) in enumerate(SETUPS):
+        data = written(tmp_path / f"{number}.jsonl", row)
+        labels = opened(recipe_of(name, tokenizer, knobs), data).inspect(0).labels
+        assert labels is not None
+        seen |= set(labels.reasons)
+        cut |= labels.dropped is None and labels.kept[-1][1] < len(labels.labels)
+    assert cut and seen >= MUST_BE_SEEN, MUST_BE_SEEN - seen
+    assert set(FACTS) == set(REASONS) == set(Reason)
+
+
+def test_the_smallest_change_comes_first_and_none_says_the_same_twice(tmp_path: Path) -> None:
+    session = opened(recipe_of("hf-trainer", "builtin:chatml", {}), written(tmp_path / "row.jsonl", CHAT))
+    now = session.inspect(0)
+    assert now.labels is not None and now.tokens is not None
+    earlier = next(
+        k for k, message in enumerate(now.tokens.messages) if message == 2 and now.tokens.parts[k] == "content"
+    )
+    found = decided(session, earlier).ways
+    assert [one.tokens for one in found] == sorted(one.tokens for one in found)
+    assert found[0].changes[0].after == "assistant" and found[0].tokens < found[-1].tokens
+
+
+def test_a_row_that_cannot_be_prepared_says_why(tmp_path: Path) -> None:
+    session = opened(recipe_of("trl", "builtin:llama3", {}), written(tmp_path / "row.jsonl", CHAT))
+    found = decided(session, 5)
+    assert not found.ways and dict(found.failing)["generation_tag"].startswith("TRL refuses assistant_only_loss")
+
+
+def test_no_way_masks_all_there_is(tmp_path: Path) -> None:
+    row = {"messages": turns(("user", "Hi"), ("assistant", "Hello."))}
+    session = opened(recipe_of("axolotl", "builtin:chatml", {}), written(tmp_path / "row.jsonl", row))
+    now = session.inspect(0)
+    assert now.labels is not None
+    answer = next(k for k, reason in enumerate(now.labels.reasons) if reason is Reason.ASSISTANT)
+    ways: tuple[Way, ...] = decided(session, answer).ways
+    assert not any(one.changes[0].path == "mask.roles" for one in ways)
