@@ -40,7 +40,8 @@ def status_cells(status: Status, width: int) -> Line:
     """The status line in `width` cells: what is left out first is the source, then the preset's name.
 
     Always there are the side of a comparison that is shown, which comes first, the star that says that what is shown is
-    in no file yet, the letter of a review mark, and the sign of data that is damaged or changed on disk.
+    in no file yet, the letter of a review mark, how many notes there are to read, and the sign of data that is damaged
+    or changed on disk.
     """
     count = f"{status.rows:,}" if status.exact else f"≥{status.rows:,}"
     if not status.exact and 0 < status.indexing < 1:
@@ -56,24 +57,26 @@ def status_cells(status: Status, width: int) -> Line:
         return sum(cell_width(part) + 3 for part in (status.side, *parts) if part) - 3 + cell_width(pending) + 2
 
     repaired, mark, data = status.repaired, status.mark, status.data
+    notes = f"{NOTES} {status.notes:,}" if status.notes else ""
     verdict, grave = _verdict(status)
-    if verdict and length(place, data, mark, repaired, rule.split(" ", 1)[-1], trained, verdict, state) > width:
+    if verdict and length(place, data, mark, repaired, rule.split(" ", 1)[-1], trained, verdict, notes, state) > width:
         trained, verdict = verdict, ""  # how much is trained says less than what comes of it
     told = Role.ERROR if status.stopped else grave if not verdict and grave is not None else Role.TRAINED
-    rest = length(place, data, mark, repaired, rule, trained, verdict, state)
+    rest = length(place, data, mark, repaired, rule, trained, verdict, notes, state)
     if rest + 6 > width and " " in rule:
         rule = rule.split(" ", 1)[1]
-        rest = length(place, data, mark, repaired, rule, trained, verdict, state)
+        rest = length(place, data, mark, repaired, rule, trained, verdict, notes, state)
     if rest > width:
         place = place.removeprefix("row ").replace(" of ", "/")
         trained = trained.replace(" trained", "")
-        rest = length(place, data, mark, repaired, rule, trained, verdict, state)
+        rest = length(place, data, mark, repaired, rule, trained, verdict, notes, state)
     if rest > width and status.version:
         state = status.version  # whose ids is more than how far the proof is
-        rest = length(place, data, mark, repaired, rule, trained, verdict, state)
+        rest = length(place, data, mark, repaired, rule, trained, verdict, notes, state)
     if rest > width:
         repaired, mark, data = repaired[:1], mark[:1], data[:1]
-        rest = length(place, data, mark, repaired, rule, trained, verdict, state)
+        notes = notes.replace(" ", "")
+        rest = length(place, data, mark, repaired, rule, trained, verdict, notes, state)
     room = width - rest - 3
     source = clip(visible(status.source), room) if room >= 4 else ""
     cells = LineBuilder().add(" ")
@@ -87,6 +90,7 @@ def status_cells(status: Status, width: int) -> Line:
         (rule, Role.PLAIN),
         (trained, told),
         (verdict, grave or Role.PLAIN),
+        (notes, Role.KEY),
         (state, state_role),
     ]
     first = True
@@ -97,6 +101,8 @@ def status_cells(status: Status, width: int) -> Line:
     return cells.add(pending, Role.WARNING).line()
 
 
+NOTES = "ⓘ"
+"""Stands before the number of notes."""
 _STATES = {
     "loading": ("tokenizer …", Role.WARNING),
     "provisional": ("≈ provisional", Role.WARNING),

@@ -16,11 +16,10 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 
-from sftui.text import visible
 from sftui.tui import tour
 from sftui.tui.arrangement import Arrangement, arrange
 from sftui.tui.bars import Bar, footer_cells, message_lines, status_cells
-from sftui.tui.commands import figures, findings, marks, rows, search, tokens
+from sftui.tui.commands import figures, findings, marks, notes, rows, search, tokens
 from sftui.tui.commands.command import Command, show_key
 from sftui.tui.commands.footers import footer
 from sftui.tui.commands.table import BY_ID
@@ -41,11 +40,10 @@ from sftui.tui.prompt import Prompt
 from sftui.tui.side import VIEWS
 from sftui.tui.state import Compared, Kept, Memo, Part, Said, Seen, State
 from sftui.tui.themes import Styles
-from sftui.views import Action, Line, Role, line
+from sftui.views import Action, Line, Role
 from sftui.workspace import Workspace
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.marks import NOTE_GLYPH
 from sftui.workspace.marks_file import MarksFile
 
 
@@ -168,14 +166,11 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.set_panes()
         elif self.state.row != before.row:
             self.panes.rows.set_current(self.state.row, self.panes.rows.active)
-        if self.state.mark != before.mark:
-            note = self.state.mark.note
-            self.panes.tokens.set_note(line((f"{NOTE_GLYPH} {visible(note)}", Role.VALUE)) if note else ())
 
     def draw(self) -> None:
         """The bars; panes draw themselves. Once for each key and event, when all that follows from it was put."""
         self.draw_tour()
-        self.status_bar.show(status_cells(self.state.status, self.width))
+        self.status_bar.show(status_cells(self.state.status._replace(notes=notes.count(self)), self.width))
         said, context = self.state.said, self.state.open.context
         told, left = message_lines(said.text, said.role, self.width) if said.text else (self.sentence(), ())
         self.detail.show(told)

@@ -66,7 +66,8 @@ class Open(NamedTuple):
 
 class Status(NamedTuple):
     """What the status line says; `state` is loading, provisional, proven, corrected or failed, `version` whose ids are
-    shown where they are not those of the transformers that runs sftui, `verdict` what the row's findings come to."""
+    shown where they are not those of the transformers that runs sftui, `verdict` what the row's findings come to,
+    `notes` how many there are to read."""
 
     source: str = ""
     row: int = 0
@@ -87,6 +88,7 @@ class Status(NamedTuple):
     version: str = ""
     evaluates: bool = False
     verdict: tuple[str, str] | None = None
+    notes: int = 0
 
     @property
     def last(self) -> int:

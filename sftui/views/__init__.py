@@ -14,7 +14,7 @@ The grid (all zooms, both views):
 
 Around it, each `…_lines(…, width) -> tuple[Line, ...]`: `conversation_lines`, `rendered_lines`,
 `raw_lines`, `boundary_lines`, `batch_lines`, `pack_lines`, `recipe_lines`,
-`diff_text_lines`, `compare_lines`, `count_lines`, `cause_lines`, `shift_lines`, `notice_lines`,
+`diff_text_lines`, `compare_lines`, `count_lines`, `cause_lines`, `shift_lines`, `stop_lines`, `note_lines`,
 `why_lines`; one line each: `row_line`, `token_line`. Search: `find(inspection, kind, query)`. For plain text and
 tests: `plain(lines)`, `role_map(lines)`.
 """
@@ -29,9 +29,11 @@ from sftui.views.layout import lay_out
 from sftui.views.status import (
     Summary,
     count_words,
-    notice_lines,
+    note_lines,
     row_line,
+    row_notes,
     shift_lines,
+    stop_lines,
     token_line,
 )
 from sftui.views.table import TokenTable, make_table, weighted_tokens
@@ -122,7 +124,7 @@ __all__ = [
     "lay_out",
     "line",
     "make_table",
-    "notice_lines",
+    "note_lines",
     "pack_lines",
     "plain",
     "raw_lines",
@@ -130,9 +132,11 @@ __all__ = [
     "rendered_lines",
     "role_map",
     "row_line",
+    "row_notes",
     "settle",
     "shift_lines",
     "shift_warning",
+    "stop_lines",
     "straddler",
     "token_line",
     "unmarked_words",

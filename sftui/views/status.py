@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Protocol
 
 from sftui.model import Inspection
@@ -10,6 +12,7 @@ from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 from sftui.views.table import LEARNT, MASKED_LABEL, WEIGHTED, TokenTable
 from sftui.views.words import convention, evaluation_words, explain, shift_warning, why_stopped
 
+_NUMBER = re.compile(r"\d+")
 LEAST_TOKEN = 8
 """Cells that the text of the token under the cursor keeps where its reason is long."""
 
@@ -44,32 +47,51 @@ def count_words(rows: int, *, exact: bool) -> str:
     return f"{rows:,}" if exact else f"≥ {rows:,}"
 
 
-def notice_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
-    """Why the row stopped or is dropped, and the notes of every stage; empty where all is well."""
-    lines: list[Line] = []
+def stop_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
+    """Why the row stopped, or why the trainer drops it; empty where neither."""
     why = why_stopped(inspection)
-    if why:
-        lines += wrap(line((f"✗ {visible(why)}", Role.ERROR)), width)
+    return wrap(line((f"✗ {visible(why)}", Role.ERROR)), width) if why else ()
+
+
+def row_notes(inspection: Inspection) -> tuple[tuple[str, Role], ...]:
+    """What there is to know of the row beside its tokens: what becomes of it, its repairs, and the notes of every
+    stage, each once and visible."""
+    found: dict[str, Role] = {}
     aside = evaluation_words(inspection)
     if aside:
-        lines += wrap(line((aside, Role.WARNING)), width)
-    if inspection.row.repairs and inspection.row.left_out is None:
-        lines += wrap(
-            line((f"* repaired, the file is as it was: {visible('; '.join(inspection.row.repairs))}", Role.CHANGED)),
-            width,
-        )[:2]
-    if inspection.row.skipped is not None and inspection.row.left_out is None:
-        lines += wrap(line((f"! not repaired: {visible(inspection.row.skipped)}", Role.WARNING)), width)[:2]
-    if inspection.provisional:
-        lines += wrap(line(("provisional: not yet compared with AutoTokenizer", Role.WARNING)), width)
+        found[aside] = Role.WARNING
+    row = inspection.row
+    if row.repairs and row.left_out is None:
+        found[f"repaired, the file is as it was: {visible('; '.join(row.repairs))}"] = Role.CHANGED
+    if row.skipped is not None and row.left_out is None:
+        found[f"not repaired: {visible(row.skipped)}"] = Role.WARNING
     stages = (inspection, inspection.rendered, inspection.tokens, inspection.labels)
-    seen: set[str] = set()
-    for stage in stages:
-        for note in stage.notes if stage is not None else ():
-            if note not in seen:
-                seen.add(note)
-                lines += wrap(line((f"! {visible(note)}", Role.WARNING)), width)
-    return tuple(lines)
+    for note in gathered([note for stage in stages if stage is not None for note in stage.notes]):
+        found.setdefault(visible(note), Role.PLAIN)
+    return tuple(found.items())
+
+
+def gathered(notes: Sequence[str]) -> tuple[str, ...]:
+    """Each note once; of those that are the same but for their first number the first one, and the other numbers."""
+    alike: dict[str, dict[str, str]] = {}
+    for note in notes:
+        number = _NUMBER.search(note)
+        shape = note if number is None else f"{note[: number.start()]}#{note[number.end() :]}"
+        alike.setdefault(shape, {}).setdefault("" if number is None else number[0], note)
+    return tuple(
+        next(iter(of.values())) + (f" (also {', '.join([*of][1:])})" if len(of) > 1 else "") for of in alike.values()
+    )
+
+
+def note_lines(blocks: Sequence[tuple[str, Sequence[tuple[str, Role]]]], width: int) -> tuple[Line, ...]:
+    """Notes under their headings, all of them, each wrapped."""
+    lines: list[Line] = []
+    for heading, notes in blocks:
+        if notes:
+            lines += [*([()] if lines else []), *wrap(line((heading, Role.TITLE)), width)]
+            for told, role in notes:
+                lines += wrap(line(("• ", Role.DIM), (told, role)), width, "  ")
+    return tuple(lines) or wrap(line(("no notes", Role.DIM)), width)
 
 
 def shift_lines(shift: str, width: int) -> tuple[Line, ...]:

@@ -174,7 +174,7 @@ async def test_a_template_gets_its_tags_is_shown_written_and_used(tmp_path: Path
 
 async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
     async with running((80, 24), recipe=ALL) as driven:
-        await driven.press("]", "f", "i", *"on purpose", "enter")
+        await driven.press("]", "f", "I", *"on purpose", "enter")
         assert (
             "ignored: on purpose" in driven.said and "CON008" not in driven.lines[2] and "1 waived" in driven.lines[1]
         )
@@ -182,7 +182,7 @@ async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
         text = await driven.press("u")
         assert "CON008" in text and "1 waived" not in text and not driven.workspace.recipe.waivers
         assert driven.said == "undo: waivers 1 → 0"
-        await driven.press("i", "enter")
+        await driven.press("I", "enter")
         assert not driven.workspace.recipe.waivers and driven.said == "CON008 is not ignored: a reason is needed"
 
 

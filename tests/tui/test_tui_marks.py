@@ -37,9 +37,10 @@ async def test_a_mark_is_set_replaced_and_cleared_by_the_same_key() -> None:
 async def test_a_note_is_typed_shown_and_emptied() -> None:
     async with running((80, 24)) as driven:
         text = await driven.press("r", "n", *"too short", "enter")
-        assert "N note" in driven.lines[0] and "N too short" in text
+        assert "N note" in driven.lines[0] and "ⓘ 1" in driven.lines[0] and "row 0: noted" in text
         assert "too short" not in await driven.press("]")
-        await driven.press("[", "r", "n")
+        assert "N too short" in await driven.press("["), "told once the row is there again"
+        await driven.press("r", "n")
         assert driven.main.prompt.text == "too short"
         await driven.press("ctrl+u", "ctrl+k", "enter")
         assert not driven.main.state.kept.marks and "note removed" in driven.said
@@ -118,8 +119,8 @@ async def test_a_hostile_note_is_only_shown() -> None:
         json.dumps({"row": 0, "mark": None, "note": "\x1b]2;owned\x07 [/INST] [@click=app.quit]x[/]\u202e"})
     )
     async with running((80, 24)) as driven:
-        assert "[@click=app.quit]" in driven.text and not set(driven.text) & {"\x1b", "\x07", "\u202e"}
-        await driven.press("r", "n")
+        assert "[@click=app.quit]" in await driven.press("i") and not set(driven.text) & {"\x1b", "\x07", "\u202e"}
+        await driven.press("escape", "r", "n")
         assert not set(driven.text) & {"\x1b", "\x07", "\u202e"}
 
 

@@ -29,7 +29,7 @@ async def change_all(driven: Driven) -> None:
     """Two knobs, a repair, a waiver."""
     driven.workspace.change("mask.rule", "all")
     driven.workspace.change("length.max", 256)
-    await driven.press("R", "j", "enter", "f", "i", *"on purpose", "enter")
+    await driven.press("R", "j", "enter", "f", "I", *"on purpose", "enter")
 
 
 async def test_nothing_to_lose_quits_at_once() -> None:

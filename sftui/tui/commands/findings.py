@@ -360,7 +360,7 @@ def _write(here: Inspector, finding: Finding, source: str, text: str) -> str | N
 
 @command(
     "findings.waive",
-    "i",
+    "I",
     "waive it",
     "Ignores the finding, with a reason that the recipe keeps; u undoes it.",
     "Findings",

@@ -6,7 +6,7 @@ They are in force at once and are saved behind the screen's back.
 from __future__ import annotations
 
 from sftui.errors import SftuiError
-from sftui.tui.commands import rows
+from sftui.tui.commands import notes, rows
 from sftui.tui.commands.command import command
 from sftui.tui.commands.inputs import inputs
 from sftui.tui.contexts import FIGURES
@@ -30,6 +30,7 @@ def load(here: Inspector) -> None:
     marks = here.state.kept.marks
     if marks:
         here.set_signs()
+        notes.tell_own(here)
     if here.marks_file.stale:
         here.say(
             f"the data was changed after its rows were marked ({marks.words()}): see whether the marks still fit",

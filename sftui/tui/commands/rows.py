@@ -7,6 +7,7 @@ import re
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.text import many
+from sftui.tui.commands import notes
 from sftui.tui.commands.command import command
 from sftui.tui.inspector import Inspector
 from sftui.views import Role
@@ -103,6 +104,7 @@ def go(here: Inspector, row: int, *, hits: tuple[int, ...] | None = None, backwa
     if row != status.row and here.panes.rows.line_of(row) is None:
         here.say(f"row {row:,} is not in the list ({status.order}) · ] returns to it, F all rows", Role.DIM)
     here.put(status.at(row))
+    notes.tell_own(here)
     ticket = here.workspace.request_row(row)
     here.later(PATIENCE, lambda: _still_waiting(here, row, ticket))
 

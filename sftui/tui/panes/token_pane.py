@@ -21,9 +21,9 @@ from sftui.views import (
     lay_out,
     line,
     make_table,
-    notice_lines,
     settle,
     shift_lines,
+    stop_lines,
     token_line,
     wrap,
 )
@@ -46,7 +46,6 @@ class TokenPane(LineView):
         self.bands: Layout = lay_out(None, Zoom.COLUMNS, False, 80)
         self.shift_kind = "internal"
         self.heading: tuple[Line, ...] = ()
-        self.note: Line = ()
         self.waiting_for: int | None = None
         self.failure: Problem | None = None
         self.told = ""
@@ -71,13 +70,6 @@ class TokenPane(LineView):
         self.resized()
         self.repaint()
 
-    def set_note(self, note: Line) -> None:
-        """What the user wrote about the row, over everything else."""
-        if note != self.note:
-            self.note = note
-            self.resized()
-            self.repaint()
-
     def wait(self, row: int) -> None:
         """Another row was asked for and is not here yet."""
         self.inspection, self.table, self.waiting_for = None, None, row
@@ -97,7 +89,7 @@ class TokenPane(LineView):
         self.state = settle(state, self.bands)
 
     def _heading(self) -> tuple[Line, ...]:
-        """What stands over the grid: why the row stopped, notes, and in the shift view who shifts."""
+        """What stands over the grid: why the row stopped or is dropped, and in the shift view who shifts."""
         if self.inspection is None:
             return ()
         width = max(self.size.width, 8)
@@ -106,7 +98,7 @@ class TokenPane(LineView):
                 line((self.told or "tokenizing a long row …", Role.WARNING)),
                 width,
             )
-        lines = (*(wrap(self.note, width)[:2] if self.note else ()), *notice_lines(self.inspection, width))
+        lines = stop_lines(self.inspection, width)
         if self.state.shift and self.table is not None:
             lines += shift_lines(self.shift_kind, width)
         room = max(1, self.size.height // 3)

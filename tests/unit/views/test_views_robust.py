@@ -29,15 +29,17 @@ from sftui.views import (
     explain,
     lay_out,
     make_table,
-    notice_lines,
+    note_lines,
     pack_lines,
     plain,
     raw_lines,
     recipe_lines,
     rendered_lines,
     role_map,
+    row_notes,
     settle,
     shift_lines,
+    stop_lines,
     token_line,
     what_is_learnt,
     why_lines,
@@ -50,7 +52,8 @@ token_rows = st.lists(st.tuples(texts, st.integers(-1, 1), st.sampled_from([H, C
 
 def all_lines(made: Inspection, width: int, height: int) -> list[Line]:
     lines = [*conversation_lines(made, width), *rendered_lines(made, width), *raw_lines(made.row, width)]
-    lines += [*boundary_lines(made, width), *notice_lines(made, width)]
+    lines += [*boundary_lines(made, width), *stop_lines(made, width)]
+    lines += note_lines((("row", row_notes(made)),), width)
     table = make_table(made)
     for zoom in Zoom:
         for shift in (False, True):

@@ -15,7 +15,6 @@ from sftui.views import (
     Role,
     diff_text_lines,
     knob_paths,
-    notice_lines,
     plain,
     recipe_lines,
     row_line,
@@ -23,6 +22,7 @@ from sftui.views import (
     value_text,
 )
 from sftui.views.batch import scaled
+from sftui.views.status import gathered, note_lines, row_notes, stop_lines
 from sftui.views.table import make_table
 from sftui.views.words import explain
 from sftui.workspace.events import RowSummary
@@ -69,17 +69,35 @@ def test_row_lines_fit(width: int) -> None:
     assert plain([row_line(summaries[0], 60, current=True)]) == "▸    17    412  29 % ✂3    What␛[31m colour\n"
 
 
-def test_notices_name_the_stage_and_doubt() -> None:
-    assert "not yet compared" in plain(notice_lines(inspection(provisional=True), 100))
-    assert plain(notice_lines(stopped(Stage.TOKENS), 100)).startswith(
+def test_what_stands_over_the_tokens_is_why_the_row_stopped_alone() -> None:
+    assert plain(stop_lines(stopped(Stage.TOKENS), 100)).startswith(
         "✗ this row could not be tokenized: the row cannot be used"
     )
-    told = plain(notice_lines(replace(inspection(), evaluates=True), 100))
-    assert told == "evaluation row: the trainer sets it aside and trains nothing of it\n"
+    made = inspection(provisional=True)
+    assert stop_lines(replace(made, evaluates=True, notes=("a note",)), 80) == ()
+
+
+def test_notes_are_told_once_each_under_their_headings() -> None:
     made = inspection()
     assert made.labels is not None
-    noted = replace(made, notes=("same",), labels=replace(made.labels, notes=("same", "other")))
-    assert plain(notice_lines(noted, 80)) == "! same\n! other\n"
+    noted = replace(
+        made, evaluates=True, notes=("same",), labels=replace(made.labels, notes=("same", "other \x1b[31m"))
+    )
+    found = row_notes(noted)
+    assert [told for told, _ in found] == [
+        "evaluation row: the trainer sets it aside and trains nothing of it",
+        "same",
+        "other ␛[31m",
+    ]
+    told = plain(note_lines((("row 0", found), ("none here", ()), ("the data", (("x" * 70, Role.PLAIN),))), 60))
+    assert told.startswith("row 0\n• evaluation row") and "none here" not in told
+    assert f"\n\nthe data\n• {'x' * 58}\n  xxxxxxxxxxxx\n" in told
+    assert plain(note_lines((("row 0", ()),), 60)) == "no notes\n"
+
+
+def test_notes_that_differ_by_their_number_are_one() -> None:
+    notes = ["turn 0 (human) is odd", "turn 1 (gpt) is odd", "turn 2 (human) is odd", "turn 2 (human) is odd", "fine"]
+    assert gathered(notes) == ("turn 0 (human) is odd (also 2)", "turn 1 (gpt) is odd", "fine")
 
 
 def test_recipe_pane_marks_what_changed() -> None:

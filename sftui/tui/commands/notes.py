@@ -1,0 +1,47 @@
+"""The notes of a row and of the whole run: counted in the status line, read on one key, never over the tokens."""
+
+from __future__ import annotations
+
+from sftui.text import visible
+from sftui.tui.commands.command import command
+from sftui.tui.inspector import Inspector
+from sftui.views import Line, Role, note_lines, row_notes
+from sftui.workspace.marks import NOTE_GLYPH
+
+Notes = tuple[tuple[str, tuple[tuple[str, Role], ...]], ...]
+
+
+def _notes(here: Inspector) -> Notes:
+    """What the user wrote about the row, what there is to know of it, and of the data, each once."""
+    made = here.panes.tokens.inspection
+    own = here.state.mark.note
+    of_row = row_notes(made) if made is not None and made.row.index == here.state.row else ()
+    known = {told for told, _ in of_row}
+    told = tuple((visible(one), Role.PLAIN) for one in here.state.reading.notes if visible(one) not in known)
+    return (
+        ("your note", ((visible(own), Role.VALUE),) if own else ()),
+        (f"row {here.state.row:,}", of_row),
+        ("the data and the recipe", told),
+    )
+
+
+def tell_own(here: Inspector) -> None:
+    """What the user wrote about the row, where nothing else was answered."""
+    note = here.state.mark.note
+    if note and not here.state.said.text:
+        here.say(f"{NOTE_GLYPH} {visible(note)}", Role.VALUE)
+
+
+def count(here: Inspector) -> int:
+    """How many there are to read now."""
+    return sum(len(some) for _, some in _notes(here))
+
+
+@command("notes", "i", "notes", "Shows the notes on this row, the data and the recipe that ⓘ counts.", "Look")
+def read(here: Inspector, count: int | None) -> None:
+    found = _notes(here)
+
+    def page(width: int) -> tuple[Line, ...]:
+        return note_lines(found, width)
+
+    here.read("notes", page)
