@@ -14,7 +14,7 @@ not raised: a wrong line must not keep anyone from their data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -36,6 +36,8 @@ class BoundCommand(Protocol):
     def keys(self) -> Sequence[str]: ...
     @property
     def context(self) -> str: ...
+    @property
+    def was(self) -> Sequence[str] | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +100,19 @@ def read_settings(text: str, where: str) -> Settings:
 
 
 def check_keymap(
-    keymap: Mapping[str, Sequence[str]], commands: Iterable[BoundCommand], everywhere: str = "anywhere"
+    keymap: Mapping[str, Sequence[str]],
+    commands: Iterable[BoundCommand],
+    everywhere: str = "anywhere",
+    apart: Collection[str] = (),
 ) -> tuple[str, ...]:
     """What is wrong with a keymap, one sentence each; empty where it is fine.
 
     Textual's `set_keymap` ignores an unknown id, and lets a clash take the other command's key away
     without a word (style-anchors trap T9). Here a clash is two commands that answer to one key in the
-    same context or where one of them works `everywhere`, or a key that begins another's sequence.
-    Clashes among the default keys are the table's own business: a pane's command may win over one
-    that works everywhere. So only pairs that the keymap touches are told.
+    same context or where one of them works `everywhere` (contexts `apart` know their own keys alone), or a key that
+    begins another's sequence. Clashes among the default keys are the table's own business: a pane's command may win
+    over one that works everywhere. So only pairs that the keymap touches are told, and of these none where a user gave
+    a command a key that the other one did not have in the release before: it is not the other's then.
     """
     if not keymap:
         return ()
@@ -121,12 +127,15 @@ def check_keymap(
     for number, (one, keys) in enumerate(bound):
         for other, others in bound[number + 1 :]:
             touched = one.id in keymap or other.id in keymap
-            together = one.context == other.context or everywhere in (one.context, other.context)
+            contexts = (one.context, other.context)
+            together = one.context == other.context or (everywhere in contexts and not set(apart) & {*contexts})
             if not (touched and together):
                 continue
             for a in keys:
                 for b in others:
-                    if _clash(a, b) and not (_was(one, a) and _was(other, b)):
+                    if _given(one, other, b, keymap) or _given(other, one, a, keymap):
+                        continue
+                    if clash(a, b) and not (_was(one, a) and _was(other, b)):
                         problems.append(
                             f"`{a}` is the key of both `{one.id}` and `{other.id}`"
                             if a == b
@@ -136,10 +145,15 @@ def check_keymap(
 
 
 def _was(command: BoundCommand, key: str) -> bool:
-    return key in command.keys
+    return key in command.keys or key in (command.was or ())
 
 
-def _clash(a: str, b: str) -> bool:
+def _given(one: BoundCommand, other: BoundCommand, key: str, keymap: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a user gave `one` a key that `other` did not have before, which is then not the other's."""
+    return one.id in keymap and other.id not in keymap and other.was is not None and key not in other.was
+
+
+def clash(a: str, b: str) -> bool:
     """Equal, or one is the beginning of the other's sequence of keys."""
     first, second = a.split(), b.split()
     shorter = min(len(first), len(second))

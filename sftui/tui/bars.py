@@ -132,15 +132,21 @@ def _trained(status: Status) -> str:
 
 
 def footer_cells(context: str, width: int, keymap: Keymap, idle: Collection[str] = ()) -> Line:
-    """The keys worth knowing here but those of `idle` commands; whole entries only."""
+    """The keys worth knowing here but those of `idle` commands: as many as fit whole, and always the last one, help."""
+    told = [
+        (" ".join(show_key(keymap.keys_of(name)[0]) for name in ids), word)
+        for ids, word in footer(context)
+        if all(keymap.keys_of(name) and name not in idle for name in ids)
+    ]
+    room = width - 1 - sum(cell_width(key) + len(word) + 1 for key, word in told[-1:])
     cells = LineBuilder().add(" ")
-    for ids, word in footer(context):
-        if any(name in idle for name in ids):
-            continue
-        key = " ".join(show_key(keymap.keys_of(name)[0]) for name in ids)
-        if cells.width + cell_width(key) + len(word) + 2 > width:
+    for key, word in told[:-1]:
+        room -= cell_width(key) + len(word) + 3
+        if room < 0:
             break
         cells.add(key, Role.KEY).add(f" {word}  ", Role.DIM)
+    for key, word in told[-1:]:
+        cells.add(key, Role.KEY).add(f" {word}", Role.DIM)
     return cells.line()
 
 

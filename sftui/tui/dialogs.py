@@ -161,6 +161,9 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
             return
         key = event.character if event.character and event.is_printable and event.character != " " else event.key
         stroke = self.reader.feed(key, DIALOG)
+        if stroke.unknown:
+            told = self.reader.keymap.went(DIALOG, stroke.sequence)
+            self.foot.show(line((f" {told or self.keys()}", Role.DIM)))
         if stroke.command is not None and stroke.command.context == DIALOG:
             self.obey(stroke.command.id.removeprefix("dialog."), stroke.count or 1)
 
@@ -183,7 +186,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
             self.dismiss(0)
         elif name == "export" and self.exports:
             self.dismiss(EXPORT)
-        elif name == "close":
+        elif name in ("close", "leave"):
             self.dismiss(None)
 
     def choose(self, number: int | None) -> None:

@@ -25,8 +25,13 @@ _KEPT = 8
 @lru_cache(_KEPT)
 def page(name: str, width: int) -> tuple[Line, ...]:
     """A page as lines of cells. Nothing in it can be followed: links are their texts."""
+    return laid_out(markdown(name), width)
+
+
+def laid_out(text: str, width: int) -> tuple[Line, ...]:
+    """Markdown as lines of cells."""
     lines = []
-    for runs in pages.page_lines(markdown(name), width):
+    for runs in pages.page_lines(text, width):
         builder = LineBuilder()
         for run in runs:
             builder.add(visible(run.text), _ROLES.get(pages.meaning(run.style), Role.PLAIN))

@@ -1,41 +1,116 @@
-"""The help, generated from the table of commands."""
+"""The help: the keys from the table of commands, the signs, and the concepts of the docs, filtered by what is typed."""
 
 from __future__ import annotations
 
-from sftui.tui.commands.command import show_key
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+from sftui.text import cell_width
+from sftui.tui.commands.command import Command, show_key
 from sftui.tui.commands.table import available, groups
 from sftui.tui.contexts import ANY, CONTEXTS, DIALOG
 from sftui.tui.keys import Keymap
 from sftui.views import Line, Role, line, wrap
+from sftui.views.legend import SIGNS
 
 KEYS_WIDTH = 14
+PALETTE_ONLY = ":"
+"""Stands for the keys of a command that has none."""
+MOVE = "Move"
 
 
-def help_lines(context: str, keymap: Keymap, width: int) -> tuple[Line, ...]:
-    """Every command by context: this pane's first, then what works anywhere, then the other panes."""
-    order = [context] if context != ANY else []
-    order += [ANY, *(c for c in CONTEXTS if c not in (context, ANY))]
-    lines: list[Line] = [
-        *wrap(
-            line(
-                ("A count may come before a key: ", Role.DIM),
-                ("12j", Role.KEY),
-                (" moves twelve, ", Role.DIM),
-                ("12G", Role.KEY),
-                (" goes to row 12.", Role.DIM),
-            ),
-            width,
+class Entry(NamedTuple):
+    """What a search looks in, and its lines for a width."""
+
+    text: str
+    make: Callable[[int], Sequence[Line]]
+
+
+class Section(NamedTuple):
+    title: str
+    entries: tuple[Entry, ...]
+
+
+def help_lines(context: str, keymap: Keymap, width: int, wanted: str = "") -> tuple[Line, ...]:
+    """The keys of this pane, those that work anywhere, the signs, the concepts, the keys of other panes: of each
+    section what has every word of `wanted`, letter case aside."""
+    words = wanted.casefold().split()
+    lines: list[Line] = [] if words else [*_count(width)]
+    for section in help_sections(context, keymap):
+        found = [one for one in section.entries if all(word in one.text.casefold() for word in words)]
+        if found:
+            lines += [*([()] if lines else []), *wrap(line((section.title, Role.TITLE)), width)]
+            lines += [cells for one in found for cells in one.make(width)]
+    return tuple(lines) or wrap(line((f"nothing about “{wanted}”: Enter lists the pages of help", Role.DIM)), width)
+
+
+def help_sections(context: str, keymap: Keymap) -> Iterator[Section]:
+    """Every section: what one does in the pane that holds the keys first, how one moves there behind the concepts."""
+    here = (context,) if context != ANY else ()
+    for name in (*here, ANY):
+        yield _keys(name, context, keymap, lambda one: one.group != MOVE)
+    yield Section("Signs", tuple(Entry(f"sign {sign} {told}", partial(_sign, sign, told)) for sign, told in SIGNS))
+    yield Section("Concepts", tuple(Entry(f"concept {text}", partial(_concept, text)) for text in concepts()))
+    for name in (*here, ANY):
+        section = _keys(name, context, keymap, lambda one: one.group == MOVE)
+        yield section._replace(title=f"Moving {section.title.lower()}")
+    for name in CONTEXTS:
+        if name not in (context, ANY):
+            yield _keys(name, context, keymap, lambda one: True)
+
+
+@lru_cache(1)
+def concepts() -> tuple[str, ...]:
+    """The sections of the page of concepts, as Markdown."""
+    from sftui.docs import markdown
+
+    return tuple(f"### {text.strip()}\n" for text in markdown("concepts").split("\n## ")[1:])
+
+
+def _keys(name: str, context: str, keymap: Keymap, told: Callable[[Command], bool]) -> Section:
+    """The commands of a pane that are to be told, by group."""
+    where = {ANY: "anywhere", DIALOG: "in a dialog"}.get(name, f"in the {name}")
+    by_group = groups(one for one in available(name) if one.context == name and told(one))
+    entries = [Entry(_text(one, keymap), partial(_command, one, keymap)) for some in by_group.values() for one in some]
+    return Section(where.upper() if name == context else where.capitalize(), tuple(entries))
+
+
+def _shown(command: Command, keymap: Keymap) -> str:
+    return " ".join(show_key(key) for key in keymap.keys_of(command.id)) or PALETTE_ONLY
+
+
+def _text(command: Command, keymap: Keymap) -> str:
+    return f"{_shown(command, keymap)} {command.title} {command.help} {command.id} {command.group}"
+
+
+def _command(command: Command, keymap: Keymap, width: int) -> Sequence[Line]:
+    keys = _shown(command, keymap)
+    head = f"  {keys:<{KEYS_WIDTH}}" if len(keys) <= KEYS_WIDTH else f"  {keys} "
+    told = command.help if keys != PALETTE_ONLY else f"{command.help} (in the palette: {command.title})"
+    return wrap(line((head, Role.KEY), (told, Role.PLAIN)), width, " " * (KEYS_WIDTH + 2))
+
+
+def _sign(sign: str, told: str, width: int) -> Sequence[Line]:
+    head = f"  {sign:<{KEYS_WIDTH}}" if cell_width(sign) < KEYS_WIDTH else f"  {sign} "
+    return wrap(line((head, Role.KEY), (told, Role.PLAIN)), width, " " * (KEYS_WIDTH + 2))
+
+
+@lru_cache(64)
+def _concept(text: str, width: int) -> Sequence[Line]:
+    from sftui.tui.help_pages import laid_out
+
+    return (*laid_out(text, width), ())
+
+
+def _count(width: int) -> Sequence[Line]:
+    return wrap(
+        line(
+            ("A count may come before a key: ", Role.DIM),
+            ("12j", Role.KEY),
+            (" moves twelve, ", Role.DIM),
+            ("12G", Role.KEY),
+            (" goes to row 12.", Role.DIM),
         ),
-    ]
-    for name in order:
-        commands = [c for c in available(name) if c.context == name]
-        where = {ANY: "anywhere", DIALOG: "in a dialog"}.get(name, f"in the {name}")
-        lines += [(), line((where.upper() if name == context else where.capitalize(), Role.TITLE))]
-        for group, members in groups(commands).items():
-            if name == ANY:
-                lines.append(line((f" {group}", Role.DIM)))
-            for command in members:
-                keys = " ".join(show_key(key) for key in keymap.keys_of(command.id))
-                head = f"  {keys:<{KEYS_WIDTH}}" if len(keys) <= KEYS_WIDTH else f"  {keys} "
-                lines += wrap(line((head, Role.KEY), (command.help, Role.PLAIN)), width, " " * (KEYS_WIDTH + 2))
-    return tuple(lines)
+        width,
+    )

@@ -138,7 +138,7 @@ class Inspector(Protocol):
     def redraw(self) -> None:
         """Everything, after another program had the terminal."""
 
-    def key_lines(self) -> Maker:
-        """Every key with what it does, those of the pane that holds the keys first."""
+    def open_help(self, then: Answer) -> None:
+        """Keys, signs and concepts, those keys first that work in the pane that holds them."""
 
     def open_palette(self) -> None: ...

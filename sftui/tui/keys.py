@@ -6,13 +6,13 @@ Pure. Textual's own keymaps silently drop a binding that clashes and ignore an u
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sftui.errors import SftuiError
-from sftui.settings import check_keymap
+from sftui.settings import check_keymap, clash
 from sftui.tui.commands.command import Command, show_key
-from sftui.tui.contexts import ANY
+from sftui.tui.contexts import ANY, DIALOG
 
 EATEN = frozenset(f"ctrl+{key}" for key in "absqojimhl[")
 """Keys that tmux, screen, flow control or the terminal's own encoding take before we see them."""
@@ -29,28 +29,44 @@ class Stroke:
     """What a key press came to: a command with its count, or what is still awaited.
 
     `pending` is what has been typed so far, for the status line; `unknown` is a key (or a prefix
-    with a key) that means nothing here.
+    with a key) that means nothing here, `sequence` the keys of either.
     """
 
     command: Command | None = None
     count: int | None = None
     pending: str = ""
     unknown: str = ""
+    sequence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Keymap:
-    """Command by (context, key sequence); `prefixes` are first keys that await a second one."""
+    """Command by (context, key sequence); `prefixes` are first keys that await a second one, `moved` the commands by
+    the pane and the keys they had in the last release."""
 
     commands: Mapping[tuple[str, str], Command]
     prefixes: frozenset[tuple[str, str]]
+    moved: Mapping[tuple[str, str], Command] = field(default_factory=dict)
 
     def find(self, context: str, sequence: str) -> Command | None:
-        return self.commands.get((context, sequence)) or self.commands.get((ANY, sequence))
+        own = self.commands.get((context, sequence))
+        return own if own is not None or context == DIALOG else self.commands.get((ANY, sequence))
 
     def awaits(self, context: str, key: str) -> bool:
         own = (context, key) in self.commands
-        return (context, key) in self.prefixes or (not own and (ANY, key) in self.prefixes)
+        anywhere = context != DIALOG and not own and (ANY, key) in self.prefixes
+        return (context, key) in self.prefixes or anywhere
+
+    def went(self, context: str, sequence: str, now: Command | None = None) -> str:
+        """Where what some keys did in a pane went; empty where they did nothing else there, or still do. `now`: the
+        command that they are now."""
+        was = self.moved.get((context, sequence))
+        if was is None and context != DIALOG and (now is None or now.context == ANY):
+            was = self.moved.get((ANY, sequence))
+        if was is None or was is now or sequence in self.keys_of(was.id):
+            return ""
+        keys = " ".join(show_key(one) for one in self.keys_of(was.id))
+        return f"{show_key(sequence)} was {was.title}: that is {keys or f'in the palette (: {was.title})'} now"
 
     def keys_of(self, command_id: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(seq for (_, seq), c in self.commands.items() if c.id == command_id))
@@ -98,8 +114,8 @@ class KeyReader:
         count = min(int(self._digits), MOST) if self._digits else None
         self.clear()
         if command is None:
-            return Stroke(unknown=show_key(sequence))
-        return Stroke(command, count)
+            return Stroke(unknown=show_key(sequence), sequence=sequence)
+        return Stroke(command, count, sequence=sequence)
 
 
 def build_keymap(table: Sequence[Command], overrides: Mapping[str, Sequence[str]] | None = None) -> Keymap:
@@ -108,15 +124,37 @@ def build_keymap(table: Sequence[Command], overrides: Mapping[str, Sequence[str]
     problems = keymap_problems(table, chosen)
     if problems:
         raise KeymapError("the keymap cannot be used", why="; ".join(problems), fix="correct it in the settings file")
-    found = {(c.context, key): c for c in table for key in chosen.get(c.id, c.keys)}
+    taken = [(c, key) for c in table if c.id in chosen for key in chosen[c.id]]
+    own = ((c, key) for c in table if c.id not in chosen for key in c.keys)
+    found = {(c.context, key): c for c, key in own if not _given_away(c, key, taken)}
+    found |= {(c.context, key): c for c, key in taken}
     prefixes = frozenset((context, seq.split(" ")[0]) for context, seq in found if " " in seq)
-    return Keymap(found, prefixes)
+    return Keymap(found, prefixes, _moved(table, {prefix for _, prefix in prefixes}))
+
+
+def _moved(table: Sequence[Command], prefixes: Collection[str]) -> dict[tuple[str, str], Command]:
+    """Commands by the pane and the keys they had; of a prefix that is none any more by itself."""
+    found: dict[tuple[str, str], Command] = {}
+    for one in table:
+        for key in one.was or ():
+            first = key.split(" ")[0]
+            if key not in one.keys:
+                found.setdefault((one.was_in or one.context, key if first in prefixes else first), one)
+    return found
+
+
+def _given_away(command: Command, key: str, taken: Sequence[tuple[Command, str]]) -> bool:
+    """Whether a user gave a key that a command did not have before to another command."""
+    return key in command.fresh and any(
+        clash(key, other) and (command.context == one.context or ANY in (command.context, one.context))
+        for one, other in taken
+    )
 
 
 def keymap_problems(table: Sequence[Command], overrides: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Unknown ids, clashes, and keys that can never arrive, one clause each."""
     unreachable = tuple(p for name, keys in overrides.items() for key in keys for p in _unreachable(name, key))
-    return check_keymap(overrides, table, ANY) + unreachable
+    return check_keymap(overrides, table, ANY, (DIALOG,)) + unreachable
 
 
 def _unreachable(name: str, sequence: str) -> Iterator[str]:

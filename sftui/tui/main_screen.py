@@ -26,7 +26,6 @@ from sftui.tui.commands.table import BY_ID
 from sftui.tui.contexts import DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.dialogs import Dialog, Options
 from sftui.tui.hearing import HEARING
-from sftui.tui.help_text import help_lines
 from sftui.tui.inspector import Answer, Maker, Panes, Terminal
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
@@ -93,6 +92,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.look = look
         self.state = State(Kept(workspace.recipe), compared=Compared(drawn=Memo()))
         self.marks_file = MarksFile(workspace.options, self.marks_failed)
+        self.told_moved: set[str] = set()
         self.laid_out_for = Size(0, 0)
         self.status_bar = Bar("status")
         self.panes = Panes(
@@ -290,20 +290,26 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.say("")
         if stroke.pending and (awaited := self.reader.awaited(context)):
             self.say(awaited, Role.DIM)
+        moved = self.keymap.went(context, stroke.sequence, stroke.command)
         if stroke.command is not None:
-            self.run_command(stroke.command, stroke.count)
+            did = self.run_command(stroke.command, stroke.count)
+            if moved and not (did and moved in self.told_moved):
+                self.told_moved.add(moved)
+                said = self.state.said
+                self.say(f"{said.text} · {moved}" if said.text else moved, said.role if said.text else Role.DIM)
         elif stroke.unknown and not (had_pending and key == "escape"):
-            self.say(f"{stroke.unknown} does nothing here; ? shows the keys", Role.DIM)
+            self.say(moved or f"{stroke.unknown} does nothing here; ? shows the keys", Role.DIM)
         if self.state.status.pending != self.reader.pending:
             self.put(self.state.status._replace(pending=self.reader.pending))
 
-    def run_command(self, command: Command, count: int | None = None) -> None:
-        """What the command does, or why it comes to nothing now."""
+    def run_command(self, command: Command, count: int | None = None) -> bool:
+        """What the command does, or why it comes to nothing now; False in that case."""
         why = command.when(self)
         if why is not None and why.text:
             self.put(why)
-        else:
-            command.run(self, count)
+            return False
+        command.run(self, count)
+        return True
 
     def on_line_view_clicked(self, message: LineView.Clicked) -> None:
         """The mouse: a row, a knob, or simply the keys."""
@@ -403,6 +409,9 @@ class MainScreen(Screen[None], inherit_bindings=False):
         if self.state.open.view == name:
             self.close_view()
         else:
+            before = self.state.open.view
+            if before is not None:
+                VIEWS[before].closed(self)
             self.put(self.state.open.opened(name))
             self.show_view()
 
@@ -422,9 +431,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         if self.state.open.view == name:
             VIEWS[name].paint(self, name, True)
 
-    def key_lines(self) -> Maker:
-        context = self.state.open.context
-        return lambda width: help_lines(context, self.keymap, width)
+    def open_help(self, then: Answer) -> None:
+        from sftui.tui.help_dialog import Help
+
+        self.show_dialog(Help(self.state.open.context, self.keymap, self.look), then)
 
     def open_palette(self) -> None:
         from sftui.tui.palette import Palette

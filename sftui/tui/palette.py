@@ -1,24 +1,21 @@
 """The palette: any command by a few letters of its name; a number goes to that row.
 
-Our own dialog and not Textual's, whose field gets the focus too late for keys typed at once (`:123`);
-the matching is Textual's.
+The matching is Textual's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from textual import events
 from textual.fuzzy import Matcher
 
-from sftui.text import clip, visible
+from sftui.text import clip
 from sftui.tui.commands.command import Command, show_key
 from sftui.tui.commands.table import available
-from sftui.tui.dialogs import Dialog
+from sftui.tui.filtering import Filtering
 from sftui.tui.keys import Keymap
-from sftui.tui.prompt import edit
 from sftui.tui.themes import Styles
-from sftui.views import Line, Over, Role, line
+from sftui.views import Line, Role, line
 from sftui.views.cells import LineBuilder
 
 KEYS_WIDTH = 14
@@ -26,12 +23,13 @@ TITLE_WIDTH = 24
 UNLISTED = ("palette", "close", "interrupt")
 
 
-class Palette(Dialog):
+class Palette(Filtering):
     """Letters filter, arrows move, Enter runs."""
+
+    asked = "a command, or a row number"
 
     def __init__(self, context: str, keymap: Keymap, look: Styles, chosen: Callable[[Command | int], None]) -> None:
         self.context, self.keymap, self.chosen = context, keymap, chosen
-        self.text, self.cursor = "", 0
         self.found: Sequence[Command | int] = self.matching("")
         super().__init__("palette", self.entries, keymap, look, picking=True)
 
@@ -63,42 +61,8 @@ class Palette(Dialog):
     def keys(self) -> str:
         return "↑ ↓ move · Enter runs it · Esc closes"
 
-    def title_lines(self, width: int) -> tuple[Line, ...]:
-        before, at, after = (
-            visible(part)
-            for part in (
-                self.text[: self.cursor],
-                self.text[self.cursor : self.cursor + 1],
-                self.text[self.cursor + 1 :],
-            )
-        )
-        cells = (
-            LineBuilder()
-            .add(" : ", Role.KEY)
-            .add(before, Role.VALUE)
-            .add(at or " ", Role.VALUE, Over.CURSOR)
-            .add(after, Role.VALUE)
-        )
-        return (cells.line() if self.text else (*cells.line(), *line(("a command, or a row number", Role.DIM))),)
-
-    def take_key(self, event: events.Key) -> None:
-        moves = {"up": "up", "down": "down", "pageup": "page_up", "pagedown": "page_down"}
-        if event.key in moves:
-            self.obey(moves[event.key], 1)
-        elif event.key == "enter":
-            self.choose(self.lines.marked)
-        elif event.key in ("escape", "ctrl+c"):
-            self.dismiss(None)
-        else:
-            before = self.text
-            self.text, self.cursor = edit(
-                self.text, self.cursor, event.key, event.character if event.is_printable else None
-            )
-            if self.text != before:
-                self.found = self.matching(self.text)
-                self.lines.marked = self.lines.top = 0
-                self.lines.draw_anew()
-            self.bar.show(*self.title_lines(self.bar.size.width))
+    def filtered(self) -> None:
+        self.found = self.matching(self.text)
 
     def choose(self, number: int | None) -> None:
         """Runs once the palette is gone, so that what the command opens stands over the panes."""

@@ -66,11 +66,9 @@ def _lines(name: str, inspection: Inspection, width: int) -> tuple[Line, ...]:
 
 
 def _comparison_closed(here: Inspector) -> str | None:
-    """The finding that it previewed is shown again."""
+    """The finding that it previewed is shown again; where the tokens under B are to be seen, nothing ends."""
     compare.stop_counting(here)
-    previewed = here.state.compared.of_finding
-    here.put(here.state.compared._replace(of_finding=False))
-    return FINDINGS if previewed else None
+    return FINDINGS if not here.state.compared.peeking and compare.drop_preview(here) else None
 
 
 VIEWS = {

@@ -220,7 +220,8 @@ class Memo:
 class Compared(NamedTuple):
     """The second recipe (B), or other repairs of the data, and what came of the comparison. It stays chosen until
     another is. `told` says what it is where the name is too short to, `file` is what it was read from, `on_b`: its
-    tokens are shown, `of_finding`: it previews what a finding offers."""
+    tokens are shown, `of_finding`: it previews what a finding offers, and `before` is what was compared until then;
+    `peeking`: the comparison makes way for the tokens under B."""
 
     other: Recipe | None = None
     name: str = ""
@@ -233,16 +234,24 @@ class Compared(NamedTuple):
     on_b: bool = False
     counting: int | None = None
     of_finding: bool = False
+    before: Compared | None = None
+    peeking: bool = False
     drawn: Memo = Memo()
 
     def chosen(
         self, other: Recipe, name: str, repairs: tuple[str, ...] | None, told: str, of_finding: bool
     ) -> Compared:
         """Another B, of which nothing is known yet."""
+        before = None if not of_finding else self.before if self.of_finding else self
         told = told if (other, name) != (self.other, self.name) else told or self.told
         return self._replace(
             other=other, name=name, repairs=repairs, told=told, answer=None, counted=None, of_finding=of_finding
-        )
+        )._replace(before=before)
+
+    def restored(self) -> Compared:
+        """What was compared before a preview."""
+        before = self.before or Compared()
+        return before._replace(answer=None, counted=None, counting=None, on_b=False, drawn=self.drawn)
 
     def at(self, row: int) -> Compared:
         """The answer of another row is none."""

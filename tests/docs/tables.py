@@ -22,6 +22,7 @@ from sftui.tui.commands.command import show_key
 from sftui.tui.commands.table import COMMANDS as KEYS
 from sftui.tui.contexts import CONTEXTS
 from sftui.views import value_text
+from sftui.views.legend import SIGNS
 
 _TABLE = re.compile(r"(<!-- table: (?P<name>[a-z]+) ?(?P<words>[^>]*?) -->\n).*?(<!-- table: end -->)", re.DOTALL)
 
@@ -137,11 +138,35 @@ def keys(context: str) -> str:
     return _table(
         ["keys", "what", "name"],
         [
-            (" ".join(_code(show_key(key)) for key in one.keys), one.help, _code(one.id))
+            (" ".join(_code(show_key(key)) for key in one.keys) or "palette", one.help, _code(one.id))
             for one in KEYS
             if one.context == context
         ],
     )
+
+
+def grammar(_: str) -> str:
+    """What each key means that works in several panes, and what that is in each."""
+    told: dict[str, dict[str, dict[str, list[str]]]] = {}
+    for one in KEYS:
+        if one.means:
+            in_panes = told.setdefault(one.means, {"keys": {}, "panes": {}})
+            in_panes["keys"].update({_code(show_key(key)): [] for key in one.keys})
+            in_panes["panes"].setdefault(one.title, []).append(one.context)
+    rows = [
+        (
+            " ".join(some["keys"]),
+            means,
+            "; ".join(f"{', '.join(where)}: {title}" for title, where in some["panes"].items()),
+        )
+        for means, some in told.items()
+    ]
+    return _table(["keys", "mean", "in"], rows)
+
+
+def signs(_: str) -> str:
+    """The signs on screen."""
+    return _table(["sign", "means"], [(" ".join(_code(one) for one in sign.split("  ")), told) for sign, told in SIGNS])
 
 
 def commands(_: str) -> str:
@@ -252,6 +277,8 @@ TABLES: dict[str, Callable[[str], str]] = {
     "dropping": dropping,
     "families": families,
     "keys": keys,
+    "grammar": grammar,
+    "signs": signs,
     "knobs": all_knobs,
     "opening": opening,
     "options": options,

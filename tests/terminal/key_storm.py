@@ -34,13 +34,34 @@ SPECIAL = (
     *("\x1b", "\r", "\t", "\x1b[Z", "\x7f", " ", "\x04", "\x15", "\x06", "\x12", "\x10"),
     *("\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[5~", "\x1b[6~", "\x1b[H", "\x1b[F", "\x1bOP", "\x1b[15~"),
 )
-LETTERS = "hjklzZvVszLobBPfAXFC=a-+cuUTKRx:?tmgG[]nN(){}^$dDi" + "0123456789" + "yrwp"
+LETTERS = "hjklzZvsLoBPfAXFC=a-cuUTKRx:?tgG[]<>nN(){}^$dDiIW" + "0123456789" + "yrwO"
 PHRASES = (
     *("/R1\r", "/re:R[0-9]+\r", "/token:a\r", "/id:5\r", "/finding:any\r", "/nowhere to be found\r", "/re:(((\r"),
-    *("g5\r", "g+3\r", ":7\r", "12G", "gg", "G", "c", "cjjjjll", "cjjjhh", "jjll", "C\r", "Cj\r", "=jj\r", "a", "+"),
+    *("g5\r", "g+3\r", ":7\r", "12G", "gg", "G", "c", "cjjjjll", "cjjjhh", "jjll", "C\r", "Cj\r", "=jj\r", "v", "a"),
     *("K\x15builtin:gemma\r", "K\x15builtin:chatml\r", "K\x15builtin:none\r", "T\r", "Tj\r", "Tjj\r"),
-    *("f", "fa", "fd", "f\r", "fjja", "fi", "fiwhy\r", "A", "X", "AX", "F\r", "Fj\r", "Fjjj\r", "R\r", "Rj \r", "D"),
-    *("Oc", "Ot", "Or", "rk", "rd", "rf", "rnnote\r", "r]", "yy", "yi", "4B", "P", "x\x1b", "x\r\x1b", "x\r\ry"),
+    *(
+        "f",
+        "fa",
+        "fd",
+        "f\r",
+        "fjja",
+        "fI",
+        "fIwhy\r",
+        "i",
+        "\rt",
+        "hh\rt\x1b",
+        "A",
+        "X",
+        "AX",
+        "F\r",
+        "Fj\r",
+        "Fjjj\r",
+        "R\r",
+        "Rj \r",
+        "D",
+    ),
+    *("Oc", "Ot", "Or", "rk", "rd", "rf", "rnnote\r", "r]", "yy", "yi", "4B", "P", "x\x1b", "x\r\x1b", "x\r\ra", "Oe"),
+    *("i", "\rt", "hh\rt\x1b", "?mask\x1b", ">", "<"),
     *("]]]]]]]]]]]]", "[[[[[[", "uuu", "UUU", "\x1b[200~pasted\x1b[201~", "\x1b[<0;10;5M\x1b[<0;10;5m"),
     *("\x1b[<65;50;10M", "\x1b[<64;50;10M", "\x1b[<0;3;12M\x1b[<0;3;12m", "\x1b\x1b\x1b"),
 )
@@ -349,7 +370,7 @@ class Storm:
                 self.send("q")
                 self.drain(0.3)
                 if self.alive():
-                    self.send("y")
+                    self.send("a")
             elif way == "\x03":
                 self.send("\x03")
             self.drain(0.3)

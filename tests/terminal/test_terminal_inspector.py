@@ -74,7 +74,7 @@ def test_open_move_zoom_shift_edit_export_quit(tmp_path: Path, columns: int, lin
         terminal.until("nothing is written yet")
         terminal.until("mask")
         assert not (tmp_path / "sftui-export").exists()
-        terminal.send("y")
+        terminal.send("a")
         terminal.until("wrote")
         written = list((tmp_path / "sftui-export").iterdir())
         assert written and any("all" in path.read_text() for path in written)
@@ -180,7 +180,7 @@ def test_no_process_is_left_behind(tmp_path: Path) -> None:
 
 def test_T2_no_escape_sequence_of_the_data_reaches_the_terminal(tmp_path: Path) -> None:
     with opened(tmp_path) as terminal:
-        for keys in ("z", "z", "z", "s", "o", "o", "o", "o", "b", "\x1b", "\r", "\x1b", "/owned\r", "]", "G"):
+        for keys in ("z", "z", "z", "s", "o", "o", "o", "o", "Oe", "\x1b", "\r", "\x1b", "/owned\r", "]", "G"):
             terminal.send(keys)
             terminal.settle(0.15)
         assert b"\x1b]" not in OWN.sub(b"", terminal.raw), "an OSC sequence came through"
@@ -311,7 +311,7 @@ def test_suspending_gives_the_terminal_back(tmp_path: Path) -> None:
 def test_the_mouse_can_be_given_back(tmp_path: Path) -> None:
     with opened(tmp_path) as terminal:
         assert b"\x1b[?1000h" in terminal.raw
-        terminal.send("m")
+        terminal.send(":mouse\r")
         terminal.until("mouse off: select and copy")
         assert terminal.raw.rfind(b"\x1b[?1000l") > terminal.raw.rfind(b"\x1b[?1000h")
         terminal.send("q")

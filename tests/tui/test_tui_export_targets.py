@@ -28,7 +28,7 @@ async def test_a_config_is_shown_before_it_is_written(tmp_path: Path, down: int)
         await driven.press("x", *("j" * down), "enter")
         await driven.press("ctrl+u", "ctrl+k", *str(tmp_path), "enter")
         assert not list(tmp_path.iterdir()), driven.said
-        await driven.press("y")
+        await driven.press("a")
         assert list(tmp_path.iterdir()) and "wrote" in driven.said, driven.said
         if down > 1:
             assert driven.main.state.compared.other is not None and "C compares" in driven.said

@@ -263,7 +263,7 @@ async def test_a_finding_that_names_examples_does_not_promise_all_its_rows() -> 
 
 async def test_why_a_finding_of_the_audit_matters_is_explained() -> None:
     async with running((80, 24)) as driven:
-        text = await driven.press("A", "question_mark")
+        text = await driven.press("A", "W")
         assert "│ CON008 " in text and "Esc closes" in text
         await driven.press("escape")
         assert driven.main.state.open.context == "figures"

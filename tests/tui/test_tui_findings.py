@@ -22,7 +22,7 @@ async def test_findings_screens(size: tuple[int, int]) -> None:
         for name, keys in (
             ("findings", ("]", "f")),
             ("finding-fix", ("j",)),
-            ("finding-why", ("?",)),
+            ("finding-why", ("W",)),
             ("fix-preview", ("escape", "d")),
         ):
             text = await driven.press(*keys)
@@ -67,13 +67,13 @@ async def test_a_finding_without_a_knob_says_so() -> None:
 
 async def test_n_goes_to_the_next_row_with_findings() -> None:
     async with running((80, 24)) as driven:
-        text = await driven.press("f", "n")
+        text = await driven.press("f", ">")
         assert driven.main.state.status.row == 1 and "CON008" in text and driven.main.state.open.context == "findings"
-        await driven.press("n")
+        await driven.press(">")
         assert driven.main.state.status.row == 4
-        await driven.press("N")
+        await driven.press("<")
         assert driven.main.state.status.row == 1
-        await driven.press("escape", "n")
+        await driven.press("escape", ">")
         assert driven.main.state.status.row == 4, "n goes on with it in the tokens too"
 
 
@@ -113,10 +113,10 @@ async def test_a_and_b_in_turn_keep_the_cursor() -> None:
         compare.start(driven.main, ALL, "everything")
         await driven.press("escape", "h", "h")
         cursor, trained = driven.main.panes.tokens.state.cursor, driven.trained
-        await driven.press("a")
+        await driven.press("v")
         assert driven.main.panes.tokens.state.cursor == cursor and driven.trained > trained
         assert driven.main.state.status.side == "B"
-        await driven.press("a")
+        await driven.press("v")
         assert driven.main.state.status.trained == trained and not driven.main.state.status.side
 
 
@@ -124,7 +124,7 @@ async def test_the_second_recipe_is_taken_and_undone() -> None:
     async with running((80, 24)) as driven:
         first = driven.workspace.recipe
         compare.start(driven.main, ALL, "everything")
-        await driven.press("+")
+        await driven.press("a")
         assert driven.workspace.recipe == ALL
         await driven.press("u")
         assert driven.workspace.recipe == first
@@ -156,19 +156,19 @@ async def test_closing_a_fixs_preview_goes_back_to_its_finding() -> None:
 async def test_a_template_gets_its_tags_is_shown_written_and_used(tmp_path: Path) -> None:
     async with running((80, 24), recipe=changed(preset(), "mask.rule", "generation_tag")) as driven:
         text = await driven.press("f", "a")
-        assert "41 conversations" in text and "+{% generation %}x" in text and "y writes it" in text
+        assert "41 conversations" in text and "+{% generation %}x" in text and "a writes it" in text
         await driven.press("escape")
         assert driven.said == "nothing was written" and "d diff" in await driven.press("j", "k")
         assert "+{% generation %}x" in await driven.press("d"), "the difference of a template is what it changes"
         await driven.press("escape")
         assert driven.said == "nothing was written"
         target = tmp_path / "tagged.jinja"
-        await driven.press("a", "y", "ctrl+u", "ctrl+k", *str(target), "enter")
+        await driven.press("a", "a", "ctrl+u", "ctrl+k", *str(target), "enter")
         assert target.read_text() == "{% generation %}x{% endgeneration %}"
         assert driven.workspace.recipe.render.template == f"file:{target}" and "GEN001" not in driven.text
         await driven.press("u")
         assert driven.workspace.recipe.render.template == "tokenizer"
-        await driven.press("a", "y", "ctrl+u", "ctrl+k", *str(target), "enter")
+        await driven.press("a", "a", "ctrl+u", "ctrl+k", *str(target), "enter")
         assert "already exists" in driven.said
 
 
@@ -194,10 +194,10 @@ async def test_the_side_that_is_shown_is_always_said(size: tuple[int, int]) -> N
         figures.order(driven.main, "longest")
         await driven.settle()
         assert driven.main.state.status.order == "longest"
-        await driven.press("r", "f", "f", "d", "escape", "escape")
+        await driven.press("r", "f", "f", "d")
         assert not driven.lines[0].startswith(" B ")
         own = [line for line in driven.lines[1:] if line.startswith("▸")]
-        text = await driven.press("a")
+        text = await driven.press("v")
         check_golden(f"{size[0]}x{size[1]}-side-b", text)
         assert driven.lines[0].startswith(" B · ") and "LAB002's fix" in driven.said
         assert (
@@ -205,10 +205,41 @@ async def test_the_side_that_is_shown_is_always_said(size: tuple[int, int]) -> N
             and own
             and not any(line.startswith("▸") for line in driven.lines[1:])
         )
-        text = await driven.press("C")
-        assert "the fix of LAB002 (mask.rule → completion)" in text and not driven.lines[0].startswith(" B")
-        await driven.press("escape", "a", "]")
+        await driven.press("escape")
         assert not driven.lines[0].startswith(" B") and not any(line.startswith("B") for line in driven.lines[1:])
+        assert driven.main.state.open.view == "findings", "where the preview came from"
+
+
+async def test_a_cancelled_preview_is_gone() -> None:
+    async with running((80, 24), recipe=ALL) as driven:
+        recipe = driven.workspace.recipe
+        await driven.press("f", "d", "escape")
+        assert driven.main.state.open.view == "findings" and driven.main.state.compared.other is None
+        await driven.press("escape", "v")
+        assert not driven.main.state.status.side and driven.said.startswith("nothing to compare with")
+        await driven.press("a")
+        assert driven.workspace.recipe == recipe and driven.said.startswith("nothing to apply here")
+
+
+async def test_after_a_preview_the_comparison_before_it_is_there_again() -> None:
+    async with running((80, 24), recipe=ALL) as driven:
+        compare.start(driven.main, ALL, "everything")
+        await driven.press("escape", "f", "d")
+        assert "LAB002" in driven.main.state.compared.name
+        await driven.press("o")
+        assert driven.main.state.compared.name == "everything", "another view takes its place: it is cancelled"
+        await driven.press("escape", "v")
+        assert driven.main.state.status.side == "B" and "everything" in driven.said
+
+
+async def test_a_second_recipe_that_is_not_on_screen_is_not_applied() -> None:
+    async with running((80, 24)) as driven:
+        compare.start(driven.main, ALL, "everything")
+        recipe = driven.workspace.recipe
+        await driven.press("escape", "a")
+        assert driven.workspace.recipe == recipe and driven.said.startswith("nothing to apply here")
+        await driven.press("v", "a")
+        assert driven.workspace.recipe == ALL
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -222,10 +253,10 @@ async def test_only_keys_that_work_for_the_finding_are_offered(size: tuple[int, 
         text = await driven.press("end")
         detail, foot = text.splitlines()[-2:]
         assert (
-            detail == " EOS008: no automatic fix; press ? for advice"
+            detail == " EOS008: no automatic fix; press W for advice"
             and "d diff" not in foot
             and "a apply" not in foot
-            and "? why" in foot
+            and "W why" in foot
         )
 
 
@@ -236,7 +267,7 @@ async def test_before_the_findings_are_here_keys_say_that_they_are_on_their_way(
         assert driven.said == "still checking; try again in a moment"
         driven.worker.release()
         await driven.settle()
-        await driven.press("j", "?", "escape")
+        await driven.press("j", "W", "escape")
         assert driven.main.panes.findings.finding is not None
 
 

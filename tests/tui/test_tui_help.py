@@ -20,15 +20,15 @@ async def test_from_the_keys_to_the_list_to_a_page_and_back() -> None:
         assert "Enter lists the pages of help" in driven.text
         listed = await driven.press("enter")
         assert all(one.title in listed for one in topics()) and "Enter selects" in listed
-        opened = await driven.press("j", "j", "j", "enter")
+        opened = await driven.press(*"jjjj", "enter")
         assert "help: labels" in opened and "Labels and masks" in opened and "Esc goes back" in opened
         assert "A label is what the model is graded on" in opened
         later = await driven.press("pagedown")
         assert "A label is what the model is graded on" not in later
         assert "see findings." in await driven.press("end")
-        assert await driven.press("g") == opened and "see findings." in await driven.press("G")
+        assert await driven.press("home") == opened and "see findings." in await driven.press("G")
         back = await driven.press("escape")
-        assert back == await driven.press("escape", "H", "j", "j", "j"), "the page that was read is marked"
+        assert back == await driven.press("escape", "?", "enter", *"jjjj"), "the page that was read is marked"
         await driven.press("escape")
         assert driven.app.screen is driven.main
 
@@ -46,7 +46,7 @@ async def test_from_the_keys_to_the_list_to_a_page_and_back() -> None:
 )
 async def test_every_page_opens_at_every_size(size: tuple[int, int], theme: str) -> None:
     async with running(size=size, theme=theme) as driven:
-        await driven.press("H")
+        await driven.press("?", "enter")
         for number, one in enumerate(topics()):
             opened = await driven.press(*["j"] * min(number, 1), "enter")
             assert f"help: {one.name}" in opened and one.title in opened, one.name
@@ -67,7 +67,7 @@ async def test_nothing_in_a_page_is_opened_by_itself(monkeypatch: pytest.MonkeyP
     opened: list[str] = []
     monkeypatch.setattr(App, "open_url", lambda self, url, **how: opened.append(url))
     async with running(size=(120, 36)) as driven:
-        await driven.press("H", "enter")
+        await driven.press("?", "enter", "enter")
         before = driven.text
         for y in range(2, 34, 3):
             await driven.pilot.click(offset=(30, y))

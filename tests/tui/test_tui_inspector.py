@@ -33,7 +33,7 @@ STEPS = (
     ("conversation", ("escape", "o")),
     ("rendered", ("o",)),
     ("raw", ("o",)),
-    ("boundary", ("b",)),
+    ("boundary", ("O", "e")),
     ("batch", ("3", "B")),
     ("recipe", ("escape", "c", "j", "j")),
     ("help", ("escape", "?")),
@@ -205,6 +205,8 @@ async def test_the_recipe_is_edited_live_with_undo() -> None:
         await driven.press("U")
         assert driven.workspace.recipe.mask.rule == "all"
         await driven.press("d")
+        assert driven.workspace.recipe.mask.rule == "all" and "⌫" in driven.said, "it was this key"
+        await driven.press("backspace")
         assert driven.workspace.recipe.mask.rule == "completion"
 
 
@@ -400,7 +402,7 @@ async def test_very_small_and_very_large_terminals(size: tuple[int, int]) -> Non
             (":", *"zoom", "enter"),
             ("c", "j", "enter", "escape", "escape"),
             ("x", "escape"),
-            ("o", "b", "escape"),
+            ("o", "O", "e", "escape"),
             ("s", "z"),
         ):
             await driven.press(*keys)
@@ -436,14 +438,16 @@ async def test_a_row_too_heavy_for_the_list_is_listed_with_its_figures_once_it_w
         assert "415" not in driven.lines[4], "figures of another recipe are not kept"
 
 
-async def test_keys_for_what_is_hidden_say_what_they_did() -> None:
+async def test_keys_do_nothing_to_what_is_hidden() -> None:
     async with running((80, 24)) as driven:
-        await driven.press("f", "s")
-        assert driven.said == "shift view on · Esc goes to the tokens" and driven.main.panes.tokens.state.shift
-        await driven.press("z")
-        assert driven.said.startswith("zoom: ") and driven.said.endswith("Esc goes to the tokens")
-        await driven.press("escape", "s")
-        assert not driven.said, "the screen shows it"
+        before = driven.main.panes.tokens.state
+        for key in ("s", "z", "Z"):
+            await driven.press("f", key)
+            assert driven.said == "the tokens are not on screen; Esc goes back to them"
+            assert driven.main.panes.tokens.state == before
+            await driven.press("escape")
+        await driven.press("s")
+        assert not driven.said and driven.main.panes.tokens.state.shift, "the screen shows it"
         await driven.press("c", "L", "L")
         assert str(driven.said) == "no room for the row list beside the recipe"
 
@@ -481,12 +485,13 @@ class Held(WordsWorker):
         return replace(super().make(index), evaluates=index == 1)
 
 
-async def test_an_evaluation_row_says_so_in_the_header_and_above_its_tokens() -> None:
+async def test_an_evaluation_row_says_so_in_the_header_and_in_its_notes() -> None:
     async with running((120, 36), Held()) as driven:
         assert "evaluation row" not in driven.text and "eval " in driven.text
         text = await driven.press("]")
         assert "· evaluation row ·" in text.splitlines()[0]
-        assert "evaluation row: the trainer sets it aside and trains nothing of it" in text
+        assert "ⓘ 1" in text.splitlines()[0]
+        assert "evaluation row: the trainer sets it aside and trains nothing of it" in await driven.press("i")
 
 
 class Unsettled(Held):

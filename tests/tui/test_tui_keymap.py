@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from sftui.tui.commands.footers import footer
 from sftui.tui.commands.table import COMMANDS
 from sftui.tui.contexts import ANY, CONTEXTS, DIALOG
 from sftui.tui.help_text import help_lines
@@ -113,17 +112,45 @@ def test_help_holds_every_command_and_its_keys() -> None:
 
 def test_help_puts_this_pane_first() -> None:
     text = plain(help_lines("recipe", build_keymap(COMMANDS), 100))
-    assert text.index("IN THE RECIPE") < text.index("Anywhere") < text.index("In the tokens")
+    heads = ("IN THE RECIPE", "Anywhere", "Signs", "Concepts", "Moving in the recipe", "In the tokens")
+    assert [text.index(head) for head in heads] == sorted(text.index(head) for head in heads)
 
 
-def test_footer_fits_80_and_60_cells() -> None:
+def test_help_holds_what_was_typed_alone() -> None:
+    keymap = build_keymap(COMMANDS)
+    text = plain(help_lines("tokens", keymap, 100, "mask"))
+    assert "Trains the token that is explained, or masks it" in text and "a label of -100: masked" in text
+    assert "Label and mask" in text and "Quits" not in text and "Shift\n" not in text
+    assert plain(help_lines("tokens", keymap, 100, "MASK  token")) != text, "every word, whatever its case"
+    assert plain(help_lines("tokens", keymap, 100, "nowhere at all")).startswith("nothing about")
+
+
+@pytest.mark.parametrize("width", [58, 78, 98])
+def test_a_concept_is_ten_lines_at_most(width: int) -> None:
+    from sftui.tui.help_pages import laid_out
+    from sftui.tui.help_text import concepts
+
+    for text in concepts():
+        lines = [cells for cells in laid_out(text, 78) if cells]
+        assert len(lines) <= 11, "its heading, and ten"
+        assert all(sum(run.width for run in cells) <= width for cells in laid_out(text, width))
+
+
+def test_the_footer_fits_and_says_what_matters() -> None:
     from sftui.tui.bars import footer_cells
 
+    keymap = build_keymap(COMMANDS)
     for context in CONTEXTS:
-        assert len(footer(context)) <= 7
-        whole = footer_cells(context, 200, build_keymap(COMMANDS))
-        assert sum(run.width for run in whole) <= 80
-        assert sum(run.width for run in footer_cells(context, 60, build_keymap(COMMANDS))) <= 60
+        for width in (40, 60, 80, 120, 200):
+            text = "".join(run.text for run in footer_cells(context, width, keymap))
+            assert len(text) <= width and text.endswith("? help"), "help is never left out"
+        assert context != ANY or all(word in footer_cells_text(80) for word in ("findings", "audit", "export"))
+
+
+def footer_cells_text(width: int) -> str:
+    from sftui.tui.bars import footer_cells
+
+    return "".join(run.text for run in footer_cells(ANY, width, build_keymap(COMMANDS)))
 
 
 def test_the_table_is_the_only_source_of_bindings() -> None:

@@ -49,12 +49,12 @@ async def test_what_is_in_no_file_is_named_before_it_goes(size: tuple[int, int])
             "on purpose" in text
             and "map-roles" in text
             and "256" in text
-            and "y quits" in text
+            and "a quits" in text
             and "x exports · Esc stays" in text
         )
         await driven.press("escape")
         assert not has_quit(driven) and len(driven.app.screen_stack) == 1
-        await driven.press("q", "y")
+        await driven.press("q", "a")
         assert has_quit(driven)
 
 
@@ -70,9 +70,9 @@ async def test_what_was_taken_back_or_written_is_not_asked_about(tmp_path: Path)
         await driven.press("R", "j", "enter", "u")
         assert not own.lost(driven.main)
         await change_all(driven)
-        await driven.press("escape", "x", "enter", "enter", "y")
+        await driven.press("escape", "x", "enter", "enter", "a")
         assert [one for one in own.lost(driven.main).words().split(", ") if "repair" in one] == []
-        await driven.press("x", "j", "enter", "ctrl+u", "ctrl+k", *str(tmp_path), "enter", "y")
+        await driven.press("x", "j", "enter", "ctrl+u", "ctrl+k", *str(tmp_path), "enter", "a")
         assert "wrote" in driven.said and not own.lost(driven.main)
         driven.workspace.change("length.max", 300)
         await driven.settle()
@@ -94,7 +94,7 @@ async def test_ctrl_c_ends_at_once_and_tells_afterwards(keys: tuple[str, ...]) -
 async def test_after_a_yes_nothing_more_is_told() -> None:
     async with running((80, 24)) as driven:
         driven.workspace.change("length.max", 256)
-        await driven.press("q", "y")
+        await driven.press("q", "a")
         assert driven.app.farewell() == ""
 
 

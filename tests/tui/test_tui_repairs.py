@@ -33,7 +33,7 @@ async def test_repair_screens(size: tuple[int, int]) -> None:
         screens = (
             ("repair-pick", ("]", "f", "d")),
             ("repair-preview", ("enter",)),
-            ("repair-applied", ("+",)),
+            ("repair-applied", ("a",)),
             ("repair-row", ("escape",)),
             ("repair-raw", ("O", "r")),
             ("repairs", ("escape", "R")),
@@ -58,7 +58,7 @@ async def test_a_repair_is_previewed_applied_and_taken_back() -> None:
         assert not driven.workspace.repairs and "*" not in driven.lines[0], "a preview changes nothing"
         await driven.press("escape")
         assert driven.main.state.open.context == "findings" and driven.worker.asked[-2][0] == "cancel"
-        text = await driven.press("d", "enter", "+")
+        text = await driven.press("d", "enter", "a")
         assert (
             list(driven.workspace.repairs) == ["trim"]
             and "14 of 41 rows changed" in driven.said
@@ -143,7 +143,7 @@ async def test_the_repaired_data_is_written_after_it_was_said() -> None:
             and "1 row is left out too: 0" in text
         )
         assert not any(name == "write" for name, _ in driven.worker.asked)
-        await driven.press("y")
+        await driven.press("a")
         assert ("write", ("train-repaired.jsonl", "train-repaired.log.jsonl", (0,))) in driven.worker.asked
         assert driven.said == "wrote train-repaired.jsonl and its log: 40 of 41 rows, 14 changed"
         await driven.press("A")
@@ -177,7 +177,7 @@ async def test_a_write_goes_on_beside_everything_and_can_be_stopped() -> None:
             self.tell(ev.RepairsWritten(ticket, "", ""))
 
     async with running((80, 24), Slow()) as driven:
-        await driven.press("R", "j", "enter", "x", "enter", "enter", "y")
+        await driven.press("R", "j", "enter", "x", "enter", "enter", "a")
         assert driven.said == "writing 20 of 41 rows … Esc stops"
         await driven.press("]")
         assert driven.main.state.status.row == 1
@@ -206,9 +206,9 @@ async def test_what_changed_in_hostile_data_is_only_shown() -> None:
 
 async def test_what_leaves_the_program_says_that_it_is_repaired() -> None:
     async with running((140, 45)) as driven:
-        await driven.press("R", "j", "enter", "p", "p")
+        await driven.press("R", "j", "enter", ":", *"print the row", "enter")
         assert "repaired" not in driven.said
-        await driven.press("]", "p", "p")
+        await driven.press("]", ":", *"print the row", "enter")
         assert driven.said.endswith("as repaired, not as the file has it")
 
 
@@ -267,6 +267,6 @@ async def test_a_repair_that_changes_no_row_is_not_in_force() -> None:
             "0 of 41 rows changed, 0 left out, 1 could not" in text
             and "row 4 (half.jsonl line 5) stays as it is:" in text
         )
-        await driven.press("+")
+        await driven.press("a")
         assert driven.workspace.repairs == () and "*" not in driven.lines[0]
         assert driven.said.startswith("trim changes none of 41 rows, so it is not applied; row 4 (half.jsonl line 5)")

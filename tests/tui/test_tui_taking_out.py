@@ -65,7 +65,7 @@ async def test_w_writes_and_asks_before_overwriting(tmp_path: Path, monkeypatch:
 
 async def test_p_prints_on_exit() -> None:
     async with running() as driven:
-        await driven.press("p", "i", "]", "p", "t")
+        await driven.press(":", *"print the ids", "enter", "]", ":", *"print the text", "enter")
         assert len(driven.main.state.kept.to_print) == 2
         assert "row 1 will be printed" in driven.said
 
@@ -112,11 +112,11 @@ async def test_export_shows_the_difference_before_it_writes(tmp_path: Path) -> N
         await driven.press("escape")
         assert driven.said == "nothing was written" and not list(tmp_path.iterdir())
         await _to_the_plan(driven)
-        await driven.press("y")
+        await driven.press("a")
         assert "wrote" in driven.said and (tmp_path / "recipe.yaml").read_text() == "new: [/INST]\n"
         (tmp_path / "recipe.yaml").write_text("old: 1\n")
         text = await _to_the_plan(driven)
-        assert "-old: 1" in text and "y overwrites" in text
+        assert "-old: 1" in text and "a overwrites" in text
         await driven.press("q")
         assert (tmp_path / "recipe.yaml").read_text() == "old: 1\n"
 

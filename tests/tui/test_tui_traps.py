@@ -37,8 +37,8 @@ async def test_T1_markup_in_data_is_text_everywhere() -> None:
                 ("o",),
                 ("o",),
                 ("o",),
-                ("b",),
-                ("b",),
+                ("O", "e"),
+                ("O", "e"),
                 ("B",),
                 ("B",),
                 ("enter",),
@@ -92,7 +92,7 @@ async def test_T2_no_control_character_reaches_a_cell() -> None:
             ("o",),
             ("escape", "]", "enter"),
             ("escape", "o"),
-            ("b",),
+            ("O", "e"),
             ("escape", "x", "escape"),
         ):
             text = await driven.press(*keys)

@@ -108,7 +108,7 @@ async def test_a_tagged_template_is_not_written_over_its_own(folder: Path) -> No
     recipe = changed(preset(), "mask.rule", "generation_tag")
     options = OpenOptions(("train.jsonl",), recipe=recipe, base=changed(recipe, "render.template", "file:t.jinja"))
     async with running((80, 24), options=options) as driven:
-        await driven.press("f", "a", "y")
+        await driven.press("f", "a", "a")
         for name in ("t.jinja!", "train.jsonl!"):
             await driven.press("ctrl+u", "ctrl+k", *name, "enter")
             assert "files that are read here" in driven.said and driven.main.prompt.open
@@ -131,8 +131,8 @@ async def test_an_export_refuses_a_link_to_an_input_but_writes_the_recipe_back(f
     async with running((80, 24), kind=Planning, options=options) as driven:
         assert "files that are read here" in await named(driven, ("x", "enter"), "linked")
         await driven.press("x", "enter", "ctrl+u", "ctrl+k", *"out", "enter")
-        assert "y overwrites" in driven.text
-        await driven.press("y")
+        assert "a overwrites" in driven.text
+        await driven.press("a")
         assert "wrote out/recipe.yaml" in driven.said and (folder / "train.jsonl").read_text() == "{}\n"
 
 

@@ -15,6 +15,7 @@ class Bound:
     id: str
     keys: tuple[str, ...]
     context: str = "tokens"
+    was: tuple[str, ...] | None = None
 
 
 TABLE = (

@@ -34,7 +34,9 @@ class Command:
 
     `keys` are alternatives; a key that follows a prefix is written with a space (`y i`). `help` is
     one sentence. `counted` says that a count typed before the key means something. While `when` says why not, the key
-    says that and the footer leaves it out; a reason without words does no more than that.
+    says that and the footer leaves it out; a reason without words does no more than that. `means` is what the keys mean
+    in every pane, where that is more than the title: a key means one thing. `was`: the keys of the last release, where
+    they were others, and `was_in` where they worked; such a key says where it went.
     """
 
     id: str
@@ -46,6 +48,19 @@ class Command:
     counted: bool = False
     run: Run = field(default=nothing, compare=False)
     when: When = field(default=always, compare=False)
+    means: str = ""
+    was: tuple[str, ...] | None = None
+    was_in: str = ""
+
+    @property
+    def meaning(self) -> str:
+        """What its keys mean wherever they work."""
+        return self.means or self.title
+
+    @property
+    def fresh(self) -> tuple[str, ...]:
+        """The keys that it did not have before: in a user's keymap they may be another command's."""
+        return () if self.was is None else tuple(key for key in self.keys if key not in self.was)
 
     def shown_keys(self) -> str:
         """The keys as the user reads them: `y i` is `yi`, `left_arrow` is `←`."""
@@ -62,30 +77,53 @@ def command(
     *,
     counted: bool = False,
     when: When = always,
+    means: str = "",
+    was: tuple[str, ...] | None = None,
+    was_in: str = "",
 ) -> Callable[[Run], Command]:
     """Declares the function below it as a command; its name in the module is then the command's."""
 
     def declared(run: Run) -> Command:
         known = (keys,) if isinstance(keys, str) else keys
-        return Command(ident, known, title, told, group, context, counted, run, when)
+        return Command(ident, known, title, told, group, context, counted, run, when, means, was, was_in)
 
     return declared
 
 
+MEANS = {
+    "down": "down",
+    "up": "up",
+    "page_down": "a page down",
+    "page_up": "a page up",
+    "home": "to the start",
+    "end": "to the end",
+    "right": "right",
+    "left": "left",
+    "enter": "opens or takes what is marked",
+    "apply": "applies what is shown",
+    "why": "why it matters",
+    "search": "searches what the pane shows",
+    "next": "next match",
+    "previous": "previous match",
+    "export": "export",
+    "leave": "leaves what is open",
+    "close": "closes or cancels",
+}
+"""What keys mean that work in several panes."""
 Move: TypeAlias = "Callable[[Inspector, str, int], None]"
 """Moves in a pane by so many steps: down, up, page_down, page_up, home, end."""
 
 
 def moves(context: str, what: str, move: Move | None = None, when: When = always) -> tuple[Command, ...]:
-    """The movement keys of a pane that shows lines; in a dialog also those that go to the ends in `less`."""
+    """The movement keys of a pane that shows lines; in a dialog also the one that goes to the end in `less`."""
     name = "document" if context == DOCUMENT else context.replace(" ", "_")
-    first, last = (("home", "g"), ("end", "G")) if context == DIALOG else (("home",), ("end",))
+    last = ("end", "G") if context == DIALOG else ("end",)
     declared = (
         ("down", ("j", "down"), f"{what} down", f"Moves one {what} down."),
         ("up", ("k", "up"), f"{what} up", f"Moves one {what} up."),
         ("page_down", ("pagedown", "space", "ctrl+f"), "page down", "Moves one page down."),
         ("page_up", ("pageup",), "page up", "Moves one page up."),
-        ("home", first, "to the start", "Goes to the first one."),
+        ("home", ("home",), "to the start", "Goes to the first one."),
         ("end", last, "to the end", "Goes to the last one."),
     )
     return tuple(
@@ -99,6 +137,7 @@ def moves(context: str, what: str, move: Move | None = None, when: When = always
             kind not in ("home", "end"),
             nothing if move is None else partial(_moved, move, kind),
             when,
+            MEANS[kind],
         )
         for kind, keys, title, told in declared
     )

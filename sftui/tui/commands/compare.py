@@ -13,7 +13,7 @@ from sftui.errors import SftuiError
 from sftui.recipe import Recipe, changed
 from sftui.text import visible
 from sftui.tui.commands import rows
-from sftui.tui.commands.command import command
+from sftui.tui.commands.command import MEANS, command
 from sftui.tui.contexts import COMPARE
 from sftui.tui.inspector import Inspector
 from sftui.tui.presets import preset_like
@@ -23,8 +23,8 @@ from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.history import Chosen
 
-HINT = "a A/B · - differing · = other · + takes B"
-REPAIR_HINT = "a A/B · - differing · + applies it"
+HINT = "v A/B · - differing · = other · a takes B"
+REPAIR_HINT = "v A/B · - differing · a applies it"
 REPAIR_NAMES = ("as it stands", "repaired")
 
 
@@ -266,11 +266,12 @@ def stop_counting(here: Inspector) -> None:
 
 @command(
     "compare.toggle",
-    "a",
+    "v",
     "A/B",
     "Switches between the tokens under A and under B.",
     "Look",
     when=lambda here: _no_b(here, "nothing to compare with"),
+    was=("a",),
 )
 def toggle(here: Inspector, count: int | None) -> None:
     """The tokens under the second recipe, and back; the cursor stays where it is."""
@@ -278,8 +279,9 @@ def toggle(here: Inspector, count: int | None) -> None:
     if now.other is None:
         return
     if not here.panes.tokens.display:
-        here.put(now._replace(of_finding=False))
+        here.put(now._replace(peeking=True))
         here.close_view()
+        here.put(here.state.compared._replace(peeking=False))
     if now.on_b:
         _back_to_a(here)
         return
@@ -329,7 +331,19 @@ def _show_b(here: Inspector) -> None:
         here.panes.tokens.show(answer.other, now.other)
         rows.tell_figures(here, answer.other, now.other, side="B")
         here.panes.rows.show_beside(answer.other)
-        here.say(f"B: {now.name} · a goes back to A: {here.workspace.recipe.preset}")
+        here.say(f"B: {now.name} · v goes back to A: {here.workspace.recipe.preset}")
+
+
+def drop_preview(here: Inspector) -> bool:
+    """A preview that was cancelled is gone: the tokens are those of the recipe in force, and B is what it was before.
+    False where none is open."""
+    now = here.state.compared
+    if not now.of_finding:
+        return False
+    if now.on_b:
+        _back_to_a(here)
+    here.put(here.state.compared.restored())
+    return True
 
 
 def left_b(here: Inspector) -> None:
@@ -344,7 +358,23 @@ def _back_to_a(here: Inspector) -> None:
     here.say(f"A: {here.workspace.recipe.preset}")
 
 
-@command("compare.take", "+", "use recipe B", "Makes recipe B the current one; u undoes it.", "Recipe", when=_no_b)
+def _b_hidden(here: Inspector) -> Said | None:
+    """Why there is no B on screen to be put in force."""
+    if here.state.open.view == COMPARE or here.state.compared.on_b:
+        return _no_b(here)
+    return Said("nothing to apply here: f lists findings and their fixes, C compares", Role.DIM)
+
+
+@command(
+    "compare.take",
+    "a",
+    "use recipe B",
+    "Makes recipe B, while it is compared or shown, the current one; u undoes it.",
+    "Recipe",
+    when=_b_hidden,
+    means=MEANS["apply"],
+    was=("+",),
+)
 def take(here: Inspector, count: int | None) -> None:
     """Put the second recipe in force; undo takes it back."""
     now = here.state.compared
@@ -358,7 +388,8 @@ def take(here: Inspector, count: int | None) -> None:
     else:
         if here.state.open.view == COMPARE:
             here.close_view()
-        here.put(here.state.compared._replace(other=None, repairs=None))  # there is nothing left to compare with
+        if here.state.compared.repairs == now.repairs:
+            here.put(here.state.compared._replace(other=None, repairs=None))  # there is nothing left to compare with
         applied(here, now.name)
 
 

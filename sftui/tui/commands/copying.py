@@ -134,16 +134,19 @@ def _take(out: Out, what: str, here: Inspector, count: int | None) -> None:
         out(here, what, text)
 
 
-def _way(verb: str, key: str, out: Out, after: str, helps: tuple[str, ...]) -> tuple[Command, ...]:
-    """One way out for every subject: `y` and the letter of the subject."""
+def _way(
+    verb: str, key: str, out: Out, after: str, helps: tuple[str, ...], *, shown: bool = True
+) -> tuple[Command, ...]:
+    """One way out for every subject: `y` and the letter of the subject; not `shown`: in the palette alone."""
     return tuple(
         Command(
             f"{verb}.{what}",
-            (f"{key} {letter}",),
+            (f"{key} {letter}",) if shown else (),
             f"{verb} the {what}{after}",
             told,
             "Copy",
             run=partial(_take, out, what),
+            was=None if shown else (f"{key} {letter}",),
         )
         for what, letter, told in zip(WHAT, (key, "i", "l", "t"), helps)
     )
@@ -184,6 +187,7 @@ PRINT = _way(
         "Prints labels once sftui has quit.",
         "Prints the rendered text once sftui has quit.",
     ),
+    shown=False,
 )
 EDIT = tuple(
     Command(f"edit.{what}", (f"e {letter}",), f"{what} in the editor", told, "Copy", run=partial(_take, _edit, what))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sftui.tui.commands import tokens
-from sftui.tui.commands.command import command, moves
+from sftui.tui.commands.command import MEANS, command, moves
 from sftui.tui.contexts import DOCUMENT, WHY
 from sftui.tui.inspector import Inspector
 from sftui.views import Action
@@ -32,6 +32,7 @@ MOVES = moves(DOCUMENT, "line", _move)
     "Move",
     DOCUMENT,
     counted=True,
+    means=MEANS["right"],
 )
 def right(here: Inspector, count: int | None) -> None:
     if here.state.open.view == WHY:
@@ -48,6 +49,7 @@ def right(here: Inspector, count: int | None) -> None:
     "Move",
     DOCUMENT,
     counted=True,
+    means=MEANS["left"],
 )
 def left(here: Inspector, count: int | None) -> None:
     if here.state.open.view == WHY:

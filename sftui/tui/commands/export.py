@@ -9,7 +9,7 @@ from sftui.errors import SftuiError
 from sftui.recipe import Preset
 from sftui.text import visible
 from sftui.tui.commands import marks, writing
-from sftui.tui.commands.command import command
+from sftui.tui.commands.command import MEANS, command
 from sftui.tui.commands.inputs import inputs
 from sftui.tui.inspector import Inspector
 from sftui.views import Line, Role, diff_text_lines, line, wrap
@@ -43,6 +43,7 @@ def targets(preset: str) -> tuple[tuple[str, str], ...]:
     "export",
     "Writes the recipe, a config, or the repaired data; shows the difference first.",
     "Recipe",
+    means=MEANS["export"],
 )
 def export(here: Inspector, count: int | None) -> None:
     ask(here)
@@ -89,7 +90,7 @@ def _plan(here: Inspector, target: str, folder: str) -> str | None:
         f"export to {folder}: nothing is written yet",
         lambda width: plan_lines(plan, width),
         lambda answer: _answered(here, plan, target, answer is not None),
-        offer="y overwrites · " if plan.overwrites else "y writes it · ",
+        offer="a overwrites · " if plan.overwrites else "a writes it · ",
     )
     return None
 

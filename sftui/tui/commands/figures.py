@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sftui.text import clip, many, visible
 from sftui.tui.commands import findings, marks, repairs, rows
-from sftui.tui.commands.command import command, moves
+from sftui.tui.commands.command import MEANS, command, moves
 from sftui.tui.contexts import FIGURES, FINDINGS, TOKENS
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.figures_pane import Owned
@@ -64,7 +64,12 @@ def _start(here: Inspector) -> None:
     here.put(here.state.audited.began(here.workspace.ask(rq.AuditRequest)))
 
 
-@command("audit.stop", "X", "stop the audit", "Stops the audit, or resumes it.", "Look")
+def _figures_hidden(here: Inspector) -> Said | None:
+    """An audit that is not on screen is not stopped or started by a letter."""
+    return None if here.state.open.view == FIGURES else Said("the audit is not on screen; A shows it", Role.DIM)
+
+
+@command("audit.stop", "X", "stop the audit", "Stops the audit, or resumes it.", "Look", when=_figures_hidden)
 def stop_or_start(here: Inspector, count: int | None) -> None:
     """Stops the audit, or resumes it."""
     if cancel(here):
@@ -99,7 +104,8 @@ def on_audit(here: Inspector, event: ev.AuditReady) -> None:
         here.say(
             event.problem.sentence()
             if event.problem is not None
-            else f"audit done: {_worst(event)} · A shows it, F filters rows"
+            else f"audit done: {_worst(event)} · A shows it, F filters rows",
+            Role.ERROR if any(severity == "error" for severity, _ in event.verdict) else Role.PLAIN,
         )
     here.paint_view(FIGURES)
 
@@ -236,7 +242,7 @@ def _no_rows(here: Inspector) -> Said | None:
     if one is None:
         return Said("no findings yet" if here.state.audited.running else "no findings", Role.DIM)
     if one.first is None:
-        return Said(f"{one.code} is about the set-up, not single rows: ? explains it", Role.DIM)
+        return Said(f"{one.code} is about the set-up, not single rows: W explains it", Role.DIM)
     return None
 
 
@@ -246,7 +252,7 @@ def sentence(here: Inspector) -> Line:
     if one is None:
         return line((" no findings" + (" so far" if now.running else ""), Role.DIM)) if now.answer else ()
     if one.first is None:
-        return line((f" {one.code} is about the set-up, not single rows:", Role.DIM), (" ?", Role.KEY), " explains")
+        return line((f" {one.code} is about the set-up, not single rows:", Role.DIM), (" W", Role.KEY), " explains")
     which = "some rows" if one.examples else "all rows"
     return line((" Enter", Role.KEY), (f" goes to row {one.first:,} and lists {which} with {one.code}", Role.DIM))
 
@@ -266,12 +272,14 @@ MOVES = moves(FIGURES, "finding", _move, lambda here: Said() if _marked(here) is
 
 @command(
     "figures.rows",
-    ("enter", "l", "right"),
+    "enter",
     "rows of the finding",
     "Goes to the first row of the finding and lists the others; again goes to the next.",
     "Findings",
     FIGURES,
     when=_no_rows,
+    means=MEANS["enter"],
+    was=("enter", "l", "right"),
 )
 def to_rows(here: Inspector, count: int | None) -> None:
     """List the rows of the marked finding and go to the first; to the next where they are listed."""
@@ -284,12 +292,14 @@ def to_rows(here: Inspector, count: int | None) -> None:
 
 @command(
     "figures.explain",
-    "?",
+    "W",
     "why it matters",
-    "Explains the finding (F1 opens the help).",
+    "Explains the finding.",
     "Findings",
     FIGURES,
     when=_none,
+    means=MEANS["why"],
+    was=("?",),
 )
 def explain(here: Inspector, count: int | None) -> None:
     """The page of the marked code."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sftui.errors import SftuiError
 from sftui.text import visible
 from sftui.tui.commands import compare, repairs, rows, search
-from sftui.tui.commands.command import command, moves
+from sftui.tui.commands.command import MEANS, command, moves
 from sftui.tui.commands.inputs import inputs
 from sftui.tui.contexts import FINDINGS, TOKENS
 from sftui.tui.copying import write_out
@@ -96,7 +96,7 @@ def sentence(here: Inspector) -> Line:
     """What `a` does with the marked finding; which keys there are is the footer's."""
     finding, answer = here.panes.findings.finding, here.panes.findings.answer
     if finding is None:
-        return line((" no findings here; n goes to the next row with findings", Role.DIM))
+        return line((" no findings here; > goes to the next row with findings", Role.DIM))
     if answer is not None and not answer.tried:
         return line((f" {finding.code}: testing fixes …", Role.DIM))
     own = finding.fix
@@ -108,7 +108,7 @@ def sentence(here: Inspector) -> Line:
     if not told:
         return line(
             (f" {finding.code}: no automatic fix; press", Role.DIM),
-            (" ?", Role.KEY),
+            (" W", Role.KEY),
             (" for advice", Role.DIM),
         )
     return line((" a", Role.KEY), (" applies ", Role.DIM), (" or ".join(told), Role.PLAIN))
@@ -119,12 +119,14 @@ def sentence(here: Inspector) -> Line:
 
 @command(
     "findings.tokens",
-    ("enter", "l", "right"),
+    "enter",
     "to its tokens",
     "Goes to the tokens of the finding.",
     "Findings",
     FINDINGS,
     when=_none,
+    means=MEANS["enter"],
+    was=("enter", "l", "right"),
 )
 def to_tokens(here: Inspector, count: int | None) -> None:
     """The cursor on the first token, all of them marked; a finding of the set-up leads to a row that shows it."""
@@ -172,12 +174,14 @@ def _mark(here: Inspector, finding: Finding) -> None:
 
 @command(
     "findings.explain",
-    "?",
+    "W",
     "why it matters",
-    "Explains the finding and its fix in every trainer (F1 opens the help).",
+    "Explains the finding and its fix in every trainer.",
     "Findings",
     FINDINGS,
     when=_none,
+    means=MEANS["why"],
+    was=("?",),
 )
 def explain(here: Inspector, count: int | None) -> None:
     """The page of the marked finding's code."""
@@ -251,6 +255,7 @@ def preview(here: Inspector, count: int | None) -> None:
     "Findings",
     FINDINGS,
     when=_no_cure,
+    means=MEANS["apply"],
 )
 def apply(here: Inspector, count: int | None) -> None:
     """Put a cure of the finding in force."""
@@ -278,7 +283,7 @@ def _preview_fix(here: Inspector) -> None:
             of_finding=True,
         )
         tags = f" · {TAGS}" if finding.fix.template is not None else ""
-        here.say(f"{finding.code}: + applies this, Esc closes{tags}")
+        here.say(f"{finding.code}: a applies this, Esc closes{tags}")
 
 
 def _apply_fix(here: Inspector) -> None:
@@ -333,7 +338,7 @@ def on_tags(here: Inspector, event: ev.TagsReady) -> None:
                 value="chat_template.jinja",
             )
 
-    here.read(f"{visible(event.name)} with generation tags", page, answered, offer="y writes it · ")
+    here.read(f"{visible(event.name)} with generation tags", page, answered, offer="a writes it · ")
 
 
 def _write(here: Inspector, finding: Finding, source: str, text: str) -> str | None:
@@ -366,6 +371,7 @@ def _write(here: Inspector, finding: Finding, source: str, text: str) -> str | N
     "Findings",
     FINDINGS,
     when=_none,
+    was=("i",),
 )
 def waive(here: Inspector, count: int | None) -> None:
     """Accept the marked finding for this row, or one of the set-up altogether; the recipe keeps the reason."""
@@ -398,11 +404,12 @@ ANY_FINDING = SearchQuery("finding", "any")
 
 @command(
     "findings.next",
-    "n",
+    ">",
     "next row with findings",
     "Goes to the next row with an error or a warning.",
     "Findings",
-    FINDINGS,
+    was=("n",),
+    was_in=FINDINGS,
 )
 def next_row(here: Inspector, count: int | None) -> None:
     """The worker looks, Esc cancels."""
@@ -411,11 +418,12 @@ def next_row(here: Inspector, count: int | None) -> None:
 
 @command(
     "findings.previous",
-    "N",
+    "<",
     "previous row with findings",
     "Goes to the previous row with an error or a warning.",
     "Findings",
-    FINDINGS,
+    was=("N",),
+    was_in=FINDINGS,
 )
 def previous_row(here: Inspector, count: int | None) -> None:
     search.start(here, ANY_FINDING, False)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from sftui.tui.contexts import ANY, DOCUMENT, FIGURES, FINDINGS, RECIPE
+from sftui.tui.contexts import ANY, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE
 
-_FOOTERS: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
+Entry = tuple[tuple[str, ...], str]
+HELP: Entry = (("help",), "help")
+_FOOTERS: dict[str, tuple[Entry, ...]] = {
     RECIPE: (
         (("recipe.previous", "recipe.next"), "change"),
         (("recipe.edit",), "edit"),
+        (("recipe.find",), "find"),
         (("recipe.reset",), "reset"),
         (("undo", "redo"), "undo/redo"),
+        (("export",), "export"),
         (("recipe",), "close"),
-        (("help",), "help"),
     ),
     FINDINGS: (
         (("findings.tokens",), "tokens"),
         (("findings.preview",), "diff"),
         (("findings.apply",), "apply"),
         (("findings.explain",), "why"),
-        (("findings.waive",), "waive"),
+        (("findings.waive",), "ignore"),
         (("findings.next",), "next row"),
         (("close",), "close"),
     ),
@@ -32,22 +35,36 @@ _FOOTERS: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
     ),
     DOCUMENT: (
         (("document.down", "document.up"), "scroll"),
+        (("why.turn",), "train/mask"),
+        (("compare.take",), "apply"),
         (("pane.cycle",), "next pane"),
-        (("close",), "close"),
         (("row.previous", "row.next"), "row"),
-        (("help",), "help"),
+        (("close",), "close"),
+    ),
+    LIST: (
+        (("row_list.enter",), "tokens"),
+        (("findings",), "findings"),
+        (("figures",), "audit"),
+        (("order",), "filter"),
+        (("export",), "export"),
+        (("search",), "search"),
     ),
     ANY: (
         (("row.previous", "row.next"), "row"),
+        (("tokens.explain",), "why"),
+        (("findings",), "findings"),
+        (("figures",), "audit"),
+        (("recipe",), "recipe"),
+        (("export",), "export"),
+        (("search",), "search"),
         (("zoom",), "zoom"),
         (("shift",), "shift"),
-        (("search",), "search"),
-        (("recipe",), "recipe"),
-        (("help",), "help"),
+        (("compare",), "compare"),
     ),
 }
 
 
-def footer(context: str) -> tuple[tuple[tuple[str, ...], str], ...]:
-    """The at most seven entries of the footer: the commands whose keys are shown, and a word."""
-    return _FOOTERS.get(context, _FOOTERS[ANY])
+def footer(context: str) -> tuple[Entry, ...]:
+    """The entries of the footer, what matters most first: the commands whose keys are shown, and a word. Help is always
+    the last one."""
+    return (*_FOOTERS.get(context, _FOOTERS[ANY]), HELP)

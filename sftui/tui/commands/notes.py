@@ -37,7 +37,7 @@ def count(here: Inspector) -> int:
     return sum(len(some) for _, some in _notes(here))
 
 
-@command("notes", "i", "notes", "Shows the notes on this row, the data and the recipe that ⓘ counts.", "Look")
+@command("notes", "i", "notes", "Shows the notes on this row, the data and the recipe that ⓘ counts.", "Look", was=())
 def read(here: Inspector, count: int | None) -> None:
     found = _notes(here)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sftui.text import visible
 from sftui.tui.commands import export, figures, rows, search, writing
-from sftui.tui.commands.command import command
+from sftui.tui.commands.command import MEANS, command
 from sftui.tui.dialogs import EXPORT, ONWARD
 from sftui.tui.inspector import Inspector
 from sftui.tui.themes import TITLES
@@ -25,20 +25,17 @@ def palette(here: Inspector, count: int | None) -> None:
     "help",
     ("?", "f1"),
     "help",
-    "Shows the keys, those of this pane first; Enter lists the pages of help.",
+    "Shows keys, signs and concepts, those of this pane first, filtered by what you type; Enter lists the pages.",
     "Help",
 )
 def show_help(here: Inspector, count: int | None) -> None:
-    """The keys from the one table, those of the pane that has the keys first."""
-    here.read(
-        "keys",
-        here.key_lines(),
-        lambda answer: _pages(here) if answer == ONWARD else None,
-        onward="lists the pages of help",
-    )
+    """Keys, signs and concepts, filtered by what is typed."""
+    here.open_help(lambda answer: _pages(here) if answer == ONWARD else None)
 
 
-@command("help.pages", "H", "pages of help", "Lists the pages of help: labels, templates, trainers, …", "Help")
+@command(
+    "help.pages", (), "pages of help", "Lists the pages of help: labels, templates, trainers, …", "Help", was=("H",)
+)
 def help_pages(here: Inspector, count: int | None) -> None:
     _pages(here)
 
@@ -57,7 +54,7 @@ def _pages(here: Inspector, marked: int = 0) -> None:
     here.pick("help", [(one.title, one.line) for one in found], picked, marked=marked)
 
 
-@command("theme", (), "theme", "Neutral dark, neutral light, ansi (your palette), mono.", "Help")
+@command("theme", (), "theme", "Neutral dark, neutral light, ansi (your palette), mono.", "Help", was=("t",))
 def theme(here: Inspector, count: int | None) -> None:
     names = list(TITLES)
     name = names[(names.index(here.theme_name) + 1) % len(names)]
@@ -65,7 +62,7 @@ def theme(here: Inspector, count: int | None) -> None:
     here.say(f"theme: {TITLES[name]}")
 
 
-@command("mouse", "m", "mouse", "Turns sftui's use of the mouse on or off.", "Help")
+@command("mouse", (), "mouse", "Turns sftui's use of the mouse on or off.", "Help", was=("m",))
 def mouse(here: Inspector, count: int | None) -> None:
     """Textual asks for the mouse at the start; giving it back makes the terminal's own selection work."""
     on = here.terminal.toggle_mouse()
@@ -87,7 +84,7 @@ def lost(here: Inspector) -> Unexported:
     return unexported(Chosen(workspace.recipe, workspace.repairs), Chosen(here.state.kept.recipe, written))
 
 
-@command("quit", "q", "quit", "Quits; asks once if there are unsaved changes.", "Help")
+@command("quit", "q", "quit", "Quits; asks once if there are unsaved changes.", "Help", means=MEANS["leave"])
 def leave(here: Inspector, count: int | None) -> None:
     """At once where everything is in a file, else after one question."""
     left = lost(here)
@@ -98,7 +95,7 @@ def leave(here: Inspector, count: int | None) -> None:
         left.words(),
         lambda width: lost_lines(left, width),
         lambda answer: _answered(here, answer),
-        offer="y quits · ",
+        offer="a quits · ",
         exports=True,
         leave="stays",
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sftui.tui.commands import search, writing
-from sftui.tui.commands.command import command
-from sftui.tui.contexts import RECIPE, TOKENS
+from sftui.tui.commands import compare, search, writing
+from sftui.tui.commands.command import MEANS, command
+from sftui.tui.contexts import FINDINGS, RECIPE, TOKENS
 from sftui.tui.inspector import Inspector
 
 
@@ -18,12 +18,22 @@ def previous(here: Inspector, count: int | None) -> None:
     here.next_pane(-1)
 
 
-@command("close", "escape", "close or cancel", "Cancels input or a search, else closes the side pane.", "Move")
+@command(
+    "close",
+    "escape",
+    "close or cancel",
+    "Cancels input or a search, else closes the side pane.",
+    "Move",
+    means=MEANS["close"],
+)
 def close(here: Inspector, count: int | None) -> None:
     """What Esc closes, innermost first: a search, a message, a pane; else back to the tokens."""
     if search.cancel(here) or writing.cancel(here):
         return
     now = here.state.open
+    if now.view is None and compare.drop_preview(here):
+        here.open_view(FINDINGS)
+        return
     if now.view is not None and now.context != RECIPE:
         here.close_view()
     else:

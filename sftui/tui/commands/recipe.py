@@ -11,7 +11,7 @@ from typing import Any
 from sftui.errors import SftuiError
 from sftui.recipe import changed
 from sftui.text import visible
-from sftui.tui.commands.command import command, moves
+from sftui.tui.commands.command import MEANS, command, moves
 from sftui.tui.contexts import RECIPE
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.recipe_pane import PRESET
@@ -40,13 +40,27 @@ MOVES = moves(RECIPE, "knob", _move)
 # — changing a knob —
 
 
-@command("recipe.next", ("l", "right"), "next choice", "Changes the knob to its next choice.", "Recipe", RECIPE)
+@command(
+    "recipe.next",
+    ("l", "right"),
+    "next choice",
+    "Changes the knob to its next choice.",
+    "Recipe",
+    RECIPE,
+    means=MEANS["right"],
+)
 def next_choice(here: Inspector, count: int | None) -> None:
     _cycle(here, 1)
 
 
 @command(
-    "recipe.previous", ("h", "left"), "previous choice", "Changes the knob to its previous choice.", "Recipe", RECIPE
+    "recipe.previous",
+    ("h", "left"),
+    "previous choice",
+    "Changes the knob to its previous choice.",
+    "Recipe",
+    RECIPE,
+    means=MEANS["left"],
 )
 def previous_choice(here: Inspector, count: int | None) -> None:
     _cycle(here, -1)
@@ -65,7 +79,15 @@ def _cycle(here: Inspector, step: int) -> None:
         _put(here, info.path, choices[(at + step) % len(choices)])
 
 
-@command("recipe.edit", "enter", "edit the knob", "Types a value, or picks the next choice.", "Recipe", RECIPE)
+@command(
+    "recipe.edit",
+    "enter",
+    "edit the knob",
+    "Types a value, or picks the next choice.",
+    "Recipe",
+    RECIPE,
+    means=MEANS["enter"],
+)
 def edit(here: Inspector, count: int | None) -> None:
     """Picks from the choices, or types a value; what was typed is checked before it is taken."""
     info = here.panes.recipe.knob
@@ -84,7 +106,13 @@ def edit(here: Inspector, count: int | None) -> None:
 
 
 @command(
-    "recipe.reset", ("backspace", "d"), "reset the knob", "Resets the knob to its value when opened.", "Recipe", RECIPE
+    "recipe.reset",
+    "backspace",
+    "reset the knob",
+    "Resets the knob to its value when opened.",
+    "Recipe",
+    RECIPE,
+    was=("backspace", "d"),
 )
 def reset(here: Inspector, count: int | None) -> None:
     info = here.panes.recipe.knob
@@ -132,7 +160,15 @@ def _put(here: Inspector, path: str, value: Any) -> None:
 # — finding a knob —
 
 
-@command("recipe.find", "/", "find a knob", "Finds knobs by name, trainer's key, meaning or value.", "Recipe", RECIPE)
+@command(
+    "recipe.find",
+    "/",
+    "find a knob",
+    "Finds knobs by name, trainer's key, meaning or value.",
+    "Recipe",
+    RECIPE,
+    means=MEANS["search"],
+)
 def find(here: Inspector, count: int | None) -> None:
     def answer(text: str) -> None:
         if text.strip():
@@ -146,7 +182,16 @@ def _nothing_looked_for(here: Inspector) -> Said | None:
     return None if here.state.kept.looked_for else Said("No search yet; press /", Role.DIM)
 
 
-@command("recipe.find_next", "n", "next match", "Goes to the next match.", "Recipe", RECIPE, when=_nothing_looked_for)
+@command(
+    "recipe.find_next",
+    "n",
+    "next match",
+    "Goes to the next match.",
+    "Recipe",
+    RECIPE,
+    when=_nothing_looked_for,
+    means=MEANS["next"],
+)
 def find_next(here: Inspector, count: int | None) -> None:
     _find(here, 1)
 
@@ -159,6 +204,7 @@ def find_next(here: Inspector, count: int | None) -> None:
     "Recipe",
     RECIPE,
     when=_nothing_looked_for,
+    means=MEANS["previous"],
 )
 def find_previous(here: Inspector, count: int | None) -> None:
     _find(here, -1)

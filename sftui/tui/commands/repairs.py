@@ -22,7 +22,7 @@ from sftui.workspace import requests as rq
 if TYPE_CHECKING:
     from sftui.findings import Finding
 
-HINT = "+ applies it, Esc goes back"
+HINT = "a applies it, Esc goes back"
 
 
 # — of a finding —
@@ -63,7 +63,7 @@ def cure(
 
 
 def preview(here: Inspector, name: str) -> None:
-    """The row as it stands and as repaired, and the count over the dataset; `+` applies it, Esc goes back."""
+    """The row as it stands and as repaired, and the count over the dataset; `a` applies it, Esc goes back."""
     start(here, here.workspace.recipe, name, (*here.workspace.repairs, name), of_finding=True)
     here.say(f"{name}: {HINT}; nothing is written")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sftui.tui.commands.command import command, moves
+from sftui.tui.commands.command import MEANS, command, moves
 from sftui.tui.commands.rows import go, step
 from sftui.tui.contexts import LIST, TOKENS
 from sftui.tui.inspector import Inspector
@@ -29,11 +29,26 @@ MOVES = moves(LIST, "row", _move)
 
 @command(
     "row_list.enter",
-    ("enter", "l", "right"),
+    "enter",
     "to the tokens",
     "Goes from the list to the tokens of the row.",
     "Move",
     LIST,
+    means=MEANS["enter"],
 )
 def enter(here: Inspector, count: int | None) -> None:
+    here.hold_keys(TOKENS)
+
+
+@command(
+    "row_list.right",
+    ("l", "right"),
+    "to the right",
+    "Goes from the list to the tokens, which stand right of it.",
+    "Move",
+    LIST,
+    means=MEANS["right"],
+    was=(),
+)
+def right(here: Inspector, count: int | None) -> None:
     here.hold_keys(TOKENS)

@@ -8,7 +8,7 @@ from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.text import many
 from sftui.tui.commands import notes
-from sftui.tui.commands.command import command
+from sftui.tui.commands.command import MEANS, command
 from sftui.tui.inspector import Inspector
 from sftui.views import Role
 
@@ -28,7 +28,15 @@ def previous(here: Inspector, count: int | None) -> None:
     step(here, -(count or 1))
 
 
-@command("row.last", "G", "last row", "Shows the last row, or with a count that row (12G).", "Rows", counted=True)
+@command(
+    "row.last",
+    "G",
+    "last row",
+    "Shows the last row, or with a count that row (12G).",
+    "Rows",
+    counted=True,
+    means=MEANS["end"],
+)
 def to_last(here: Inspector, count: int | None) -> None:
     go(here, here.state.status.last if count is None else count)
 

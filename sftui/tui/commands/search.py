@@ -6,8 +6,8 @@ from bisect import bisect_right
 
 from sftui.errors import SftuiError
 from sftui.text import many
-from sftui.tui.commands import rows
-from sftui.tui.commands.command import command
+from sftui.tui.commands import rows, why
+from sftui.tui.commands.command import MEANS, command
 from sftui.tui.contexts import FINDINGS
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Hit, Hits, Said, Search
@@ -35,6 +35,7 @@ def parse_query(text: str) -> SearchQuery:
     "search",
     "Searches text, or re:PATTERN, token:TEXT, id:NUMBER, finding:CODE; Esc cancels.",
     "Search",
+    means=MEANS["search"],
 )
 def ask(here: Inspector, count: int | None) -> None:
     here.ask("search: text, re:PATTERN, token:TEXT, id:NUMBER, finding:CODE", lambda text: _answer(here, text))
@@ -60,7 +61,14 @@ def _nothing_searched(here: Inspector) -> Said | None:
 
 
 @command(
-    "search.next", "n", "next hit", "Goes to the next hit, across rows.", "Search", counted=True, when=_nothing_searched
+    "search.next",
+    "n",
+    "next hit",
+    "Goes to the next hit, across rows.",
+    "Search",
+    counted=True,
+    when=_nothing_searched,
+    means=MEANS["next"],
 )
 def following(here: Inspector, count: int | None) -> None:
     _step(here, True, count or 1)
@@ -74,16 +82,19 @@ def following(here: Inspector, count: int | None) -> None:
     "Search",
     counted=True,
     when=_nothing_searched,
+    means=MEANS["previous"],
 )
 def previous(here: Inspector, count: int | None) -> None:
     _step(here, False, count or 1)
 
 
 def _step(here: Inspector, forward: bool, count: int) -> None:
-    """The next or previous hit; in this row while it has more."""
-    query = here.state.searching.query
-    if query is not None and not here.panes.tokens.act(Action.NEXT_HIT if forward else Action.PREVIOUS_HIT, count):
+    """The next or previous hit; in this row while it has more and its tokens are on screen."""
+    query, tokens = here.state.searching.query, here.panes.tokens
+    within = tokens.display and tokens.act(Action.NEXT_HIT if forward else Action.PREVIOUS_HIT, count)
+    if query is not None and not within:
         start(here, query, forward)
+    why.follow(here)
 
 
 def start(here: Inspector, query: SearchQuery, forward: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from sftui.tui.commands import why
-from sftui.tui.commands.command import Command, Run, moves
+from sftui.tui.commands.command import MEANS, Command, Run, moves
 from sftui.tui.contexts import TOKENS
 from sftui.tui.inspector import Inspector
 from sftui.views import Action, Role
@@ -47,7 +47,9 @@ def _move(here: Inspector, kind: str, count: int) -> None:
 
 
 def _mover(name: str, keys: tuple[str, ...], title: str, told: str, action: Action, *, counted: bool = True) -> Command:
-    return Command(f"tokens.{name}", keys, title, told, "Move", TOKENS, counted, _acts(action))
+    return Command(
+        f"tokens.{name}", keys, title, told, "Move", TOKENS, counted, _acts(action), means=MEANS.get(name, "")
+    )
 
 
 ALONG = (

@@ -5,21 +5,32 @@ from __future__ import annotations
 from sftui.tui.commands.command import command
 from sftui.tui.contexts import BOUNDARY, CONVERSATION, RAW, RENDERED
 from sftui.tui.inspector import Inspector
+from sftui.tui.state import Said
 from sftui.views import Action, Role
 
 
-@command("zoom", ("z", "v"), "zoom", "Zooms in: text, columns, rows.", "Look")
+def unseen(here: Inspector) -> Said | None:
+    """Why the tokens cannot be looked at otherwise."""
+    return None if here.panes.tokens.display else Said("the tokens are not on screen; Esc goes back to them", Role.DIM)
+
+
+@command("zoom", "z", "zoom", "Zooms in: text, columns, rows.", "Look", when=unseen, was=("z", "v"))
 def zoom(here: Inspector, count: int | None) -> None:
     _change(here, Action.ZOOM)
 
 
-@command("zoom.back", ("Z", "V"), "zoom back", "Zooms out.", "Look")
+@command("zoom.back", "Z", "zoom back", "Zooms out.", "Look", when=unseen, was=("Z", "V"))
 def zoom_back(here: Inspector, count: int | None) -> None:
     _change(here, Action.ZOOM_BACK)
 
 
 @command(
-    "shift", "s", "shift view", "Shows the input token at each position, and the token to predict from it.", "Look"
+    "shift",
+    "s",
+    "shift view",
+    "Shows the input token at each position, and the token to predict from it.",
+    "Look",
+    when=unseen,
 )
 def shift(here: Inspector, count: int | None) -> None:
     _change(here, Action.SHIFT)
@@ -29,11 +40,8 @@ def _change(here: Inspector, action: Action) -> None:
     """Zoom or shift: what is said under the panes follows."""
     tokens = here.panes.tokens
     tokens.act(action, 1)
-    told = [f"zoom: {tokens.state.zoom.value}"] if action is not Action.SHIFT else []
-    if not tokens.display:
-        told = [*(told or [f"shift view {'on' if tokens.state.shift else 'off'}"]), "Esc goes to the tokens"]
-    if told:
-        here.say(" · ".join(told), Role.DIM)
+    if action is not Action.SHIFT:
+        here.say(f"zoom: {tokens.state.zoom.value}", Role.DIM)
 
 
 @command("list.toggle", "L", "row list", "Hides or shows the list of rows.", "Look")
@@ -68,6 +76,13 @@ def raw(here: Inspector, count: int | None) -> None:
     here.open_view(RAW)
 
 
-@command("boundary", "b", "prompt boundary", "Shows where the prompt tokenized alone differs from the whole.", "Look")
+@command(
+    "boundary",
+    "O e",
+    "prompt boundary",
+    "Shows where the prompt tokenized alone ends, and differs from the whole.",
+    "Look",
+    was=("b",),
+)
 def boundary(here: Inspector, count: int | None) -> None:
     here.open_view(BOUNDARY)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sftui.recipe import Recipe, changed
-from sftui.tui.commands.command import command
+from sftui.tui.commands.command import MEANS, command
 from sftui.tui.contexts import TOKENS, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Said, Why
@@ -31,6 +31,7 @@ HINT = "t trains or masks it · h l others · Esc closes"
     "Shows why the token under the cursor is trained or masked, and what would change that.",
     "Look",
     TOKENS,
+    means=MEANS["enter"],
 )
 def explain(here: Inspector, count: int | None) -> None:
     if here.panes.tokens.table is not None or here.state.open.view == WHY:
@@ -153,9 +154,7 @@ def _no_way(here: Inspector) -> Said | None:
     """Why there is nothing that turns the label over."""
     now = here.state.why
     if here.state.open.view != WHY:
-        return Said(
-            "no token is explained: Enter on one says why · the theme is in the palette now (: theme)", Role.DIM
-        )
+        return Said("no token is explained: Enter on one says why", Role.DIM)
     if now.answer is None:
         return Said("still trying what would change this token; try again in a moment", Role.DIM)
     return Said("no setting changes this token alone", Role.WARNING) if not now.answer.ways else None
@@ -168,6 +167,7 @@ def _no_way(here: Inspector) -> Said | None:
     "Trains the token that is explained, or masks it, by the change that the card names; u takes it back.",
     "Look",
     when=_no_way,
+    was=(),
 )
 def turn(here: Inspector, count: int | None) -> None:
     """Put the first way in force."""

@@ -51,7 +51,7 @@ def _named(here: Inspector, text: str) -> str | None:
         "export the repaired data: nothing is written yet",
         lambda width: lines(here, target, log, width),
         lambda answer: here.say("nothing was written", Role.DIM) if answer is None else _write(here, target, log),
-        offer="y overwrites · " if there else "y writes it · ",
+        offer="a overwrites · " if there else "a writes it · ",
     )
     return None
 

@@ -1,0 +1,25 @@
+"""What the signs on screen mean: for the help, and the table of the docs."""
+
+from __future__ import annotations
+
+SIGNS: tuple[tuple[str, str], ...] = (
+    ("█  ░  ▒", "trained, not trained, both in one line"),
+    ("▓  ×0.3", "trained with another weight than 1 in the loss; that weight"),
+    ("·", "a label of -100: masked"),
+    ("✂  ✂12", "cut, never reaches the trainer; how many tokens of the row are"),
+    ("✗  ✗2", "an error, or a row that is dropped or could not be prepared; how many errors"),
+    ("!  !1  i", "a warning, how many; a notice"),
+    ("✓  ≈", "the tokenizer is proven to equal AutoTokenizer's; that is not known yet"),
+    ("ⓘ 2", "notes on the row, the data and the recipe, which `i` shows"),
+    ("▸  B", "the row on screen; it is shown under the second recipe of a comparison"),
+    ("*", "a row that repairs changed, which are in no file yet"),
+    ("●", "a knob that is not as it was when opened"),
+    ("K  D  F  N", "marked keep, drop or flag; a note of yours"),
+    ("eval", "set aside by the trainer for evaluation"),
+    ("␣  ⏎  ⇥", "a space, a line feed, a tab"),
+    ("‹E2 9C›  ‹200B›", "bytes that are no whole character; a character that cannot be shown"),
+    ("⟦ ⟧", "what is trained, in running text"),
+    ("┊", "cut off by the shift: nothing left to predict, or never predicted"),
+    ("≥ n", "at least so many rows: the index of the file is not complete yet"),
+)
+"""Signs and what they mean; several in one entry, with two spaces between them, stand in the order of their meanings."""
