@@ -60,13 +60,13 @@ def decide(session: Ready, index: int, token: int) -> Generator[None, None, Deci
         return Decision()
     trainer, recipe = trainer_named(session.recipe.preset), session.recipe
     failing: dict[str, str] = {}
-    for several in (singles(trainer, recipe, now, token), pairs(trainer, recipe)):
+    for alone, several in ((True, singles(trainer, recipe, now, token)), (False, pairs(trainer, recipe))):
         found: list[Way] = []
         for other in several:
             way = _tried(session, now, token, other)
             if isinstance(way, Way):
                 found.append(replace(way, keys=keys_between(trainer, recipe, other)))
-            elif way and other.mask.rule != recipe.mask.rule:
+            elif alone and way and other.mask.rule != recipe.mask.rule:
                 failing.setdefault(other.mask.rule, way)
             yield None
         if found:

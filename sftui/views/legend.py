@@ -22,4 +22,4 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("┊", "cut off by the shift: nothing left to predict, or never predicted"),
     ("≥ n", "at least so many rows: the index of the file is not complete yet"),
 )
-"""Signs and what they mean; several in one entry, with two spaces between them, stand in the order of their meanings."""
+"""Signs and what they mean; several in one entry have two spaces between them, and the order of their meanings."""

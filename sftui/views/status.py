@@ -40,6 +40,8 @@ class Summary(Protocol):
     def warnings(self) -> int | None: ...
     @property
     def evaluates(self) -> bool: ...
+    @property
+    def verdict(self) -> tuple[str, str] | None: ...
 
 
 def count_words(rows: int, *, exact: bool) -> str:
@@ -157,8 +159,7 @@ def row_line(
     percent = ""
     if summary.tokens is not None and summary.trained is not None:
         percent = share(summary.trained, summary.tokens)
-    on = summary.trained and not summary.evaluates
-    builder.add(f" {'eval' if summary.evaluates else percent:>5}", Role.TRAINED if on else Role.MASKED, over)
+    builder.add(f" {'eval' if summary.evaluates else percent:>5}", _share_role(summary), over)
     flag, role = _flag(summary)
     builder.add(" " + fit(flag, 5), role, over)
     room = width - builder.width - 1
@@ -167,6 +168,13 @@ def row_line(
     if current:
         builder.add(" " * (width - builder.width), Role.PLAIN, over)
     return crop(builder.line(), width)
+
+
+def _share_role(summary: Summary) -> Role:
+    """A share of trained tokens looks good only where what is trained is."""
+    if summary.verdict is not None and not summary.evaluates:
+        return Role.ERROR if summary.verdict[0] == "error" else Role.WARNING
+    return Role.TRAINED if summary.trained and not summary.evaluates else Role.MASKED
 
 
 def _flag(summary: Summary) -> tuple[str, Role]:

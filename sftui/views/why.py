@@ -15,7 +15,7 @@ from sftui.views.choices import meaning
 from sftui.views.knobs import value_text
 from sftui.views.status import token_facts
 from sftui.views.table import CUT, LEARNT, UNKNOWN, TokenTable
-from sftui.views.words import FACTS, RULE_OF, what_is_learnt
+from sftui.views.words import FACTS, RULE_OF, what_is_trained
 
 NAMES = 8
 """Cells of the names of the card's lines."""
@@ -135,7 +135,7 @@ def why_lines(
     lines.append(())
     lines += offer_lines(table, i, trainer, offer, width)
     lines.append(())
-    lines += _line("learns", what_is_learnt(table, i), width)
+    lines += _line("learns", what_is_trained(table, i), width)
     for name, value in token_facts(table, i):
         lines += _line(name, value, width)
     return tuple(lines)

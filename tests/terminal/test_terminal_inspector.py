@@ -282,7 +282,7 @@ def test_the_editor_gets_a_read_only_copy_and_the_screen_comes_back(tmp_path: Pa
 
 def test_print_on_exit_goes_to_the_shell_made_visible(tmp_path: Path) -> None:
     with opened(tmp_path) as terminal:
-        terminal.send("pt")
+        terminal.send(":print the text\r")
         terminal.until("will be printed")
         terminal.send("q")
         assert terminal.wait() == 0

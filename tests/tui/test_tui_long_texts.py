@@ -26,7 +26,7 @@ async def test_a_long_answer_takes_the_line_of_the_keys_until_the_next_key() -> 
         await driven.settle()
         detail, foot = driven.lines[-2:]
         assert f"{detail} {foot.strip()}".strip() == LONG
-        assert "z zoom" in (await driven.press("j")).splitlines()[-1]
+        assert "? help" in (await driven.press("j")).splitlines()[-1]
 
 
 async def test_a_long_complaint_stands_above_the_prompt() -> None:
@@ -36,7 +36,7 @@ async def test_a_long_complaint_stands_above_the_prompt() -> None:
         told, left, prompt = driven.lines[-3:]
         assert f"{told.strip()} {left.strip()}".startswith(LONG[:100]) and prompt.strip() == "x"
         await driven.press("escape")
-        assert "z zoom" in driven.lines[-1] and "file" not in driven.lines[-2]
+        assert "? help" in driven.lines[-1] and "file" not in driven.lines[-2]
 
 
 async def test_the_palette_says_its_own_keys() -> None:

@@ -436,6 +436,9 @@ def worst_first(codes: Sequence[ev.CodeCount]) -> list[ev.CodeCount]:
 
 
 def _worst(event: ev.AuditReady) -> str:
+    """What the findings lead to, the worst of it; else how many there are."""
+    if event.verdict:
+        return visible(event.verdict[0][1])
     told = [
         f"{count:,} {name}{'s' if count != 1 else ''}"
         for name, count in zip(("error", "warning"), event.found)

@@ -146,3 +146,11 @@ def test_the_reason_of_a_token_is_not_cut(width: int) -> None:
 
 def test_blanks_that_are_easily_missed_are_visible() -> None:
     assert visible_blanks(" hi \na  b c\n\n  x") == "␣hi␣⏎\na␣␣b c⏎\n⏎\n␣␣x"
+
+
+def test_a_share_looks_good_only_where_what_is_trained_is() -> None:
+    found = {
+        verdict: next(run.role for run in row_line(RowSummary(1, "x", 10, 10, verdict=verdict), 60) if "%" in run.text)
+        for verdict in (None, ("warning", "no stop is learnt"), ("error", "no answer reaches the model"))
+    }
+    assert list(found.values()) == [Role.TRAINED, Role.WARNING, Role.ERROR]
