@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
@@ -66,6 +67,11 @@ class Unsloth(Collated):
         if stop is None or kept or rule != "markers":
             return stop
         return stop.replace(self.traits.empty_stop, "ValueError: train_on_responses_only masked every label to -100")
+
+    def keys(self, recipe: Recipe) -> dict[str, Any]:
+        """The arguments as a script has them: what stands under `responses` goes to a call of its own."""
+        said = super().keys(recipe)
+        return {"train_on_responses_only" if key == "responses" else key: value for key, value in said.items()}
 
     def preset(self, version: str | None = None) -> Recipe:
         version, _ = self.chosen(version)

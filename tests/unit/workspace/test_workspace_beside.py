@@ -227,3 +227,24 @@ def test_a_count_ends_with_why_the_two_differ(open_workspace: Callable[..., Any]
     event = heard.wait(ev.CountReady, lambda event: event.causes is not None)
     assert event.done and event.causes.of == event.count.differing_rows > 0
     assert [[one.name for one in cause.settings] for cause in event.causes.found] == [["length.max"]]
+
+
+def test_what_would_turn_a_label_over_does_and_is_told_again_under_another_recipe(
+    open_workspace: Callable[..., Any],
+) -> None:
+    workspace, heard = open_workspace()
+    proven(heard)
+    workspace.request_row(0)
+    workspace.ask(rq.WhyRequest, 0, 1)
+    first = heard.wait(ev.WhyReady)
+    assert (first.index, first.token) == (0, 1) and first.ways, "a token of the prompt can be trained"
+    way = first.ways[0]
+    workspace.ask(rq.CountRequest, way.recipe)
+    counted = heard.wait(ev.CountReady, lambda event: event.done).count
+    assert counted is not None and counted.differing_rows and counted.differing_tokens >= way.tokens
+    for change in way.changes:
+        workspace.change(change.path, change.after)
+    row = heard.wait(ev.RowReady, lambda event: event.version == workspace.version).inspection
+    again = heard.wait(ev.WhyReady, lambda event: event.version == workspace.version)
+    assert row.labels is not None and row.labels.labels[1] != -100
+    assert (again.index, again.token) == (0, 1) and again.ways != first.ways
