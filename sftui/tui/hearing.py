@@ -55,6 +55,17 @@ def _summaries(here: Inspector, event: ev.SummariesReady) -> None:
     verdict = here.panes.rows.verdict(here.state.row)
     if verdict != here.state.status.verdict:
         here.put(here.state.status._replace(verdict=verdict))
+        _tell_step(here, verdict)
+
+
+def _tell_step(here: Inspector, verdict: tuple[str, str] | None) -> None:
+    """What to do about a grave verdict, once a verdict and where nothing else was answered."""
+    if verdict is None or verdict[0] != "error" or here.state.said.role is Role.ERROR:
+        return
+    words, told = verdict[1], here.state.reading.told
+    if words not in told:
+        here.put(here.state.reading._replace(told=(*told, words)))
+        here.say(f"✗ {words}: f shows why and what helps, A counts such rows", Role.ERROR)
 
 
 # — the data —

@@ -28,4 +28,4 @@ class Help(Filtering):
         self.lines.resized()
 
     def keys(self) -> str:
-        return "type to filter · ↑ ↓ scroll · Enter lists the pages of help · Esc closes"
+        return "type to filter · ↑ ↓ scroll · Enter pages · Esc closes"

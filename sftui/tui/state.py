@@ -102,7 +102,8 @@ class Status(NamedTuple):
 
 class Reading(NamedTuple):
     """What the row that was asked for is shown with, and what was said of the data: `hits` are to be marked in the row
-    that comes, entered at the last one where `backwards`; `provisional` is what a correction is told against."""
+    that comes, entered at the last one where `backwards`; `provisional` is what a correction is told against, `told`
+    the verdicts that were said with their next step, which is once each."""
 
     hits: tuple[int, ...] | None = None
     backwards: bool = False
@@ -111,6 +112,7 @@ class Reading(NamedTuple):
     whose: str = ""
     damage: str = ""
     changed: bool = False
+    told: tuple[str, ...] = ()
 
     @property
     def data(self) -> str:

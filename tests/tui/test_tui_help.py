@@ -17,7 +17,7 @@ from sftui.tui.help_pages import page
 async def test_from_the_keys_to_the_list_to_a_page_and_back() -> None:
     async with running(size=(80, 30)) as driven:  # the whole list fits
         await driven.press("?")
-        assert "Enter lists the pages of help" in driven.text
+        assert "Enter pages · Esc closes" in driven.text
         listed = await driven.press("enter")
         assert all(one.title in listed for one in topics()) and "Enter selects" in listed
         opened = await driven.press(*"jjjj", "enter")

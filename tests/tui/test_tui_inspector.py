@@ -553,11 +553,14 @@ async def test_the_header_says_what_the_findings_of_a_row_come_to(width: int, sh
     worker.verdicts = {0: ("error", "no answer reaches the model"), 2: ("warning", "no stop is learnt")}
     async with running((width, 24), worker=worker) as driven:
         assert "✗ no answer reaches the model" in driven.lines[0]
+        assert driven.said.startswith("✗ no answer reaches the model: f shows why"), "and its one next step"
         assert (" trained " in driven.lines[0]) is shares, "the share makes room first"
         await driven.press("]")
         assert "✗" not in driven.lines[0] and " trained " in driven.lines[0]
         await driven.press("]")
         assert "! no stop is learnt" in driven.lines[0]
+        await driven.press("g", "g")
+        assert "✗ no answer reaches the model" in driven.lines[0] and not driven.said, "said once"
 
 
 async def test_the_audit_begins_with_what_it_comes_to() -> None:
