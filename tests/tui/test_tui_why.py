@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from tui_driver import Driven, check_golden, running
 
+from sftui.recipe import changed
+from sftui.tui.commands import compare
+
 WIDE = ((60, 20), (80, 24), (120, 36), (200, 50))
 
 
@@ -93,3 +96,18 @@ async def test_another_row_is_explained_too() -> None:
         await driven.press("enter")
         text = await driven.press("]")
         assert "line 2" in text and driven.main.state.why.row == 1
+
+
+async def test_tokens_under_a_second_recipe_are_not_explained_by_the_first() -> None:
+    async with running((140, 40)) as driven:
+        compare.start(driven.main, changed(driven.workspace.recipe, "mask.rule", "all"), "everything")
+        await driven.press("v", "escape", "enter")
+        assert driven.main.state.status.side == "B" and driven.said.startswith("these are the tokens under B")
+        text = await driven.press("v", "enter")
+        assert "token " in text and "trains or masks it" in text
+        text = await driven.press("v")
+        assert "these are the tokens under B" in text
+        recipe = driven.workspace.recipe
+        await driven.press("t")
+        assert driven.workspace.recipe == recipe, "nothing that is not on screen is changed"
+        assert "mask.rule completion" in await driven.press("v")

@@ -14,7 +14,7 @@ from sftui.recipe import Recipe, changed
 from sftui.text import visible
 from sftui.tui.commands import rows
 from sftui.tui.commands.command import MEANS, command
-from sftui.tui.contexts import COMPARE
+from sftui.tui.contexts import COMPARE, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.presets import preset_like
 from sftui.tui.state import Said
@@ -331,6 +331,7 @@ def _show_b(here: Inspector) -> None:
         here.panes.tokens.show(answer.other, now.other)
         rows.tell_figures(here, answer.other, now.other, side="B")
         here.panes.rows.show_beside(answer.other)
+        here.paint_view(WHY)
         here.say(f"B: {now.name} · v goes back to A: {here.workspace.recipe.preset}")
 
 

@@ -13,7 +13,7 @@ from sftui.tui.commands.command import MEANS, command
 from sftui.tui.contexts import TOKENS, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Said, Why
-from sftui.views import Line, Role, line, value_text
+from sftui.views import Line, Role, line, value_text, wrap
 from sftui.views.table import LEARNT
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 HINT = "t trains or masks it · h l others · Esc closes"
 
 
+def _under_b(here: Inspector) -> Said | None:
+    """The card is of the recipe in force: tokens under the second one are not explained by it."""
+    if not here.state.compared.on_b:
+        return None
+    return Said("these are the tokens under B; v goes back to A, a makes B the current recipe", Role.DIM)
+
+
 @command(
     "tokens.explain",
     "enter",
@@ -31,6 +38,7 @@ HINT = "t trains or masks it · h l others · Esc closes"
     "Shows why the token under the cursor is trained or masked, and what would change that.",
     "Look",
     TOKENS,
+    when=_under_b,
     means=MEANS["enter"],
 )
 def explain(here: Inspector, count: int | None) -> None:
@@ -51,7 +59,7 @@ def follow(here: Inspector) -> None:
     """Ask about the token under the cursor, where the card is open and about another one."""
     tokens, now = here.panes.tokens, here.state.why
     row, cursor = here.state.row, tokens.state.cursor
-    if here.state.open.view != WHY or (now.row, now.token) == (row, cursor):
+    if here.state.open.view != WHY or here.state.compared.on_b or (now.row, now.token) == (row, cursor):
         return
     if tokens.table is None or tokens.inspection is None or tokens.inspection.row.index != row:
         return
@@ -63,7 +71,9 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
     from sftui.trainers import trainer_named
     from sftui.views import why_lines
 
-    tokens, recipe = here.panes.tokens, here.workspace.recipe
+    tokens, recipe, elsewhere = here.panes.tokens, here.workspace.recipe, _under_b(here)
+    if elsewhere is not None:
+        return wrap(line((elsewhere.text, elsewhere.role)), width)
     if tokens.table is None or tokens.inspection is None:
         return (line((f"loading row {here.state.row:,} …", Role.DIM)),)
     trainer = trainer_named(recipe.preset)
@@ -155,6 +165,8 @@ def _no_way(here: Inspector) -> Said | None:
     now = here.state.why
     if here.state.open.view != WHY:
         return Said("no token is explained: Enter on one says why", Role.DIM)
+    if (elsewhere := _under_b(here)) is not None:
+        return elsewhere
     if now.answer is None:
         return Said("still trying what would change this token; try again in a moment", Role.DIM)
     return Said("no setting changes this token alone", Role.WARNING) if not now.answer.ways else None
