@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     "make messages of the rows",
     "Shows the rows as messages with tool_calls and tools; pressed again, it writes them to a new file.",
     "Recipe",
+    was=(),
 )
 def convert(here: Inspector, count: int | None) -> None:
     """The rows as converted; where they are, asks for the file to write."""
