@@ -386,7 +386,9 @@ class Tour(NamedTuple):
     since: Seen | None = None
 
 
-Part = Tour | Open | Status | Said | Reading | Searching | Compared | Why | Audited | Judged | Repairing | Batched | Kept
+Part = (
+    Tour | Open | Status | Said | Reading | Searching | Compared | Why | Audited | Judged | Repairing | Batched | Kept
+)
 
 
 class State(NamedTuple):

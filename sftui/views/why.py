@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sftui.model import NOWHERE, Inspection, Reason, RecipeChange
-from sftui.recipe import Recipe
+from sftui.recipe import Recipe, knob_named
 from sftui.text import cell_width, clip, many, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
-from sftui.views.choices import meaning
 from sftui.views.knobs import value_text
 from sftui.views.status import token_facts
 from sftui.views.table import CUT, LEARNT, UNKNOWN, TokenTable
@@ -127,7 +126,8 @@ def why_lines(
     rule = rule_in_force(table, i, recipe)
     stated = recipe.mask.rule
     spoken = rule if rule == stated else f"{stated}, here {rule}"
-    lines += _line("rule", f"mask.rule {spoken}: {meaning('mask.rule', rule)}", width)
+    knob = knob_named(recipe, "mask.rule")
+    lines += _line("rule", f"mask.rule {spoken}: {knob.meaning(rule) if knob is not None else ''}", width)
     if keys:
         lines += _line("", f"{trainer}: {keys}", width, Role.DIM)
     lines += _line("why", fact(table, i, inspection, recipe, trainer), width, Role.TITLE)
