@@ -16,7 +16,7 @@ from sftui.recipe import Recipe, changed, get, knobs_of
 from sftui.session.deciding import Decision, Way, decide
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized, under
-from sftui.trainers import preset, trainer_named
+from sftui.trainers import preset, trainer_named, trainer_names
 from sftui.views.words import FACTS, REASONS
 
 
@@ -72,6 +72,7 @@ SETUPS: tuple[tuple[str, str, Mapping[str, Any], Mapping[str, Any]], ...] = (
         },
         {"mask.turns": "last"},
     ),
+    ("llamafactory-v1", "builtin:chatml", ALPACA, {}),
     ("unsloth", "builtin:chatml", CHAT, {}),
     ("unsloth", "builtin:chatml", CHATS, {}),
     ("torchtune", "builtin:llama3", CHAT, {}),
@@ -188,6 +189,10 @@ def test_the_setups_show_most_reasons_and_each_reason_has_its_fact(tmp_path: Pat
         cut |= labels.dropped is None and labels.kept[-1][1] < len(labels.labels)
     assert cut and seen >= MUST_BE_SEEN, MUST_BE_SEEN - seen
     assert set(FACTS) == set(REASONS) == set(Reason)
+
+
+def test_every_trainer_is_among_the_setups() -> None:
+    assert {name for name, *_ in SETUPS} == set(trainer_names())
 
 
 def test_the_smallest_change_comes_first_and_none_says_the_same_twice(tmp_path: Path) -> None:
