@@ -187,10 +187,15 @@ class MainScreen(Screen[None], inherit_bindings=False):
         if tokens.inspection is not None and state.status.state not in ("loading", "provisional"):
             seen = Seen(tokens.inspection, tokens.state.cursor, state.open.view, self.workspace.recipe)
         self.put(tour.after(state.tour, seen))
-        keys = {name: show_key(self.keymap.keys_of(name)[0]) for name in (*tour.commands_named(), "tour")}
+        keys = {name: self._asked_by(name) for name in (*tour.commands_named(), "tour")}
         told = tour.lines(self.state.tour, keys, keys["tour"], self.width)
         self.tour.display, self.tour.styles.height = bool(told), max(1, len(told))
         self.tour.show(*told)
+
+    def _asked_by(self, name: str) -> str:
+        """The key of a command, or what to type for one that has none."""
+        keys = self.keymap.keys_of(name)
+        return show_key(keys[0]) if keys else f":{BY_ID[name].title}"
 
     def drawing(self, call: Callable[[], None]) -> Callable[[], None]:
         """What comes later, from a timer or a dialog, and draws what follows from it."""
