@@ -15,13 +15,19 @@ from sftui.tui.commands.export import targets
 def test_every_trainer_with_a_config_is_offered_once() -> None:
     names = [name for name, _ in targets("trl@1.14")]
     assert names[:2] == ["recipe", "trl@1.14"]
-    assert [name.partition("@")[0] for name in names[2:-1]] == ["axolotl", "llamafactory", "unsloth", "torchtune"]
+    assert [name.partition("@")[0] for name in names[2:-1]] == [
+        "axolotl",
+        "llamafactory",
+        "llamafactory-v1",
+        "unsloth",
+        "torchtune",
+    ]
     assert targets("trl@1.14")[-1] == ("preprocess", "preprocess.py: not for trl, which prepares the rows itself")
     assert [name for name, _ in targets("hf-trainer")][:2] == ["recipe", "preprocess"]
     assert "trl" in {name.partition("@")[0] for name, _ in targets("hf-trainer")}
 
 
-@pytest.mark.parametrize("down", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("down", [1, 2, 3, 4, 5, 6])
 async def test_a_config_is_shown_before_it_is_written(tmp_path: Path, down: int) -> None:
     recipe = changed(preset("trl@1.16"), "tokenizer.name", "builtin:chatml")
     async with running((80, 24), recipe=recipe) as driven:
