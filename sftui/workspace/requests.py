@@ -116,11 +116,13 @@ class CompareRequest:
 
 
 class CountRequest(NamedTuple):
-    """How often the recipe in force and `recipe` differ over the dataset, with other `repairs` where they are given."""
+    """How often the recipe in force and `recipe` differ over the dataset, with other `repairs` where they are given;
+    `causes`: and why."""
 
     ticket: int
     recipe: Recipe
     repairs: tuple[str, ...] | None = None
+    causes: bool = False
 
 
 class PacksRequest(NamedTuple):

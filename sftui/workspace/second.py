@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from sftui.errors import SftuiError
 from sftui.model import Problem, Row
 from sftui.recipe import Recipe
-from sftui.session.explaining import MOST_ROWS, chosen, explain
+from sftui.session.explaining import chosen, explain
 from sftui.session.opened import Opened
 from sftui.session.ready import Ready, prove_rows, row_texts, tokenized, tokenizer_of, under, waits
 from sftui.session.splitting import settling, unsure_of
@@ -99,7 +99,7 @@ class Second:
         for row in first.stored.source.rows():
             found = _compared(first, other, row, unsure)
             counted = counted.plus(found)
-            if found.differs:
+            if asked.causes and found.differs:
                 differing.append(row.index)
             if time.monotonic() - told > REPORT_EVERY:
                 told = time.monotonic()
@@ -109,9 +109,9 @@ class Second:
         whole = CountReady(asked.ticket, version, counted, counted.rows, True, repaired=_repaired(other))
         yield whole
         if asked.repairs is None and isinstance(first, Ready) and isinstance(other, Ready):
-            for causes in explain(first, other, chosen(differing), len(differing)):
-                last = causes.looked_at == min(len(differing), MOST_ROWS)
-                yield replace(whole, causes=causes) if last else None
+            rows = chosen(differing)
+            for causes in explain(first, other, rows, len(differing)):
+                yield replace(whole, causes=causes) if causes.looked_at == len(rows) else None
 
     def _beside(self, first: Opened, recipe: Recipe, repairs: tuple[str, ...] | None) -> Generator[None, None, Opened]:
         """The second session; its tokenizer is loaded on a thread where it is another one."""

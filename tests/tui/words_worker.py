@@ -577,7 +577,7 @@ class WordsWorker:
             ev.ComparisonReady(ticket, self.version, recipe, compare_row(made), made[1], repairs=repairs, diff=diff)
         )
 
-    def answer_count(self, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> None:
+    def answer_count(self, recipe: Recipe, repairs: tuple[str, ...] | None = None, causes: bool = False) -> None:
         ticket = self.ticket
         self.asked.append(("count", recipe))
         counted = ComparisonCount()

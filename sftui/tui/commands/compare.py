@@ -142,7 +142,7 @@ def start(
         here.show_view()
     else:
         here.open_view(COMPARE)
-    here.put(here.state.compared._replace(counting=here.workspace.ask(rq.CountRequest, other, repairs)))
+    here.put(here.state.compared._replace(counting=here.workspace.ask(rq.CountRequest, other, repairs, True)))
 
 
 def show(here: Inspector, name: str, keep: bool) -> None:

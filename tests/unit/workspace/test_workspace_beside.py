@@ -223,7 +223,7 @@ def test_what_will_be_served_stands_through_other_recipes(open_workspace: Callab
 def test_a_count_ends_with_why_the_two_differ(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     proven(heard)
-    workspace.ask(rq.CountRequest, changed(workspace.recipe, "length.max", 4))
+    workspace.ask(rq.CountRequest, changed(workspace.recipe, "length.max", 4), None, True)
     event = heard.wait(ev.CountReady, lambda event: event.causes is not None)
     assert event.done and event.causes.of == event.count.differing_rows > 0
     assert [[one.name for one in cause.settings] for cause in event.causes.found] == [["length.max"]]
