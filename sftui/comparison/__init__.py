@@ -2,7 +2,7 @@
 
 from sftui.comparison.causes import Cause, Causes, Setting
 from sftui.comparison.count import ComparisonCount
-from sftui.comparison.rows import Column, RowComparison, Side, compare_row, needs_spans
+from sftui.comparison.rows import Column, RowComparison, Side, compare_prepared, compare_row
 
 __all__ = [
     "Cause",
@@ -12,6 +12,6 @@ __all__ = [
     "RowComparison",
     "Setting",
     "Side",
+    "compare_prepared",
     "compare_row",
-    "needs_spans",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from sftui.comparison.alignment import Placed, Range, align
@@ -149,7 +149,18 @@ def compare_row(
     return RowComparison(row, sides, tuple(columns))
 
 
-def needs_spans(inspections: Sequence[Inspection]) -> bool:
+def compare_prepared(
+    sides: Sequence[Callable[[bool], Inspection]], *, align_equal: bool = True, unsure: Collection[int] = ()
+) -> RowComparison:
+    """`compare_row` of what each side makes of a row, asked with spans (True) or without: they take time, and are asked
+    for where equal rows are aligned too, or where they align these better."""
+    made = [prepare(align_equal) for prepare in sides]
+    if not align_equal and _needs_spans(made):
+        made = [prepare(True) for prepare in sides]
+    return compare_row(made, align_equal=align_equal, unsure=unsure)
+
+
+def _needs_spans(inspections: Sequence[Inspection]) -> bool:
     """Whether knowing who wrote which token would align these better: ids and texts both differ."""
     first = inspections[0]
     return any(

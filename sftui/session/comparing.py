@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from sftui.comparison import Causes, ComparisonCount, RowComparison, compare_row, needs_spans
+from sftui.comparison import Causes, ComparisonCount, RowComparison, compare_prepared
 from sftui.recipe import Recipe
 from sftui.session.opened import Opened
 from sftui.session.ready import Ready, open_data, prove_rows, tokenized, with_tokenizer
@@ -95,10 +96,8 @@ class Comparing:
 
     def compare(self, row: Row, *, align_equal: bool = True) -> RowComparison:
         """One row under every recipe, aligned."""
-        made = [session.inspect_row(row, spans=align_equal, text=True) for session in self.sessions]
-        if not align_equal and needs_spans(made):
-            made = [session.inspect_row(row) for session in self.sessions]
-        return compare_row(made, align_equal=align_equal, unsure=self.unsure)
+        sides = [partial(session.inspect_row, row, text=True) for session in self.sessions]
+        return compare_prepared(sides, align_equal=align_equal, unsure=self.unsure)
 
     def count(
         self, rows: Iterable[Row], keep: int = 10, differing: MutableSequence[int] | None = None

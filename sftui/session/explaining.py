@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sftui.comparison import RowComparison, compare_row, needs_spans
+from sftui.comparison import RowComparison, compare_prepared
 from sftui.comparison.causes import Causes, Switch, collect, explained, settings_between, switched
 from sftui.errors import SftuiError
 from sftui.session.ready import Ready, under, with_tokenizer
@@ -68,10 +68,8 @@ class _Trial:
     def compared(self, row: Row, first: Inspection, way: Ready) -> RowComparison:
         """One row of the first side beside another side."""
         unsure = unsure_of(side.split for side in (self._one, way))
-        made = [first, way.inspect_row(row, spans=False, text=True)]
-        if needs_spans(made):
-            made = [first, way.inspect_row(row)]
-        return compare_row(made, align_equal=False, unsure=unsure)
+        sides = (lambda spans: first, partial(way.inspect_row, row, text=True))
+        return compare_prepared(sides, align_equal=False, unsure=unsure)
 
     def _opened(self, names: frozenset[str]) -> Ready | None:
         try:

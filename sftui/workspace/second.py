@@ -135,16 +135,14 @@ def _shown(found: RowComparison) -> RowComparison:
 
 
 def _compared(first: Opened, other: Opened, row: Row, unsure: Collection[int]) -> RowComparison:
-    from sftui.comparison import compare_row, needs_spans
+    from sftui.comparison import compare_prepared, compare_row
 
     rows = [first.over(row), other.over(row)]
     if rows[0] is rows[1] and first.recipe == other.recipe:  # no repair touches it
         found = first.inspect_row(row, spans=False, text=True)
         return compare_row([found, other.placed(found)], align_equal=False, unsure=unsure)
-    made = [one.inspect_row(row, spans=False, text=True) for one, row in zip((first, other), rows)]
-    if needs_spans(made):
-        made = [first.inspect_row(rows[0]), other.inspect_row(rows[1])]
-    return compare_row(made, align_equal=False, unsure=unsure)
+    sides = [partial(one.inspect_row, row, text=True) for one, row in zip((first, other), rows)]
+    return compare_prepared(sides, align_equal=False, unsure=unsure)
 
 
 def _repaired(other: Opened) -> RepairCount | None:
