@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sftui.comparison.rows import RowComparison
-from sftui.recipe import Recipe, changed, diff, knob_named
+from sftui.recipe import Recipe, changed, diff, get
 
 TRAINER = "trainer"
 """The setting that is the trainer's own code, with its release and the options that no other trainer has."""
@@ -19,7 +19,7 @@ TOKENIZER = "tokenizer"
 """The setting that is another tokenizer: its name, its revision, its class, and the transformers that loads it."""
 TRANSFORMERS = "transformers"
 """The setting that is the release of transformers alone."""
-_LOADED = ("tokenizer.name", "tokenizer.revision", "tokenizer.type", "tokenizer.transformers")
+_NAMED = ("tokenizer.name", "tokenizer.revision", "tokenizer.type")
 
 Version = Callable[[Recipe], str]
 """The release of transformers that a recipe means."""
@@ -95,41 +95,37 @@ def settings_between(one: Recipe, other: Recipe, version: Version) -> tuple[Sett
     """Every setting in which two recipes differ, the one that says least first: what remains at last is the cause."""
     changes = {change.path: (change.before, change.after) for change in diff(one, other)}
     found = []
-    if one.trainer != other.trainer or one.version != other.version:
-        found.append(Setting(TRAINER, (one.preset, other.preset)))
+    if "preset" in changes:
+        found.append(Setting(TRAINER, changes["preset"]))
     releases = version(one), version(other)
-    named = [path for path in _LOADED[:3] if path in changes]
-    if named:
+    if any(path in changes for path in _NAMED):
         found.append(Setting(TOKENIZER, (one.tokenizer.name, other.tokenizer.name)))
     elif releases[0] != releases[1]:
         found.append(Setting(TRANSFORMERS, releases))
-    alike = type(one.own) is type(other.own)
-    for path, values in changes.items():
-        if path == "preset" or path in _LOADED:
-            continue
-        if not alike and (path.startswith("own.") or _of_one_alone(path, one, other)):
-            continue
-        found.append(Setting(path, values))
+    told = {"preset", *_NAMED, "tokenizer.transformers"}
+    alike = _options_alike(one, other)
+    found += [
+        Setting(path, values)
+        for path, values in changes.items()
+        if path not in told and (alike or not path.startswith("own."))
+    ]
     return tuple(found)
 
 
-def _of_one_alone(path: str, one: Recipe, other: Recipe) -> bool:
-    return knob_named(one, path) is None or knob_named(other, path) is None
+def _options_alike(one: Recipe, other: Recipe) -> bool:
+    """Whether both are of trainers with the same options of their own, which may go over one by one."""
+    return type(one.own) is type(other.own)
 
 
 def switched(one: Recipe, other: Recipe, names: Collection[str], version: Version) -> Recipe:
     """The second recipe with these settings as the first has them."""
     made = other
     if TRAINER in names:
-        made = replace(made, trainer=one.trainer, version=one.version, own=one.own)
+        own = other.own if _options_alike(one, other) else one.own
+        made = replace(made, trainer=one.trainer, version=one.version, own=own)
     loaded = one if TOKENIZER in names or TRANSFORMERS in names else other
-    if TOKENIZER in names:
-        for path in _LOADED[:3]:
-            made = changed(made, path, getattr(one.tokenizer, path.partition(".")[2]))
-    for name in names:
-        if "." in name:
-            section, _, knob = name.partition(".")
-            made = changed(made, name, getattr(getattr(one, section), knob))
+    for path in (*(_NAMED if TOKENIZER in names else ()), *(name for name in names if "." in name)):
+        made = changed(made, path, get(one, path))
     if version(made) != version(loaded):
         made = changed(made, "tokenizer.transformers", version(loaded))
     return made

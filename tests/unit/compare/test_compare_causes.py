@@ -129,3 +129,15 @@ def test_recipes_of_one_trainer_differ_by_its_own_options() -> None:
 def test_a_recipe_is_no_cause_of_itself() -> None:
     recipe = Recipe("hf-trainer")
     assert settings_between(recipe, recipe, reference_version) == ()
+
+
+def test_between_releases_of_a_trainer_its_own_options_go_over_one_by_one() -> None:
+    one = preset("trl@1.14")
+    other = changed(preset("trl@1.16"), "own.completion_only_loss", False)
+    assert {TRAINER, "own.completion_only_loss"} <= {
+        setting.name for setting in settings_between(one, other, reference_version)
+    }
+    release = switched(one, other, {TRAINER}, reference_version)
+    assert release.preset == "trl@1.14" and release.own == other.own
+    both = switched(one, other, {TRAINER, "own.completion_only_loss"}, reference_version)
+    assert both.own == one.own != other.own
