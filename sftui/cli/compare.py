@@ -38,6 +38,7 @@ def compare_recipes(
 ) -> int:
     """Print the count and the first differing rows; 0 where nothing differs, 1 where something does."""
     from sftui.session.comparing import open_sides
+    from sftui.session.explaining import chosen
     from sftui.session.versions import tokenized_otherwise
     from sftui.views import unmarked_words
 
@@ -74,11 +75,12 @@ def compare_recipes(
             progress.at(count.rows)
         progress.end()
         notes.tell()
-        progress = Progress(min(most_causes, len(differing)) * len(others))
+        rows = chosen(differing, most_causes)
+        progress = Progress(len(rows) * len(others))
         for number in range(1, len(sides)):
             last = None
-            for last in comparing.causes(number, differing, most_causes):
-                progress.at((number - 1) * min(most_causes, len(differing)) + last.looked_at)
+            for last in comparing.causes(number, rows, len(differing)):
+                progress.at((number - 1) * len(rows) + last.looked_at)
             causes.append(last)
         progress.end()
     if count is None:

@@ -1,7 +1,7 @@
 """The same row under two or more trainers, versions, templates or tokenizers, and the count over a dataset."""
 
 from sftui.comparison.causes import Cause, Causes, Setting
-from sftui.comparison.count import ComparisonCount
+from sftui.comparison.count import ComparisonCount, evenly
 from sftui.comparison.rows import Column, RowComparison, Side, compare_prepared, compare_row
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "Side",
     "compare_prepared",
     "compare_row",
+    "evenly",
 ]

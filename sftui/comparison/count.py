@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sftui.comparison.rows import RowComparison
+
+
+def evenly(count: int, most: int) -> Iterator[int]:
+    """At most so many of the numbers below `count`, at even distances, 0 among them."""
+    some = min(count, most)
+    return (number * count // some for number in range(some))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sftui.comparison import Causes, ComparisonCount, RowComparison, compare_prepared
+from sftui.comparison import Causes, ComparisonCount, RowComparison, compare_prepared, evenly
 from sftui.recipe import Recipe
 from sftui.session.opened import Opened
 from sftui.session.ready import Ready, open_data, prove_rows, tokenized, with_tokenizer
@@ -111,11 +111,11 @@ class Comparing:
             counted = counted.plus(found)
             yield counted
 
-    def causes(self, number: int, differing: Sequence[int], most: int) -> Iterator[Causes]:
-        """Why side `number` differs from the first one, after each of at most so many of the differing rows."""
-        from sftui.session.explaining import chosen, explain
+    def causes(self, number: int, rows: Sequence[int], of: int) -> Iterator[Causes]:
+        """Why side `number` differs from the first one, after each of these rows; `of` is how many differ in all."""
+        from sftui.session.explaining import explain
 
-        return explain(self.sessions[0], self.sessions[number], chosen(differing, most), len(differing))
+        return explain(self.sessions[0], self.sessions[number], rows, of)
 
     def close(self) -> None:
         for session in self.sessions:
@@ -137,5 +137,4 @@ def chosen_rows(source: Source, limit: int | None, sample: int | None) -> Iterat
         return
     _index(source)
     count = source.count().rows if limit is None else min(limit, source.count().rows)
-    for number in range(min(sample, count)):
-        yield source.row(number * count // min(sample, count))
+    yield from map(source.row, evenly(count, sample))

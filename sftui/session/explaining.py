@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sftui.comparison import RowComparison, compare_prepared
+from sftui.comparison import RowComparison, compare_prepared, evenly
 from sftui.comparison.causes import Causes, Switch, collect, explained, settings_between, switched
 from sftui.errors import SftuiError
 from sftui.session.ready import Ready, under, with_tokenizer
@@ -25,7 +25,7 @@ MOST_WAYS = 64
 
 def chosen(rows: Sequence[int], most: int = MOST_ROWS) -> list[int]:
     """At most so many of some rows, at even distances, the first one among them."""
-    return [rows[number * len(rows) // min(most, len(rows))] for number in range(min(most, len(rows)))]
+    return [rows[number] for number in evenly(len(rows), most)]
 
 
 def explain(one: Ready, other: Ready, rows: Sequence[int], of: int) -> Iterator[Causes]:
