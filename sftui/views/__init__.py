@@ -54,8 +54,10 @@ if TYPE_CHECKING:
     from sftui.views.compare import compare_lines, count_lines, difference_words, unmarked_words
     from sftui.views.knobs import (
         KnobLine,
+        change_text,
         diff_text_lines,
         knob_paths,
+        new_values,
         recipe_lines,
         value_text,
     )
@@ -69,7 +71,15 @@ _LATER = {
     "boundary": ("boundary_lines", "boundary_words", "straddler"),
     "causes": ("cause_lines", "keys_of_setting"),
     "compare": ("compare_lines", "count_lines", "difference_words", "unmarked_words"),
-    "knobs": ("KnobLine", "diff_text_lines", "knob_paths", "recipe_lines", "value_text"),
+    "knobs": (
+        "KnobLine",
+        "change_text",
+        "diff_text_lines",
+        "knob_paths",
+        "new_values",
+        "recipe_lines",
+        "value_text",
+    ),
     "panes": ("conversation_lines", "raw_lines", "rendered_lines"),
     "search": ("check_query", "find"),
     "why": ("Effect", "Offer", "why_lines"),
@@ -104,6 +114,7 @@ __all__ = [
     "boundary_lines",
     "boundary_words",
     "cause_lines",
+    "change_text",
     "check_query",
     "compare_lines",
     "convention",
@@ -124,6 +135,7 @@ __all__ = [
     "lay_out",
     "line",
     "make_table",
+    "new_values",
     "note_lines",
     "pack_lines",
     "plain",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from sftui.model import RecipeChange
 from sftui.recipe import KnobInfo, Recipe, get, knobs_of, value_of
 from sftui.text import clip, fit, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
@@ -37,6 +38,16 @@ def value_text(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return visible(json.dumps(list(value), ensure_ascii=False, default=str))
     return visible(str(value))
+
+
+def change_text(change: RecipeChange) -> str:
+    """A change of one knob: its name, its value before and after."""
+    return f"{change.path} {value_text(change.before)} → {value_text(change.after)}"
+
+
+def new_values(changes: Iterable[RecipeChange]) -> str:
+    """The knobs that were changed, with their new values."""
+    return ", ".join(f"{change.path} → {value_text(change.after)}" for change in changes)
 
 
 def recipe_lines(recipe: Recipe, base: Recipe, width: int, *, cursor: str = "") -> tuple[KnobLine, ...]:

@@ -11,7 +11,7 @@ from sftui.model import NOWHERE, Inspection, Reason, RecipeChange
 from sftui.recipe import Recipe, knob_named
 from sftui.text import cell_width, clip, many, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
-from sftui.views.knobs import value_text
+from sftui.views.knobs import change_text, value_text
 from sftui.views.status import token_facts
 from sftui.views.table import CUT, LEARNT, UNKNOWN, TokenTable
 from sftui.views.words import FACTS, RULE_OF, what_is_trained
@@ -186,7 +186,7 @@ def _effect(effect: Effect) -> str:
 
 
 def _changes(way: Way) -> str:
-    return ", ".join(f"{one.path} {value_text(one.before)} → {value_text(one.after)}" for one in way.changes)
+    return ", ".join(map(change_text, way.changes))
 
 
 def _keys(way: Way) -> str:

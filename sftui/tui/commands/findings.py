@@ -17,7 +17,7 @@ from sftui.tui.contexts import FINDINGS, TOKENS
 from sftui.tui.copying import write_out
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Said
-from sftui.views import Action, Line, Role, line, value_text, wrap
+from sftui.views import Action, Line, Role, line, new_values, wrap
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -102,7 +102,7 @@ def sentence(here: Inspector) -> Line:
     own = finding.fix
     told = [name for name, _ in repairs.cures(here, finding)]
     if own is not None and own.changes:
-        told.insert(0, ", ".join(f"{change.path} → {value_text(change.after)}" for change in own.changes))
+        told.insert(0, new_values(own.changes))
     elif own is not None and own.template:
         told.insert(0, "generation tags in the chat template")
     if not told:
@@ -274,7 +274,7 @@ def _preview_fix(here: Inspector) -> None:
         return
     recipe = _fixed(here, finding)
     if recipe is not None:
-        told = ", ".join(f"{change.path} → {value_text(change.after)}" for change in finding.fix.changes)
+        told = new_values(finding.fix.changes)
         compare.start(
             here,
             recipe,

@@ -8,7 +8,7 @@ from sftui.tui.commands.command import MEANS, command
 from sftui.tui.dialogs import EXPORT, ONWARD
 from sftui.tui.inspector import Inspector
 from sftui.tui.themes import TITLES
-from sftui.views import Line, Role, line, value_text, wrap
+from sftui.views import Line, Role, change_text, line, wrap
 from sftui.workspace.history import Chosen, Unexported, unexported
 
 
@@ -130,7 +130,7 @@ def lost_parts(lost: Unexported) -> list[tuple[str, str]]:
         for one in lost.waivers
     ]
     return [
-        *(("recipe", f"{one.path} {value_text(one.before)} → {value_text(one.after)}") for one in lost.changes),
+        *(("recipe", change_text(one)) for one in lost.changes),
         *(("repair", visible(one)) for one in lost.repairs),
         *(("waiver", visible(one)) for one in waivers),
     ]

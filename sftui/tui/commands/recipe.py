@@ -17,7 +17,7 @@ from sftui.tui.inspector import Inspector
 from sftui.tui.panes.recipe_pane import PRESET
 from sftui.tui.presets import preset_like
 from sftui.tui.state import Said
-from sftui.views import Role, value_text
+from sftui.views import Role, change_text, value_text
 from sftui.workspace import events as ev
 
 
@@ -253,7 +253,7 @@ def _replay(here: Inspector, step: Callable[[], bool], times: int, word: str) ->
     from sftui.recipe import diff
 
     now = here.workspace.recipe
-    told = [f"{c.path} {value_text(c.before)} → {value_text(c.after)}" for c in diff(before, now)]
+    told = [change_text(change) for change in diff(before, now)]
     if before.waivers != now.waivers:
         told.append(f"waivers {len(before.waivers)} → {len(now.waivers)}")
     after = here.workspace.repairs

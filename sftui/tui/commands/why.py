@@ -13,7 +13,7 @@ from sftui.tui.commands.command import MEANS, command
 from sftui.tui.contexts import TOKENS, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Said, Why
-from sftui.views import Line, Role, line, value_text, wrap
+from sftui.views import Line, Role, line, new_values, wrap
 from sftui.views.table import LEARNT
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -191,5 +191,5 @@ def turn(here: Inspector, count: int | None) -> None:
         recipe = changed(recipe, change.path, change.after)
     done = "masked" if table.loss[now.token] in LEARNT else "trained"
     if here.workspace.set_recipe(recipe):
-        told = ", ".join(f"{one.path} → {value_text(one.after)}" for one in now.answer.ways[0].changes)
+        told = new_values(now.answer.ways[0].changes)
         here.say(f"token {now.token:,} is {done}: {told} · u takes it back, x exports")
