@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import click
 
+from sftui.cli.terminal import page_width, write_own
 from sftui.docs import markdown, topic_for, topics, topics_linked, topics_that_name
 from sftui.errors import SftuiError
 from sftui.text import visible
@@ -18,8 +18,6 @@ from sftui.text import visible
 if TYPE_CHECKING:
     from rich.segment import Segment
 
-WIDEST = 100
-"""Columns of a page; longer lines are hard to read."""
 _CODE = re.compile(r"[A-Za-z]{3}\d{3}")
 
 
@@ -70,10 +68,8 @@ def _list() -> int:
 def _show(text: str) -> None:
     from sftui.docs.rendering import page_lines
 
-    width = min(shutil.get_terminal_size().columns, WIDEST)
+    width = page_width()
     if sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb":
-        from sftui.cli.terminal import write_own
-
         write_own("".join(_coloured(run) + "\n" for run in page_lines(text, width)))
         return
     for runs in page_lines(text, width):

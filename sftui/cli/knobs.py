@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -11,11 +10,10 @@ from typing import Any
 
 import click
 
+from sftui.cli.terminal import page_width
 from sftui.errors import RecipeError
 from sftui.recipe import KnobInfo, Recipe, get, knobs, knobs_of
 from sftui.text import visible
-
-WIDEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ def show_knobs(word: str | None, trainer: str | None, form: str) -> int:
     if form == "json":
         click.echo(json.dumps([_as_json(one) for one in (*named, *others)], ensure_ascii=False, indent=2))
         return 0
-    width = min(shutil.get_terminal_size().columns, WIDEST)
+    width = page_width()
     parts = [one_knob(one, trainer, width) for one in named]
     if others and named:
         more = ", ".join(dict.fromkeys(one.info.path for one in others))

@@ -19,11 +19,17 @@ from sftui.text import visible
 
 DEFAULT_WIDTH = 80
 """Columns of what goes into a pipe or a file."""
+WIDEST_PAGE = 100
 
 
 def terminal_width() -> int:
     """The columns of stdout where it is a terminal."""
     return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns if sys.stdout.isatty() else DEFAULT_WIDTH
+
+
+def page_width() -> int:
+    """The columns of a page of help: those of the terminal, as far as text is read with ease."""
+    return min(shutil.get_terminal_size().columns, WIDEST_PAGE)
 
 
 def redraw(text: str) -> None:

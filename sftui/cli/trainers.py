@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import asdict, dataclass
 
 import click
 
+from sftui.cli.terminal import page_width
 from sftui.text import visible
-
-WIDEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,7 @@ def list_trainers(form: str) -> int:
     if form == "json":
         click.echo(json.dumps([asdict(one) for one in told], ensure_ascii=False, indent=2))
         return 0
-    width = min(shutil.get_terminal_size().columns, WIDEST)
+    width = page_width()
     click.echo("\n".join(drawn(one, width) for one in told))
     click.echo(
         click.wrap_text(
