@@ -28,6 +28,7 @@ from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.bulk import Bulk
 from sftui.tokens.environments import Environment, environment_at
 from sftui.trainers import Toolbox, trainer_named
+from sftui.trainers.config import DatasetRef
 from sftui.trainers.verify.exchange import tokenizer_folder
 
 
@@ -84,6 +85,22 @@ def environment_of(trainer: str, version: str) -> Environment | None:
         return environment_at(home() / f"{trainer}-{version}", "parity")
     except SftuiError:
         return None
+
+
+def rows_of(reference: DatasetRef) -> list[Row]:
+    """The rows of one dataset of a config that was read."""
+    source = open_source(SourceSpec(reference.paths))
+    rows = list(source.rows())
+    source.close()
+    return rows
+
+
+def of_config(trainer: str, rows: Sequence[Row], reference: DatasetRef, tokenizer: Path) -> Emulated:
+    """What the recipe of that dataset makes of them."""
+    detected = pipeline.detect(rows, reference.recipe)
+    tools = pipeline.make_toolbox(reference.recipe, load_tokenizer(str(tokenizer)))
+    tools = pipeline.survey(rows[0], detected, reference.recipe, tools)
+    return through(trainer, rows, detected, reference.recipe, tools)
 
 
 def through(

@@ -16,12 +16,11 @@ from typing import Any
 import pytest
 import record as recorder
 from case import environment, home, python_of, shared_folder
-from emulate import through
+from emulate import of_config, rows_of
 
 from sftui import pipeline
 from sftui.recipe import Recipe, changed
 from sftui.sources import SourceSpec, open_source
-from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import DatasetRef
 from sftui.trainers.verify.session import read_result
@@ -148,13 +147,7 @@ def test_written_configs_do_what_was_shown(
         folder.mkdir()
         monkeypatch.chdir(folder)
         reference = write(name, folder, tokenizer)
-        source = open_source(SourceSpec(reference.paths))
-        rows = list(source.rows())
-        source.close()
-        detected = pipeline.detect(rows, reference.recipe)
-        tools = pipeline.make_toolbox(reference.recipe, load_tokenizer(str(tokenizer)))
-        tools = pipeline.survey(rows[0], detected, reference.recipe, tools)
-        ours = through("llamafactory", rows, detected, reference.recipe, tools)
+        ours = of_config("llamafactory", rows_of(reference), reference, tokenizer)
         assert not ours.problems
         made = ours.packs or [example for row in ours.rows.values() for example in row]
         expected[name] = [(list(one.input_ids), list(one.labels)) for one in made]

@@ -15,7 +15,7 @@ import pytest
 import record as recorder
 import v1_rows
 from case import environment, home, shared_folder
-from emulate import through
+from emulate import of_config, rows_of
 
 from sftui import pipeline
 from sftui.recipe import changed
@@ -103,12 +103,7 @@ def test_written_configs_do_what_was_shown(
         folder.mkdir()
         monkeypatch.chdir(folder)
         reference = write(name, folder, tokenizer)
-        source = open_source(SourceSpec(reference.paths))
-        rows = list(source.rows())
-        source.close()
-        detected = pipeline.detect(rows, reference.recipe)
-        tools = pipeline.make_toolbox(reference.recipe, load_tokenizer(str(tokenizer)))
-        ours = through(TRAINER, rows, detected, reference.recipe, tools)
+        ours = of_config(TRAINER, rows_of(reference), reference, tokenizer)
         expected[name] = [piece(example) for _, row in sorted(ours.rows.items()) for example in row]
         stops[name] = sorted(ours.problems)
         config = "llamafactory_v1_sft.yaml" if name in FRESH else "v1.yaml"

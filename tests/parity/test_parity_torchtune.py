@@ -14,12 +14,9 @@ from typing import Any
 import pytest
 import record as recorder
 from case import environment, model_folder, shared_folder
-from emulate import through
+from emulate import of_config, rows_of
 
-from sftui import pipeline
 from sftui.recipe import Recipe, changed
-from sftui.sources import SourceSpec, open_source
-from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import OpenedConfig
 from sftui.trainers.torchtune import sentencepieces
@@ -127,11 +124,8 @@ def test_written_configs_do_what_was_shown(tmp_path: Path, capsys: pytest.Captur
         of_pieces = FRESH.get(name, ("", ""))[1] in sentencepieces.MODELS
         tokenizer = model_folder("kept:turns") if of_pieces else qwen
         reference = write(name, folder, tokenizer).datasets[0]
-        source = open_source(SourceSpec(reference.paths))
-        rows = list(source.rows())
-        source.close()
-        tools = pipeline.make_toolbox(reference.recipe, load_tokenizer(str(tokenizer)))
-        ours = through("torchtune", rows, pipeline.detect(rows, reference.recipe), reference.recipe, tools)
+        rows = rows_of(reference)
+        ours = of_config("torchtune", rows, reference, tokenizer)
         assert not ours.problems, ours.problems
         made = ours.packs or [example for row in ours.rows.values() for example in row]
         expected[name] = [(list(one.input_ids), list(one.labels)) for one in made]
