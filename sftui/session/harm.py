@@ -22,12 +22,16 @@ def refuse_harm(session: Opened, chosen: Sequence[str]) -> None:
     """RecipeError where repairs would do harm to one of the first rows: which of them does, to which row, and what to
     add or to leave out."""
     made = [name for name in chosen if not name.startswith(DROPPING)]
-    harm = _harm(session, made)
+    if not made:
+        return
+    light = (row for row in session.stored.sample if row.size <= HEAVY and row.data is not None)
+    before = [session.inspect_row(row, spans=False) for row in light]
+    harm = _harm(session, before, made)
     if not harm:
         return
-    guilty = next((name for name in made if not _harm(session, [one for one in made if one != name])), made[0])
+    guilty = next((name for name in made if not _harm(session, before, [one for one in made if one != name])), made[0])
     others = (name for name in (TO_MESSAGES, *REPAIRS) if name not in made)
-    beside = next((name for name in others if not _harm(session, [*made, name], whole=True)), None)
+    beside = next((name for name in others if not _harm(session, before, [*made, name], whole=True)), None)
     added = f"add {beside}, beside which it does none (--apply {','.join([*made, beside])}), or " if beside else ""
     raise RecipeError(
         f"{guilty} would do harm under {trainer_named(session.asked.preset).title}",
@@ -36,19 +40,18 @@ def refuse_harm(session: Opened, chosen: Sequence[str]) -> None:
     )
 
 
-def _harm(session: Opened, repairs: Sequence[str], *, whole: bool = False) -> str:
-    """What repairs would do to one of the first rows, as a clause; "" where they do no harm. `whole`: nor may they be
-    impossible on one, which stays as it is then."""
+def _harm(session: Opened, before: Sequence[Inspection], repairs: Sequence[str], *, whole: bool = False) -> str:
+    """What repairs would do to one of the first rows, which were so `before`, as a clause; "" where they do no harm.
+    `whole`: nor may they be impossible on one, which stays as it is then."""
     if not repairs:
         return ""
     try:
         after = under(session, session.asked, tuple(repairs))
     except SftuiError as error:
         return str(error)
-    for row in session.stored.sample:
-        if row.size > HEAVY or row.data is None:
-            continue
-        was, now = session.inspect_row(row, spans=False), after.inspect_row(after.over(row), spans=False)
+    for was in before:
+        row = was.row
+        now = after.inspect_row(after.over(row), spans=False)
         if whole and now.row.skipped is not None:
             return now.row.skipped
         if was.problem is not None or was.dropped is not None or now.row.left_out is not None:
