@@ -42,15 +42,22 @@ class Driven:
 
     async def settle(self) -> None:
         """Until nothing is left to do. Textual takes a process for idle that has used no processor time of late; beside
-        others it may have been given none. So it must also have been woken in time."""
+        others it may have been given none. So it must also have been woken in time, and nothing be left to lay out."""
         for _ in range(200):
             while not self.workspace.caught_up():
                 await asyncio.sleep(0)
             await self.pilot.pause()
             asked, used = time.monotonic(), time.process_time()
             await asyncio.sleep(0.005)
-            if time.monotonic() - asked < 0.015 and time.process_time() - used < 0.002 and self.workspace.caught_up():
+            still = time.monotonic() - asked < 0.015 and time.process_time() - used < 0.002
+            if still and self.drawn and self.workspace.caught_up():
                 return
+
+    @property
+    def drawn(self) -> bool:
+        """Whether everything that changed is on screen: a dialog is laid out twice, before and after its lines are."""
+        screen = self.app.screen
+        return not (screen._layout_required or screen._repaint_required or screen._dirty_widgets or screen._callbacks)
 
     @property
     def trained(self) -> int:
@@ -68,7 +75,7 @@ class Driven:
 
     @property
     def text(self) -> str:
-        # The one place where a private attribute of Textual is used.
+        # Here and in `drawn` private attributes of Textual are used, nowhere else.
         strips = self.app.screen._compositor.render_strips()
         return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips) + "\n"
 
