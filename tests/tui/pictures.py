@@ -1,0 +1,132 @@
+"""Draw the pictures of the README anew, from the real app on the bundled data:
+
+    python tests/tui/pictures.py screenshot [KEYS…]    # .github/screenshot.svg, after KEYS (as Textual names them)
+    python tests/tui/pictures.py recording             # .github/recording.svg: a masked answer found, trained, exported
+
+A recording is one SVG that plays by itself: the pictures of the app, one over the other, each seen for its seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from textual.pilot import Pilot
+
+from sftui.cli.demo import demo_options
+from sftui.settings import Settings
+from sftui.tui.app import SftuiApp
+from sftui.workspace import Workspace
+
+HOME = Path(__file__).resolve().parents[2] / ".github"
+SIZE = (150, 32)
+KEYS = ["right_square_bracket", "8", "0", "h", "enter"]
+"""What the screenshot shows: why a token of an earlier answer is masked."""
+
+
+class Step(NamedTuple):
+    """Keys that are pressed, what the title says of it, and how many seconds the screen then stays."""
+
+    keys: tuple[str, ...]
+    title: str
+    seconds: float
+
+
+STORY = (
+    Step((), "a chat as the trainer tokenizes it: masked ░ and trained █", 4),
+    Step(("right_square_bracket",), "]  the next row: two answers, and only one is trained", 3),
+    Step(("8", "0", "h"), "the cursor on a token of the first answer", 2),
+    Step(("enter",), "Enter  why is it masked?", 5),
+    Step(("t",), "t  train it", 3),
+    Step(("escape",), "Esc  both answers are trained now", 3),
+    Step(("x",), "x  export it", 2),
+    Step(("j", "j", "enter"), "for TRL: what stands in its config", 5),
+)
+
+
+@asynccontextmanager
+async def opened(size: tuple[int, int] = SIZE) -> AsyncIterator[tuple[SftuiApp, Pilot[Any]]]:
+    """The inspector on the bundled data, once its first row and its tokenizer are there."""
+    workspace = Workspace(demo_options("chat_messages", None))
+    workspace.start()
+    app = SftuiApp(workspace, Settings(), theme="dark")
+    try:
+        async with app.run_test(size=size) as pilot:
+            for _ in range(200):
+                await pilot.pause(0.05)
+                loaded = workspace.tokenizer
+                if loaded is not None and loaded.state == "proven" and workspace.cached(0) is not None:
+                    break
+            await pilot.pause(0.5)
+            yield app, pilot
+    finally:
+        workspace.close()
+
+
+async def screenshot(keys: Sequence[str]) -> str:
+    """The screen after the keys, as an SVG."""
+    async with opened() as (app, pilot):
+        await pilot.press(*keys)
+        await pilot.pause(3)  # the rows that would change are counted
+        return app.export_screenshot(title="sftui")
+
+
+async def recording(story: Sequence[Step] = STORY, size: tuple[int, int] = SIZE) -> str:
+    """The screens of a story as one SVG that plays by itself."""
+    pictures = []
+    async with opened(size) as (app, pilot):
+        for step in story:
+            await pilot.press(*step.keys)
+            await pilot.pause(2)
+            pictures.append((app.export_screenshot(title=f"sftui · {step.title}"), step.seconds))
+    return played(pictures)
+
+
+_OPENING = re.compile(r"<svg[^>]*viewBox=\"([^\"]*)\"[^>]*>")
+_FONTS = re.compile(r"@font-face \{[^}]*\}\s*")
+
+
+def played(pictures: Sequence[tuple[str, float]]) -> str:
+    """SVGs of one size, each seen for its seconds, over and over; where motion is not wanted the last one stays."""
+    whole = sum(seconds for _, seconds in pictures)
+    styles, frames, at = [], [], 0.0
+    for number, (picture, seconds) in enumerate(pictures):
+        start, end = 100 * at / whole, 100 * (at + seconds) / whole
+        hidden = "0% { visibility: hidden } " if number else ""
+        styles.append(
+            f"@keyframes frame{number} {{ {hidden}{start:.3f}% {{ visibility: visible }} "
+            f"{end:.3f}% {{ visibility: hidden }} }}\n"
+            f".frame{number} {{ visibility: hidden; animation: frame{number} {whole:g}s step-end infinite }}"
+        )
+        # Fonts from elsewhere are not loaded in a picture of a page.
+        frames.append(f'<g class="frame{number}">{_FONTS.sub("", picture)}</g>')
+        at += seconds
+    styles.append(
+        f"@media (prefers-reduced-motion) {{ g[class^=frame] {{ animation: none }} "
+        f".frame{len(pictures) - 1} {{ visibility: visible }} }}"
+    )
+    opening = _OPENING.search(pictures[0][0])
+    assert opening is not None, "the app draws an SVG with a viewBox"
+    return (
+        f'<svg viewBox="{opening[1]}" xmlns="http://www.w3.org/2000/svg">\n<style>\n'
+        + "\n".join(styles)
+        + "\n</style>\n"
+        + "\n".join(frames)
+        + "\n</svg>\n"
+    )
+
+
+def main(wanted: str, *keys: str) -> None:
+    drawn = recording() if wanted == "recording" else screenshot(keys or KEYS)
+    (HOME / f"{wanted}.svg").write_text(asyncio.run(drawn), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] not in ("screenshot", "recording"):
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
