@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from sftui.audit.bars import length_bar, share_bar
 from sftui.audit.branches import branch_of
 from sftui.audit.figures import LIMITS, QUANTILES, Figures, GroupFigure, LimitFigure, SourceFigure
 from sftui.audit.found import Filter, Found
 from sftui.audit.lengths import best_fit, quantiles
+from sftui.audit.listing import Listing
 from sftui.audit.marks import dataset_marks
 from sftui.audit.tallies import Tallies
 from sftui.audit.verdict import Verdict, Verdicts
@@ -35,14 +37,19 @@ COUNTS = (
 LONGEST_NAME = 200
 MOST_SOURCES = 5000
 NO_FINDINGS = "no findings"
+REPEATS = (
+    "duplicates of an earlier row",
+    "an earlier prompt, answered differently",
+    "prompts of the evaluation set",
+)
 
 
 class Audit:
     """Takes each row once with `add`, the rows of others with `merge`; in which order does not change the figures.
 
-    `evaluation` are the `prompts` of an audit of the evaluation set (`Audit.prompts`). `tallies` makes
-    the counts by roles, template branch and finding set. `rows` is also the number
-    of rows taken in so far, so an audit that reads in order can be resumed there.
+    `evaluation` are the `prompts` of an audit of the evaluation set (`Audit.prompts`). `listing` is told which rows
+    stand behind each number; such an audit takes every row itself, in order. `rows` is also the number of rows taken in
+    so far, so an audit that reads in order can be resumed there.
     """
 
     def __init__(
@@ -50,9 +57,10 @@ class Audit:
         context: Context,
         wanted: Filter | None = None,
         evaluation: Hashes | None = None,
-        tallies: type[Tallies] = Tallies,
+        listing: Listing | None = None,
     ) -> None:
         self.found = Found(wanted)
+        self.listing = listing
         self._marking = self.found.wanted.remember or bool(self.found.wanted.known)
         self.repeated = Hashes()
         self.checks = DatasetChecks(context, evaluation)
@@ -77,7 +85,7 @@ class Audit:
         self.weights = Weights()
         self.sources: dict[str, list[int]] = {}
         self.drops, self.stops = Tallies(), Tallies()
-        self.signatures, self.branches, self.finding_sets = tallies(), tallies(), tallies()
+        self.signatures, self.branches, self.finding_sets = Tallies(), Tallies(), Tallies()
         self.verdicts = Verdicts()
         self.finished = self.setup_checked = False
 
@@ -85,6 +93,10 @@ class Audit:
     def prompts(self) -> Hashes:
         """The hashes of the prompts seen, for the audit of another set."""
         return self.checks.prompts
+
+    @property
+    def _repeats(self) -> tuple[Tally, Tally, Tally]:
+        return self.checks.same, self.checks.again, self.checks.leaked
 
     def check(self, inspection: Inspection, context: Context) -> None:
         """Check a row and take it in with what was found."""
@@ -108,74 +120,97 @@ class Audit:
         self._compare(inspection, counts)
         stand = self.found.add(findings, row) if findings else ()
         codes = " ".join(sorted({one.code for one in stand}))
-        self.finding_sets.add(codes or NO_FINDINGS, row.index)
+        self._tally("findings", self.finding_sets, codes or NO_FINDINGS, row.index)
         if inspection.stopped_at is not None:
-            self.stops.add(inspection.stopped_at.value, row.index)
+            self._tally("stopped at", self.stops, inspection.stopped_at.value, row.index)
         if inspection.evaluates:
             self.evaluation_rows += 1
             self.evaluation_tokens += inspection.received or 0
+            self._list("evaluation", ("rows",), row.index)
             return
         if stand:
-            self.verdicts.add(stand, row.index)
-        figures = self._source(row.where)
+            self._list("verdict", self.verdicts.add(stand, row.index), row.index)
+        source, figures = self._source(row.where)
         figures[0] += 1
+        self._list("source", (source,), row.index)
         if counts.roles:
-            self.signatures.add(_signature(counts.roles[:13]), row.index)
+            self._tally("roles", self.signatures, _signature(counts.roles[:13]), row.index)
         if inspection.rendered is not None:
-            self.branches.add(branch_of(inspection.rendered), row.index)
+            self._tally("template", self.branches, branch_of(inspection.rendered), row.index)
         tokens, labels = inspection.tokens, inspection.labels
         if tokens is None or labels is None:
             return
         if labels.dropped is not None:
-            self.drops.add(visible(labels.dropped)[:LONGEST_NAME], row.index)
+            self._tally("dropped for", self.drops, visible(labels.dropped)[:LONGEST_NAME], row.index)
             figures[3] += 1
         figures[1] += len(tokens)
         figures[2] += counts.trained
-        self._measure(tokens, labels, counts)
+        self._measure(tokens, labels, counts, row.index)
         self.received_tokens += counts.received
         self.received_trained += counts.received_trained
         if inspection.example is not None:
             self.received_rows += 1
             if labels.weights is not None:
-                self.weights.add(inspection.examples)
+                self._list("weight", self.weights.add(inspection.examples), row.index)
         if labels.dropped is None:
-            self._budget(tokens, labels, counts)
+            self._budget(tokens, labels, counts, row.index)
+
+    def _tally(self, kind: str, tallies: Tallies, name: str, row: int) -> None:
+        """Count a row under a name, and list it there."""
+        tallies.add(name, row)
+        if self.listing is not None:
+            self.listing.add(kind, name, row)
+
+    def _list(self, kind: str, names: Iterable[str], row: int) -> None:
+        if self.listing is not None:
+            for name in names:
+                self.listing.add(kind, name, row)
 
     def _compare(self, inspection: Inspection, counts: Counts) -> None:
         """Hand the row to the checks of the dataset; where a baseline asks for it, remember which conversations come
         twice."""
-        before = self.checks.same.count
+        before = self.checks.same.count, self.checks.again.count, self.checks.leaked.count
         self.checks.add(inspection, counts)
-        again = self._marking and self.checks.same.count > before
+        again = self._marking and self.checks.same.count > before[0]
+        if self.listing is not None:
+            for name, tally, count in zip(REPEATS, self._repeats, before):
+                if tally.count > count:
+                    self.listing.add("repeats", name, inspection.row.index)
         whole = self.checks.whole(inspection) if again else None
         if whole is not None:
             self.repeated.add(whole)
 
-    def _source(self, where: str) -> list[int]:
+    def _source(self, where: str) -> tuple[str, list[int]]:
         name = where.rpartition(" ")[0].rpartition(" ")[0] or where
         figures = self.sources.get(name)
         if figures is not None:
-            return figures
-        return self.sources.setdefault(name if len(self.sources) < MOST_SOURCES else "others", [0, 0, 0, 0])
+            return name, figures
+        name = name if len(self.sources) < MOST_SOURCES else "others"
+        return name, self.sources.setdefault(name, [0, 0, 0, 0])
 
-    def _measure(self, tokens: Tokens, labels: Labels, counts: Counts) -> None:
+    def _measure(self, tokens: Tokens, labels: Labels, counts: Counts, row: int) -> None:
         n, trained = counts.tokens, counts.trained
         self.tokenized += 1
         self.tokens += n
         self.trained += trained
         if n:
-            self.shares[trained * 100 // n] += 1
+            share = trained * 100 // n
+            self.shares[share] += 1
+            if self.listing is not None:
+                self.listing.add("trained share", share_bar(share), row)
         carried = labels.counted
         if not tokens.samples:
-            self._long(carried, trained)
+            self._long(carried, trained, row)
         for one in tokens.samples:
             own = carried[one.start : one.end]
-            self._long(own, len(own) - own.count(IGNORE_INDEX))
+            self._long(own, len(own) - own.count(IGNORE_INDEX), row)
 
-    def _long(self, carried: Sequence[int], trained: int) -> None:
+    def _long(self, carried: Sequence[int], trained: int, row: int) -> None:
         """What each limit would take of one sequence, by its labels."""
         n = len(carried)
         self.lengths[n] += 1
+        if self.listing is not None:
+            self.listing.add("length", length_bar(n), row)
         for limit in self.limits:
             if n <= limit:
                 break
@@ -185,10 +220,12 @@ class Audit:
             self.trained_cut[limit] += lost
             self.dropped_tokens[limit] += n
             self.dropped_trained[limit] += trained
+            self._list("over", (f"{limit:,}",), row)
             if trained and lost == trained:
                 self.unlabelled[limit] += 1
+                self._list("no label under", (f"{limit:,}",), row)
 
-    def _budget(self, tokens: Tokens, labels: Labels, counts: Counts) -> None:
+    def _budget(self, tokens: Tokens, labels: Labels, counts: Counts, row: int) -> None:
         """Where the loss goes: trained tokens that are not cut, by who wrote them."""
         n, given, drawn = counts.tokens, labels.counted, counts.drawn
         if labels.kept != ((0, n),):
@@ -201,13 +238,19 @@ class Audit:
         for (start, end, message, part), count in zip(counts.stretches, drawn):
             if not count:
                 continue
+            role = _role(roles[message]) if 0 <= message < len(roles) else ""
             self.by_message[message] += count
             self.by_part[part._value_] += count
-            self.by_role[_role(roles[message]) if 0 <= message < len(roles) else ""] += count
+            self.by_role[role] += count
+            if self.listing is not None:
+                self.listing.add("message", str(message), row)
+                self.listing.add("part", part._value_, row)
+                self.listing.add("role", role, row)
             if not special.keys().isdisjoint(ids[start:end]):
                 for token, label in zip(ids[start:end], given[start:end]):
                     if label != IGNORE_INDEX and token in special:
                         self.by_special[token] += 1
+                        self._list("special", (special[token],), row)
 
     def merge(self, other: Audit) -> None:
         """Take in an audit of other rows under the same recipe; `other` must not be used afterwards."""
@@ -264,6 +307,7 @@ class Audit:
 
     def figures(self, packing: bool = True) -> Figures:
         """What is counted so far; without packing in a few milliseconds, however many lengths there are."""
+        repeated, answered_again, leaked = map(_group, REPEATS, self._repeats)
         return Figures(
             self.rows - self.evaluation_rows,
             self.tokenized,
@@ -282,9 +326,9 @@ class Audit:
             _largest(self.by_part),
             self.drops.figures(),
             self.stops.figures(),
-            _group("duplicates of an earlier row", self.checks.same),
-            _group("an earlier prompt, answered differently", self.checks.again),
-            _group("prompts of the evaluation set", self.checks.leaked),
+            repeated,
+            answered_again,
+            leaked,
             tuple(SourceFigure(visible(name), *values) for name, values in self.sources.items()),
             self.signatures.figures(),
             self.branches.figures(),

@@ -9,23 +9,39 @@ def length_bars(lengths: Mapping[int, int]) -> list[tuple[str, int]]:
     """Rows by length, in steps that double: below 16 tokens, below 32, …"""
     counts: dict[int, int] = {}
     for length, count in lengths.items():
-        step = max(4, length.bit_length())
+        step = _step(length)
         counts[step] = counts.get(step, 0) + count
     if not counts:
         return []
-    return [
-        (f"<{1 << step}" if step < 10 else f"<{1 << step - 10}k", counts.get(step, 0))
-        for step in range(min(counts), max(counts) + 1)
-    ]
+    return [(_below(step), counts.get(step, 0)) for step in range(min(counts), max(counts) + 1)]
+
+
+def length_bar(length: int) -> str:
+    """The step that a length is counted in."""
+    return _below(_step(length))
+
+
+def _step(length: int) -> int:
+    return max(4, length.bit_length())
+
+
+def _below(step: int) -> str:
+    return f"<{1 << step}" if step < 10 else f"<{1 << step - 10}k"
 
 
 def share_bars(shares: Mapping[int, int]) -> list[tuple[str, int]]:
     """Rows by the per cent of their tokens that is trained, in tenths; none (0) and all (100) stand apart."""
-    bars = {"0": shares.get(0, 0), ">0": 0, **{f"≥{low}": 0 for low in range(10, 100, 10)}, "100": shares.get(100, 0)}
+    bars = {"0": 0, ">0": 0, **{f"≥{low}": 0 for low in range(10, 100, 10)}, "100": 0}
     for share, count in shares.items():
-        if 0 < share < 100:
-            bars[f"≥{share // 10 * 10}" if share >= 10 else ">0"] += count
+        bars[share_bar(share)] += count
     return list(bars.items())
+
+
+def share_bar(share: int) -> str:
+    """The tenth that a share in whole per cent is counted in."""
+    if 10 <= share < 100:
+        return f"≥{share // 10 * 10}"
+    return ">0" if 0 < share < 10 else str(share)
 
 
 def short(number: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable
 
 from sftui.audit.figures import GroupFigure
@@ -54,18 +53,3 @@ class Tallies:
             GroupFigure(name, count, tuple(self.rows[name]))
             for name, count in sorted(self.counts.items(), key=lambda one: (-one[1], one[0]))
         )
-
-
-class ListedTallies(Tallies):
-    """Tallies with every row of each name in the order added, four bytes a row: for an audit that reads alone."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.listed: dict[str, array[int]] = {}
-
-    def add(self, name: str, row: int) -> None:
-        self.listed.setdefault(self._put(name, 1, (row,)), array("I")).append(row)
-
-    def merge(self, other: Tallies) -> None:
-        """TypeError: of rows that another process counted, only the first are known."""
-        raise TypeError("tallies that list every row take no others in")

@@ -41,18 +41,20 @@ class Verdicts:
         self.causes: Counter[tuple[str, str]] = Counter()
         self.setup: set[tuple[str, str, bool]] = set()
 
-    def add(self, findings: Iterable[Finding], row: int | None) -> None:
-        """Take in what was found in a row, or of the set-up (row None)."""
+    def add(self, findings: Iterable[Finding], row: int | None) -> tuple[str, ...]:
+        """Take in what was found in a row, or of the set-up (row None); under which labels a row is counted."""
         told = tuple([(finding.code, finding.severity) for finding in findings])
         if row is None:
             found = _led_to(told)
             self.setup.update((one.label, code, bad) for one, codes in found.items() for code, bad in codes.items())
-            return
-        for label, bad, causes in _comes_to(told):
+            return ()
+        comes_to = _comes_to(told)
+        for label, bad, causes in comes_to:
             self.rows.add(label, row)
             self.errors[label] += bad
             for cause in causes:
                 self.causes[cause] += 1
+        return tuple([label for label, _, _ in comes_to])
 
     def merge(self, other: Verdicts) -> None:
         """Take in what was found in other rows."""

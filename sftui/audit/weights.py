@@ -25,8 +25,9 @@ class Weights:
         self.total = Fraction(0)
         self.known = False
 
-    def add(self, examples: Sequence[Example]) -> None:
-        """What the trainer receives of one row."""
+    def add(self, examples: Sequence[Example]) -> set[str]:
+        """What the trainer receives of one row; the names that its weights are counted by."""
+        names = set()
         for example in examples:
             if example.weights is None:
                 continue
@@ -34,7 +35,9 @@ class Weights:
             for start, end, weight in example.weights.runs():
                 count = end - start - example.labels[start:end].count(example.ignore_index)
                 if count and weight:
+                    names.add(name_of(weight))
                     self._count(weight, count)
+        return names
 
     def _count(self, weight: float, count: int) -> None:
         self.counts[name_of(weight)] += count

@@ -119,8 +119,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         for pane in self.drawn():
             pane.look = look
         self.panes.rows.glyph = lambda row: self.state.kept.marks.get(row).glyph
-        self.panes.figures.marked = lambda: figures.marked_code(self)
-        self.panes.figures.mark = lambda code: figures.choose(self, code)
+        self.panes.figures.marked = lambda: figures.marked(self)
+        self.panes.figures.mark = lambda by: figures.choose(self, by)
 
     def drawn(self) -> tuple[LineView, ...]:
         """All that is drawn, line by line."""

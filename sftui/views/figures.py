@@ -1,20 +1,22 @@
-"""The figures of the whole dataset as lines: plots and tables that need neither colour nor a wide screen.
+"""The figures of the whole dataset as lines: bars and tables that need neither colour nor a wide screen.
 
-The upright bars are drawn by plotext, as text without styles; every number also stands beside its bar or in a table.
+Every number stands beside its bar or in a table, and a line says which rows are behind it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sftui.audit.bars import length_bars, share_bars, short
+from sftui.audit.listing import listed_by
+from sftui.audit.tallies import OTHERS
 from sftui.text import cell_width, clip, fit, many, share, visible
 from sftui.views.cells import Line, Role, crop, line, wrap
 
 if TYPE_CHECKING:
-    from sftui.audit.figures import Figures, GroupFigure, WeightFigures
+    from sftui.audit.figures import Figures, GroupFigure, LimitFigure, WeightFigures
 
 SHOWN = 8
 """Names of a list; more are counted together."""
@@ -22,99 +24,103 @@ SHORTEST_CUT, LONGEST_NAME = 12, 60
 """Cells that names must share before these are left out, and cells that a name has at most."""
 NARROW_TABLE = 73
 """Cells below which what a limit takes is told in parts of the whole alone."""
-PLOT_HEIGHT = 9
-WIDEST_PLOT = 100
 BAR, HALF = "█", "▌"
 
 
-def figure_lines(figures: Figures, width: int) -> tuple[Line, ...]:
+Behind = tuple[Line, str]
+"""A line, and what asks for the rows behind its number (`listed_by`, or an order of rows); "" where it is of none."""
+
+
+def figure_lines(figures: Figures, width: int) -> tuple[Behind, ...]:
     """Every figure, one block below the other, at most `width` cells wide."""
-    return tuple(crop(cells, width) for cells in _blocks(figures, max(width, 20)))
+    return tuple((crop(cells, width), by) for cells, by in _blocks(figures, max(width, 20)))
 
 
-def _blocks(figures: Figures, width: int) -> Iterator[Line]:
+def _blocks(figures: Figures, width: int) -> Iterator[Behind]:
     part = f" ({share(figures.trained, figures.tokens, 1)})" if figures.tokens else ""
-    yield from wrap(
-        line(
-            (many(figures.rows, "row"), Role.TITLE),
-            f" · {figures.tokens:,} tokens · {figures.trained:,} trained{part}",
-        ),
-        width,
-    )
-    yield from wrap(line((_received(figures), Role.DIM)), width)
+    words = f" · {figures.tokens:,} tokens · {figures.trained:,} trained{part}"
+    yield from _behind("", wrap(line((many(figures.rows, "row"), Role.TITLE), words), width))
+    all_reach = figures.received_rows == figures.rows
+    yield from _behind("" if all_reach else "dropped", wrap(line((_received(figures), Role.DIM)), width))
     if figures.weights is not None:
-        yield from wrap(line((weight_words(figures.weights), Role.DIM)), width)
+        yield from _behind("", wrap(line((weight_words(figures.weights), Role.DIM)), width))
     if figures.evaluation_rows:
         rows = many(figures.evaluation_rows, "evaluation row")
-        yield from wrap(
-            line((f"{rows}, {figures.evaluation_tokens:,} tokens, counted apart", Role.DIM)),
-            width,
-        )
+        words = f"{rows}, {figures.evaluation_tokens:,} tokens, counted apart"
+        yield from _behind(listed_by("evaluation", "rows"), wrap(line((words, Role.DIM)), width))
     if figures.tokenized:
-        yield from _titled("Rows by length in tokens", column_lines(length_bars(figures.lengths), width))
-        yield from wrap(line((_quantiles(figures.quantiles), Role.DIM)), width)
-        yield from _titled("Rows by per cent of tokens trained", column_lines(share_bars(figures.shares), width))
+        lengths, shares = dict(length_bars(figures.lengths)), dict(share_bars(figures.shares))
+        yield from _titled("Rows by length in tokens", _bars("length", lengths, width, shown=len(lengths)))
+        yield from _behind("longest", wrap(line((_quantiles(figures.quantiles), Role.DIM)), width))
+        yield from _titled(
+            "Rows by per cent of tokens trained", _bars("trained share", shares, width, shown=len(shares))
+        )
         yield from _titled("Effect of a length limit", _limits(figures, width))
+        unlabelled = {f"{one.limit:,}": one.unlabelled for one in figures.limits if one.unlabelled}
+        if unlabelled:
+            bars = _bars("no label under", unlabelled, width, shown=len(unlabelled), of=figures.rows)
+            yield from _titled("Rows that a length limit leaves without a label", bars)
     if figures.by_role:
-        roles = {name or "no message": count for name, count in figures.by_role.items()}
-        messages = {
-            f"message {index}" if index >= 0 else "no message": count for index, count in figures.by_message.items()
-        }
-        for title, counts in (
-            ("Trained tokens by role", roles),
-            ("Trained tokens by part", figures.by_part),
-            ("Trained tokens by message", messages),
-            ("Trained special tokens", figures.by_special),
+        for title, kind, counts, named in (
+            ("Trained tokens by role", "role", figures.by_role, lambda name: name or "no message"),
+            ("Trained tokens by part", "part", figures.by_part, str),
+            ("Trained tokens by message", "message", figures.by_message, _message),
+            ("Trained special tokens", "special", figures.by_special, str),
         ):
             if counts:
-                yield from _titled(title, bar_lines(counts, width))
+                names = {named(name): str(name) for name in counts}
+                yield from _titled(
+                    title, _bars(kind, {named(name): count for name, count in counts.items()}, width, names=names)
+                )
     if figures.weights is not None and figures.weights.tokens:
         weights = {f"weight {name}": count for name, count in figures.weights.by_weight.items()}
-        yield from _titled("Trained tokens by weight in the loss", bar_lines(weights, width))
+        names = {f"weight {name}": name for name in figures.weights.by_weight}
+        yield from _titled("Trained tokens by weight in the loss", _bars("weight", weights, width, names=names))
     repeats = (figures.repeated, figures.answered_again, figures.leaked)
-    yield from _titled("Duplicates and overlap", _groups(repeats, width))
-    for title, groups in (
-        ("Dropped by the trainer", figures.drops),
-        ("Stopped at", figures.stops),
-        ("Roles in order", figures.signatures),
-        ("Template branches", figures.branches),
-        ("Findings together", figures.finding_sets),
+    for title, kind, groups in (
+        ("Duplicates and overlap", "repeats", repeats),
+        ("Dropped by the trainer", "dropped for", figures.drops),
+        ("Stopped at", "stopped at", figures.stops),
+        ("Roles in order", "roles", figures.signatures),
+        ("Template branches", "template", figures.branches),
+        ("Findings together", "findings", figures.finding_sets),
     ):
         if groups:
-            yield from _titled(title, _groups(groups, width))
+            yield from _titled(title, _groups(kind, groups, width))
     if len(figures.sources) > 1:
         yield from _titled("Sources", _sources(figures, width))
 
 
-def column_lines(bars: Sequence[tuple[str, int]], width: int, height: int = PLOT_HEIGHT) -> tuple[Line, ...]:
-    """Upright bars with their labels below and their counts above; lying ones where there is no room."""
-    room = min(width, WIDEST_PLOT) - 1
-    step = room // max(1, len(bars))
-    if not bars or step < 5:
-        return bar_lines(dict(bars), width, shown=len(bars))
-    import plotext
-
-    plotext.clear_figure()
-    plotext.theme("clear")
-    plotext.frame(False)
-    plotext.plotsize(step * len(bars), height)
-    plotext.bar([str(i) for i in range(len(bars))], [count for _, count in bars], width=0.5, marker=BAR)
-    plotext.yticks([])
-    plotext.xticks([])
-    drawn = plotext.uncolorize(plotext.build()).splitlines()
-    plotext.clear_figure()
-    counts = "".join((short(count) if count else "·").center(step) for _, count in bars)
-    labels = "".join(visible(label).center(step) for label, _ in bars)
-    return (
-        line((counts, Role.NUMBER)),
-        *(line((text.rstrip(), Role.TRAINED)) for text in drawn if text.strip()),
-        line((labels, Role.LABEL)),
-    )
+def _behind(by: str, lines: Iterable[Line]) -> Iterator[Behind]:
+    return ((cells, by) for cells in lines)
 
 
-def bar_lines(counts: Mapping[str, int], width: int, shown: int = SHOWN) -> tuple[Line, ...]:
-    """Lying bars: the name, the count, its part of the whole, and a bar as long as that part."""
-    total, most = sum(counts.values()) or 1, max(counts.values(), default=0) or 1
+def _message(index: int | str) -> str:
+    return f"message {index}" if isinstance(index, str) or index >= 0 else "no message"
+
+
+def _bars(
+    kind: str,
+    counts: Mapping[str, int],
+    width: int,
+    *,
+    shown: int = SHOWN,
+    names: Mapping[str, str] | None = None,
+    of: int | None = None,
+) -> Iterator[Behind]:
+    """Bars, and behind each the rows that are listed under its name (`names`: under another one than is shown)."""
+    shown_names = list(counts)[:shown]
+    lines = bar_lines(counts, width, shown, of)
+    owners = [
+        listed_by(kind, (names or {}).get(name, name)) if counts[name] and name != OTHERS else ""
+        for name in shown_names
+    ]
+    return zip(lines, [*owners, ""])
+
+
+def bar_lines(counts: Mapping[str, int], width: int, shown: int = SHOWN, of: int | None = None) -> tuple[Line, ...]:
+    """Lying bars: the name, the count, its part of the whole (`of`, else of them all), and a bar as long as the count."""
+    total, most = of or sum(counts.values()) or 1, max(counts.values(), default=0) or 1
     items = list(counts.items())
     rest = sum(count for _, count in items[shown:])
     items = items[:shown] + ([("all others", rest)] if rest else [])
@@ -153,9 +159,9 @@ def weight_words(weights: WeightFigures) -> str:
     return f"weights in the loss: {total}; {many(weights.tokens, 'trained token')} with another one than 1"
 
 
-def _titled(title: str, lines: Iterator[Line] | tuple[Line, ...]) -> Iterator[Line]:
-    yield ()
-    yield line((title, Role.TITLE))
+def _titled(title: str, lines: Iterable[Behind]) -> Iterator[Behind]:
+    yield (), ""
+    yield line((title, Role.TITLE)), ""
     yield from lines
 
 
@@ -167,7 +173,7 @@ def _quantiles(quantiles: Mapping[float, int]) -> str:
     )
 
 
-def _sources(figures: Figures, width: int) -> Iterator[Line]:
+def _sources(figures: Figures, width: int) -> Iterator[Behind]:
     """Each source with its figures; its name in a line of its own where there is no room beside them."""
     made = [
         line(
@@ -176,49 +182,37 @@ def _sources(figures: Figures, width: int) -> Iterator[Line]:
         )
         for one in figures.sources
     ]
-    if all(sum(run.width for run in cells) <= width for cells in made):
-        yield from made
-        return
-    for one in figures.sources:
-        yield from wrap(line((visible(one.name), Role.VALUE)), width)
-        yield from wrap(
-            line(f"  {many(one.rows, 'row')} · {one.tokens:,} tokens · {one.trained:,} trained"), width, "  "
+    beside = all(sum(run.width for run in cells) <= width for cells in made)
+    for one, cells in zip(figures.sources, made):
+        words = f"  {many(one.rows, 'row')} · {one.tokens:,} tokens · {one.trained:,} trained"
+        block = (
+            (cells,)
+            if beside
+            else (*wrap(line((visible(one.name), Role.VALUE)), width), *wrap(line(words), width, "  "))
         )
+        yield from _behind(listed_by("source", one.name), block)
 
 
-def _limits(figures: Figures, width: int) -> Iterator[Line]:
+def _limits(figures: Figures, width: int) -> Iterator[Behind]:
     if width < NARROW_TABLE:
-        yield from wrap(
-            line(
-                (
-                    (
-                        "rows over it, trained tokens lost where those are cut, rows then without a label, trained"
-                        " tokens lost where those are dropped"
-                    ),
-                    Role.DIM,
-                )
-            ),
-            width,
-        )
-        yield line(("  limit     over     cut  no label  dropped   packs", Role.LABEL))
-        for one in figures.limits:
-            cut, dropped = (share(lost, figures.trained or 1, 1) for lost in (one.trained_cut, one.trained_dropped))
-            packs = "…" if one.packs is None else format(one.packs, ",")
-            yield line(
-                (f"{one.limit:>7,}", Role.KEY), f" {one.over:>8,} {cut:>7} {one.unlabelled:>9,} {dropped:>8} {packs:>7}"
-            )
-        return
-    yield line(("  limit  rows over   cut: trained lost  no label  dropped: lost     packs", Role.LABEL))
-    trained = figures.trained or 1
+        words = "rows over it, trained tokens lost where those are cut, trained tokens lost where those are dropped"
+        yield from _behind("", wrap(line((words, Role.DIM)), width))
+        heading = "  limit     over     cut  dropped   packs"
+    else:
+        heading = "  limit  rows over   cut: trained lost  dropped: lost     packs"
+    yield line((heading, Role.LABEL)), ""
     for one in figures.limits:
-        yield line(
-            (f"{one.limit:>7,}", Role.KEY),
-            f" {one.over:>10,}",
-            f" {short(one.trained_cut):>10} {share(one.trained_cut, trained, 1):>7}",
-            f" {one.unlabelled:>9,}",
-            f" {share(one.trained_dropped, trained, 1):>13}",
-            f" {'…' if one.packs is None else format(one.packs, ','):>9}",
-        )
+        yield _limit(one, figures.trained or 1, width), listed_by("over", f"{one.limit:,}") if one.over else ""
+
+
+def _limit(one: LimitFigure, trained: int, width: int) -> Line:
+    cut, dropped = (share(lost, trained, 1) for lost in (one.trained_cut, one.trained_dropped))
+    packs = "…" if one.packs is None else format(one.packs, ",")
+    if width < NARROW_TABLE:
+        words = f" {one.over:>8,} {cut:>7} {dropped:>8} {packs:>7}"
+    else:
+        words = f" {one.over:>10,} {short(one.trained_cut):>10} {cut:>7} {dropped:>14} {packs:>9}"
+    return line((f"{one.limit:>7,}", Role.KEY), words)
 
 
 def apart(names: Sequence[str], room: int) -> list[str]:
@@ -246,14 +240,18 @@ def _without_beginning(told: list[str]) -> list[str]:
     return [f"…{name[cut:]}" for name in told] if cut > SHORTEST_CUT else told
 
 
-def _groups(groups: Sequence[GroupFigure], width: int) -> Iterator[Line]:
+def _groups(kind: str, groups: Sequence[GroupFigure], width: int) -> Iterator[Behind]:
     rows = [
         f"  rows {', '.join(map(str, one.rows[:4]))}{', …' if one.count > 4 else ''}" if one.rows else ""
         for one in groups[:SHOWN]
     ]
     names = apart([one.name for one in groups[:SHOWN]], min(LONGEST_NAME, width - 10))
     for one, name, listed in zip(groups, names, rows):
-        yield line((f"{one.count:>9,} ", Role.NUMBER), (clip(name, LONGEST_NAME), Role.VALUE), (listed, Role.DIM))
+        yield (
+            line((f"{one.count:>9,} ", Role.NUMBER), (clip(name, LONGEST_NAME), Role.VALUE), (listed, Role.DIM)),
+            listed_by(kind, one.name) if one.count and one.name != OTHERS else "",
+        )
     left = groups[SHOWN:]
     if left:
-        yield line((f"{sum(one.count for one in left):>9,} ", Role.NUMBER), (f"in {len(left):,} more groups", Role.DIM))
+        words = (f"in {len(left):,} more groups", Role.DIM)
+        yield line((f"{sum(one.count for one in left):>9,} ", Role.NUMBER), words), ""

@@ -11,8 +11,8 @@ from sftui.errors import SftuiError
 from sftui.model import Problem
 from sftui.session.opened import HEAVY, Opened
 from sftui.session.splitting import settling
-from sftui.workspace.events import AuditReady, CodeCount, OrderReady
-from sftui.workspace.requests import GROUPS, REPAIRED, AuditRequest, OrderRequest
+from sftui.workspace.events import AuditReady, CodeCount, OrderReady, VerdictLine
+from sftui.workspace.requests import REPAIRED, AuditRequest, OrderRequest
 
 if TYPE_CHECKING:
     from sftui.audit import Audit, AuditProgress, Figures, GroupFigure, SourceFigure
@@ -54,14 +54,14 @@ class Auditing:
             yield AuditReady(asked.ticket, version, 0, problem=Problem(error.what, error.why, error.fix))
             return
         from sftui.audit import Audit, Filter, run_audit
-        from sftui.audit.tallies import ListedTallies
+        from sftui.audit.listing import Listing
         from sftui.findings import damaged_files
         from sftui.tokens.bulk import Bulk
 
         yield from settling(session)
         gathered = self._gathered
         if gathered is None or gathered.finished:
-            gathered = self._gathered = Audit(context, Filter(waivers=ready.waivers), tallies=ListedTallies)
+            gathered = self._gathered = Audit(context, Filter(waivers=ready.waivers), listing=Listing())
             self._tokens, self._trained, self._next = array("I"), array("I"), 0
         told, before, taken, last = 0.0, gathered.rows, gathered.rows, 0
 
@@ -106,9 +106,8 @@ class Auditing:
             )
             return
         tokens, trained = self._tokens, self._trained
-        kind, _, name = asked.by.partition(": ")
-        if kind in GROUPS:
-            listed = getattr(gathered, GROUPS[kind]).listed.get(name, ())
+        listed = gathered.listing.rows(asked.by) if gathered.listing is not None else None
+        if listed is not None:
             yield OrderReady(asked.ticket, version, asked.by, array("L", listed[:MOST_ORDERED]), len(listed))
             return
         known = [row for row, count in enumerate(tokens) if count != UNKNOWN]
@@ -132,6 +131,7 @@ class Auditing:
 
 
 def _event(asked: AuditRequest, version: int, gathered: Audit, progress: AuditProgress) -> AuditReady:
+    from sftui.audit.listing import listed_by
     from sftui.findings import Severity
 
     codes = tuple(
@@ -159,7 +159,14 @@ def _event(asked: AuditRequest, version: int, gathered: Audit, progress: AuditPr
         brief(gathered.figures(packing=progress.done), whole=progress.done),
         codes,
         (found[Severity.ERROR], found[Severity.WARNING]),
-        verdict=tuple((one.severity.value, f"{one.sentence} ({one.code})") for one in gathered.verdict()),
+        verdict=tuple(
+            VerdictLine(
+                one.severity.value,
+                f"{one.sentence} ({one.code})",
+                listed_by("verdict", one.consequence) if one.rows < one.of else "",
+            )
+            for one in gathered.verdict()
+        ),
     )
 
 

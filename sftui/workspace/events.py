@@ -265,9 +265,17 @@ class CodeCount:
     share: str = ""
 
 
+class VerdictLine(NamedTuple):
+    """One sentence of the verdict; `by` asks for the rows that it counts, "" where it is of all of them."""
+
+    severity: str
+    sentence: str
+    by: str = ""
+
+
 class AuditReady(NamedTuple):
     """The audit so far: rows taken in, of how many (None: not known), rows a second, seconds left, errors and
-    warnings, and the sentences of its verdict, each with its severity."""
+    warnings, and its verdict."""
 
     ticket: int
     version: int
@@ -280,7 +288,7 @@ class AuditReady(NamedTuple):
     codes: tuple[CodeCount, ...] = ()
     found: tuple[int, int] = (0, 0)
     problem: Problem | None = None
-    verdict: tuple[tuple[str, str], ...] = ()
+    verdict: tuple[VerdictLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,20 +139,15 @@ class AuditRequest(NamedTuple):
 
 
 GROUPS = {"roles": "signatures", "template": "branches", "findings": "finding_sets"}
-"""What rows are grouped by, and the field of the figures (and of the audit) that has the groups."""
-
-
-def by_group(kind: str, name: str) -> str:
-    """How the rows of one group are asked for; `kind` is one of `GROUPS`, `name` the group's in the figures."""
-    return f"{kind}: {name}"
-
+"""What rows are grouped by, and the field of the figures that has the groups."""
 
 REPAIRED = {"repaired": "changed", "left out": "dropped"}
 """Orders by what the repairs in force do to rows, and where their overlay keeps those rows."""
 
 
 class OrderRequest(NamedTuple):
-    """Rows by what the audit knows of them: a severity, a code, `longest`, …, or a group as `by_group` names it.
+    """Rows by what the audit knows of them: a severity, a code, `longest`, …, or behind a number of the figures, as
+    `audit.listing.listed_by` says it.
 
     Those of `REPAIRED` need no audit.
     """

@@ -195,6 +195,7 @@ async def test_of_many_groups_the_largest_are_offered_and_long_names_stay_short(
     groups = tuple(GroupFigure("user assistant " * 10 + f"{i}\x1b[31m", 90 - i, (i,)) for i in range(80))
     made = worker.figures
     worker.figures = lambda rows: replace(made(rows), signatures=groups)  # type: ignore[method-assign]
+    worker.listed = lambda by: next(one.rows for one in groups if by == f"roles: {one.name}")  # type: ignore[method-assign]
     async with running((80, 24), worker) as driven:
         text = await driven.press("A", "F")
         assert "30 largest of 80 roles groups" in text and "\x1b" not in text
@@ -226,12 +227,44 @@ async def test_the_mark_moves_over_findings_and_scrolls_past_them() -> None:
         assert driven.lines[-2].startswith(" EOS008 is about the set-up") and "Enter" not in driven.lines[-1]
         await driven.press("enter")
         assert driven.main.state.status.row == 0 and driven.main.panes.rows.order is None and "set-up" in driven.said
-        assert "figures" not in (await driven.press("9", "j")).splitlines()[1], "past the last one it scrolls"
-        assert "▸i EOS008" in await driven.press("6", "k")
+        await driven.press("9", "j")
+        assert ": " in figures.marked(driven.main), "past the findings the numbers follow"
+        assert "▸i EOS008" in await driven.press("9", "k")
         assert "▸✗ CON008" in await driven.press("up")
         await driven.press("end")
-        assert figures.marked_code(driven.main) == "EOS008"
+        assert figures.marked(driven.main).startswith("source: ")
         assert "▸✗ CON008" in await driven.press("home")
+
+
+async def test_each_number_of_rows_leads_to_them() -> None:
+    """Over every line that has rows, from above: as many are listed as it says."""
+    async with running((140, 45)) as driven:
+        await driven.press("A")
+        seen, pane = [], driven.main.panes.figures
+        while (by := figures.marked(driven.main)) not in seen:
+            seen.append(by)
+            if ": " in by and not by.startswith("source"):
+                shown = next(cells for cells in driven.lines if "│▸" in cells).partition("│▸")[2]
+                assert by.partition(": ")[2].partition(" ")[0][:12] in shown, by
+                await driven.press("enter")
+                rows = driven.main.panes.rows.order
+                assert rows is not None and driven.main.state.row == rows[0]
+                assert f" {len(rows)} " in f" {shown} " or by.startswith(("role:", "part:", "message:", "special:"))
+                await driven.press("A") if driven.main.state.open.view is None else driven.main.hold_keys(FIGURES)
+            await driven.press("j")
+        kinds = {by.partition(": ")[0] for by in seen}
+        assert kinds >= {"CON008", "length", "longest", "trained share", "role", "part", "special", "roles", "findings"}
+        assert not pane.hint.startswith("X")
+
+
+async def test_a_sentence_of_the_verdict_leads_to_its_rows() -> None:
+    worker = WordsWorker()
+    worker.verdicts = {3: ("error", "no answer is trained")}
+    worker.listed = lambda by: {"verdict: unread": [3]}[by]  # type: ignore[method-assign]
+    async with running((80, 24), worker) as driven:
+        await driven.press("A", "home", "enter")
+        assert driven.main.panes.rows.order is not None and list(driven.main.panes.rows.order) == [3]
+        assert driven.main.state.row == 3
 
 
 async def test_the_finding_that_was_chosen_stays_marked_while_the_audit_goes_on() -> None:

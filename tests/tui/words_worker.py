@@ -44,7 +44,7 @@ from sftui.workspace import OpenOptions, SearchQuery, Workspace
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.link import Connection
-from sftui.workspace.requests import GROUPS, REPAIRED
+from sftui.workspace.requests import REPAIRED
 from sftui.workspace.second import row_diff
 
 PROMPT = "<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n"
@@ -352,14 +352,19 @@ class WordsWorker:
                 codes,
                 (14, 0),
                 verdict=tuple(
-                    (severity, f"{words} in 1 of {self.rows} rows") for severity, words in self.verdicts.values()
+                    ev.VerdictLine(severity, f"{words} in 1 of {self.rows} rows", "verdict: unread")
+                    for severity, words in self.verdicts.values()
                 ),
             )
         )
 
     def figures(self, rows: int) -> Any:
         """The real figures of the rows as the real audit counts them."""
+        return self.audit(rows).figures()
+
+    def audit(self, rows: int) -> Any:
         from sftui.audit import Audit
+        from sftui.audit.listing import Listing
 
         facts = SimpleNamespace(name="builtin:gemma", eos_id=None, bos_id=None, special_tokens={})
         detected = SimpleNamespace(fields={})
@@ -375,10 +380,15 @@ class WordsWorker:
         context: Any = SimpleNamespace(
             trainer="hf-trainer", recipe=self.recipe, facts=facts, detected=detected, tools=tools
         )
-        audit = Audit(context)
+        audit = Audit(context, listing=Listing())
         for one in made:
             audit.add(one)
-        return audit.figures()
+        return audit
+
+    def listed(self, by: str) -> Sequence[int]:
+        """The rows behind a number of the figures."""
+        rows: Sequence[int] = self.audit(self.rows).listing.rows(by)
+        return rows
 
     def answer_order(self, by: str) -> None:
         ticket = self.ticket
@@ -392,9 +402,8 @@ class WordsWorker:
         )
         if by in REPAIRED:
             rows = self.counted(self.repairs)[by]
-        kind, _, name = by.partition(": ")
-        if kind in GROUPS:
-            rows = next((one.rows for one in getattr(self.figures(self.rows), GROUPS[kind]) if one.name == name), ())
+        if ": " in by:
+            rows = self.listed(by)
         self.tell(ev.OrderReady(ticket, self.version, by, array("L", rows), len(rows)))
 
     def answer_batch(self, start: int, rows: int) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from sftui.audit.listing import listed_by
 from sftui.text import clip, many, visible
 from sftui.tui.commands import findings, marks, repairs, rows
 from sftui.tui.commands.command import MEANS, command, moves
@@ -19,7 +20,7 @@ from sftui.tui.state import Said
 from sftui.views import Action, Line, Over, Role, line, wrap
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.requests import GROUPS, REPAIRED, by_group
+from sftui.workspace.requests import GROUPS, REPAIRED
 
 if TYPE_CHECKING:
     from sftui.audit.figures import GroupFigure
@@ -105,7 +106,7 @@ def on_audit(here: Inspector, event: ev.AuditReady) -> None:
             event.problem.sentence()
             if event.problem is not None
             else f"audit done: {_worst(event)} · A shows it, F filters rows",
-            Role.ERROR if any(severity == "error" for severity, _ in event.verdict) else Role.PLAIN,
+            Role.ERROR if any(one.severity == "error" for one in event.verdict) else Role.PLAIN,
         )
     here.paint_view(FIGURES)
 
@@ -158,24 +159,32 @@ def _audited(here: Inspector, width: int) -> Owned:
         return _unowned((line((told, Role.DIM)),))
     if answer.problem is not None:
         return _unowned(wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width))
-    blocks = [_unowned(_progress(here, answer, width)), _unowned(_verdict(answer, width)), _codes(here, answer, width)]
+    blocks = [_unowned(_progress(here, answer, width)), _verdict(here, answer, width), _codes(here, answer, width)]
     if answer.figures is not None:
         from sftui.views.figures import figure_lines
 
-        blocks.append(_unowned(figure_lines(answer.figures, width)))
+        figures = figure_lines(answer.figures, width)
+        blocks.append(tuple((_under_cursor(here, cells, by), by) for cells, by in figures))
     made: list[tuple[Line, str]] = []
     for block in blocks:
         made += [((), ""), *block] if made and block else block
     return tuple(made)
 
 
-def _verdict(answer: ev.AuditReady, width: int) -> tuple[Line, ...]:
+def _verdict(here: Inspector, answer: ev.AuditReady, width: int) -> Owned:
     """What training does with the data; nothing where all is well so far."""
-    made: list[Line] = []
-    for severity, words in answer.verdict:
+    made: list[tuple[Line, str]] = []
+    for severity, sentence, by in answer.verdict:
         glyph, role = GLYPHS[severity]
-        made += wrap(line((f"{glyph} {visible(words)}", role)), width, "  ")
+        block = wrap(line((f"{glyph} {visible(sentence)}", role)), width, "  ")
+        made += [(_under_cursor(here, cells, by), by) for cells in block]
     return tuple(made)
+
+
+def _under_cursor(here: Inspector, cells: Line, by: str) -> Line:
+    """The line of what is marked, where the pane has the keys."""
+    shown = by != "" and by == marked(here) and here.panes.figures.active
+    return tuple(run._replace(over=Over.CURSOR) for run in cells) if shown else cells
 
 
 def _codes(here: Inspector, answer: ev.AuditReady, width: int) -> Owned:
@@ -186,13 +195,12 @@ def _codes(here: Inspector, answer: ev.AuditReady, width: int) -> Owned:
     widest = max(len(f"{one.count:,}") for one in answer.codes)
     for one in worst_first(answer.codes):
         glyph, role = GLYPHS[one.severity]
-        marked = one.code == marked_code(here)
-        over = Over.CURSOR if marked and here.panes.figures.active else Over.NONE
+        whole = one.code == marked(here)
         first = f"row {one.first:,}: " if one.first is not None else ""
         head = f" {one.code}  {one.count:>{widest},}  "
         told = visible((f"{one.share}; " if one.share else "") + first + one.sentence)
-        cells = tuple(run._replace(over=over) for run in line((glyph, role), (head, Role.KEY)))
-        if marked:
+        cells = _under_cursor(here, line((glyph, role), (head, Role.KEY)), one.code)
+        if whole:
             block = wrap((*cells, *line((told, Role.PLAIN))), width, "    ")
         else:
             block = ((*cells, *line((clip(told, max(4, width - len(head) - 1)), Role.PLAIN))),)
@@ -216,39 +224,53 @@ def _progress(here: Inspector, answer: ev.AuditReady, width: int) -> tuple[Line,
 
 
 def _marked(here: Inspector) -> ev.CodeCount | None:
+    """The finding that is marked; None where a number of the figures is."""
     now = here.state.audited
     codes = worst_first(now.answer.codes) if now.answer is not None else []
-    return next((one for one in codes if one.code == now.chosen), codes[0] if codes else None)
+    worst = codes[0] if codes and not _of_figures(now.chosen) else None
+    return next((one for one in codes if one.code == now.chosen), worst)
 
 
-def marked_code(here: Inspector) -> str:
-    """The code that is marked: the worst one, unless another was chosen."""
+def marked(here: Inspector) -> str:
+    """What is marked, a code or the rows behind a number: the worst code, unless another line was chosen."""
     one = _marked(here)
-    return one.code if one is not None else ""
+    return one.code if one is not None else here.state.audited.chosen
 
 
-def choose(here: Inspector, code: str) -> None:
-    here.put(here.state.audited._replace(chosen=code))
+def _of_figures(chosen: str) -> bool:
+    return chosen in dict(ORDERS) or ": " in chosen
 
 
-def _none(here: Inspector) -> Said | None:
-    """Why no code is marked."""
-    return Said("no findings to explain", Role.DIM) if _marked(here) is None else None
+def choose(here: Inspector, by: str) -> None:
+    here.put(here.state.audited._replace(chosen=by))
+    here.paint_view(FIGURES)
+
+
+def _no_finding(here: Inspector) -> Said | None:
+    """Why there is nothing to explain."""
+    if _marked(here) is not None:
+        return None
+    chosen = _of_figures(here.state.audited.chosen)
+    return Said("only findings have a page; Enter lists the rows" if chosen else "no findings to explain", Role.DIM)
 
 
 def _no_rows(here: Inspector) -> Said | None:
-    """Why the marked code has no rows."""
-    one = _marked(here)
+    """Why what is marked has no rows."""
+    one, now = _marked(here), here.state.audited
     if one is None:
-        return Said("no findings yet" if here.state.audited.running else "no findings", Role.DIM)
+        none = Said("no findings yet" if now.running else "no findings", Role.DIM)
+        return None if now.answer is not None and _of_figures(now.chosen) else none
     if one.first is None:
         return Said(f"{one.code} is about the set-up, not single rows: W explains it", Role.DIM)
     return None
 
 
 def sentence(here: Inspector) -> Line:
-    """What Enter does with the marked finding."""
+    """What Enter does with what is marked."""
     one, now = _marked(here), here.state.audited
+    if one is None and now.answer is not None and _of_figures(now.chosen):
+        words = dict(ORDERS).get(now.chosen) or now.chosen.replace(":", "", 1)
+        return line((" Enter", Role.KEY), (f" lists the rows: {visible(words)}", Role.DIM))
     if one is None:
         return line((" no findings" + (" so far" if now.running else ""), Role.DIM)) if now.answer else ()
     if one.first is None:
@@ -267,14 +289,14 @@ def _move(here: Inspector, kind: str, count: int) -> None:
         pane.scroll_lines(count * pane.page if kind == "page_down" else -count * pane.page)
 
 
-MOVES = moves(FIGURES, "finding", _move, lambda here: Said() if _marked(here) is None else None)
+MOVES = moves(FIGURES, "line", _move, lambda here: None if marked(here) else Said())
 
 
 @command(
     "figures.rows",
     "enter",
-    "rows of the finding",
-    "Goes to the first row of the finding and lists the others; again goes to the next.",
+    "rows behind it",
+    "Goes to the first row of a finding or a number and lists the others; again goes to the next.",
     "Findings",
     FIGURES,
     when=_no_rows,
@@ -282,12 +304,11 @@ MOVES = moves(FIGURES, "finding", _move, lambda here: Said() if _marked(here) is
     was=("enter", "l", "right"),
 )
 def to_rows(here: Inspector, count: int | None) -> None:
-    """List the rows of the marked finding and go to the first; to the next where they are listed."""
-    one, pane, now = _marked(here), here.panes.rows, here.state.audited
-    if one is not None:
-        listed = now.listed == one.code and pane.line_of(here.state.row) is not None
-        here.put(now._replace(after=here.state.row if listed and pane.order is not None else -1))
-        here.workspace.ask(rq.OrderRequest, one.code)
+    """List the rows behind what is marked and go to the first; to the next where they are listed."""
+    by, pane, now = marked(here), here.panes.rows, here.state.audited
+    listed = now.listed == by and pane.line_of(here.state.row) is not None
+    here.put(now._replace(after=here.state.row if listed and pane.order is not None else -1))
+    here.workspace.ask(rq.OrderRequest, by)
 
 
 @command(
@@ -297,13 +318,13 @@ def to_rows(here: Inspector, count: int | None) -> None:
     "Explains the finding.",
     "Findings",
     FIGURES,
-    when=_none,
+    when=_no_finding,
     means=MEANS["why"],
     was=("?",),
 )
 def explain(here: Inspector, count: int | None) -> None:
     """The page of the marked code."""
-    findings.explain_code(here, marked_code(here))
+    findings.explain_code(here, marked(here))
 
 
 def on_row(here: Inspector, row: int) -> None:
@@ -312,7 +333,7 @@ def on_row(here: Inspector, row: int) -> None:
         return
     pane, grid = here.panes.rows, here.panes.tokens.state
     listed = pane.order is not None and pane.line_of(row) is not None
-    asks = bool(here.state.audited.listed) and listed and not grid.hits
+    asks = here.state.audited.has(here.state.audited.listed) and listed and not grid.hits
     here.put(here.state.audited._replace(last_row=row, unmarked=(row, grid.cursor) if asks else None))
     if asks:
         here.workspace.ask(rq.FindingsRequest, row)
@@ -373,7 +394,7 @@ def pick_order(here: Inspector, count: int | None) -> None:
         groups: tuple[GroupFigure, ...] = getattr(answer.figures, field, ()) if answer is not None else ()
         names = apart([one.name for one in groups[:MOST_GROUPS]], WIDEST_TOLD)
         entries += [(kind, f"{one.count:,} × {name}") for one, name in zip(groups, names)]
-        asked += [by_group(kind, one.name) for one in groups[:MOST_GROUPS]]
+        asked += [listed_by(kind, one.name) for one in groups[:MOST_GROUPS]]
         title += f" · the {MOST_GROUPS} largest of {len(groups):,} {kind} groups" if len(groups) > MOST_GROUPS else ""
     here.pick(title, entries, lambda number: order(here, asked[number]))
 
@@ -397,7 +418,7 @@ def _list(here: Inspector, by: str, order: Sequence[int], after: int = -1) -> No
     now = here.state.audited
     here.put(
         here.state.status._replace(order=clip(visible(by), WIDEST_ORDER)),
-        now._replace(listed=by if now.has(by) else "", last_row=-1),
+        now._replace(listed=by, last_row=-1),
     )
     row = next((row for row in order if row > after), order[0])
     shown = here.panes.tokens.inspection
@@ -438,7 +459,7 @@ def worst_first(codes: Sequence[ev.CodeCount]) -> list[ev.CodeCount]:
 def _worst(event: ev.AuditReady) -> str:
     """What the findings lead to, the worst of it; else how many there are."""
     if event.verdict:
-        return visible(event.verdict[0][1])
+        return visible(event.verdict[0].sentence)
     told = [
         f"{count:,} {name}{'s' if count != 1 else ''}"
         for name, count in zip(("error", "warning"), event.found)

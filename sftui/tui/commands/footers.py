@@ -26,7 +26,7 @@ _FOOTERS: dict[str, tuple[Entry, ...]] = {
         (("close",), "close"),
     ),
     FIGURES: (
-        (("figures.down", "figures.up"), "finding"),
+        (("figures.down", "figures.up"), "move"),
         (("figures.rows",), "rows"),
         (("figures.explain",), "why"),
         (("order",), "filter"),

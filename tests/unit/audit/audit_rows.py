@@ -10,6 +10,7 @@ from typing import Any
 
 from sftui import pipeline, trainers
 from sftui.audit import Audit, Filter, audit_context, run_audit
+from sftui.audit.listing import Listing
 from sftui.findings import Context
 from sftui.model import Inspection, Row
 from sftui.recipe import changed
@@ -48,9 +49,11 @@ class Opened:
     def inspect_many(self, rows: Iterable[Row]) -> Iterator[Inspection]:
         return map(self.inspect, rows)
 
-    def audit(self, rows: Sequence[Row] | None = None, wanted: Filter | None = None) -> Audit:
+    def audit(
+        self, rows: Sequence[Row] | None = None, wanted: Filter | None = None, listing: Listing | None = None
+    ) -> Audit:
         context = self.context
-        audit = Audit(context, wanted)
+        audit = Audit(context, wanted, listing=listing)
         for _ in run_audit(audit, self.rows if rows is None else rows, self.inspect_many, context, head=self.rows):
             pass
         return audit

@@ -17,7 +17,7 @@ from audit_rows import Opened, talk
 from sftui.audit import Audit, Figures, Filter, load_state, run_audit, save_state, state_key
 from sftui.audit.found import KEPT
 from sftui.audit.marks import row_mark
-from sftui.audit.tallies import FIRST_ROWS, MOST_NAMES, OTHERS, ListedTallies, Tallies
+from sftui.audit.tallies import FIRST_ROWS, MOST_NAMES, OTHERS, Tallies
 from sftui.findings import Finding, Severity
 from sftui.model import Row
 
@@ -188,16 +188,6 @@ def test_names_from_the_data_stay_bounded() -> None:
     assert len(tallies.rows[OTHERS]) == FIRST_ROWS
 
 
-def test_every_row_of_a_group_is_listed_where_asked_for() -> None:
-    tallies = ListedTallies()
-    for number in range(3 * MOST_NAMES):
-        tallies.add(f"name {number}" if number % 2 else "even", number)
-    assert list(tallies.listed["even"]) == list(range(0, 3 * MOST_NAMES, 2))
-    assert {name: len(rows) for name, rows in tallies.listed.items()} == tallies.counts and OTHERS in tallies.listed
-    with pytest.raises(TypeError):
-        tallies.merge(Tallies())
-
-
 def test_figures_without_packing_are_the_same_otherwise() -> None:
     audit = Opened([talk(i) for i in range(5)]).audit()
     fast, whole = audit.figures(packing=False), audit.figures()
@@ -211,4 +201,4 @@ def test_the_figures_load_neither_checks_nor_trainers() -> None:
     loaded = set(
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     )
-    assert not {"sftui.findings", "sftui.trainers", "sftui.tokens", "sftui.audit.audit", "plotext", "numpy"} & loaded
+    assert not {"sftui.findings", "sftui.trainers", "sftui.tokens", "sftui.audit.audit", "numpy"} & loaded

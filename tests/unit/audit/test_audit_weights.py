@@ -9,15 +9,19 @@ from typing import Any
 import pytest
 from audit_rows import Opened
 
-from sftui.audit import Audit
+from sftui.audit import Audit, Figures
 from sftui.audit.weights import Weights, name_of
 from sftui.exports.formats_json import figures_record
 from sftui.model import Example, Row
 from sftui.runs import joined
-from sftui.views.cells import plain
+from sftui.views.cells import Line, plain
 from sftui.views.figures import figure_lines
 
 WEIGHED = {"loss.weights": "float", "mask.rule": "assistant"}
+
+
+def drawn(figures: Figures, width: int) -> tuple[Line, ...]:
+    return tuple(cells for cells, _ in figure_lines(figures, width))
 
 
 def row(index: int, *weights: Any) -> Row:
@@ -42,7 +46,7 @@ def test_weights_are_counted_and_added_up() -> None:
     assert figures.weights.tokens == 3 * each
     assert figures.weights.total == float((2 * Fraction(0.3) + 1 - Fraction(1.5)) * each)
     assert figures.received_trained == figures.trained == 4 * each
-    shown = plain(figure_lines(figures, 100))
+    shown = plain(drawn(figures, 100))
     assert f"weights in the loss: {figures.weights.total:g} altogether; {3 * each} trained tokens with another" in shown
     assert "Trained tokens by weight in the loss\nweight 0.3" in shown
     assert figures_record(figures)["weights"]["by_weight"]["0.3"] == 2 * each
@@ -51,11 +55,11 @@ def test_weights_are_counted_and_added_up() -> None:
 def test_where_no_trainer_has_weights_nothing_is_said() -> None:
     figures = audited([row(0, 0.3), row(1, None)], {"mask.rule": "assistant"}).figures()
     assert figures.weights is None and figures_record(figures)["weights"] is None
-    assert "weight" not in plain(figure_lines(figures, 100))
+    assert "weight" not in plain(drawn(figures, 100))
 
 
 def test_weights_of_one_are_said_in_a_line() -> None:
-    shown = plain(figure_lines(audited([row(0, 1), row(1, None)], WEIGHED).figures(), 100))
+    shown = plain(drawn(audited([row(0, 1), row(1, None)], WEIGHED).figures(), 100))
     assert "each trained token weighs 1 in the loss" in shown and "by weight" not in shown
 
 
@@ -63,7 +67,7 @@ def test_a_weight_that_is_no_number_leaves_the_sum_open() -> None:
     figures = audited([row(0, float("nan"), 0.5), row(1, float("inf"))], WEIGHED).figures()
     assert figures.weights is not None and figures.weights.total is None
     assert {"nan", "inf", "0.5"} == set(figures.weights.by_weight)
-    assert "not all of them numbers" in plain(figure_lines(figures, 100))
+    assert "not all of them numbers" in plain(drawn(figures, 100))
 
 
 def test_the_order_of_rows_decides_nothing() -> None:

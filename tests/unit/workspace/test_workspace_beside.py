@@ -7,12 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sftui.audit.listing import listed_by
 from sftui.recipe import changed
 from sftui.trainers import preset
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.requests import GROUPS, by_group
+from sftui.workspace.requests import GROUPS
 
 
 def proven(heard: Any) -> None:
@@ -170,7 +171,7 @@ def test_rows_in_the_order_of_the_audit(data: Path, open_workspace: Callable[...
     for kind, field in GROUPS.items():
         listed: list[int] = []
         for group in getattr(figures, field):
-            by = by_group(kind, group.name)
+            by = listed_by(kind, group.name)
             workspace.ask(rq.OrderRequest, by)
             event = heard.wait(ev.OrderReady, lambda event, by=by: event.by == by)
             assert event.total == len(event.rows) == group.count and list(event.rows)[: len(group.rows)] == list(
@@ -178,7 +179,7 @@ def test_rows_in_the_order_of_the_audit(data: Path, open_workspace: Callable[...
             )
             listed += event.rows
         assert sorted(listed) == list(range(42))
-    workspace.ask(rq.OrderRequest, by_group("roles", "no such"))
+    workspace.ask(rq.OrderRequest, listed_by("roles", "no such"))
     assert heard.wait(ev.OrderReady, lambda event: event.by == "roles: no such").total == 0
     workspace.ask(rq.SummariesRequest, 0, 0, (41, 3))
     event = heard.wait(ev.SummariesReady, lambda event: event.rows)
