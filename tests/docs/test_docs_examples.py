@@ -29,6 +29,7 @@ def folder(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     made.close()
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("name", PAGES)
 def test_every_example_runs_and_prints_what_the_page_shows(name: str, folder: Folder) -> None:
     text = PAGES[name].read_text(encoding="utf-8")

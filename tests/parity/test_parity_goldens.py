@@ -71,6 +71,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(
     ("trainer", "version", "golden"),
     [pytest.param(*one, id=f"{one[0]}-{one[1]}-{one[2]['case']}") for one in recorded()],

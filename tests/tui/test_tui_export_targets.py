@@ -27,6 +27,7 @@ def test_every_trainer_with_a_config_is_offered_once() -> None:
     assert "trl" in {name.partition("@")[0] for name, _ in targets("hf-trainer")}
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("down", [1, 2, 3, 4, 5, 6])
 async def test_a_config_is_shown_before_it_is_written(tmp_path: Path, down: int) -> None:
     recipe = changed(preset("trl@1.16"), "tokenizer.name", "builtin:chatml")

@@ -75,6 +75,7 @@ def test_every_key_that_moved_is_known() -> None:
     assert moved == MOVED
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize(("place", "ident"), MOVED.items(), ids=str)
 async def test_a_key_that_moved_says_where_it_went(place: tuple[str, str], ident: str) -> None:
     context, key = place

@@ -40,7 +40,7 @@ async def test_from_the_keys_to_the_list_to_a_page_and_back() -> None:
         pytest.param((80, 24), "dark", marks=pytest.mark.long),
         pytest.param((120, 36), "dark", marks=pytest.mark.long),
         pytest.param((60, 20), "mono", marks=pytest.mark.long),
-        ((80, 24), "mono"),
+        pytest.param((80, 24), "mono", marks=pytest.mark.long),
         pytest.param((120, 36), "mono", marks=pytest.mark.long),
     ],
 )

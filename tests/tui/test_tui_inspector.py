@@ -69,7 +69,7 @@ def test_every_command_does_something() -> None:
     assert idle == {c.id for c in COMMANDS if c.id.startswith("dialog.")}, "a dialog obeys its keys itself"
 
 
-@pytest.mark.one_of(2)
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize(
     ("prepare", "size"), [((), (80, 24)), (("tab",), (60, 20)), (("o",), (140, 45)), (("c",), (80, 24))]
 )

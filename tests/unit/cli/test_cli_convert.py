@@ -104,6 +104,7 @@ KEPT: Mapping[str, tuple[str, list[Any]]] = {
 }
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", KEPT)
 def test_what_a_trainer_reads_both_ways_keeps_its_ids_and_labels(sftui: Sftui, here: Path, name: str) -> None:
     trainer, rows = KEPT[name]

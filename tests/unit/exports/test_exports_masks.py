@@ -141,7 +141,7 @@ def planned(start: Recipe, row: Row, to: str, folder: Path, looking: bool = True
     return plan, reread(start, WrittenConfig(files))
 
 
-@pytest.mark.one_of(3)
+@pytest.mark.one_of(6)
 @pytest.mark.parametrize("shape", ROWS)
 @pytest.mark.parametrize("start", STARTS)
 def test_the_mask_is_carried_or_the_loss_is_told(start: str, shape: str, tmp_path: Path) -> None:

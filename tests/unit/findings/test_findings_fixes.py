@@ -101,6 +101,7 @@ def offered() -> Mapping[str, Fixed]:
     return {f"{one.finding.code}-{one.trainer}-{number}": one for number, one in enumerate(found.values())}
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("code", sorted(code for code, one in CODES.items() if one.moves))
 def test_a_fix_repairs_its_place_and_nothing_else(code: str, tmp_path: Path) -> None:
     """Each fix of one code; `test_the_tables_name_what_is_there` holds that no other code has any."""

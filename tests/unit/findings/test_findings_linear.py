@@ -127,7 +127,7 @@ UNREAD = {
 CASES = [(trainer, shape) for trainer, unread in UNREAD.items() for shape in SHAPES if shape not in unread]
 
 
-@pytest.mark.one_of(3)
+@pytest.mark.one_of(6)
 @pytest.mark.parametrize(("trainer", "shape"), CASES)
 def test_the_lines_that_run_grow_no_faster_than_the_row(shape: str, trainer: str, tmp_path: Path) -> None:
     counts = []

@@ -119,6 +119,7 @@ def test_memory_of_duplicates_is_bounded() -> None:
     assert next(one for one in check_dataset(checks) if one.code == "DUP001").count == 1
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("code", sorted(CODES))
 def test_findings_are_plain_and_safe_to_draw(code: str) -> None:
     for finding in run(CODES[code].bad).findings:
@@ -221,6 +222,7 @@ def test_tags_around_a_gap_are_one_answer_where_another_method_holds_them() -> N
     assert by_tags(((3, 5), (6, 9), (12, 14)), [1, 3], {1: (2, 10)}).found == {}
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("code", sorted(CODES))
 def test_changes_are_values_that_the_recipe_takes(code: str) -> None:
     """A fix applied to the recipe can be saved and opened again."""

@@ -81,6 +81,7 @@ def contents(inspection: Inspection) -> list[tuple[str, tuple[int, ...]]]:
     ]
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.shared
 @pytest.mark.parametrize("tokenizer", ["chatml", "llama3"])
 def test_the_dirty_set_repair_by_repair(shared: Path, tokenizer: str) -> None:
@@ -107,6 +108,7 @@ def test_the_dirty_set_repair_by_repair(shared: Path, tokenizer: str) -> None:
     assert set(gone) >= {"parse-json", "map-roles", "fill-content", "strip-tokens", "trim", "fold-system"}
 
 
+@pytest.mark.long
 @pytest.mark.shared
 def test_the_dirty_set_all_at_once(shared: Path) -> None:
     """All repairs, and rows dropped by the codes that are left: no error or duplicate remains, clean rows are as they

@@ -192,6 +192,7 @@ FILES = (
 )
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", FILES)
 def test_every_row_of_the_real_datasets_says_the_same_after(shared: Path, name: str) -> None:
     source = open_source(SourceSpec((str(shared / "testdata" / "datasets" / name),)))

@@ -141,7 +141,7 @@ def written(data: Path, row: Mapping[str, Any]) -> Path:
     return data
 
 
-@pytest.mark.one_of(3)
+@pytest.mark.one_of(6)
 @pytest.mark.parametrize("setup", SETUPS, ids=lambda one: f"{one[0]}-{'-'.join(one[2])[:20]}-{len(one[3])}")
 def test_what_is_offered_turns_the_label_over(setup: tuple[Any, ...], tmp_path: Path) -> None:
     name, tokenizer, row, knobs = setup

@@ -76,6 +76,7 @@ REAL = {
 NAMES = ("parse-json", "map-roles", "fill-content", "strip-tokens", "trim", "fold-system", "merge-neighbours")
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("trainer", ["hf-trainer", "trl", "axolotl", "llamafactory", "torchtune"])
 @pytest.mark.parametrize(
     "name",

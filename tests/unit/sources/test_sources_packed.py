@@ -58,6 +58,7 @@ def test_row_zero_does_not_wait_for_the_rest(tmp_path: Path, monkeypatch: pytest
     assert source.row(1999).data == {"n": 1999}
 
 
+@pytest.mark.long
 def test_packed_csv_begins_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(byte_file, "STEP", 1000)
     monkeypatch.setattr(csv_file, "CHUNK", 10)
@@ -77,6 +78,7 @@ def read_through(path: Path) -> Source:
     return source
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("ending", PACKERS)
 def test_a_damaged_file_keeps_what_could_be_read(tmp_path: Path, ending: str) -> None:
     lines = b"".join(b'{"n": "%s"}\n' % os.urandom(40).hex().encode() for _ in range(100_000))

@@ -66,6 +66,7 @@ def numbers(path: Path, split: str) -> list[int] | None:
         source.close()
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("rows", [1, 12, 33, 115, 250])
 def test_the_same_rows_as_datasets(rows: int, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"

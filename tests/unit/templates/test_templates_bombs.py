@@ -82,7 +82,7 @@ def one_of(number: int) -> pytest.MarkDecorator:
     return pytest.mark.one_of(1 if ALL else number)
 
 
-@one_of(24)
+@one_of(48)
 @pytest.mark.parametrize("name", sorted(BOMBS))
 def test_a_bomb_ends_in_a_sentence_or_within_the_bound(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bound, "SECONDS", 0.5)
@@ -166,7 +166,7 @@ def test_the_other_rows_of_a_bombed_file_are_written(name: str, rows: Path, tmp_
     assert made[0]["input_ids"] and made[2]["input_ids"]
 
 
-@one_of(2)
+@one_of(6)
 @pytest.mark.parametrize("command", ["check", "report", "template"])
 @pytest.mark.parametrize("name", sorted(BOMBS)[:: 1 if ALL else 126])
 def test_a_bomb_in_other_commands(name: str, command: str, rows: Path, tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_bomb_in_other_commands(name: str, command: str, rows: Path, tmp_path:
     assert "Traceback" not in text and "this is a bug" not in text and "\x1b" not in text
 
 
-@pytest.mark.one_of(2)
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["tokenizer", "row"])
 def test_a_bomb_in_a_tokenizer_or_in_the_data(where: str, rows: Path, tmp_path: Path) -> None:
     bomb = BOMBS["no_tick/select_in"]

@@ -139,7 +139,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"file:{file}"
 
 
-@pytest.mark.one_of(3)
+@pytest.mark.one_of(6)
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("info", [info for info in knobs() if info.path not in ASKED_FOR], ids=lambda info: info.path)
 def test_a_knob_acts_or_is_told_not_to(name: str, info: KnobInfo, template: str) -> None:

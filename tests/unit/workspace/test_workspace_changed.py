@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -97,6 +99,7 @@ def test_reopening_keeps_recipe_repairs_and_place(open_workspace: Callable[..., 
     assert heard.wait(ev.CountChanged, lambda e: e.rows == 5).exact
 
 
+@pytest.mark.long
 def test_a_search_under_way_goes_on_in_the_data_as_it_is_read_again(
     open_workspace: Callable[..., Any], data: Path
 ) -> None:

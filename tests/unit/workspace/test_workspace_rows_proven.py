@@ -87,6 +87,7 @@ def test_a_trainer_with_tokenizers_of_its_own_is_not_held_against_autotokenizer(
         assert row_texts(made) and prove_rows(made) is made
 
 
+@pytest.mark.long
 def test_right_set_ups_keep_their_engine(tmp_path: Path, folder: Path) -> None:
     rows = [talk("plain"), talk("naïve\n\n  <|im_end|> 三百 \u200b"), talk(" "), talk(f"{ODD} " * 40)]
     for name in ("trl@1.16", "hf-trainer"):
@@ -127,6 +128,7 @@ def test_the_inspector_shows_first_and_corrects_then(
     assert not [one for one in heard.rest(1.0) if isinstance(one, ev.TokenizerChanged)], "and is not asked again"
 
 
+@pytest.mark.long
 def test_the_inspector_says_nothing_where_the_rows_agree(
     data: Path, folder: Path, open_workspace: Callable[..., Any]
 ) -> None:

@@ -100,6 +100,7 @@ def test_the_list_and_the_row_say_which_evaluate(open_workspace: Callable[..., A
         listed.update((one.index, one.evaluates) for one in heard.wait(ev.SummariesReady).rows)
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(
     ("preset", "options", "other"),
     [

@@ -199,6 +199,7 @@ def test_the_status_line_says_whose_ids() -> None:
     assert version_short("ids under transformers 5.6.0 are not verified") == "5.6.0 not verified"
 
 
+@pytest.mark.long
 def test_transformers_4_is_not_verified_only_where_it_makes_other_ids(tmp_path: Path, data: Path) -> None:
     """Its classes are redone beside the proof; while that is on its way nothing is said."""
     for kind, told in (("PreTrainedTokenizerFast", False), ("LlamaTokenizerFast", True)):
