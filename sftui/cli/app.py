@@ -365,6 +365,52 @@ def verify(python: str, rows: int, **given: Any) -> int:
 
 
 @click.command(
+    "sftui capture",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=CHECK,
+    short_help="run your training up to its first step, keep its batches",
+    examples=(
+        ("sftui capture -o batches.parquet -- python train.py", "the first 8 batches, as the model receives them"),
+        ("sftui capture -o batches.parquet --batches 2 -- axolotl train axolotl.yml", "of any trainer"),
+        ("sftui batches.parquet", "look at them"),
+    ),
+)
+@click.argument("command", nargs=-1, required=True, metavar="-- COMMAND…", type=click.UNPROCESSED)
+@option(
+    "-o",
+    "--out",
+    group=WRITTEN,
+    required=True,
+    type=OUTPUT,
+    metavar="FILE",
+    help="OUT.parquet, which only you may read",
+)
+@option(
+    "--batches",
+    group=USUAL,
+    type=click.IntRange(min=1),
+    default=8,
+    metavar="N",
+    help="so many; what the first optimizer step leaves over comes from the data loader; default: 8",
+)
+@option(
+    "--no-model",
+    group=USUAL,
+    is_flag=True,
+    help="take them from the data loader, without running or loading a model: transformers' models get no weights",
+)
+@option("--clip", group=WRITTEN, type=click.IntRange(min=1), metavar="N", help="keep N tokens of each sequence")
+@force_option
+def capture(command: tuple[str, ...], out: str, batches: int, no_model: bool, clip: int | None, force: bool) -> int:
+    """Run COMMAND, your own training command, in your environment, keep its first batches as the model receives them,
+    and end it before its first optimizer step. This runs your code; nothing is installed, and no weight is changed."""
+    from sftui.cli.capture import capture_batches
+
+    return capture_batches(command, out, batches, no_model, clip, force)
+
+
+@click.command(
     "sftui check",
     cls=Command,
     context_settings=CONTEXT,
@@ -740,6 +786,7 @@ COMMANDS: dict[str, Command] = {
     "check": check,
     "report": report,
     "verify": verify,
+    "capture": capture,
     "template": template,
     "encode": encode,
     "export": export,
@@ -756,8 +803,9 @@ COMMANDS: dict[str, Command] = {
 inspect.commands = COMMANDS
 
 
-UNWATCHED = (inspect, demo, serve, trainers, knobs, explain, envs, help_, bug_report)
-"""What runs in this very process: the inspector has a worker, and no row comes into an explanation."""
+UNWATCHED = (inspect, demo, serve, capture, trainers, knobs, explain, envs, help_, bug_report)
+"""What runs in this very process: the inspector has a worker, no row comes into an explanation, and what the user's own
+command costs is not ours to bound, nor may it be started again."""
 
 
 def run(words: list[str], *, watched: bool = False, debug: bool = False, started: Started | None = None) -> int:

@@ -31,12 +31,13 @@ class Target:
     path: Path | None
 
     @contextmanager
-    def open(self, folders: bool = True) -> Iterator[IO[bytes]]:
-        """For bytes; the file is there whole or not at all, and `folders` are made for it."""
+    def open(self, folders: bool = True, private: bool = False) -> Iterator[IO[bytes]]:
+        """For bytes; the file is there whole or not at all, and `folders` are made for it. `private`: for its owner
+        alone."""
         from sftui.exports.files import atomic_file
 
         if self.path is not None:
-            with atomic_file(self.path, folders) as file:
+            with atomic_file(self.path, folders, private) as file:
                 yield file
             return
         sys.stdout.flush()

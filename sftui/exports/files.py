@@ -14,11 +14,12 @@ from sftui.part_files import begin_part
 
 
 @contextlib.contextmanager
-def atomic_file(path: Path, folders: bool = True) -> Iterator[IO[bytes]]:
+def atomic_file(path: Path, folders: bool = True, private: bool = False) -> Iterator[IO[bytes]]:
     """A binary file that takes the name `path` only when the block ends without an error.
 
     It is written beside its target, synced, then renamed over it: a kill, a full disk or an
-    error leaves what was there before. ExportError tells why writing failed.
+    error leaves what was there before. `private`: nobody but its owner may read it, whoever might read what stood
+    there. ExportError tells why writing failed.
     """
     name = ""
     try:
@@ -37,7 +38,7 @@ def atomic_file(path: Path, folders: bool = True) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            os.chmod(name, _mode(target))
+            os.chmod(name, 0o600 if private else _mode(target))
             os.replace(name, target)  # while it is locked: nobody takes it for a dead one
             name = ""
         _sync_folder(target.parent)

@@ -74,11 +74,13 @@ def parts(option: click.Option) -> list[click.ParamType[Any]]:
     return list(option.type.types) if isinstance(option.type, click.Tuple) else [option.type]
 
 
+NO_DATA = {"capture"}
+"""Commands that write and open no data: tests/unit/capture/test_capture_command.py."""
 OPTIONS = [
     (command, option)
     for command, declared in COMMANDS.items()
     for option in declared.params
-    if isinstance(option, click.Option) and isinstance(parts(option)[-1], Output)
+    if isinstance(option, click.Option) and isinstance(parts(option)[-1], Output) and command not in NO_DATA
 ]
 NAMES = [f"{command} {option.opts[-1]}" for command, option in OPTIONS]
 

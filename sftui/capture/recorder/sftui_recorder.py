@@ -1,0 +1,760 @@
+"""The recorder of `sftui capture`: takes the first batches of a run as its model receives them, and ends the run there.
+
+It runs inside the user's own processes, from Python 3.9 on, with nothing but the standard library and the torch that
+is there; it imports nothing of sftui. What it finds goes as JSON into the private folder that SFTUI_CAPTURE names:
+
+    wanted.json         what to take: batches, no_model, clip
+    pids/PID            each Python of the run, with the time when it started; marks of how far it came
+    batch-0000.json …   one batch each, in order
+    head.json           the tokenizer and the versions
+    done                written last: there is nothing more to come, and why
+
+A batch is taken where a module is called in train mode, with gradients, on integer ids. Optimizer.step is never run:
+the step before which all ends is the first one. To end is `os._exit`, which no `except` and no `finally` of the run can
+catch; what else belongs to the run is ended by whoever waits for it (`sftui.capture.running`).
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib.metadata
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+STOPPED = 86
+"""The exit code of a process that the recorder ends."""
+PATIENCE = 600.0
+"""Seconds after which a process of another rank no longer waits for the one that records."""
+LEFT_ALONE = 10.0
+"""Seconds after which a process that nobody ends does so itself."""
+
+IDS = ("input_ids", "tokens", "idx", "token_ids")
+LABELS = ("labels", "targets", "target", "target_ids", "target_tokens", "label_ids")
+"""What ids and labels are called, as arguments of a model and as columns of a batch."""
+LENGTHS = ("seq_lens", "seq_lengths", "cu_seq_lens_q", "cu_seqlens")
+"""What goes with a batch and is not along its ids: where the documents of a pack end."""
+VERSIONS = (
+    *("torch", "transformers", "tokenizers", "datasets", "accelerate", "peft", "trl", "axolotl", "llamafactory"),
+    *("unsloth", "unsloth_zoo", "torchtune", "deepspeed", "lightning", "ms_swift", "verl"),
+)
+TRAINERS = ("axolotl", "llamafactory", "unsloth", "unsloth_zoo", "torchtune", "verl", "swift", "trl", "transformers")
+"""Whose module being there says which trainer it is, the first of them."""
+RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "LOCAL_RANK")
+CONFIG_KEYS = ("revision", "trust_remote_code", "cache_dir", "token", "subfolder", "local_files_only")
+"""What says where a model's config is."""
+NOT_TRAINING = frozenset({"evaluation_loop", "prediction_loop", "evaluate", "predict"})
+"""Functions of transformers' Trainer inside which a loader's batches are not those that are trained on."""
+
+
+class Wanted:
+    """What is to be taken: so many batches, from the model or from the data loader, each sequence cut to `clip`."""
+
+    def __init__(self, batches: int = 8, no_model: bool = False, clip: int | None = None) -> None:
+        self.batches = batches
+        self.no_model = no_model
+        self.clip = clip
+
+
+class Loaded:
+    """A data loader's iterator and the first batches that it gave, in order."""
+
+    def __init__(self, iterator: Any) -> None:
+        self.iterator = iterator
+        self.batches: list[dict[str, Any]] = []
+        self.given = 0
+
+
+class Recorder:
+    """What one process sees of its run. `folder` is where it writes; `leave` ends the process."""
+
+    def __init__(self, folder: str, wanted: Wanted, leave: Callable[[], None] | None = None) -> None:
+        self.folder = folder
+        self.wanted = wanted
+        self.leave = leave or _leave
+        self.torch: Any = None
+        self.batches: list[dict[str, Any]] = []
+        self.places: list[tuple[Loaded, int] | None] = []
+        self.loaded: list[Loaded] = []
+        self.trainer: str | None = None
+        self.collators: list[Any] = []
+        self._mine: bool | None = None
+        self._written: dict[int, int] = {}
+        self._over = False
+        self._inside = threading.local()
+        self._undo: list[Callable[[], None]] = []
+
+    # --- which process records ----------------------------------------------------------------
+
+    def records(self) -> bool:
+        """Whether this process is the one that records: of rank 0, and the first to have a batch."""
+        if self._mine is None:
+            if self.rank() != 0:
+                return False
+            try:
+                handle = os.open(os.path.join(self.folder, "recording"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+                os.write(handle, str(os.getpid()).encode())
+                os.close(handle)
+                self._mine = True
+                atexit.register(self.ended)
+            except OSError:
+                self._mine = False
+        return self._mine
+
+    def rank(self) -> int:
+        """The rank of this process in its run."""
+        distributed = getattr(self.torch, "distributed", None)
+        try:
+            if distributed is not None and distributed.is_available() and distributed.is_initialized():
+                return int(distributed.get_rank())
+        except (RuntimeError, ValueError, AttributeError):
+            pass
+        for name in RANKS:
+            value = os.environ.get(name, "")
+            if value.isdigit():
+                return int(value)
+        return 0
+
+    # --- what is watched ----------------------------------------------------------------------
+
+    def watch(self, torch: Any) -> None:
+        """Put the hooks into a torch that has just been imported."""
+        import torch.nn.functional as functional
+        import torch.optim.optimizer as optimizer
+        import torch.utils.data.dataloader as dataloader
+
+        self.torch = torch
+        self.mark("torch")
+        self._watch_modules(torch.nn.Module)
+        self._watch_loaders(dataloader._BaseDataLoaderIter)
+        self._watch_steps(optimizer.Optimizer)
+        self._watch_loss(functional)
+        if self.wanted.no_model:
+            when_imported("transformers.modeling_utils", self.leave_weights_out)
+
+    def unwatch(self) -> None:
+        """Take every hook out again."""
+        for undo in reversed(self._undo):
+            undo()
+        self._undo.clear()
+
+    def _put(self, owner: Any, name: str, made: Any) -> Any:
+        """Another attribute of a class or module, and how it goes back; what stood there."""
+        original = getattr(owner, name)
+        setattr(owner, name, made)
+        self._undo.append(lambda: setattr(owner, name, original))
+        return original
+
+    def _watch_modules(self, module_class: Any) -> None:
+        original = module_class.__call__
+
+        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._over or not module.training or getattr(self._inside, "model", False):
+                return original(module, *args, **kwargs)
+            if not self.torch.is_grad_enabled() or not self._surely(self.called, module, args, kwargs):
+                return original(module, *args, **kwargs)
+            # While the model runs, no call of its parts goes through here: compilers trace them as they are.
+            self._inside.model = True
+            module_class.__call__ = original
+            try:
+                return original(module, *args, **kwargs)
+            finally:
+                self._inside.model = False
+                if not self._over:
+                    module_class.__call__ = call
+
+        self._put(module_class, "__call__", call)
+
+    def _watch_loaders(self, iterator_class: Any) -> None:
+        original = iterator_class.__next__
+
+        def following(iterator: Any) -> Any:
+            batch = original(iterator)
+            if not self._over:
+                self._surely(self.gave, iterator, batch)
+            return batch
+
+        self._next = original
+        self._put(iterator_class, "__next__", following)
+
+    def _watch_steps(self, optimizer_class: Any) -> None:
+        """Before any step of any optimizer. Each class whose optimizer is made gets its `step` guarded, also one that
+        has a `step` of its own; those made before count, too, since torch was not there yet."""
+        guarded: dict[Any, Any] = {}
+
+        def guard(kind: Any) -> None:
+            for one in kind.__mro__:
+                step = one.__dict__.get("step")
+                if step is None or one in guarded or not callable(step):
+                    continue
+                guarded[one] = step
+
+                def stop(optimizer: Any, *args: Any, _step: Any = step, **kwargs: Any) -> Any:
+                    if not self._over:
+                        self._surely(self.stepping)
+                    return _step(optimizer, *args, **kwargs)
+
+                for name, value in getattr(step, "__dict__", {}).items():
+                    setattr(stop, name, value)
+                one.step = stop
+                self._undo.append(lambda one=one, step=step: setattr(one, "step", step))  # type: ignore[misc]
+
+        made = optimizer_class.__init__
+
+        def init(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+            made(optimizer, *args, **kwargs)
+            guard(type(optimizer))
+
+        self._put(optimizer_class, "__init__", init)
+
+    def _watch_loss(self, functional: Any) -> None:
+        original = functional.cross_entropy
+
+        def cross_entropy(*args: Any, **kwargs: Any) -> Any:
+            if not self._over and self.batches:
+                target = kwargs.get("target", args[1] if len(args) > 1 else None)
+                ignore = kwargs.get("ignore_index", args[4] if len(args) > 4 else -100)
+                self._surely(self.compared, target, ignore)
+            return original(*args, **kwargs)
+
+        self._put(functional, "cross_entropy", cross_entropy)
+
+    def leave_weights_out(self, modeling: Any) -> None:
+        """Models of transformers are made from their config alone: of their weights only the shapes are there, which
+        is enough for a run that never calls them."""
+        torch = self.torch
+
+        def from_pretrained(cls: Any, /, name: Any = None, *args: Any, config: Any = None, **kwargs: Any) -> Any:
+            if config is None or isinstance(config, (str, os.PathLike)):
+                named = {key: kwargs[key] for key in CONFIG_KEYS if key in kwargs}
+                config = cls.config_class.from_pretrained(config or name, **named)
+            dtype = kwargs.get("dtype", kwargs.get("torch_dtype"))
+            settings = {"attn_implementation": kwargs.get("attn_implementation"), "dtype": dtype}
+            given = {key: value for key, value in settings.items() if value not in (None, "auto")}
+            with torch.device("meta"):
+                model = cls._from_config(config, **given)
+            model.name_or_path = str(name or "")
+            return model
+
+        self._put(modeling.PreTrainedModel, "from_pretrained", classmethod(from_pretrained))
+        moved = torch.nn.Module._apply
+
+        def apply(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if any(one.is_meta for one in module.parameters()):
+                return module
+            return moved(module, *args, **kwargs)
+
+        self._put(torch.nn.Module, "_apply", apply)
+
+    # --- what is seen -------------------------------------------------------------------------
+
+    def called(self, module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """A module is called in train mode; whether it is the model, on ids. The last batch ends the run here, unless
+        its labels are still to come."""
+        given = self._arguments(module, args, kwargs)
+        name = self._ids_of(given)
+        if name is None or self.wanted.no_model or not _has_parts(module):
+            return False
+        if not self.records():
+            return True
+        self._complete()
+        if self._changed(module):
+            self.mark("updated")
+            self.finish("updated")
+            return True
+        self.mark("forward")
+        if self.trainer is None:
+            self.trainer = _caller()
+        batch = self._batch(given, name, "model")
+        batch["module"] = type(_inner(module)).__name__
+        self.batches.append(batch)
+        self.places.append(self._place(batch))
+        if len(self.batches) >= self.wanted.batches and self._labelled(len(self.batches) - 1):
+            self.finish("enough")
+        return True
+
+    def _changed(self, module: Any) -> bool:
+        """Whether the model's weights were written to since its first call, by something that is no torch optimizer."""
+        now = sum(getattr(one, "_version", 0) for one in module.parameters())
+        before = self._written.setdefault(id(module), now)
+        return bool(before != now)
+
+    def gave(self, iterator: Any, given: Any) -> None:
+        """A data loader gave a batch."""
+        held = next((one for one in self.loaded if one.iterator is iterator), None)
+        if held is None:
+            held = Loaded(iterator)
+            self.loaded.append(held)
+            collator = getattr(iterator, "_collate_fn", None)
+            if collator is not None:
+                self.collators.append(collator)
+        held.given += 1
+        named = _named(given)
+        if len(held.batches) < held.given - 1 or len(held.batches) > self.wanted.batches + 1:
+            return
+        held.batches.append(named)
+        if self.wanted.no_model and self._ids_of(named) is not None and not _evaluating():
+            if not self.records():
+                self.wait()
+            self.trainer = _caller()
+            self.mark("loader")
+            self._draw(held, 0)
+            self.finish("loader")
+
+    def stepping(self) -> None:
+        """An optimizer is about to make its first step, which it never does."""
+        if not self.records():
+            self.wait()
+        self.mark("step")
+        self.finish("step")
+
+    def compared(self, target: Any, ignore: Any) -> None:
+        """A loss is taken of the last batch: its targets are the labels, where the model got none; else they say
+        whether the loss moves the labels by one."""
+        batch = self.batches[-1]
+        if batch["from"] != "model" or "targets" in batch or not _whole(self.torch, target):
+            return
+        rows, length = batch["shapes"]["input_ids"]
+        count = target.numel()
+        if rows and count in (rows * length, rows * (length - 1)):
+            batch["targets"] = target.detach().reshape(rows, count // rows).tolist()
+            batch["ignore_index"] = int(ignore)
+
+    # --- batches ------------------------------------------------------------------------------
+
+    def _arguments(self, module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """What a module is called with, by name."""
+        if not args:
+            return dict(kwargs)
+        names: list[str] = []
+        try:
+            import inspect
+
+            names = [*inspect.signature(_inner(module).forward).parameters]
+        except (TypeError, ValueError, AttributeError):
+            pass
+        given = {names[i] if i < len(names) else f"argument {i}": value for i, value in enumerate(args)}
+        if len(args) == 1 and isinstance(args[0], Mapping):
+            given = dict(args[0])
+        return {**given, **kwargs}
+
+    def _ids_of(self, given: Mapping[str, Any]) -> str | None:
+        """Which of some tensors are the ids: by name, else the first one of two dimensions that holds whole numbers."""
+        for name in IDS:
+            if name in given and _whole(self.torch, given[name]) and given[name].dim() in (1, 2):
+                return name
+        if any(name in given for name in ("hidden_states", "inputs_embeds")):
+            return None
+        first = next(iter(given.items()), None)
+        if first is None or first[0] in LABELS or "mask" in first[0] or "position" in first[0]:
+            return None
+        return first[0] if _whole(self.torch, first[1]) and first[1].dim() == 2 else None
+
+    def _batch(self, given: Mapping[str, Any], name: str, source: str) -> dict[str, Any]:
+        """A batch as it is kept: its tensors along the ids as lists, by the names that sftui has for them."""
+        ids = given[name]
+        shape = [*ids.shape] if ids.dim() == 2 else [1, ids.shape[0]]
+        tensors: dict[str, Any] = {}
+        shapes: dict[str, list[int]] = {}
+        names: dict[str, str] = {}
+        for key, value in given.items():
+            if not _tensor(self.torch, value):
+                continue
+            ours = "input_ids" if key == name else "labels" if key in LABELS and "labels" not in names else key
+            shapes[ours] = [*value.shape]
+            if ours != key:
+                names[ours] = key
+            if ours in LENGTHS or [*value.shape] == [*ids.shape]:
+                tensors[ours] = value.detach().to("cpu")
+        shapes["input_ids"] = shape
+        return {"from": source, "names": names, "shapes": shapes, "tensors": tensors}
+
+    def _place(self, batch: Mapping[str, Any]) -> tuple[Loaded, int] | None:
+        """Which batch of which loader this is: the one of the same ids, or of ids that go one further."""
+        ids = batch["tensors"]["input_ids"]
+        taken = [one for one in self.places if one is not None]
+        for held in reversed(self.loaded):
+            for number, given in enumerate(held.batches):
+                if (held, number) in taken:
+                    continue
+                name = self._ids_of(given)
+                theirs = given[name].detach().to("cpu") if name is not None else None
+                if theirs is not None and (
+                    _equal(self.torch, theirs, ids) or (theirs.dim() == 2 and _equal(self.torch, theirs[:, :-1], ids))
+                ):
+                    return held, number
+        return None
+
+    def _labelled(self, number: int) -> bool:
+        """Whether it is known what the batch trains."""
+        return "labels" in self.batches[number]["tensors"]
+
+    def _complete(self) -> None:
+        """Give the last batch the labels that only its loss, or only its loader, had."""
+        if not self.batches or self.batches[-1]["from"] != "model":
+            return
+        batch, place = self.batches[-1], self.places[-1]
+        tensors = batch["tensors"]
+        targets = batch.pop("targets", None)
+        if "labels" in tensors:
+            batch["labels_from"] = "model"
+            if targets is not None:
+                batch["loss_takes"] = _taken(tensors["labels"].tolist(), targets, batch["ignore_index"])
+            return
+        given = place[0].batches[place[1]] if place is not None else {}
+        theirs = self._batch(given, name, "loader") if (name := self._ids_of(given)) is not None else None
+        labels = theirs["tensors"].get("labels") if theirs is not None else None
+        if labels is not None and theirs is not None:
+            batch["labels_from"] = "loader"
+            batch["names"].update({k: v for k, v in theirs["names"].items() if k == "labels"})
+            if targets is not None:
+                batch["loss_takes"] = _taken(labels.tolist(), targets, batch["ignore_index"])
+            for key, value in theirs["tensors"].items():
+                if key == "input_ids" and [*value.shape] != [*tensors[key].shape]:
+                    batch["shapes"]["model_input_ids"] = batch["shapes"]["input_ids"]
+                    batch["shapes"][key] = [*value.shape]
+                    tensors[key] = value
+                else:
+                    tensors.setdefault(key, value)
+        elif targets is not None:
+            batch["labels_from"] = "loss"
+            batch["targets"] = targets
+        else:
+            batch["labels_from"] = None
+
+    def _draw(self, held: Loaded, number: int) -> None:
+        """Further batches of a loader, from this number on, until there are enough."""
+        while len(self.batches) < self.wanted.batches:
+            if number >= len(held.batches):
+                try:
+                    held.batches.append(_named(self._next(held.iterator)))
+                except StopIteration:
+                    return
+                except Exception as error:  # the user's own collator
+                    self.mark(f"loader raised {type(error).__name__}")
+                    return
+            given = held.batches[number]
+            name = self._ids_of(given)
+            if name is None:
+                return
+            batch = self._batch(given, name, "loader")
+            batch["labels_from"] = "loader" if "labels" in batch["tensors"] else None
+            self.batches.append(batch)
+            self.places.append((held, number))
+            number += 1
+
+    # --- the end ------------------------------------------------------------------------------
+
+    def finish(self, why: str) -> None:
+        """Write everything and leave."""
+        if self._over:
+            return
+        self._complete()
+        last = self.places[-1] if self.places else None
+        if last is not None and self.batches[-1]["from"] == "model":
+            self._draw(last[0], last[1] + 1)
+        self._over = True
+        self._write_all()
+        self._write("done", {"why": why, "error": ""})
+        self.leave()
+
+    def _write_all(self) -> None:
+        for number, batch in enumerate(self.batches):
+            self._write(f"batch-{number:04d}.json", _plain(batch, self.wanted.clip))
+        self._write("head.json", self.head())
+
+    def ended(self) -> None:
+        """The run ends by itself: what there is of it is written."""
+        if not self._over and self.batches:
+            self._complete()
+            self._over = True
+            self._write_all()
+
+    def _surely(self, look: Callable[..., Any], *given: Any) -> Any:
+        """What a hook does; where it fails, the run ends there: nothing of the run may catch that and go on."""
+        try:
+            return look(*given)
+        except Exception as error:
+            self._over = True
+            trace = error.__traceback__
+            while trace is not None and trace.tb_next is not None:
+                trace = trace.tb_next
+            line = trace.tb_lineno if trace is not None else 0
+            self._write("done", {"why": "failed", "error": f"{type(error).__name__} at line {line}: {error}"[:400]})
+            self.leave()
+
+    def head(self) -> dict[str, Any]:
+        """What is known of the run beside its batches: no arguments, no environment."""
+        return {
+            "python": ".".join(map(str, sys.version_info[:3])),
+            "versions": _versions(),
+            "package": next((name for name in TRAINERS if name in sys.modules), None),
+            "trainer": self.trainer,
+            "collator": next((_kind(one) for one in self.collators), None),
+            "tokenizer": _tokenizer(self.collators),
+            "clip": self.wanted.clip,
+        }
+
+    def wait(self) -> None:
+        """This process is of another rank: it does nothing more, until the one that records is done."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until and os.path.isdir(self.folder):
+            if os.path.exists(os.path.join(self.folder, "done")):
+                break
+            time.sleep(0.05)
+        self._over = True
+        self.leave()
+
+    def mark(self, what: str) -> None:
+        """Note how far this process came, for whoever has to say why nothing was captured."""
+        try:
+            with open(os.path.join(self.folder, "pids", str(os.getpid())), "a", encoding="utf-8") as file:
+                file.write(what + "\n")
+        except OSError:
+            pass
+
+    def _write(self, name: str, content: Any) -> None:
+        """A file, whole or not at all, for nobody else to read."""
+        path = os.path.join(self.folder, name)
+        handle = os.open(path + ".part", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(content, file, ensure_ascii=True)
+        os.replace(path + ".part", path)
+
+
+# --- tensors ----------------------------------------------------------------------------------
+
+
+def _tensor(torch: Any, value: Any) -> bool:
+    return isinstance(value, torch.Tensor)
+
+
+def _whole(torch: Any, value: Any) -> bool:
+    """Whether it is a tensor of whole numbers."""
+    return isinstance(value, torch.Tensor) and value.dtype in (torch.int64, torch.int32)
+
+
+def _equal(torch: Any, one: Any, other: Any) -> bool:
+    return [*one.shape] == [*other.shape] and bool(torch.equal(one, other))
+
+
+def _named(given: Any) -> dict[str, Any]:
+    """A loader's batch by names: of a mapping its keys, of a tuple the places."""
+    if isinstance(given, Mapping):
+        return {str(key): value for key, value in given.items()}
+    if hasattr(given, "_asdict"):
+        return dict(given._asdict())
+    if isinstance(given, (list, tuple)):
+        return {str(number): value for number, value in enumerate(given)}
+    if hasattr(given, "__dict__") and not hasattr(given, "dim"):
+        return dict(vars(given))
+    return {"0": given}
+
+
+def _inner(module: Any) -> Any:
+    """The model inside what distributes or compiles it."""
+    for _ in range(8):
+        inner = getattr(module, "_orig_mod", None) or getattr(module, "module", None)
+        if inner is None or not hasattr(inner, "forward"):
+            return module
+        module = inner
+    return module
+
+
+def _has_parts(module: Any) -> bool:
+    """Whether a module is made of others: a table of embeddings alone is called on ids, too, and is no model."""
+    return next(iter(module.children()), None) is not None
+
+
+def _taken(labels: list[list[int]], targets: list[list[int]], ignore: int) -> str | None:
+    """How the targets of a loss stand to the labels of the batch: the `next` label at each position, or the `same`."""
+    rows = [*zip(labels, targets)]
+    if all(target[: len(label) - 1] == label[1:] for label, target in rows):
+        last = [target[len(label) - 1 :] for label, target in rows]
+        if all(one in ([], [ignore]) for one in last):
+            return "next"
+    return "same" if labels == targets else None
+
+
+def _plain(batch: Mapping[str, Any], clip: int | None) -> dict[str, Any]:
+    """A batch with lists instead of tensors, each sequence cut to `clip`."""
+    made = {**batch, "tensors": {name: value.tolist() for name, value in batch["tensors"].items()}}
+    for name, rows in made["tensors"].items():
+        if rows and not isinstance(rows[0], list) and name not in LENGTHS:
+            made["tensors"][name] = [rows]
+    if "targets" in made:
+        made["tensors"]["targets"] = made.pop("targets")
+    if clip is not None:
+        for name, rows in made["tensors"].items():
+            if name not in LENGTHS:
+                made["tensors"][name] = [row[:clip] for row in rows]
+    return made
+
+
+# --- the run ----------------------------------------------------------------------------------
+
+
+def _frames() -> Iterator[Any]:
+    frame = sys._getframe(2)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back  # type: ignore[assignment]
+
+
+def _caller() -> str | None:
+    """The class whose training step this is, with its module; None for a loop written by hand."""
+    found = None
+    for frame in _frames():
+        own = frame.f_locals.get("self")
+        if own is not None and callable(getattr(type(own), "training_step", None)):
+            found = own
+    return _kind(found) if found is not None else None
+
+
+def _evaluating() -> bool:
+    """Whether transformers' Trainer evaluates now."""
+    return any(frame.f_code.co_name in NOT_TRAINING for frame in _frames())
+
+
+def _kind(value: Any) -> str:
+    kind = value if isinstance(value, type) or callable(getattr(value, "__code__", None)) else type(value)
+    if hasattr(value, "__code__"):
+        kind = value
+    return f"{getattr(kind, '__module__', '')}.{getattr(kind, '__qualname__', '')}".strip(".")
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in VERSIONS:
+        if name.replace("ms_swift", "swift") in sys.modules:
+            try:
+                found[name] = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                continue
+    return found
+
+
+def _tokenizer(collators: list[Any]) -> dict[str, Any] | None:
+    """The tokenizer of the run: that of the collator, else the only one there is; None where that is not known."""
+    base = getattr(sys.modules.get("transformers.tokenization_utils_base"), "PreTrainedTokenizerBase", None)
+    if base is None:
+        return None
+    for collator in collators:
+        for name in ("tokenizer", "processing_class", "processor"):
+            own = getattr(collator, name, None)
+            own = getattr(own, "tokenizer", own)
+            if isinstance(own, base):
+                return _about(own)
+    import gc
+
+    known: dict[Any, Any] = {}
+    for one in gc.get_objects():
+        try:
+            if isinstance(one, base):
+                known.setdefault(getattr(one, "name_or_path", ""), one)
+        except Exception:  # objects of others may raise at being looked at
+            continue
+    return _about(next(iter(known.values()))) if len(known) == 1 else None
+
+
+def _about(tokenizer: Any) -> dict[str, Any]:
+    template = getattr(tokenizer, "chat_template", None)
+    return {
+        "name": str(getattr(tokenizer, "name_or_path", "") or ""),
+        "class": type(tokenizer).__name__,
+        "length": len(tokenizer),
+        "pad_id": getattr(tokenizer, "pad_token_id", None),
+        "eos_id": getattr(tokenizer, "eos_token_id", None),
+        "bos_id": getattr(tokenizer, "bos_token_id", None),
+        "padding_side": getattr(tokenizer, "padding_side", None),
+        "chat_template": template if isinstance(template, str) else None,
+    }
+
+
+def _leave() -> None:
+    """Do nothing more until whoever waits for the run ends it: a launcher that saw this process end would go on, too.
+    Where nobody does, end this process; no handler of the run is asked."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:  # a stream that is closed or full
+            continue
+    time.sleep(LEFT_ALONE)
+    os._exit(STOPPED)
+
+
+# --- how it starts ----------------------------------------------------------------------------
+
+
+class _Late:
+    """Finds a module as ever, and tells when it has been imported."""
+
+    def __init__(self, name: str, then: Callable[[Any], None]) -> None:
+        self.name = name
+        self.then = then
+        self._looking = False
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != self.name or self._looking:
+            return None
+        import importlib.util
+
+        self._looking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._looking = False
+        if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
+            return spec
+        loader = spec.loader
+        execute = loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            with contextlib.suppress(AttributeError):
+                del loader.exec_module
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+            execute(module)
+            self.then(module)
+
+        loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def when_imported(name: str, then: Callable[[Any], None]) -> None:
+    """Call `then` with a module as soon as it is there: now, or right after it was imported."""
+    if name in sys.modules:
+        then(sys.modules[name])
+    else:
+        sys.meta_path.insert(0, _Late(name, then))
+
+
+def begin(folder: str) -> Recorder | None:
+    """Watch this process from its start on; None where the folder is gone. A run that is over goes no further."""
+    try:
+        with open(os.path.join(folder, "wanted.json"), encoding="utf-8") as file:
+            wanted = Wanted(**json.load(file))
+    except (OSError, ValueError, TypeError):
+        return None
+    if os.path.exists(os.path.join(folder, "done")):
+        os._exit(STOPPED)
+    recorder = Recorder(folder, wanted)
+    recorder.mark(f"python {started(os.getpid())}")
+    when_imported("torch", recorder.watch)
+    return recorder
+
+
+def started(pid: int) -> str:
+    """When a process started, as Linux counts it, so that its number alone is not believed; empty for one that has
+    ended, and elsewhere."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return "" if fields[0] in ("Z", "X") else fields[19]
+    except (OSError, IndexError):
+        return ""

@@ -1,0 +1,65 @@
+"""`sftui capture`: the user's own training command, run up to its first optimizer step, and its batches kept."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sftui.cli.writing import STDOUT, outputs
+from sftui.errors import ExportError, SftuiError
+from sftui.text import visible
+
+if TYPE_CHECKING:
+    from sftui.capture import Captured, Outcome
+
+
+def capture_batches(
+    command: Sequence[str], out: str, batches: int, no_model: bool, clip: int | None, force: bool
+) -> int:
+    """Write what the run gave; SftuiError, which says why, where it gave nothing."""
+    from sftui.capture import read_folder, run
+    from sftui.exports.captured import write_captured
+    from sftui.session.inputs import Inputs
+
+    if out == STDOUT or not out.lower().endswith(".parquet"):
+        raise ExportError(f"{out} says no format that batches are written in", fix="name it OUT.parquet")
+    target, _ = outputs(Inputs(tuple(word for word in command if os.path.isfile(word))), force, out)
+    click.echo(
+        f"sftui: runs your own code: {visible(shlex.join(command))}; it is ended before its first optimizer step",
+        err=True,
+    )
+    with tempfile.TemporaryDirectory(prefix="sftui-capture-") as folder:
+        outcome = run(command, Path(folder), batches=batches, no_model=no_model, clip=clip)
+        captured = read_folder(Path(folder))
+    if not captured.rows:
+        raise SftuiError("nothing was captured", why=outcome.nothing())
+    with target.open(folders=False, private=True) as file:
+        write_captured(captured, file)
+    for sentence in told(captured, outcome, batches):
+        click.echo(f"sftui: {visible(sentence)}", err=True)
+    click.echo(f"sftui: written to {visible(out)}, which only you may read", err=True)
+    return 0
+
+
+def told(captured: Captured, outcome: Outcome, wanted: int) -> list[str]:
+    """What was captured, and what is not known of it, in sentences."""
+    from sftui.capture.words import about_run, counted
+
+    ended = {
+        "step": "before its first optimizer step",
+        "enough": "at the last batch",
+        "loader": "at the data loader",
+        "updated": "as soon as its weights had been changed, by something that is no torch optimizer",
+    }
+    sentences = [*about_run(captured.about)]
+    if captured.batches < wanted:
+        sentences.append(f"{counted(wanted)} were asked for; there were no more to be had")
+    how = f"the run was ended {ended[outcome.why]}" if outcome.why else f"the command ended with code {outcome.code}"
+    sentences.append(f"{how}; no optimizer made a step")
+    return sentences

@@ -1,0 +1,76 @@
+"""As much of torch as the recorder of `sftui capture` touches: whole numbers in lists, modules, optimizers, loaders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+int64, int32, float32 = "int64", "int32", "float32"
+
+
+class Tensor:
+    """Numbers in nested lists."""
+
+    def __init__(self, values: Any, dtype: str = int64) -> None:
+        self.values = values
+        self.dtype = dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        found, one = [], self.values
+        while isinstance(one, list):
+            found.append(len(one))
+            one = one[0] if one else None
+        return tuple(found)
+
+    def dim(self) -> int:
+        return len(self.shape)
+
+    def numel(self) -> int:
+        total = 1
+        for size in self.shape:
+            total *= size
+        return total
+
+    def detach(self) -> Tensor:
+        return self
+
+    def to(self, where: str) -> Tensor:
+        return self
+
+    def tolist(self) -> Any:
+        return self.values
+
+    def reshape(self, *sizes: int) -> Tensor:
+        flat = self.values if self.dim() == 1 else [one for row in self.values for one in row]
+        if len(sizes) == 1:
+            return Tensor(flat, self.dtype)
+        return Tensor([flat[i * sizes[1] : (i + 1) * sizes[1]] for i in range(sizes[0])], self.dtype)
+
+    def __getitem__(self, place: Any) -> Tensor:
+        return Tensor([row[place[1]] for row in self.values], self.dtype)
+
+
+class Parameter:
+    """A weight that counts how often it was written to, as torch's tensors do."""
+
+    is_meta = False
+
+    def __init__(self) -> None:
+        self._version = 0
+
+    def write(self) -> None:
+        self._version += 1
+
+
+def equal(one: Tensor, other: Tensor) -> bool:
+    return bool(one.values == other.values)
+
+
+_grad = [True]
+
+
+def is_grad_enabled() -> bool:
+    return _grad[0]
+
+
+from torch import nn, optim, utils  # noqa: E402, F401

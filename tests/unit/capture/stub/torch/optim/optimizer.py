@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+from typing import Any
+
+
+class Optimizer:
+    def __init__(self, params: Any = ()) -> None:
+        self.params = [*params]
+
+    def step(self) -> None:
+        raise NotImplementedError

@@ -1,0 +1,104 @@
+"""`sftui capture`: what it says, and the file that it writes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from capture_runs import LOOP
+
+from sftui.cli import main
+
+Sftui = Callable[..., tuple[int, str]]
+STEPS = "for batch in loader:\n    model(**batch)\n    optimizer.step()\n"
+
+
+@pytest.fixture
+def sftui(stub: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Sftui:
+    """`sftui("capture", …)` beside a script `train.py` → exit code and stderr."""
+    (tmp_path / "train.py").write_text(LOOP + STEPS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WANDB_API_KEY", "wandbsecret")
+
+    def run(*words: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            main([*words])
+        return int(str(ended.value.code)), capfd.readouterr().err
+
+    return run
+
+
+RUN = ("--", sys.executable, "train.py", "marker", "--hub_token", "hf_secretsecret")
+
+
+def test_a_run_is_written_for_its_owner_alone(sftui: Sftui, tmp_path: Path) -> None:
+    (tmp_path / "b.parquet").write_text("old")
+    (tmp_path / "b.parquet").chmod(0o644)
+    code, told = sftui("capture", "-o", "b.parquet", "--batches", "2", "--force", *RUN)
+    assert code == 0
+    assert not (tmp_path / "marker").exists()
+    file = tmp_path / "b.parquet"
+    assert file.stat().st_mode & 0o777 == 0o600
+    content = file.read_bytes()
+    assert b"wandbsecret" not in content and b"hf_secret" not in content
+    table = pq.read_table(file)
+    about = json.loads(table.schema.metadata[b"sftui_capture"])
+    assert b"secret" not in json.dumps(about).encode()
+    assert table.column_names == [
+        *("batch", "sequence", "input_ids", "labels"),
+        *("captured_from", "labels_from", "loss_takes", "length"),
+    ]
+    assert table["input_ids"].to_pylist()[0] == [10, 11, 12, 13]
+    assert [one["from"] for one in about["batches"]] == ["model", "loader"]
+    said = told.splitlines()
+    assert said[0].startswith("sftui: runs your own code: ") and said[0].endswith(
+        "it is ended before its first optimizer step"
+    )
+    assert said[-1] == "sftui: written to b.parquet, which only you may read"
+    assert "sftui: the run was ended before its first optimizer step; no optimizer made a step" in said
+    assert "sftui: the tokenizer of the run is not known: name it with -t" in said
+
+
+def test_what_the_run_prints_is_on_stderr(sftui: Sftui, tmp_path: Path) -> None:
+    with (tmp_path / "train.py").open("a") as file:
+        file.write("")
+    (tmp_path / "train.py").write_text("print('hello from the run', flush=True)\n" + LOOP + STEPS)
+    code, told = sftui("capture", "-o", "b.parquet", *RUN)
+    assert code == 0 and "hello from the run" in told
+
+
+def test_nothing_captured_is_one_sentence_and_no_file(sftui: Sftui, tmp_path: Path) -> None:
+    code, told = sftui("capture", "-o", "b.parquet", "--", sys.executable, "-c", "raise SystemExit(7)")
+    assert code == 2 and not (tmp_path / "b.parquet").exists()
+    assert told.splitlines()[-1] == (
+        "sftui: nothing was captured, because torch was not imported, and the command ended with code 7"
+    )
+
+
+@pytest.mark.parametrize(
+    ("out", "why"),
+    [
+        ("b.jsonl", "b.jsonl says no format that batches are written in; name it OUT.parquet"),
+        ("-", "- says no format that batches are written in; name it OUT.parquet"),
+        ("there.parquet", "there.parquet already exists; overwrite with --force, or name another"),
+        (
+            "read.parquet",
+            "read.parquet is one of the files that are read here, because nothing is ever written in place",
+        ),
+    ],
+)
+def test_where_nothing_can_be_written_nothing_is_run(sftui: Sftui, tmp_path: Path, out: str, why: str) -> None:
+    for name in ("there.parquet", "read.parquet"):
+        (tmp_path / name).write_text("mine")
+    code, told = sftui("capture", "-o", out, *RUN, "read.parquet")
+    assert code == 2 and why in told and "runs your own code" not in told
+    assert (tmp_path / "there.parquet").read_text() == "mine"
+
+
+def test_no_command_is_told(sftui: Sftui) -> None:
+    code, told = sftui("capture", "-o", "b.parquet")
+    assert code == 2 and "Missing argument" in told
