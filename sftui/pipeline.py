@@ -25,6 +25,7 @@ from sftui.model import (
     Conversation,
     Example,
     Inspection,
+    Kind,
     Labels,
     Pack,
     Problem,
@@ -453,6 +454,7 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
     if not examples:
         raise RecipeError("there is no row to put into a batch", why="none of the rows reaches the trainer")
     batch = collate_examples(examples, rows, recipe, tools)
+    batch = replace(batch, position_ids=_stored_positions(inspections, batch) or batch.position_ids)
     if left_out:
         batch = replace(
             batch, notes=(*batch.notes, f"{left_out} of {len(inspections)} rows are dropped before training")
@@ -462,6 +464,17 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
         told = f"{apart} of {len(inspections)} rows {others}, and stand in other batches"
         batch = replace(batch, notes=(*batch.notes, told))
     return batch
+
+
+def _stored_positions(inspections: Sequence[Inspection], batch: Batch) -> tuple[tuple[int, ...], ...]:
+    """The position ids that are stored with each row of a batch, where it holds the rows as they are."""
+    found = []
+    for one in inspections:
+        stored = one.conversation.extra.get("position_ids") if one.conversation is not None else None
+        if not isinstance(stored, (list, tuple)) or len(stored) != len(batch.input_ids[0]):
+            return ()
+        found.append(tuple(stored))
+    return tuple(found) if len(found) == len(batch.input_ids) else ()
 
 
 def pack_rows(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
@@ -535,15 +548,50 @@ class _Names:
 
 
 def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox) -> tuple[tuple[Pack, ...], Batch]:
-    """Rows as `pack_rows` packs them, with the collator's labels, and the rectangle made of the packs.
+    """Rows as `pack_rows` packs them, with the collator's labels, and the rectangle made of the packs; where the recipe
+    does not pack, those that are stored so (see `stored_packs`).
 
-    RecipeError where the recipe does not pack, or no row reaches the trainer.
+    RecipeError where there is nothing packed, or no row reaches the trainer.
     """
+    if recipe.pack.strategy == "none":
+        stored = stored_packs(inspections)
+        if stored:
+            return stored, make_batch(inspections, recipe, tools)
     packs = tuple(pack_rows(inspections, recipe, tools))
     if not packs:
         raise RecipeError("there is no row to pack", why="none of the rows reaches the trainer")
     trainer = trainer_named(recipe.preset)
     return tuple(trainer.fed(pack, recipe) for pack in packs), collate_packs(packs, recipe, tools)
+
+
+def stored_packs(inspections: Sequence[Inspection]) -> tuple[Pack, ...]:
+    """Rows of ids with what tells their documents apart, a pack each; nothing where no row holds more than one."""
+    from sftui.conversations.documents import documents_of
+
+    made: list[Pack] = []
+    several = False
+    for one in inspections:
+        conversation, example = one.conversation, one.example
+        if conversation is None or conversation.kind is not Kind.TOKENS or example is None or one.more:
+            continue
+        ranges = documents_of(conversation)
+        count = len(example.input_ids)
+        if example.shifted or count != len(conversation.input_ids):
+            continue  # cut or moved under this recipe: it is not the pack that is stored
+        several = several or len(ranges) > 1
+        positions = conversation.extra.get("position_ids")
+        made.append(
+            Pack(
+                documents=tuple((one.row.index, start, end) for start, end in ranges),
+                input_ids=example.input_ids,
+                labels=example.labels,
+                position_ids=tuple(positions) if positions is not None and len(positions) == count else None,
+                attention_mask=conversation.attention_mask,
+                parts=(0,) * len(ranges),
+                weights=example.weights,
+            )
+        )
+    return tuple(made) if several else ()
 
 
 def collate_packs(packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:

@@ -12,6 +12,8 @@ from typing import Any
 META = "sftui_capture"
 """The key of a Parquet file's metadata under which the run is described."""
 FORMAT = 1
+IGNORE_INDEX = -100
+"""What masked labels are kept as, whatever a loss of its own ignores."""
 ALONG = ("labels", "attention_mask", "position_ids", "token_type_ids", "loss_weights")
 """The columns along `input_ids` that have a meaning of their own."""
 WEIGHTS = ("loss_weights", "loss_weight", "weights", "loss_scale")
@@ -82,7 +84,9 @@ def _rows(number: int, batch: Mapping[str, Any], clip: int | None) -> Iterator[C
             elif name != "input_ids" and place < len(values):
                 columns[name] = tuple(values[place])
         if targets is not None:  # of each position the token that it has to predict
-            columns["labels"] = (*targets[place], batch["ignore_index"])[: len(row)]
+            ignored = batch["ignore_index"]
+            made = [IGNORE_INDEX if one == ignored else one for one in targets[place]]
+            columns["labels"] = (*made, IGNORE_INDEX)[: len(row)]
         yield CapturedRow(
             number,
             place,

@@ -46,6 +46,9 @@ def open_inspector(
         missing = ["data", *missing]
     elif given["tokenizer"] or named.config_file() or named.recipe_file:
         missing = []  # what names a tokenizer may do so by leaving the trainer to the default
+    captured = named.captured_run() if missing and not piped else None
+    if captured is not None:  # it is of no trainer any more, and may name its tokenizer itself
+        missing = [] if (captured.get("tokenizer") or {}).get("name") else ["tokenizer"]
     if given["recipe_file"]:
         missing = [what for what in missing if what == "data"]
     if missing and not piped and not can_pick():

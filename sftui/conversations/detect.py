@@ -11,7 +11,7 @@ from sftui.conversations.detected import Detected, find_column, sentence
 from sftui.conversations.messages import CONTENT_KEYS, ROLE_KEYS, SHAREGPT_ROLES, is_missing, parse_json
 from sftui.conversations.notes import notes_on
 from sftui.conversations.refusals import preference_set, unreadable_set
-from sftui.conversations.tokenized import alignment
+from sftui.conversations.tokenized import alignment, are_targets
 from sftui.model import Problem, Row
 from sftui.nearest import did_you_mean
 from sftui.recipe import Data
@@ -418,6 +418,9 @@ def _with_alignment(detected: Detected, samples: Sequence[Sample], data: Data) -
             given_labels=data.given_labels,
             reason=f"{detected.reason}; labels {data.given_labels}, set by data.given_labels",
         )
+    if all(map(are_targets, samples)):
+        told = "labels are the targets of the loss, each what its position has to predict"
+        return replace(detected, given_labels="shifted", reason=f"{detected.reason}; {told}")
     found = alignment(pairs)
     if found.convention == "unknown":
         why = (

@@ -78,9 +78,11 @@ def read_tokenized(row: Mapping[str, Any], where: str, detected: Detected) -> Co
     extra: dict[str, Any] = {name: row[name] for name in MASK_COLUMNS if row.get(name) is not None}
     notes: list[str] = []
     if labels is not None:
-        extra["given_labels"] = detected.given_labels
+        extra["given_labels"] = TARGETS if are_targets(row) else detected.given_labels
         if detected.given_labels == "shifted":
-            notes.append("the stored labels are shifted by one; they are shown un-shifted")
+            notes.append(
+                TARGETS_TOLD if are_targets(row) else "the stored labels are shifted by one; they are shown un-shifted"
+            )
             last = labels[-1]
             if last == IGNORE_INDEX:
                 labels = (IGNORE_INDEX, *labels[:-1])
@@ -102,6 +104,15 @@ def read_tokenized(row: Mapping[str, Any], where: str, detected: Detected) -> Co
     )
 
 
+def are_targets(row: Mapping[str, Any]) -> bool:
+    """Whether the labels of a captured sequence were seen in the loss, or by a loss that shifts nothing: they stand at
+    the positions that predict them."""
+    return row.get("labels_from") == "loss" or (row.get("labels_from") is not None and row.get("loss_takes") == "same")
+
+
+TARGETS = "targets"
+"""What `given_labels` says of labels that were seen in the loss itself, where nobody shifts them any more."""
+TARGETS_TOLD = "the labels are the targets of the loss, and are shown at the tokens that they are"
 UNKNOWN_SHIFT = (
     "sftui does not know whether the stored labels are shifted: too few positions tell the two "
     "apart; they are shown as stored (set data.given_labels if you know)"

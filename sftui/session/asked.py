@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MEGABYTE = 1 << 20
 CONFIGS = (".yaml", ".yml")
 """How a trainer's config is named."""
+PARQUET = ".parquet"
+"""How captured batches are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ class Asked:
                 "--dataset chooses among the datasets of a config, and no config is open",
                 fix="give the trainer's YAML as DATA or with --config",
             )
-        base = self._set_up(self._starting(), make)
+        captured = self.captured_run()
+        base = self._set_up(self._starting(), make) if captured is None else self._of_run(captured, make)
         return (
             OpenOptions(
                 paths=self.data,
@@ -89,10 +92,42 @@ class Asked:
                 row=row,
                 debug=self.debug,
                 recipe_file=self.recipe_file,
+                notes=self._told_of(captured),
                 **self._reading(),
             ),
-            (),
+            self._told_of(captured),
         )
+
+    def captured_run(self) -> Mapping[str, Any] | None:
+        """The run, where the data are its captured batches; None else."""
+        if len(self.data) != 1 or not self.data[0].endswith(PARQUET):
+            return None
+        from sftui.sources.captured import run_of
+
+        return run_of(self.data)
+
+    def _told_of(self, captured: Mapping[str, Any] | None) -> tuple[str, ...]:
+        """What is known of a captured run, and what is not."""
+        if captured is None:
+            return ()
+        from sftui.capture.words import about_run
+
+        told = tuple(about_run(captured))
+        return told if self.tokenizer is None else tuple(one for one in told if "name it with -t" not in one)
+
+    def _of_run(self, captured: Mapping[str, Any], make: Callable[[str], object] | None) -> Recipe:
+        """The recipe under which captured batches are shown as they are: nothing is cut, and the tokenizer is that of
+        the run, unless another one is named."""
+        from sftui.recipe import changed
+
+        named = self.recipe_file is not None or self.recipe is not None or self.trainer is not None
+        recipe = self._starting()
+        name = (captured.get("tokenizer") or {}).get("name")
+        if name and recipe.tokenizer.name is None:
+            recipe = changed(recipe, "tokenizer.name", name)
+        if not named:
+            recipe = changed(recipe, "batch.size", captured["batches"][0]["shapes"]["input_ids"][0])
+        return self._set_up(recipe, make)
 
     def _from_config(
         self, path: str, row: int, make: Callable[[str], object] | None

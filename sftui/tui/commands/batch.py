@@ -100,21 +100,17 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
         if recipe.pack.group
         else "the trainer packs all rows together"
     )
-    told = (
-        (
-            (
-                f"{recipe.pack.strategy}: {many(answer.rows, 'row')} from row {first:,} on in"
-                f" {many(len(answer.packs), 'pack')}"
-            ),
-            Role.TITLE,
-        ),
-        (f"{group}; other rows of its group may share these packs", Role.DIM),
-        (
-            f"attention: {recipe.batch.attention}{', flattened into one row' if recipe.batch.flatten else ''}",
-            Role.PLAIN,
-        ),
-    )
-    lines: list[Line] = [cells for part in told for cells in wrap(line(part), width)]
+    stored = recipe.pack.strategy == "none"
+    rows = f"{many(answer.rows, 'row')} from row {first:,} on"
+    packed = f"{recipe.pack.strategy}: {rows} in {many(len(answer.packs), 'pack')}"
+    told = [((f"as stored: {rows}, a pack each" if stored else packed, Role.TITLE),)]
+    if not stored:
+        attention = f"attention: {recipe.batch.attention}{', flattened into one row' if recipe.batch.flatten else ''}"
+        told += [
+            ((f"{group}; other rows of its group may share these packs", Role.DIM),),
+            ((attention, Role.PLAIN),),
+        ]
+    lines: list[Line] = [cells for part in told for cells in wrap(line(*part), width)]
     lines += takewhile(
         bool, batch_lines(answer.batch, width, ignore_index=ignore)
     )  # its strips are drawn a pack each below

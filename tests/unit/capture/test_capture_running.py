@@ -95,7 +95,7 @@ for row in ROWS:
         optimizer.step()
 """)
     assert [row.labels_from for row in found.rows] == ["loss"] * 3
-    assert found.rows[0].columns["labels"] == (11, 12, 13, -1)
+    assert found.rows[0].columns["labels"] == (11, 12, 13, -100)
 
 
 def test_labels_of_the_loader_where_the_model_gets_none(capture: Capture) -> None:
