@@ -131,7 +131,7 @@ def _turn_of_calls(content: Any, where: str, as_text: bool) -> tuple[str, list[A
     calls = [call for one in held for call in (one if isinstance(one, list) else [one])]
     if not calls or any(is_missing(one) for one in held):
         raise ConversationError(
-            "a turn that should be a call is no JSON", where=where, fix="mend the row, or name it by another role"
+            "a turn that should be a call is no JSON", where=where, fix="fix the row, or name it by another role"
         )
     return text, _calls(calls, where, as_text)
 
@@ -166,7 +166,7 @@ def _tools(tools: Any, done: dict[str, int]) -> list[Any]:
     for tool in listed:
         held = _parsed(tool, "a tool", TOOLS)
         if not isinstance(held, Mapping):
-            raise ConversationError(f"a tool is {type_word(held)}, not a mapping", where=TOOLS, fix="mend the row")
+            raise ConversationError(f"a tool is {type_word(held)}, not a mapping", where=TOOLS, fix="fix the row")
         bare = "function" not in held and "name" in held
         made.append({"type": "function", "function": held} if bare else held)
         _count(done, "tools", bare or isinstance(tool, str))

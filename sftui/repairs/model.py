@@ -67,32 +67,32 @@ class Repair:
 
 
 def with_items(
-    data: Data, layout: Layout, mend: Callable[[str, Sequence[Any]], tuple[Sequence[Any], list[Change]]]
+    data: Data, layout: Layout, repair: Callable[[str, Sequence[Any]], tuple[Sequence[Any], list[Change]]]
 ) -> tuple[Data, tuple[Change, ...]]:
-    """The row with `mend(column, messages)` in place of every list of messages."""
+    """The row with `repair(column, messages)` in place of every list of messages."""
     changes: list[Change] = []
     new: dict[str, Any] = {}
     for column in layout.columns:
         items = data.get(column)
         if isinstance(items, (list, tuple)):
-            mended, some = mend(column, items)
+            repaired, some = repair(column, items)
             if some:
-                new[column] = mended
+                new[column] = repaired
                 changes += some
     return ({**data, **new} if changes else data), tuple(changes)
 
 
 def each_item(
-    data: Data, layout: Layout, mend: Callable[[str, Item], tuple[Item, list[Change]]]
+    data: Data, layout: Layout, repair: Callable[[str, Item], tuple[Item, list[Change]]]
 ) -> tuple[Data, tuple[Change, ...]]:
-    """The row with `mend(place, message)` in place of every message that is a mapping."""
+    """The row with `repair(place, message)` in place of every message that is a mapping."""
 
     def one_list(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[Change]]:
         changes: list[Change] = []
         out = []
         for number, item in enumerate(items):
             if isinstance(item, Mapping):
-                item, some = mend(f"{column}[{number}]", item)
+                item, some = repair(f"{column}[{number}]", item)
                 changes += some
             out.append(item)
         return out, changes
@@ -100,28 +100,30 @@ def each_item(
     return with_items(data, layout, one_list)
 
 
-Mend = Callable[[str, Any], tuple[Any, list[Change]]]
+RepairContent = Callable[[str, Any], tuple[Any, list[Change]]]
 """Place and text (or parts) → the text after, and what changed."""
 
 
-def each_content(data: Data, layout: Layout, columns: Sequence[str], mend: Mend) -> tuple[Data, tuple[Change, ...]]:
-    """The row with `mend` made on what every message says, on these text columns, and on every turn of the history."""
+def each_content(
+    data: Data, layout: Layout, columns: Sequence[str], repair: RepairContent
+) -> tuple[Data, tuple[Change, ...]]:
+    """The row with `repair` made on what every message says, on these text columns, and on each turn of the history."""
 
     def one_item(place: str, item: Item) -> tuple[Item, list[Change]]:
-        content, some = mend(f"{place}.{layout.content}", item.get(layout.content))
+        content, some = repair(f"{place}.{layout.content}", item.get(layout.content))
         return ({**item, layout.content: content} if some else item), some
 
-    mended, changes = each_item(data, layout, one_item)
+    repaired, changes = each_item(data, layout, one_item)
     for column in columns:
-        content, some = mend(column, mended.get(column))
+        content, some = repair(column, repaired.get(column))
         if some:
-            mended, changes = {**mended, column: content}, (*changes, *some)
-    mended, more = each_turn(mended, layout, mend)
-    return mended, (*changes, *more)
+            repaired, changes = {**repaired, column: content}, (*changes, *some)
+    repaired, more = each_turn(repaired, layout, repair)
+    return repaired, (*changes, *more)
 
 
-def each_turn(data: Data, layout: Layout, mend: Mend) -> tuple[Data, tuple[Change, ...]]:
-    """The row with `mend` made on both sides of every pair of the history."""
+def each_turn(data: Data, layout: Layout, repair: RepairContent) -> tuple[Data, tuple[Change, ...]]:
+    """The row with `repair` made on both sides of every pair of the history."""
     pairs = data.get(layout.history) if layout.history else None
     if not layout.history or not isinstance(pairs, (list, tuple)):
         return data, ()
@@ -129,7 +131,7 @@ def each_turn(data: Data, layout: Layout, mend: Mend) -> tuple[Data, tuple[Chang
     out: list[Any] = []
     for number, pair in enumerate(pairs):
         if isinstance(pair, (list, tuple)) and len(pair) == 2:
-            turns = [mend(f"{layout.history}[{number}][{side}]", turn) for side, turn in enumerate(pair)]
+            turns = [repair(f"{layout.history}[{number}][{side}]", turn) for side, turn in enumerate(pair)]
             some = [change for _, told in turns for change in told]
             changes += some
             out.append([turn for turn, _ in turns] if some else pair)

@@ -190,7 +190,7 @@ def repaired(rows: Iterable[Row], plan: Plan, layout: Layout, codes: Codes | Non
     """Every row after the plan, in order. `codes` gives the findings of a row as it will be written."""
     seen = unseen()
     for row in rows:
-        done = mended(row, plan, layout, codes)
+        done = apply_plan(row, plan, layout, codes)
         before = (
             seen(fingerprint(done.data, layout), row.index)
             if plan.deduplicate and done.dropped is None and done.data is not None
@@ -199,7 +199,7 @@ def repaired(rows: Iterable[Row], plan: Plan, layout: Layout, codes: Codes | Non
         yield done if before is None else double_of(done, before)
 
 
-def mended(row: Row, plan: Plan, layout: Layout, codes: Codes | None = None) -> Repaired:
+def apply_plan(row: Row, plan: Plan, layout: Layout, codes: Codes | None = None) -> Repaired:
     """One row after all of the plan but for duplicates, which only the rows before it tell.
 
     A row on which one of the repairs cannot be made stays as it was, whole, and says why.

@@ -37,7 +37,7 @@ def parse_json(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
         new[layout.history] = pairs
         changes.append(Change("parse-json", layout.history, f"JSON text became a list of {len(pairs)}"))
 
-    def mend(place: str, item: Item) -> tuple[Item, list[Change]]:
+    def repair(place: str, item: Item) -> tuple[Item, list[Change]]:
         calls = item.get("tool_calls")
         whole = _loaded(calls, list)
         some = [Change("parse-json", f"{place}.tool_calls", "JSON text became a list")] if whole is not None else []
@@ -54,9 +54,9 @@ def parse_json(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
             out.append(call if made is None else made)
         return ({**item, "tool_calls": out} if some else item), some
 
-    mended, inner = each_item(new, layout, mend)
+    repaired, inner = each_item(new, layout, repair)
     changes += inner
-    return (mended, tuple(changes)) if changes else (data, ())
+    return (repaired, tuple(changes)) if changes else (data, ())
 
 
 def _call(call: Any) -> dict[str, Any] | None:
@@ -107,7 +107,7 @@ def fill_content(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
     A number or a truth value becomes its JSON text. In the history only a question can be missing.
     """
 
-    def mend(place: str, item: Item) -> tuple[Item, list[Change]]:
+    def repair(place: str, item: Item) -> tuple[Item, list[Change]]:
         content = item.get(layout.content)
         if (text := _number(content)) is not None:
             return {**item, layout.content: text}, [
@@ -126,9 +126,9 @@ def fill_content(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
         asked = text is None and place.endswith("[0]")
         return ("", [Change("fill-content", place, "nothing became empty text")]) if asked else (text, [])
 
-    mended, changes = each_item(data, layout, mend)
-    mended, more = each_turn(mended, layout, fill)
-    return mended, (*changes, *more)
+    repaired, changes = each_item(data, layout, repair)
+    repaired, more = each_turn(repaired, layout, fill)
+    return repaired, (*changes, *more)
 
 
 def _number(value: Any) -> str | None:

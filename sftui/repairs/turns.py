@@ -24,7 +24,7 @@ def map_roles(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
     """
     own = {layout.roles[name]: name for name in own_names(layout)}
 
-    def mend(place: str, item: Item) -> tuple[Item, list[Change]]:
+    def repair(place: str, item: Item) -> tuple[Item, list[Change]]:
         role = item.get(layout.role)
         known = known_role(role) if isinstance(role, str) and not (own and role in _SHAREGPT) else None
         known = own.get(known, known) if known is not None else None
@@ -34,7 +34,7 @@ def map_roles(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
             Change("map-roles", f"{place}.{layout.role}", f"{quote(role)} → {known!r}")
         ]
 
-    return each_item(data, layout, mend)
+    return each_item(data, layout, repair)
 
 
 def own_names(layout: Layout) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def merge_neighbours(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ..
     Messages with tool calls, or with other keys that differ (flags, weights, names), stay apart.
     """
 
-    def mend(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[Change]]:
+    def repair(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[Change]]:
         out: list[Any] = []
         changes: list[Change] = []
         for number, item in enumerate(items):
@@ -74,7 +74,7 @@ def merge_neighbours(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ..
             out[-1] = {**out[-1], layout.content: content}
         return out, changes
 
-    return with_items(data, layout, mend)
+    return with_items(data, layout, repair)
 
 
 def _joined(first: Any, second: Any, layout: Layout) -> tuple[Any, str] | None:
@@ -116,7 +116,7 @@ def fold_system(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
     text nor parts.
     """
 
-    def mend(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[Change]]:
+    def repair(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[Change]]:
         out: list[Any] = []
         changes: list[Change] = []
         waiting: list[tuple[int, Any]] = []
@@ -141,7 +141,7 @@ def fold_system(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
             out.append(item if folded is None else folded)
         return [*out, *(system for _, system in waiting)], changes
 
-    return with_items(data, layout, mend)
+    return with_items(data, layout, repair)
 
 
 def _folded(systems: Sequence[Any], user: Any, layout: Layout) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from sftui.exports.plan import RECIPE_FILE, ExportPlan, plan_export
 from sftui.model import Inspection, Row
 from sftui.pipeline import detect
 from sftui.recipe_io import parse_yaml
-from sftui.repairs import TO_MESSAGES, Plan, layout_after, mended, row_of, target_of, to_messages
+from sftui.repairs import TO_MESSAGES, Plan, apply_plan, layout_after, row_of, target_of, to_messages
 from sftui.session.ready import Ready, tokenizer_of, under
 from sftui.session.repairing import conversion_way, reading_messages, session_plan
 from sftui.trainers import hand_written, preset, trainer_named
@@ -54,7 +54,7 @@ def conversion(opened: Opened, to: str | None, chosen: Sequence[str], without: S
     repair = to_messages(way, target_of(reader), without)
     plan = session_plan(tokenizer_of(opened), names, conversion=repair)
     layout = layout_after(plan, before)
-    done = [mended(row, plan, layout) for row in opened.stored.sample]
+    done = [apply_plan(row, plan, layout) for row in opened.stored.sample]
     sample = tuple(row_of(one) for one in done if one.dropped is None and not one.skipped)
     return Conversion(opened, to or recipe.preset, names, plan, sample)
 

@@ -184,7 +184,7 @@ class Opened:
             return row
         from sftui.repairs import row_of
 
-        return row_of(overlay.mend(row))
+        return row_of(overlay.repair(row))
 
     def past_end(self, index: int) -> bool:
         """Whether there is no such row."""

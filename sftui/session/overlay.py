@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator
 
 from sftui.model import Row
-from sftui.repairs import Counts, Layout, Plan, Repaired, double_of, mended, row_of
+from sftui.repairs import Counts, Layout, Plan, Repaired, apply_plan, double_of, row_of
 from sftui.repairs.rows import fingerprint
 from sftui.repairs.run import Codes
 from sftui.sources import Change, Count, Damage, Source
@@ -46,9 +46,9 @@ class Overlay(Source):
     def look_through(self) -> Iterator[None]:
         return self.stored.look_through()
 
-    def mend(self, row: Row) -> Repaired:
+    def repair(self, row: Row) -> Repaired:
         """What becomes of a row of the source."""
-        done = mended(row, self.plan, self._layout, self._codes)
+        done = apply_plan(row, self.plan, self._layout, self._codes)
         if row.index == self.upto:
             return self._next(done)
         first = self._doubles.get(row.index)
@@ -71,16 +71,16 @@ class Overlay(Source):
         return done
 
     def row(self, index: int) -> Row:
-        return row_of(self.mend(self.stored.row(index)))
+        return row_of(self.repair(self.stored.row(index)))
 
     def rows(self, start: int = 0) -> Iterator[Row]:
         if self.plan.deduplicate:  # what stands before decides on what comes
             for row in self.stored.rows(self.upto) if self.upto < start else ():
                 if row.index >= start:
                     break
-                self.mend(row)
+                self.repair(row)
         for row in self.stored.rows(start):
-            done = self.mend(row)
+            done = self.repair(row)
             if done.dropped is None:
                 yield row_of(done)
 

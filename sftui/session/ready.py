@@ -311,8 +311,8 @@ def _staged(
     plain = None if tokenizer is None or isinstance(tokenizer, Problem) else tokenizer
     laid = lay_over(stored, repairs, recipe, detect(stored.sample, recipe), plain)
     read, given = laid.recipe, recipe if laid.recipe is not recipe else None
-    mended = Opened(stored, read, repairs, stored.source, laid.sample, detect(laid.sample, read), given=given)
-    staged = _tokenized(mended, tokenizer, like)
+    repaired = Opened(stored, read, repairs, stored.source, laid.sample, detect(laid.sample, read), given=given)
+    staged = _tokenized(repaired, tokenizer, like)
     return replace(staged, source=laid.overlay(staged))
 
 

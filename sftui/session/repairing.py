@@ -25,6 +25,7 @@ from sftui.repairs import (
     Repair,
     Repaired,
     Way,
+    apply_plan,
     has_calls,
     layout_after,
     lost_calls,
@@ -36,7 +37,6 @@ from sftui.repairs import (
     to_messages,
     way_of,
 )
-from sftui.repairs import mended as mend_row
 from sftui.repairs.lines import TOO_DEEP, as_it_was, line_of
 from sftui.repairs.texts import looks_like_control
 from sftui.repairs.values import as_json
@@ -79,7 +79,7 @@ def lay_over(
     way = conversion_way(stored, recipe, detected) if TO_MESSAGES in chosen else None
     plan = session_plan(tokenizer, chosen, conversion=None if way is None else to_messages(way, target_of(recipe)))
     layout = layout_after(plan, detected)
-    done = [mend_row(row, plan, layout) for row in stored.sample]
+    done = [apply_plan(row, plan, layout) for row in stored.sample]
     kept = tuple(row_of(one) for one in done if one.dropped is None)
     converted = way is not None and way.refused is None
     return Laid(stored, plan, layout, kept or stored.sample, reading_messages(recipe) if converted else recipe)
@@ -132,7 +132,7 @@ def conversion_way(
         told = f"{target.title} reads no messages in OpenAI's shape"
         return replace(way, refused=Problem(told, target.other, "convert the rows for another trainer (--for)"))
     plan = Plan((to_messages(way, replace(target, loses_calls=""), without),))
-    done = [mend_row(row, plan, CONVERTED) for row in stored.sample]
+    done = [apply_plan(row, plan, CONVERTED) for row in stored.sample]
     made = tuple(row_of(one) for one in done if not one.skipped and one.data is not None)
     if not made:
         return way
@@ -274,7 +274,7 @@ def _mixed(counts: Counts) -> ExportError:
     return ExportError(
         f"nothing is written: {rows} cannot become messages",
         why=f"of row {row:,} ({where}): {why}",
-        fix="mend them, or leave them out with `--drop unreadable`",
+        fix="fix them, or leave them out with `--drop unreadable`",
     )
 
 

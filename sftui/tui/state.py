@@ -286,9 +286,9 @@ class Why(NamedTuple):
 
 
 class Audited(NamedTuple):
-    """The audit: its last answer, its ticket while it runs, the line that was `chosen` (its code, or what lists the rows
-    behind its number), and which rows are `listed`. `after` is the row behind which a finding's rows are gone on with, `unmarked` the row and the cursor for which the
-    tokens of the listed finding are awaited."""
+    """The audit: its last answer, its ticket while it runs, the line that was `chosen` (its code, or what lists the
+    rows behind its number), and which rows are `listed`. `after` is the row behind which a finding's rows are gone on
+    with, `unmarked` the row and the cursor for which the tokens of the listed finding are awaited."""
 
     answer: ev.AuditReady | None = None
     ticket: int | None = None

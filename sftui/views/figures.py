@@ -119,7 +119,7 @@ def _bars(
 
 
 def bar_lines(counts: Mapping[str, int], width: int, shown: int = SHOWN, of: int | None = None) -> tuple[Line, ...]:
-    """Lying bars: the name, the count, its part of the whole (`of`, else of them all), and a bar as long as the count."""
+    """Lying bars: the name, the count, its part of `of` (else of them all), and a bar as long as the count."""
     total, most = of or sum(counts.values()) or 1, max(counts.values(), default=0) or 1
     items = list(counts.items())
     rest = sum(count for _, count in items[shown:])

@@ -42,7 +42,7 @@ def count_repairs(session: Opened, asked: RepairsRequest, version: int) -> Itera
         return
     at = time.monotonic()
     for row in overlay.stored.rows(overlay.upto):
-        overlay.mend(row)
+        overlay.repair(row)
         if time.monotonic() - at > REPORT_EVERY:
             at = time.monotonic()
             yield RepairsCounted(asked.ticket, version, told(overlay.counts), session.count_now())

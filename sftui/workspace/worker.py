@@ -35,11 +35,11 @@ from sftui.session.versions import tokenizer_key
 from sftui.starting import PAGE
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
+from sftui.workspace.comparing import Comparison
 from sftui.workspace.inbox import URGENCY, Inbox
 from sftui.workspace.indexing import Indexer, Look
 from sftui.workspace.loader import Loaded, Loader
 from sftui.workspace.search import count_hits, search
-from sftui.workspace.second import Second
 from sftui.workspace.summaries import TOO_HEAVY, summaries, summary
 from sftui.workspace.watching import unless_lost, write_whole
 
@@ -70,7 +70,7 @@ class Worker:
         self._batch: rq.BatchRequest | None = None
         self._list: rq.SummariesRequest | None = None
         self._beside: dict[type, Any] = {}
-        self._second = Second()
+        self._comparison = Comparison()
         self._auditing: Auditing | None = None
         self._jobs: dict[type, tuple[Any, Iterator[Any]]] = {}
         self._stepped: type | None = None
@@ -260,7 +260,7 @@ class Worker:
             self._loader.load(request.recipe, session.options)  # the network may be back
         elif isinstance(old, Tokenized):
             session = with_tokenizer(session, old.tokenizer)
-        self._session, self._second, self._auditing = session, Second(), None
+        self._session, self._comparison, self._auditing = session, Comparison(), None
         self._tell_source(session)
         self._indexer.begin(session.stored.source)
         old.close()
@@ -398,13 +398,13 @@ class Worker:
         jobs: dict[type, Callable[[], Iterator[Any]]] = {
             rq.FindingsRequest: lambda: findings(session, item, version),
             rq.WhyRequest: lambda: why(session, item, version),
-            rq.CompareRequest: lambda: self._second.compare(session, item, version),
+            rq.CompareRequest: lambda: self._comparison.compare(session, item, version),
             rq.PacksRequest: lambda: while_there(packs(session, item, version), instead),
             rq.TagsRequest: lambda: tags(session, item, version),
             rq.OrderRequest: lambda: auditing.order(session, item, version),
             rq.SearchRequest: lambda: while_there(search(lambda: self._session or session, item), instead),
             rq.WriteRequest: lambda: write_whole(session, item),
-            rq.CountRequest: lambda: while_there(self._second.count(session, item, version, settled), instead),
+            rq.CountRequest: lambda: while_there(self._comparison.count(session, item, version, settled), instead),
             rq.RepairsRequest: lambda: while_there(count_repairs(session, item, version), lambda problem: None),
             rq.AuditRequest: lambda: while_there(auditing.run(session, item, version), no_audit),
             rq.HitsRequest: lambda: while_there(count_hits(session, item, version), instead),

@@ -43,9 +43,9 @@ from sftui.views.grid import hit_starts
 from sftui.workspace import OpenOptions, SearchQuery, Workspace
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
+from sftui.workspace.comparing import row_diff
 from sftui.workspace.link import Connection
 from sftui.workspace.requests import REPAIRED
-from sftui.workspace.second import row_diff
 
 PROMPT = "<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n"
 DATA = [

@@ -21,12 +21,12 @@ from sftui.trainers import trainer_named
 
 @dataclass(frozen=True, slots=True)
 class AbsentRole:
-    """A role to be trained that none of some conversations has; `mended` is mask.roles with the nearest that they
+    """A role to be trained that none of some conversations has; `repaired` is mask.roles with the nearest that they
     have in its place, empty where none is near."""
 
     role: str
     sentence: str
-    mended: tuple[str, ...]
+    repaired: tuple[str, ...]
 
 
 def trained_roles(recipe: Recipe) -> tuple[str, ...]:
@@ -55,8 +55,8 @@ def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> Absent
     sentence = f"mask.roles names the role `{shown(role, 40)}`, {rows}; there are {names}"
     if meant is None or role in KNOWN_ROLES:  # then it is the data that is misspelt: ROL001 and ROL002
         return AbsentRole(role, sentence, ())
-    mended = dict.fromkeys(meant if one == role else one for one in wanted)
-    return AbsentRole(role, f"{sentence}: did you mean `{shown(meant, 40)}`?", tuple(mended))
+    repaired = dict.fromkeys(meant if one == role else one for one in wanted)
+    return AbsentRole(role, f"{sentence}: did you mean `{shown(meant, 40)}`?", tuple(repaired))
 
 
 ROL005 = rule(
@@ -86,6 +86,6 @@ def in_no_row(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
             ROL005,
             told.sentence,
             shown(told.role, 40),
-            changes=[("mask.roles", told.mended)] if told.mended else (),
+            changes=[("mask.roles", told.repaired)] if told.repaired else (),
             count=len(found),
         )

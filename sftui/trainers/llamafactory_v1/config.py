@@ -70,7 +70,7 @@ def entries_of(wanted: str, where: str) -> Mapping[str, Mapping[str, Any]]:
             fix="start sftui where you start llamafactory-cli, or give an absolute path",
         ) from error
     except UnicodeDecodeError as error:
-        raise RecipeError(f"{wanted} is no UTF-8 text", where=where, fix="mend the file") from error
+        raise RecipeError(f"{wanted} is no UTF-8 text", where=where, fix="fix the file") from error
     listed = parse_yaml(text, wanted, "omegaconf")
     for name, entry in listed.items():
         if not isinstance(entry, Mapping):

@@ -62,7 +62,7 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
     """How rows are read. The engine itself never guesses: `auto` is the entry that fits the first row."""
     samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     if not samples:
-        return Detected("auto", refused=Problem("no row could be read", fix="mend the file"))
+        return Detected("auto", refused=Problem("no row could be read", fix="fix the file"))
     columns = list(dict.fromkeys(key for row in samples for key in row))
     kind = data.format if data.format != "auto" else _guess(samples[0], columns)
     if kind not in FIELDS:
@@ -146,7 +146,7 @@ def convert(row: Row, detected: Detected) -> Conversation:
     )
 
 
-def _stop(what: str, fix: str = "mend or remove the row") -> ConversationError:
+def _stop(what: str, fix: str = "fix or remove the row") -> ConversationError:
     return ConversationError(what, why=STOPS, fix=fix)
 
 

@@ -83,7 +83,7 @@ def rendered(
 
 def stop(what: str, why: str = "") -> TemplateError:
     """The error for a row at which the engine stops."""
-    return TemplateError(what, why=f"{why}: {STOPS}" if why else STOPS, fix="mend or remove the row")
+    return TemplateError(what, why=f"{why}: {STOPS}" if why else STOPS, fix="fix or remove the row")
 
 
 def _joined(made: Sequence[Rendered], notes: tuple[str, ...]) -> Rendered:

@@ -151,7 +151,7 @@ class PieceFrames:
             seen = seen or bool(turn.items)
             if not seen:
                 raise RecipeError(
-                    "torchtune stops at this row: its first message has no text parts", fix="remove the row or mend it"
+                    "torchtune stops at this row: its first message has no text parts", fix="remove the row or fix it"
                 )
             spaced = turn.items[-1][0].endswith(" ") if turn.items else spaced
             opens = turn.role == "assistant"

@@ -15,7 +15,7 @@ from sftui.errors import ConversationError, SftuiError
 from sftui.model import Row
 from sftui.pipeline import detect
 from sftui.recipe import Recipe, changed
-from sftui.repairs import Plan, Repaired, mended, target_of, to_messages, way_of
+from sftui.repairs import Plan, Repaired, apply_plan, target_of, to_messages, way_of
 from sftui.repairs.model import Layout
 from sftui.repairs.to_messages import CONVERTED, each_alone
 from sftui.sources import SourceSpec, open_source
@@ -29,7 +29,7 @@ def converted(data: Mapping[str, Any], recipe: Recipe, sample: tuple[Row, ...] =
     row = row_of(data)
     first = sample or (row,)
     way = way_of(first, recipe, detect(first, recipe))
-    return mended(row, Plan((to_messages(way, target_of(recipe)),)), CONVERTED)
+    return apply_plan(row, Plan((to_messages(way, target_of(recipe)),)), CONVERTED)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -203,7 +203,7 @@ def test_every_row_of_the_real_datasets_says_the_same_after(shared: Path, name: 
     repair = to_messages(way, target_of(recipe))
     compared = 0
     for row in rows:
-        done = mended(row, Plan((repair,)), CONVERTED)
+        done = apply_plan(row, Plan((repair,)), CONVERTED)
         try:
             before = as_chat(convert(row, found, recipe.data))
         except SftuiError:

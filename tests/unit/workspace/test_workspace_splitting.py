@@ -18,9 +18,9 @@ from sftui.session.split import UNSETTLED
 from sftui.trainers.held_out import HeldOut, evaluation_rows
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
+from sftui.workspace.comparing import Comparison
 from sftui.workspace.packing import packs
 from sftui.workspace.requests import CompareRequest, CountRequest, PacksRequest
-from sftui.workspace.second import Second
 
 
 def recipe(preset: str = "axolotl@0.19", **options: Any) -> Recipe:
@@ -139,7 +139,7 @@ def test_the_comparison_says_which_rows_only_one_side_trains(
 def test_a_row_is_compared_without_going_through_all_of_them(session: Ready) -> None:
     second = recipe(val_set_size=0.2, seed=43)
     told: Any
-    [told] = [event for event in Second().compare(session, CompareRequest(1, 3, second), 1) if event is not None]
+    [told] = [event for event in Comparison().compare(session, CompareRequest(1, 3, second), 1) if event is not None]
     assert session.split is UNSETTLED and not told.comparison.evaluation_differs
     why = "are not marked: every row has to be prepared to know which"
     assert told.unmarked == (f"rows set aside for evaluation (val_set_size) {why}",) * 2
@@ -153,7 +153,7 @@ def test_repairs_move_what_is_held_out_and_nothing_else_does(data: Path) -> None
     made = opened(data, asked)
     told: Any
     for repairs in (("deduplicate",), ("map-roles",)):
-        told = [one for one in Second().count(made, CountRequest(1, asked, repairs), 1) if one is not None][-1]
+        told = [one for one in Comparison().count(made, CountRequest(1, asked, repairs), 1) if one is not None][-1]
         other = under(made, asked, repairs)
         ours, theirs = made.settle_split().evaluation, other.settle_split().evaluation
         gone = {2, 3} if repairs == ("deduplicate",) else set()

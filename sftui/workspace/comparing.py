@@ -36,7 +36,7 @@ WAIT = 0.005
 """Seconds a slice waits for the second tokenizer: a row that is asked for meanwhile waits no longer."""
 
 
-class Second:
+class Comparison:
     """Keeps the session of the second recipe while the first one's data and tokenizer stay the same."""
 
     def __init__(self) -> None:
