@@ -576,6 +576,21 @@ def help_(topic: tuple[str, ...]) -> int:
 
 
 @click.command(
+    "sftui skill",
+    cls=Command,
+    context_settings=CONTEXT,
+    listed=LEARN,
+    short_help="what a coding agent needs to know, as a SKILL.md",
+    examples=(("sftui skill", "for .claude/skills/sftui/SKILL.md, or where your agent looks"),),
+)
+def skill() -> int:
+    """Print a SKILL.md for coding agents: when to ask sftui, which commands, and how to read what they print."""
+    from sftui.cli.skill import print_skill
+
+    return print_skill()
+
+
+@click.command(
     "sftui repair",
     cls=Command,
     context_settings=CONTEXT,
@@ -796,6 +811,7 @@ COMMANDS: dict[str, Command] = {
     "knobs": knobs,
     "explain": explain,
     "help": help_,
+    "skill": skill,
     "envs": envs,
     "bug-report": bug_report,
 }
@@ -803,7 +819,7 @@ COMMANDS: dict[str, Command] = {
 inspect.commands = COMMANDS
 
 
-UNWATCHED = (inspect, demo, serve, capture, trainers, knobs, explain, envs, help_, bug_report)
+UNWATCHED = (inspect, demo, serve, capture, trainers, knobs, explain, envs, help_, skill, bug_report)
 """What runs in this very process: the inspector has a worker, no row comes into an explanation, and what the user's own
 command costs is not ours to bound, nor may it be started again."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -221,3 +222,31 @@ def test_weight_takes_the_share_that_is_told(weight: float, seed: int | None, tm
     for row, made in theirs.items():
         (example,) = ours.rows[row]
         assert [list(example.input_ids), list(example.labels)] == [made["input_ids"], made["labels"]]
+
+
+GROUP = """
+import sys
+from importlib.metadata import EntryPoint
+sys.path += sys.argv[1].split(":")  # behind its own: what it lacks of sftui's
+import axolotl.cli.plugins as plugins
+plugins.entry_points = lambda group: [EntryPoint("inspect", "sftui.cli.axolotl:inspect", group)]
+plugins.PluginCommandGroup(name="axolotl").main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("version", ["0.21.0", "0.19.0"])
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["--help"], 0, "inspect  see which tokens a config trains, before training (sftui)"),
+        (["inspect", "--version"], 0, "sftui "),
+        (["inspect", "no-such.yml"], 2, "sftui: the inspector needs a terminal"),
+    ],
+)
+def test_axolotl_has_a_command_that_inspects_a_config(version: str, words: list[str], code: int, told: str) -> None:
+    python = python_of("axolotl", version)
+    if not python.exists():
+        pytest.skip(f"Axolotl {version} has no environment: run tests/parity/environments.py axolotl@{version}")
+    paths = [str(Path(__file__).parents[2]), *(path for path in sys.path if path.endswith("site-packages"))]
+    done = subprocess.run([python, "-c", GROUP, ":".join(paths), *words], capture_output=True, text=True)
+    assert done.returncode == code and told in done.stdout + done.stderr, done.stderr[-600:]
