@@ -280,6 +280,7 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
         ("sftui compare axolotl.yml --with trl@1.16", "the same rows under another trainer"),
         ("sftui compare data.jsonl -t TOK --trainer trl@1.16 --with trl@1.14", "two releases"),
         ("sftui compare data.jsonl -t TOK --with mask.rule=assistant", "one knob"),
+        ("sftui compare batches.parquet --against axolotl.yml", "what a real run had, beside what sftui says"),
     ),
 )
 @opening_options
@@ -292,6 +293,15 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
     help=(
         "a recipe, a trainer's config, a preset (trl@1.14), tokenizer=NAME, template=NAME or KNOB=VALUE; "
         "several changes in quotes; may be repeated"
+    ),
+)
+@option(
+    "--against",
+    group=USUAL,
+    metavar="CONFIG|DATA",
+    help=(
+        "look for each sequence of captured batches, or of stored ids, in this dataset, prepared by a config or by the"
+        " other options (--recipe, --trainer, …); what they leave open is as in the run"
     ),
 )
 @first_rows
@@ -317,6 +327,7 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
 @width_option
 def compare(
     others: tuple[str, ...],
+    against: str | None,
     max_rows: int | None,
     sample: int | None,
     shown: int,
@@ -325,7 +336,14 @@ def compare(
     width: int | None,
     **given: Any,
 ) -> int:
-    """Show where two or more recipes, trainers, templates or tokenizers differ, and why; exit 1 if any row differs."""
+    """Show where two or more recipes, trainers, templates or tokenizers differ, or a real run from sftui, and why; exit
+    1 if any row differs."""
+    if against is not None:
+        if others or max_rows is not None or sample is not None:
+            raise click.UsageError("--against takes every sequence: leave out --with, --max-rows and --sample")
+        from sftui.cli.against import compare_against
+
+        return compare_against(given, against, shown, form)
     from sftui.cli.compare import compare_recipes
 
     return compare_recipes(given, others, max_rows, sample, shown, causes, form, width)

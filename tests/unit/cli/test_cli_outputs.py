@@ -21,7 +21,20 @@ OTHER = ROW.replace("Hello", "Who are you")
 BASELINE = '{"version": 1, "findings": {}}\n'
 TEMPLATE = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 
-READS = {"--tokenizer", "--recipe", "--config", "--template", "--eval", "--marks", "--python", "--serve", "--with"}
+READS = {
+    *(
+        "--tokenizer",
+        "--recipe",
+        "--config",
+        "--template",
+        "--eval",
+        "--marks",
+        "--python",
+        "--serve",
+        "--with",
+        "--against",
+    ),
+}
 """Options that name files which are only read."""
 PLAIN = {
     "--address",

@@ -1,0 +1,192 @@
+"""`sftui compare BATCHES --against DATA|CONFIG`: captured or stored sequences beside a dataset as sftui prepares it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sftui.cli.loading import load_tokenizer, loaded_session, open_data
+from sftui.cli.opening import asked, open_options
+from sftui.cli.telling import DataNotes
+from sftui.errors import RecipeError
+from sftui.exports.records import as_json
+from sftui.text import many, visible, visible_token
+
+if TYPE_CHECKING:
+    from sftui.session.against import Against, Match
+    from sftui.session.ready import Ready
+
+
+def compare_against(given: Mapping[str, Any], against: str, shown: int, form: str) -> int:
+    """Print which sequences are not as sftui prepares the dataset, and why; 0 where all are equal, 1 where one is not.
+
+    The options say how the dataset is prepared; what they leave open is taken from the run.
+    """
+    from sftui.session.against import against as look
+    from sftui.session.against import documents_in
+    from sftui.session.asked import Asked
+
+    if asked(given).config_file() is not None:
+        raise RecipeError(
+            "--against looks for stored sequences", fix="name captured batches, or a file of ids, as DATA"
+        )
+    stored = Asked(data=tuple(given["data"]), tokenizer=given["tokenizer"])
+    run = stored.captured_run()
+    options, told = stored.options()
+    for sentence in told:
+        click.echo(f"sftui: {visible(sentence)}", err=True)
+    with contextlib.closing(open_data(options)) as sequences:
+        other = _of_run(given, against, run)
+        data = loaded_session(open_options(other))
+        with contextlib.closing(data):
+            if options.recipe.tokenizer.name is None:
+                sequences = _with_its_tokenizer(sequences, data)
+            documents = documents_in(load_tokenizer(sequences).ready(), run)
+            DataNotes(data).look()
+            found = look(documents, data, run)
+            for sentence in found.untried:
+                click.echo(f"sftui: {visible(sentence)}", err=True)
+            if form == "json":
+                click.echo(as_json(as_record(found, data)))
+            else:
+                for line in lines(found, data, shown, (run or {}).get("collator")):
+                    click.echo(visible(line))
+    return 1 if found.differing else 0
+
+
+def _with_its_tokenizer(sequences: Any, data: Ready) -> Any:
+    """Sequences without a tokenizer of their own are read by the dataset's."""
+    from sftui.recipe import changed
+    from sftui.session.ready import under
+
+    return under(sequences, changed(sequences.recipe, "tokenizer.name", data.recipe.tokenizer.name))
+
+
+def _of_run(given: Mapping[str, Any], against: str, run: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The options that say how the dataset is prepared: as given, else as the run was."""
+    made = {**given, "data": (against,)}
+    if run is None:
+        return made
+    named = asked(made)
+    trainer = _trainer(run)
+    if named.trainer is None and named.recipe_file is None and trainer is not None:
+        config = named.config_file()
+        if config is None or _config_of(config) == trainer.partition("@")[0]:
+            click.echo(
+                f"sftui: prepared as {visible(trainer)} does, which the run had; --trainer says otherwise", err=True
+            )
+            made["trainer"] = trainer
+    if named.tokenizer is None and named.recipe_file is None and named.config_file() is None:
+        made["tokenizer"] = (run.get("tokenizer") or {}).get("name") or None
+    return made
+
+
+def _config_of(path: str) -> str:
+    from sftui.session.configs import recognised
+
+    return recognised(path)
+
+
+def _trainer(run: Mapping[str, Any]) -> str | None:
+    """The trainer of the run with its release, where sftui knows it."""
+    from sftui.trainers import trainer_names, traits_of
+
+    package, versions = run.get("package"), run.get("versions", {})
+    if package == "transformers":
+        return "hf-trainer"
+    for name in trainer_names():
+        if (traits_of(name).package or name) == package and package in versions and traits_of(name).versions:
+            return f"{name}@{versions[package]}"
+    return None
+
+
+def lines(found: Against, data: Ready, shown: int, collator: str | None) -> Iterator[str]:
+    """What is printed: the count, the first that differ, and what explains them."""
+    total, equal = len(found.matches), len(found.matches) - len(found.differing)
+    yield f"{equal} of {many(total, 'sequence')} equal to what {data.recipe.preset} makes of the dataset"
+    for match in found.differing[:shown]:
+        yield told(match, data)
+    left = len(found.differing) - shown
+    if left > 0:
+        yield f"… and {left:,} more (--show N prints more)"
+    yield from _causes(found, data, collator)
+
+
+def told(match: Match, data: Ready) -> str:
+    """A sequence that differs, in one line."""
+    document = match.document
+    where = f"row {document.row}" + (f", document {document.number}" if document.number or document.place else "")
+    parting = match.parting
+    if match.row is None or parting is None:
+        return f"{where}: no row of the dataset is like it"
+    tokenizer = data.tokenizer
+
+    def token(one: int | None) -> str:
+        if one is None:
+            return "no more tokens"
+        known = 0 <= one < tokenizer.facts.vocab_size
+        return f"{visible_token(tokenizer.surface(one), tokenizer.piece(one)) if known else '?'} ({one})"
+
+    beside = f"{where} is row {match.row} of the dataset"
+    if parting.what == "ids":
+        here, there = token(parting.theirs), token(parting.ours)
+        return f"{beside}; from token {parting.position} on the run has {here}, sftui {there}"
+    here = token(document.input_ids[parting.position])
+    return f"{beside}; token {parting.position} {here}: the run {_label(parting.theirs)}, sftui {_label(parting.ours)}"
+
+
+def _label(label: int | None) -> str:
+    return "masks it" if label is None or label < 0 else f"trains it (label {label})"
+
+
+def _causes(found: Against, data: Ready, collator: str | None) -> Iterator[str]:
+    """How many of those that differ each change explains."""
+    counted = Counter(match.why for match in found.differing if match.row is not None)
+    for changes, count in counted.most_common():
+        if changes:
+            yield f"{many(count, 'sequence')} equal with {', '.join(_change(change, data) for change in changes)}"
+        else:
+            own = f"; the run's collator is {collator}" if collator is not None else ""
+            none = "no change of one or two settings, and no version tried, makes them equal"
+            yield f"{many(count, 'sequence')}: {none}{own}"
+
+
+def _change(change: Any, data: Ready) -> str:
+    from sftui.trainers import trainer_named
+    from sftui.views.knobs import value_text
+
+    if change.path == "preset":
+        return f"{change.after} (not {change.before})"
+    if change.path == "render.template" and str(change.after).startswith("file:"):
+        return "the chat template that the run's tokenizer had"
+    key = trainer_named(data.recipe.preset).key_of(change.path)
+    return f"{change.path} {value_text(change.after)} (not {value_text(change.before)}" + (f"; {key})" if key else ")")
+
+
+def as_record(found: Against, data: Ready) -> dict[str, Any]:
+    """The same as one record."""
+    return {
+        "sequences": len(found.matches),
+        "equal": len(found.matches) - len(found.differing),
+        "preset": data.recipe.preset,
+        "untried": list(found.untried),
+        "differing": [_record(match) for match in found.differing],
+    }
+
+
+def _record(match: Match) -> dict[str, Any]:
+    document, parting = match.document, match.parting
+    return {
+        "row": document.row,
+        "document": document.number,
+        "dataset_row": match.row,
+        "what": parting.what if parting is not None else None,
+        "token": parting.position if parting is not None else None,
+        "run": parting.theirs if parting is not None else None,
+        "sftui": parting.ours if parting is not None else None,
+        "why": [{"knob": one.path, "from": one.before, "to": one.after} for one in match.why],
+    }

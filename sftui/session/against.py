@@ -1,0 +1,433 @@
+"""Stored or captured sequences, each looked for in a dataset as sftui prepares it: equal, or where they part and why.
+
+Nothing is told by rules: a cause is a change of the recipe under which the row comes out as the run had it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from sftui.errors import SftuiError
+from sftui.model import IGNORE_INDEX, Example, Inspection, Kind, Pack, Row, common_prefix
+from sftui.recipe import TODAY, Recipe, changed, diff, knobs_of
+from sftui.session.ready import Ready, tokenized, under, waits
+from sftui.trainers import Trainer, trainer_named
+from sftui.trainers.pins import RUNNING, reference_version
+
+if TYPE_CHECKING:
+    from sftui.model import RecipeChange
+
+GRAM = 5
+"""Ids in a row that two texts must share to be thought of as the same."""
+MOST_TRIED = 12
+"""Of so many sequences that differ it is found out why; the others are tried with what was found."""
+MOST_BETTER = 6
+"""Changes that each bring a row nearer, of which pairs are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a sequence: `place` is where it begins there. `labels` are un-shifted, None where none were seen;
+    the first one is not known where they were stored shifted (`headless`). `clipped`: its end was cut when it was
+    captured."""
+
+    row: int
+    number: int
+    place: int
+    input_ids: tuple[int, ...]
+    labels: tuple[int, ...] | None
+    headless: bool = False
+    clipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Where a document and a row part first: `what` is `ids` or `labels`, `position` counts tokens of the document;
+    `theirs` and `ours` are the id or label there, None behind the end."""
+
+    what: str
+    position: int
+    theirs: int | None
+    ours: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A document with its row of the dataset (None: none is like it), and where they part (None: they are equal). `why`
+    are the changes of the recipe without which they are not equal; none where no change makes them so, or none was
+    looked for."""
+
+    document: Document
+    row: int | None = None
+    parting: Parting | None = None
+    why: tuple[RecipeChange, ...] = ()
+
+    @property
+    def equal(self) -> bool:
+        return self.row is not None and self.parting is None
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """The documents with what was found of each, in order. `tried` says of how many that differ causes were looked
+    for; `untried` is what could not be tried, in sentences."""
+
+    matches: tuple[Match, ...]
+    tried: int = 0
+    untried: tuple[str, ...] = ()
+
+    @property
+    def differing(self) -> tuple[Match, ...]:
+        return tuple(one for one in self.matches if not one.equal)
+
+
+def documents_in(session: Ready, run: Mapping[str, Any] | None) -> list[Document]:
+    """The documents of all rows of ids, padding left out; SftuiError where a row is none."""
+    from sftui.conversations.documents import documents_of
+
+    pad = ((run or {}).get("tokenizer") or {}).get("pad_id")
+    found: list[Document] = []
+    for row in session.source.rows():
+        early = session.early(row)
+        conversation = early.conversation
+        if conversation is None or conversation.kind is not Kind.TOKENS:
+            why = early.problem.sentence() if early.problem is not None else "it holds no input_ids"
+            raise SftuiError(
+                f"row {row.index} cannot be looked for", why=why, fix="name captured batches or stored ids"
+            )
+        ids, labels = conversation.input_ids, conversation.labels
+        headless = conversation.extra.get("given_labels") in ("shifted", "targets")
+        ranges = documents_of(conversation)
+        for number, (start, end) in enumerate(ranges):
+            if conversation.attention_mask is None and end == len(ids):
+                end = _unpadded(ids, labels, start, end, pad)
+            last = number == len(ranges) - 1
+            clipped = last and (row.data or {}).get("length") is not None
+            own = labels[start:end] if labels is not None else None
+            found.append(Document(row.index, number, start, ids[start:end], own, headless and start == 0, clipped))
+    return found
+
+
+def _unpadded(ids: Sequence[int], labels: Sequence[int] | None, start: int, end: int, pad: int | None) -> int:
+    """Where a sequence without an attention mask ends: before the padding that nothing trains."""
+    while end > start + 1 and ids[end - 1] == pad and (labels is None or labels[end - 1] == IGNORE_INDEX):
+        end -= 1
+    return end
+
+
+def against(documents: Sequence[Document], data: Ready, run: Mapping[str, Any] | None) -> Against:
+    """Every document beside its row of the dataset, and why those differ that do."""
+    matched = _nearest(documents, data)
+    ways = _Ways(data, run)
+    made: list[Match] = []
+    tried = 0
+    for one in matched:
+        if one.row is None or one.parting is None:
+            made.append(one)
+            continue
+        search = tried < MOST_TRIED
+        tried += search
+        made.append(replace(one, why=ways.why(one, search)))
+    return Against(tuple(made), tried, tuple(ways.untried))
+
+
+# --- which row ---------------------------------------------------------------------------------
+
+
+def _nearest(documents: Sequence[Document], data: Ready) -> list[Match]:
+    """Each document with the row that is equal to it, else with the row that shares most of its ids."""
+    found: dict[int, Match] = {}
+    wanted: dict[int, list[int]] = {}
+    for number, document in enumerate(documents):
+        wanted.setdefault(document.input_ids[0] if document.input_ids else -1, []).append(number)
+    for made in data.inspect_many(data.source.rows(), spans=False):
+        if len(found) == len(documents) and all(match.equal for match in found.values()):
+            break
+        for example in made.examples:
+            ids = _ids(example)
+            for number in wanted.get(ids[0] if ids else -1, ()):
+                if number in found and found[number].equal:
+                    continue
+                parting = parts(documents[number], example, data.recipe)
+                if parting is None or parting.what == "labels":
+                    found[number] = Match(documents[number], made.row.index, parting)
+    left = [number for number in range(len(documents)) if number not in found]
+    if left:
+        found.update(_by_grams({number: documents[number] for number in left}, data))
+    return [found[number] for number in range(len(documents))]
+
+
+def _by_grams(left: Mapping[int, Document], data: Ready) -> dict[int, Match]:
+    """Documents whose ids no row has, each with the row that it shares most runs of ids with."""
+    grams: dict[tuple[int, ...], list[int]] = {}
+    for number, document in left.items():
+        for gram in set(_grams(document.input_ids)):
+            grams.setdefault(gram, []).append(number)
+    best: dict[int, tuple[float, Inspection]] = {}
+    for made in data.inspect_many(data.source.rows(), spans=False):
+        for example in made.examples:
+            shared: dict[int, int] = {}
+            own = set(_grams(_ids(example)))
+            for gram in own:
+                for number in grams.get(gram, ()):
+                    shared[number] = shared.get(number, 0) + 1
+            for number, count in shared.items():
+                # Of rows that begin alike, as by one system prompt, the one with least beside it.
+                score = count - len(own) / 1_000_000
+                if score > best.get(number, (0.0, made))[0]:
+                    best[number] = (score, made)
+    return {number: _beside(document, best.get(number), data.recipe) for number, document in left.items()}
+
+
+def _beside(document: Document, best: tuple[float, Inspection] | None, recipe: Recipe) -> Match:
+    if best is None:
+        return Match(document)
+    made = best[1]
+    partings = [parts(document, example, recipe) for example in made.examples]
+    furthest = max((one for one in partings if one is not None), key=lambda one: one.position, default=None)
+    return Match(document, made.row.index, furthest)
+
+
+def _grams(ids: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    return (tuple(ids[i : i + GRAM]) for i in range(len(ids) - GRAM + 1))
+
+
+# --- where they part ---------------------------------------------------------------------------
+
+
+def parts(document: Document, example: Example, recipe: Recipe) -> Parting | None:
+    """Where a document and what the trainer would receive part first; None where they are equal.
+
+    Where the recipe packs, a document may be a part of its row, and its labels are those that the collator leaves.
+    """
+    ids, labels = _ids(example), _labels(example, recipe, document)
+    theirs = document.input_ids
+    start = _part(theirs, ids) if recipe.pack.strategy != "none" else 0
+    ids, labels = ids[start:], labels[start:]
+    if document.clipped or (start + len(theirs) < len(_ids(example)) and _splits(recipe, theirs, ids)):
+        ids, labels = ids[: len(theirs)], labels[: len(theirs)]
+    at = common_prefix(theirs, ids)
+    if at < max(len(theirs), len(ids)):
+        return Parting("ids", at, _at(theirs, at), _at(ids, at))
+    if document.labels is None:
+        return None
+    skip = 1 if document.headless or example.shifted else 0
+    for place in range(skip, len(theirs)):
+        if document.labels[place] != labels[place]:
+            return Parting("labels", place, document.labels[place], labels[place])
+    return None
+
+
+def _splits(recipe: Recipe, theirs: Sequence[int], ids: Sequence[int]) -> bool:
+    """Whether a packer may have put the rest of a row elsewhere."""
+    return recipe.pack.strategy != "none" and ids[: len(theirs)] == theirs
+
+
+def _part(part: Sequence[int], whole: Sequence[int]) -> int:
+    """Where a part of a row begins in it; 0 where it is none."""
+    if len(part) >= len(whole):
+        return 0
+    starts = (i for i in range(len(whole) - len(part) + 1) if whole[i] == part[0])
+    return next((i for i in starts if whole[i : i + len(part)] == part), 0)
+
+
+def _ids(example: Example) -> tuple[int, ...]:
+    """The ids of an example, with the last one where the trainer's shift takes it off."""
+    if example.shifted and example.labels and example.labels[-1] != example.ignore_index:
+        return (*example.input_ids, example.labels[-1])
+    return example.input_ids
+
+
+def _labels(example: Example, recipe: Recipe, document: Document) -> tuple[int, ...]:
+    """The labels as they reach the loss, un-shifted, -100 where they are masked; padding-free collators mask the first
+    one of each document."""
+    labels = example.counted
+    if recipe.pack.strategy != "none" or recipe.batch.flatten:
+        trainer, count = trainer_named(recipe.preset), len(example.input_ids)
+        positions = (*range(count), *range(count))
+        twice = Pack(((0, 0, count), (1, count, 2 * count)), example.input_ids * 2, labels * 2, positions)
+        fed = trainer.fed(twice, recipe).labels
+        labels = fed[count:] if document.place else fed[:count]
+    if example.ignore_index != IGNORE_INDEX:
+        labels = tuple(IGNORE_INDEX if one == example.ignore_index else one for one in labels)
+    if not example.shifted:
+        return labels
+    return (IGNORE_INDEX, *labels) if len(_ids(example)) > len(example.input_ids) else (IGNORE_INDEX, *labels[:-1])
+
+
+def _at(values: Sequence[int], place: int) -> int | None:
+    return values[place] if place < len(values) else None
+
+
+# --- why ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Ways:
+    """The recipes that are tried, each opened once. `known` are the changes that made a document equal."""
+
+    data: Ready
+    run: Mapping[str, Any] | None
+    known: list[tuple[RecipeChange, ...]] = field(default_factory=list)
+    untried: list[str] = field(default_factory=list)
+    opened: dict[str, Ready | None] = field(default_factory=dict)
+    template: str | None = None
+
+    def why(self, match: Match, search: bool) -> tuple[RecipeChange, ...]:
+        """The fewest changes under which a row is as its document; what helped others is tried first."""
+        row = self.data.row(match.row if match.row is not None else 0)
+        recipe = self.data.recipe
+        for changes in self.known:
+            if self._nearer(match, row, _with(recipe, changes)) is True:
+                return changes
+        if not search:
+            return ()
+        better: list[tuple[int, Recipe]] = []
+        for other in self._singles(match):
+            nearer = self._nearer(match, row, other)
+            if nearer is True:
+                return self._found(recipe, other)
+            if nearer is not False:
+                better.append((nearer, other))
+        better.sort(key=lambda one: -one[0])
+        tops = [other for _, other in better[:MOST_BETTER]]
+        for first in tops:
+            for second in self._singles(match):
+                other = _with(first, diff(recipe, second))
+                if other not in (first, second) and self._nearer(match, row, other) is True:
+                    return self._found(recipe, other)
+        return ()
+
+    def _found(self, recipe: Recipe, other: Recipe) -> tuple[RecipeChange, ...]:
+        changes = tuple(diff(recipe, other))
+        self.known.append(changes)
+        return changes
+
+    def _nearer(self, match: Match, row: Row, recipe: Recipe) -> bool | int:
+        """True where the row is then as the document; else how much further they go together, False for no further."""
+        way = self._ready(recipe)
+        if way is None or match.parting is None:
+            return False
+        partings = [parts(match.document, one, recipe) for one in way.inspect_row(row, spans=False).examples]
+        if any(one is None for one in partings):
+            return True
+        furthest = max((_reach(one) for one in partings if one is not None), default=(0, 0))
+        before = _reach(match.parting)
+        return furthest[0] * 1_000_000 + furthest[1] if furthest > before else False
+
+    def _ready(self, recipe: Recipe) -> Ready | None:
+        key = repr(recipe)
+        if key not in self.opened:
+            self.opened[key] = self._open(recipe)
+        return self.opened[key]
+
+    def _open(self, recipe: Recipe) -> Ready | None:
+        try:
+            made = under(self.data, recipe)
+            if waits(made):
+                made = tokenized(made, "provisional")
+            return made.ready()
+        except SftuiError as error:
+            if recipe.tokenizer.transformers != self.data.recipe.tokenizer.transformers:
+                self._tell(f"transformers {recipe.tokenizer.transformers} was not tried: {error}")
+            return None
+
+    def _tell(self, sentence: str) -> None:
+        if sentence not in self.untried:
+            self.untried.append(sentence)
+
+    def _singles(self, match: Match) -> Iterator[Recipe]:
+        """The recipe with one thing changed: first what is known of the run, then every knob's other choices."""
+        recipe = self.data.recipe
+        yield from self._of_run(recipe)
+        if recipe.render.date != TODAY:
+            yield changed(recipe, "render.date", TODAY)
+        yield from self._lengths(recipe, match)
+        trainer = trainer_named(recipe.preset)
+        for path, value in _choices(trainer, recipe):
+            yield changed(recipe, path, value)
+        for role in ("system", "user", "assistant", "tool"):
+            roles = recipe.mask.roles
+            yield changed(
+                recipe, "mask.roles", tuple(one for one in roles if one != role) if role in roles else (*roles, role)
+            )
+
+    def _of_run(self, recipe: Recipe) -> Iterator[Recipe]:
+        """The recipe with the release of its trainer, the transformers, the template of the run."""
+        versions = (self.run or {}).get("versions", {})
+        from sftui.trainers import traits_of
+
+        release = versions.get(traits_of(recipe.trainer).package or recipe.trainer)
+        if release is not None and recipe.version and not release.startswith(recipe.version):
+            yield replace(recipe, version=release)
+        theirs = versions.get("transformers")
+        if theirs is not None and theirs != reference_version(recipe) and self._has(theirs):
+            yield changed(recipe, "tokenizer.transformers", theirs)
+        template = ((self.run or {}).get("tokenizer") or {}).get("chat_template")
+        if isinstance(template, str) and not trainer_named(recipe.preset).brings_template(recipe):
+            current = self.data.tools.templates.get("default")
+            if current is None or current.source != template:
+                yield changed(recipe, "render.template", f"file:{self._file(template)}")
+
+    def _has(self, version: str) -> bool:
+        """Whether the ids of a version of transformers can be had here."""
+        from sftui.session.versions import wanted_version
+
+        recipe = changed(self.data.recipe, "tokenizer.transformers", version)
+        try:
+            there = wanted_version(recipe, self.data.options).environment is not None
+        except SftuiError:
+            there = False
+        if not there and version not in (RUNNING, self.data.tokenizer.facts.transformers):
+            self._tell(f"transformers {version}, which the run had, was not tried: --transformers {version} makes it")
+        return there
+
+    def _file(self, template: str) -> str:
+        """The run's own template as a file that goes with this process."""
+        if self.template is None:
+            import atexit
+            import shutil
+            import tempfile
+
+            folder = tempfile.mkdtemp(prefix="sftui-against-")
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            self.template = os.path.join(folder, "chat_template.jinja")
+            with open(self.template, "w", encoding="utf-8") as file:
+                file.write(template)
+        return self.template
+
+    def _lengths(self, recipe: Recipe, match: Match) -> Iterator[Recipe]:
+        """The recipe with the length at which the run cut: that of the document, or of its sequence, or none."""
+        whole = len(match.document.input_ids)
+        shapes = [one["shapes"]["input_ids"][1] for one in (self.run or {}).get("batches", ())]
+        for length in dict.fromkeys((*([max(shapes)] if shapes else []), whole, None)):
+            if length != recipe.length.max:
+                yield changed(recipe, "length.max", length)
+
+
+def _reach(parting: Parting) -> tuple[int, int]:
+    """How far two go together: equal ids are further than any that are not."""
+    return (1 if parting.what == "labels" else 0), parting.position
+
+
+FIRST = ("mask", "own", "length", "tokenize", "render")
+"""The sections of a recipe whose knobs are tried before others: they are what people set."""
+
+
+def _choices(trainer: Trainer, recipe: Recipe) -> Iterable[tuple[str, Any]]:
+    from sftui.recipe import get
+
+    sections = {name: number for number, name in enumerate(FIRST)}
+    for info in sorted(knobs_of(recipe), key=lambda info: sections.get(info.path.partition(".")[0], len(FIRST))):
+        for value in trainer.choices(recipe, info):
+            if value != get(recipe, info.path):
+                yield info.path, value
+
+
+def _with(recipe: Recipe, changes: Iterable[RecipeChange]) -> Recipe:
+    for change in changes:
+        recipe = changed(recipe, change.path, change.after)
+    return recipe

@@ -1,0 +1,197 @@
+"""`sftui compare BATCHES --against DATA`: captured sequences beside the dataset as sftui prepares it, and causes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_capture_opened import ABOUT, batch, written
+
+from sftui.cli import main
+from sftui.model import Batch
+from sftui.session.asked import Asked
+from sftui.session.ready import open_data, tokenized
+
+ROWS = [
+    {
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": f"What is {number} plus {number + 1}, and why is that so?"},
+            {"role": "assistant", "content": f"It is {2 * number + 1}, since sums are so."},
+            {"role": "user", "content": f"And {number} times two?"},
+            {"role": "assistant", "content": f"That is {2 * number}."},
+        ]
+    }
+    for number in range(3, 15)
+]
+
+Compare = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+@pytest.fixture
+def compare(tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> Compare:
+    """`compare(path, *options)` → exit code and stdout, against the rows."""
+
+    def run(path: Path, *options: str) -> tuple[int, str]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(["compare", str(path), "--against", str(data), *options])
+        out = capsys.readouterr()
+        return int(str(ended.value.code)), out.out or out.err
+
+    return run
+
+
+@contextlib.contextmanager
+def prepared(data: Path, **asked: Any) -> Any:
+    options, _ = Asked(data=(str(data),), tokenizer="builtin:chatml", **asked).options()
+    with contextlib.closing(open_data(options)) as opened:
+        yield tokenized(opened).ready()
+
+
+def as_batch(made: Batch) -> dict[str, Any]:
+    tensors: dict[str, Any] = {
+        "input_ids": [list(row) for row in made.input_ids],
+        "labels": [list(row) for row in made.labels],
+    }
+    for name in ("attention_mask", "position_ids"):
+        values = getattr(made, name)
+        if values is not None:
+            tensors[name] = [list(row) for row in values]
+    return batch(tensors)
+
+
+def run_of(
+    tmp_path: Path, data: Path, starts: Sequence[int] = (4, 0), about: dict[str, Any] = ABOUT, **asked: Any
+) -> Path:
+    """What a run would have had that prepares the rows so: batches of three, from these rows on."""
+    with prepared(data, **asked) as session:
+        return written(tmp_path / "b.parquet", *(as_batch(session.batch(start, 3)) for start in starts), about=about)
+
+
+def test_what_a_run_had_is_found_row_by_row(tmp_path: Path, data: Path, compare: Compare) -> None:
+    code, out = compare(run_of(tmp_path, data))
+    assert (code, out) == (0, "6 of 6 sequences equal to what hf-trainer makes of the dataset\n")
+
+
+def test_the_release_and_the_tokenizer_are_those_of_the_run(tmp_path: Path, data: Path, compare: Compare) -> None:
+    about = {**ABOUT, "package": "trl", "versions": {"trl": "1.14.0"}}
+    code, out = compare(run_of(tmp_path, data, about=about, trainer="trl@1.14"))
+    assert (code, out) == (0, "6 of 6 sequences equal to what trl@1.14.0 makes of the dataset\n")
+
+
+@pytest.mark.parametrize(
+    "asked, why",
+    [
+        ({"knobs": (("mask.rule", "assistant"),)}, "mask.rule assistant (not completion)"),
+        ({"max_length": 40}, "length.max 40 (not null)"),
+        (
+            {"knobs": (("mask.rule", "all"),), "max_length": 50},
+            "mask.rule all (not completion), length.max 50 (not null)",
+        ),
+        ({"knobs": (("mask.terminator", "mask"),)}, "mask.terminator mask (not train)"),
+    ],
+)
+def test_the_change_that_makes_them_equal(
+    tmp_path: Path, data: Path, compare: Compare, asked: dict[str, Any], why: str
+) -> None:
+    code, out = compare(run_of(tmp_path, data, **asked))
+    assert code == 1
+    assert out.splitlines()[-1] == f"6 sequences equal with {why}"
+    assert "0 of 6 sequences equal" in out
+
+
+def test_another_template_in_the_run(tmp_path: Path, data: Path, compare: Compare) -> None:
+    template = (
+        "{% for m in messages %}<|im_start|>{{ m.role }}: {{ m.content }}<|im_end|>\n{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant: {% endif %}"
+    )
+    file = tmp_path / "t.jinja"
+    file.write_text(template)
+    about = {**ABOUT, "tokenizer": {**ABOUT["tokenizer"], "chat_template": template}}
+    code, out = compare(run_of(tmp_path, data, about=about, template=str(file)))
+    assert code == 1
+    assert out.splitlines()[-1] == "6 sequences equal with the chat template that the run's tokenizer had"
+
+
+def test_labels_of_a_collator_of_ones_own_have_no_setting(tmp_path: Path, data: Path, compare: Compare) -> None:
+    with prepared(data) as session:
+        made = as_batch(session.batch(0, 3))
+    for ids, labels in zip(made["tensors"]["input_ids"], made["tensors"]["labels"]):
+        labels[::7] = ids[::7]
+    path = written(tmp_path / "b.parquet", made, about={**ABOUT, "collator": "mine.collate"})
+    code, out = compare(path, "--show", "1")
+    assert code == 1
+    assert out.splitlines() == [
+        "0 of 3 sequences equal to what hf-trainer makes of the dataset",
+        "row 0 is row 0 of the dataset; token 0 <|im_start|> (3001): the run trains it (label 3001), sftui masks it",
+        "… and 2 more (--show N prints more)",
+        "3 sequences: no change of one or two settings, and no version tried, makes them equal; the run's collator is"
+        " mine.collate",
+    ]
+
+
+def test_a_sequence_of_no_row(tmp_path: Path, data: Path, compare: Compare) -> None:
+    path = written(tmp_path / "b.parquet", batch({"input_ids": [[300, 7, 301, 9, 302, 11, 303, 13]]}, labels_from=None))
+    code, out = compare(path)
+    assert code == 1
+    assert out.splitlines()[1] == "row 0: no row of the dataset is like it"
+
+
+@pytest.mark.parametrize("trainer", ["trl@1.16", "axolotl@0.21"])
+def test_the_documents_of_packs(tmp_path: Path, data: Path, compare: Compare, trainer: str) -> None:
+    strategy = {"trl@1.16": "bfd", "axolotl@0.21": "multipack"}[trainer]
+    knobs = (("pack.strategy", strategy), ("length.max", 400))
+    with prepared(data, trainer=trainer, knobs=knobs) as session:
+        packs, made = session.packs([session.inspect(number) for number in range(len(ROWS))])
+        path = written(tmp_path / "b.parquet", as_batch(made))
+    words = ("--trainer", trainer, "--set", f"pack.strategy={strategy}", "--max-length", "400")
+    code, out = compare(path, *words)
+    assert (code, out) == (0, f"{len(ROWS)} of {len(ROWS)} sequences equal to what {trainer} makes of the dataset\n")
+    assert sum(len(pack.documents) for pack in packs) == len(ROWS) > len(packs)
+
+
+def test_clipped_sequences_are_compared_as_far_as_they_go(tmp_path: Path, data: Path, compare: Compare) -> None:
+    with prepared(data) as session:
+        made = as_batch(session.batch(0, 3))
+    made["tensors"] = {name: [row[:20] for row in rows] for name, rows in made["tensors"].items()}
+    code, out = compare(written(tmp_path / "b.parquet", made, about={**ABOUT, "clip": 20}))
+    assert (code, out) == (0, "3 of 3 sequences equal to what hf-trainer makes of the dataset\n")
+
+
+def test_the_same_as_one_record(tmp_path: Path, data: Path, compare: Compare) -> None:
+    code, out = compare(run_of(tmp_path, data, starts=(2,), max_length=40), "--format", "json")
+    record = json.loads(out)
+    assert (code, record["sequences"], record["equal"], len(record["differing"])) == (1, 3, 0, 3)
+    assert record["differing"][0] == {
+        "row": 0,
+        "document": 0,
+        "dataset_row": 2,
+        "what": "ids",
+        "token": 40,
+        "run": None,
+        "sftui": record["differing"][0]["sftui"],
+        "why": [{"knob": "length.max", "from": None, "to": 40}],
+    }
+
+
+def test_rows_that_are_no_ids_are_refused(data: Path, compare: Compare) -> None:
+    code, out = compare(data, "-t", "builtin:chatml")
+    assert code == 2
+    assert "row 0 cannot be looked for, because it holds no input_ids; name captured batches or stored ids" in out
+
+
+def test_other_options_of_compare_do_not_go_with_it(tmp_path: Path, data: Path, compare: Compare) -> None:
+    code, out = compare(run_of(tmp_path, data), "--with", "mask.rule=all")
+    assert code == 2 and "--against takes every sequence" in out
