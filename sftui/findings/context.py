@@ -11,7 +11,7 @@ from sftui.conversations import Detected
 from sftui.errors import SftuiError
 from sftui.recipe import Recipe
 from sftui.tokens.facts import TokenizerFacts
-from sftui.trainers import Toolbox, Traits, traits_of
+from sftui.trainers import Toolbox, Traits, trainer_named, traits_of
 
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
@@ -71,7 +71,12 @@ class Context:
     @property
     def variables(self) -> dict[str, Any]:
         """What a template is given beside the messages."""
-        return {**self.tools.special_tokens, **self.recipe.render.kwargs}
+        return {**self.tools.special_tokens, **self.template_kwargs}
+
+    @property
+    def template_kwargs(self) -> Mapping[str, Any]:
+        """Its variables but for special tokens: those of the recipe, and what the trainer hands over by itself."""
+        return trainer_named(self.recipe.preset).render_options(self.recipe, self.tools.tokenizer).kwargs
 
     def render(
         self,

@@ -28,7 +28,7 @@ from sftui.model import (
     Tokens,
 )
 from sftui.model import Part as PartOf
-from sftui.recipe import KnobInfo, Recipe, Tokenize, changed, get
+from sftui.recipe import KnobInfo, Recipe, Render, Tokenize, changed, get
 from sftui.values import value_class
 
 if TYPE_CHECKING:
@@ -260,6 +260,10 @@ class Trainer:
             dropped = _no_role(conversation, recipe.mask.roles)
         return Shaped(conversation, dropped, prompt)
 
+    def render_options(self, recipe: Recipe, tokenizer: LoadedTokenizer) -> Render:
+        """How chats are rendered, with what the trainer itself hands to every template."""
+        return recipe.render
+
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
         """The rendered text of a shaped conversation."""
         from sftui.templates.render import render, without_bos
@@ -272,7 +276,7 @@ class Trainer:
             conversation,
             template,
             special_tokens=tools.special_tokens,
-            options=recipe.render,
+            options=self.render_options(recipe, tools.tokenizer),
             prompt_messages=None if shaped.dropped else shaped.prompt_messages,
             spans=spans,
         )

@@ -232,7 +232,7 @@ class _Asked:
                     asked,
                     template,
                     special_tokens=tokens,
-                    options=Render(kwargs=self._look.recipe.render.kwargs),
+                    options=Render(kwargs=self._look.context.template_kwargs),
                     prompt_messages=len(some),
                 )
             except SftuiError as error:

@@ -238,7 +238,7 @@ def _own(context: Context, tokenizer: LoadedTokenizer, conversation: Conversatio
             conversation,
             template,
             special_tokens=facts.template_tokens,
-            options=Render(kwargs=context.recipe.render.kwargs),
+            options=Render(kwargs=context.template_kwargs),
             prompt_messages=None,
         )
     except SftuiError:
