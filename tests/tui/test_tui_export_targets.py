@@ -21,6 +21,7 @@ def test_every_trainer_with_a_config_is_offered_once() -> None:
         "llamafactory-v1",
         "unsloth",
         "torchtune",
+        "mlx-lm",
     ]
     assert targets("trl@1.14")[-1] == ("preprocess", "preprocess.py: not for trl, which prepares the rows itself")
     assert [name for name, _ in targets("hf-trainer")][:2] == ["recipe", "preprocess"]

@@ -30,6 +30,7 @@ BND001 = rule(
     trl="upgrade to 1.15, which cuts at the common prefix, or assistant_only_loss: true",
     axolotl="datasets[].type: chat_template compares whole turns",
     unsloth="leave both markers unset",
+    mlx_lm="use a template whose header of an answer ends in a token of its own",
     hf="cut at the common prefix of both id lists",
     moves=("edge",),
     bad=case(chat("hi", "\nHello.")),

@@ -50,6 +50,7 @@ EOS001 = rule(
     llamafactory="use a template with efficient_eos or a suffix",
     unsloth="add tokenizer.eos_token in the formatting function",
     torchtune="add_eos: true",
+    mlx_lm="use a template that ends turns; mlx-lm appends EOS to texts, not to messages",
     hf="append tokenizer.eos_token to every text",
     moves=("appended",),
     leads_to=Consequence.UNSTOPPED,

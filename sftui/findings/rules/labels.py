@@ -146,6 +146,7 @@ LAB002 = rule(
     llamafactory="train_on_prompt: false",
     torchtune="train_on_input: false",
     unsloth="train_on_responses_only(trainer)",
+    mlx_lm="mask_prompt: true trains the last message of a row alone",
     hf="mask the prompt's labels with -100",
     tags=True,
     moves=("others",),

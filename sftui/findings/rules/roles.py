@@ -255,6 +255,7 @@ TPL002 = rule(
     axolotl="datasets[].drop_system_message: true, or another chat_template",
     llamafactory="template: gemma folds the system text into the first user message",
     torchtune="fold the system text into the first user message",
+    mlx_lm="fold the system text into the first user message",
     hf="fold the system text into the first user message",
     unsloth="fold the system text into the first user message",
     repair=("fold-system", DROP),

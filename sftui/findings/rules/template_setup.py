@@ -54,6 +54,7 @@ TPL001 = rule(
     llamafactory_v1="custom_chat_template: the text of a template",
     unsloth="get_chat_template(tokenizer, chat_template=...)",
     torchtune="prompt_template: ...",
+    mlx_lm="put chat_template.jinja into the model's folder",
     hf="tokenizer.chat_template = ..., add its special tokens, resize the model",
     moves=("row",),  # nothing was rendered
     leads_to=Consequence.STOPS,
@@ -162,6 +163,7 @@ TPL005 = rule(
     "The same row gives other ids on other days: caches differ, and training differs from serving.",
     trl='give the rows a column chat_template_kwargs with {date_string: "..."}',
     axolotl='chat_template_kwargs: {date_string: "..."}',
+    mlx_lm="write the day into a copy of the template, in the model's folder",
     hf='render.date: the day, or apply_chat_template(..., date_string="...")',
     data="pass a constant date_string, or write the day into a copy of the template",
     moves=("frame",),
@@ -184,7 +186,7 @@ TPL005 = rule(
 
 @setup_check(TPL005)
 def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
-    if context.template is None or "date_string" in context.recipe.render.kwargs:
+    if context.template is None or "date_string" in context.template_kwargs:
         return
     one, again, other = (context.render([user()], now=now) for now in (NOON, NOON, datetime(2031, 11, 23, 18, 45, 7)))
     if one is not None and again is not None and one != again:
@@ -330,6 +332,7 @@ TPL011 = rule(
     trl="serve with the template of chat_template_path, which is saved with the model",
     axolotl="chat_template: tokenizer_default",
     llamafactory="use vllm or sglang with the template that LLaMA-Factory saves",
+    mlx_lm="serve with the template of the folder that was trained from",
     hf="save tokenizer.chat_template with the model",
     unsloth="save the tokenizer with the model",
     moves=("frame",),  # what templates write around the contents
@@ -464,7 +467,7 @@ TPL014 = rule(
     llamafactory="enable_thinking: ...",
     hf="set render.kwargs: {enable_thinking: ...} and the same when serving",
     data="pass enable_thinking where the rows are rendered, and the same when serving",
-    spared=("torchtune",),
+    spared=("torchtune", "mlx-lm"),
     moves=("nowhere",),
     bad=case(GOOD, template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}")),
     good=case(
@@ -477,7 +480,7 @@ TPL014 = rule(
 
 @setup_check(TPL014)
 def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
-    if context.template is None or "enable_thinking" in context.recipe.render.kwargs or not chats(sample):
+    if context.template is None or "enable_thinking" in context.template_kwargs or not chats(sample):
         return
     if "enable_thinking" not in features(context.template).variables:
         return
@@ -508,6 +511,7 @@ BND002 = rule(
     "The text of the prompt is a prefix but its tokens are not, for every row: the edge of the header merges with"
     " what follows.",
     trl="assistant_only_loss: true with a training template",
+    mlx_lm="use a template whose header of an answer ends in a token of its own",
     hf="cut at the common prefix of both id lists",
     data="draw the mask from spans of the full render",
     moves=("edge",),

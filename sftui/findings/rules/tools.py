@@ -229,6 +229,7 @@ TOO003 = rule(
     llamafactory="name the column, a JSON string, in columns.tools of dataset_info.json",
     llamafactory_v1="store the tools as JSON text in the column `tools`",
     trl="use a template that prints tools; TRL passes the column `tools`",
+    mlx_lm="use a template that prints tools; mlx-lm passes the column `tools`",
     data="pass tools=row['tools'] and use a template that prints them",
     leads_to=Consequence.LOST,
     bad=case(chat("Weather?", "Sunny.", tools=[TOOL])),

@@ -77,6 +77,10 @@ SETUPS: tuple[tuple[str, str, Mapping[str, Any], Mapping[str, Any]], ...] = (
     ("unsloth", "builtin:chatml", CHATS, {}),
     ("torchtune", "builtin:llama3", CHAT, {}),
     ("torchtune", "builtin:llama3", ALPACA, {}),
+    ("mlx-lm", "builtin:llama3", CHAT, {}),
+    ("mlx-lm", "builtin:chatml", CHAT, {"mask.rule": "completion"}),
+    ("mlx-lm", "builtin:chatml", PAIR, {"mask.rule": "completion", "length.max": 20}),
+    ("mlx-lm", "builtin:chatml", TEXT, {}),
     ("hf-trainer", "builtin:chatml", CHAT, {}),
     ("hf-trainer", "builtin:chatml", CHAT, {"mask.rule": "assistant", "mask.turns": "last", "mask.terminator": "mask"}),
     (

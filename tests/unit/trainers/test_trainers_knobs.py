@@ -22,6 +22,7 @@ PRESETS = (
     "llamafactory@0.9",
     "unsloth@2026.10",
     "torchtune@0.7",
+    "mlx-lm@0.32",
 )
 PACKINGS = {
     "trl": ("bfd", "wrapped"),
@@ -38,6 +39,7 @@ RULES = {
     "llamafactory": ("parts", "all"),
     "unsloth": ("auto", "all", "completion", "generation_tag", "markers"),
     "torchtune": ("auto", "all", "turn_full", "assistant"),
+    "mlx-lm": ("all", "completion"),
 }
 TAGGED = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% if m['role'] == 'assistant' %}{% generation %}{{"

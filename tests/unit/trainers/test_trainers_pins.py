@@ -22,7 +22,8 @@ def test_every_preset_of_a_released_trainer_has_its_pins(name: str) -> None:
     assert pins.package == (traits_of(trainer).package or trainer)
     if name != "torchtune@0.7":  # never released
         assert pins.version.startswith(version)
-    assert pins.newest["datasets"]
+    if trainer != "mlx-lm":  # which reads JSON lines by itself
+        assert pins.newest["datasets"]
     for library, newest in pins.newest.items():
         assert pins.admits(library, newest), library
 
@@ -35,6 +36,7 @@ def test_every_preset_of_a_released_trainer_has_its_pins(name: str) -> None:
         ("llamafactory@0.9", "5.6.0"),
         ("llamafactory-v1@0.9.6", "5.8.0"),
         ("unsloth@2026.10", "5.17.0"),
+        ("mlx-lm@0.32", "5.24.0"),
     ],
 )
 def test_the_reference_is_the_newest_that_the_trainer_admits(name: str, wanted: str) -> None:

@@ -12,6 +12,7 @@ from sftui.trainers import preset
 from sftui.trainers.axolotl.table import DATASET as AXOLOTL_DATASET
 from sftui.trainers.axolotl.table import TOP as AXOLOTL_TOP
 from sftui.trainers.llamafactory.table import TABLE as LLAMAFACTORY
+from sftui.trainers.mlx_lm.config import TABLE as MLX_LM
 from sftui.trainers.table import Entry, Keys, key_of, read_into, written
 from sftui.trainers.torchtune.table import DATASET, TOP
 from sftui.trainers.trl.config import TABLE as TRL
@@ -23,6 +24,7 @@ TABLES: Mapping[str, tuple[Entry, ...]] = {
     "llamafactory@0.9": LLAMAFACTORY,
     "torchtune@0.7": (*TOP, *DATASET),
     "axolotl@0.19": (*AXOLOTL_TOP, *AXOLOTL_DATASET),
+    "mlx-lm@0.32": MLX_LM,
 }
 TYPED: Mapping[str, tuple[Any, ...]] = {
     "int": (7,),
@@ -41,7 +43,14 @@ ONE_WAY = (
     *("own.completion_only_loss", "own.packing", "own.seed", "own.eval_sample_packing"),
 )
 """Knobs that are said by a key that stands for another one, or by one that says nothing without a second."""
-BACK = {"trl@1.16": 12, "unsloth@2026.10": 16, "llamafactory@0.9": 17, "torchtune@0.7": 5, "axolotl@0.19": 30}
+BACK = {
+    "trl@1.16": 12,
+    "unsloth@2026.10": 16,
+    "llamafactory@0.9": 17,
+    "torchtune@0.7": 5,
+    "axolotl@0.19": 30,
+    "mlx-lm@0.32": 5,
+}
 """How many knobs come back at least; the rest is read together with others."""
 
 

@@ -1,0 +1,22 @@
+"""mlx-lm's fine-tuning with LoRA, DoRA or all weights (`mlx_lm.lora`), on Apple silicon, CUDA and CPU."""
+
+from sftui.trainers.mlx_lm.own_keys import claimed
+from sftui.trainers.traits import Finds, Traits
+
+TRAITS = Traits(
+    name="mlx-lm",
+    title="mlx-lm",
+    about="mlx-lm's fine-tuning (mlx_lm.lora), as its YAML and flags say",
+    home="sftui.trainers.mlx_lm.trainer:MlxLm",
+    versions=("0.32",),
+    first=(0, 32),
+    ends_chats=False,
+    finds=Finds.PROMPTS,
+    assistant_rule="completion",
+    completion_rule="completion",
+    names_template=False,
+    empty_stop="ValueError: Training set not found or empty. Must provide training set for fine-tuning.",
+    reads="sftui.trainers.mlx_lm.config",
+    writes="sftui.trainers.mlx_lm.config",
+    claims=claimed,
+)

@@ -1,0 +1,217 @@
+"""mlx-lm's flat YAML (`mlx_lm.lora -c FILE`): read into recipes, and written back with the changed keys only.
+
+Source: mlx-lm 0.32.2, lora.py (CONFIG_DEFAULTS, main) and tuner/datasets.py (load_dataset and what it calls). A flag
+of the command line wins over the file, the file over the defaults, and a key that is null is as one that is not there.
+Keys that nothing reads are taken without a word. `data` is a folder with train.jsonl, valid.jsonl and test.jsonl, or a
+dataset of the Hub; `hf_dataset` takes its place, one mapping or a list of them. Paths are relative to the working
+folder.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.recipe import Recipe
+from sftui.recipe_io import parse_yaml
+from sftui.trainers.config import (
+    DatasetRef,
+    KeyNote,
+    KeyUse,
+    OpenedConfig,
+    WrittenConfig,
+    WrittenFile,
+    files_at,
+    text_at,
+    wrong_value,
+)
+from sftui.trainers.known import Known
+from sftui.trainers.mlx_lm.formats import FEATURES
+from sftui.trainers.mlx_lm.table import DATASET, FLAGS, KEYS, TITLE, TOP
+from sftui.trainers.table import Keys, changes_of, read_into, written
+from sftui.trainers.yaml_edit import REMOVE, edit
+
+FILE = "mlx_lora.yaml"
+TRAIN = "train.jsonl"
+USUAL_DATA = "mlx-community/WikiSQL"
+USUAL_SPLIT = "train[:80%]"
+LOADERS = ("json", "csv", "parquet", "text", "arrow")
+NO_KNOB = frozenset({"data", "hf_dataset", "train"})
+"""Keys about data that no knob says."""
+LOADED = ("name", "data_files", "data_dir", "split", "revision")
+"""Keys of an entry's `config`, which goes to load_dataset, that sftui reads."""
+ENTRY_KEYS = frozenset({"path", "train_split", "config", *FEATURES.values()})
+TABLE = (*TOP, *DATASET)
+
+__all__ = ["TABLE", "keys_of", "naming", "read", "write"]
+
+
+def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+    """The config as one recipe a dataset; RecipeError where mlx-lm itself would stop."""
+    config = {str(key): value for key, value in parse_yaml(text, path, "pyyaml").items() if value is not None}
+    if not config:
+        raise RecipeError("the config says nothing", where=path, why=f"{TITLE} stops at an empty file")
+    entries = _entries(config, path)
+    notes = [note for key, value in config.items() for note in _notes(key, value, known, bool(entries))]
+    recipe = read_into(preset, TOP, config, path)
+    if not entries:
+        return OpenedConfig(preset.trainer, path, text, (_of_data(config, recipe, path),), tuple(notes))
+    references = []
+    for number, entry in enumerate(entries):
+        where = f"{path}: hf_dataset" if len(entries) == 1 else f"{path}: hf_dataset[{number}]"
+        references.append(_of_entry(entry, recipe, where))
+    return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes))
+
+
+def _entries(config: Mapping[str, Any], path: str) -> list[Mapping[str, Any]]:
+    """The datasets of the Hub, or of loaders, that take the place of `data`; none where it is asked."""
+    given = config.get("hf_dataset")
+    if not given:
+        return []
+    listed = [given] if isinstance(given, Mapping) else given
+    if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
+        raise wrong_value("hf_dataset", given, "a mapping with a path, or a list of them", path)
+    if not all(one.get("path") for one in listed):
+        raise RecipeError("an entry of hf_dataset has no path", where=path, why=f"{TITLE} stops (KeyError: 'path')")
+    return listed
+
+
+def _notes(key: str, value: Any, known: Known, entries: bool) -> list[KeyNote]:
+    """What becomes of a key, and of those of its entries."""
+    if key == "hf_dataset" and isinstance(value, (Mapping, list)) and entries:
+        listed = [value] if isinstance(value, Mapping) else value
+        named = "hf_dataset" if isinstance(value, Mapping) else "hf_dataset[{}]"
+        return [
+            _entry_note(f"{named.format(number)}.{name}", str(name), one, known)
+            for number, entry in enumerate(listed)
+            for name, one in entry.items()
+        ]
+    if key == "data" and entries:
+        return [KeyNote(key, value, KeyUse.PASSED, "hf_dataset takes its place")]
+    if key in FEATURES.values() and entries:
+        return [KeyNote(key, value, KeyUse.PASSED, "hf_dataset names its own")]
+    if key in KEYS or key in NO_KNOB:
+        return [KeyNote(key, value, KeyUse.USED)]
+    if key == "trust_remote_code" and value:
+        return [KeyNote(key, value, KeyUse.UNSUPPORTED, "sftui runs no code of a tokenizer's")]
+    if key in known.config:
+        return [KeyNote(key, value, KeyUse.PASSED)]
+    return [known.unknown(key, value, "does not read it, and says nothing")]
+
+
+def _entry_note(path: str, key: str, value: Any, known: Known) -> KeyNote:
+    if key == "config" and isinstance(value, Mapping):
+        unread = [str(name) for name in value if name not in LOADED]
+        if unread:
+            return KeyNote(path, value, KeyUse.UNSUPPORTED, f"{', '.join(unread)} goes to load_dataset alone")
+    if key in ENTRY_KEYS:
+        return KeyNote(path, value, KeyUse.USED)
+    if key == "mask_prompt":
+        return KeyNote(path, value, KeyUse.PASSED, "the mask_prompt of the whole config is put over it")
+    if key in known.dataset:
+        return KeyNote(path, value, KeyUse.PASSED)
+    return known.unknown(path, value, "does not read it, and says nothing")
+
+
+def _of_data(config: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef:
+    named = text_at(config, "data", path) or USUAL_DATA
+    recipe = read_into(recipe, DATASET, config, path)
+    place = Path(named)
+    if not place.exists():
+        return DatasetRef(named, (named,), recipe, "train")
+    if not (place / TRAIN).is_file():
+        raise RecipeError(
+            f"there is no {TRAIN} in {named}",
+            where=path,
+            why="mlx-lm stops: Training set not found or empty",
+            fix=f"name a folder that holds {TRAIN}",
+        )
+    return DatasetRef(named, (str(place / TRAIN),), recipe)
+
+
+def _of_entry(entry: Mapping[str, Any], recipe: Recipe, where: str) -> DatasetRef:
+    recipe = read_into(recipe, DATASET, entry, where)
+    name = str(entry["path"])
+    options = entry.get("config") or {}
+    if not isinstance(options, Mapping):
+        raise wrong_value("config", options, "a mapping", where)
+    split = text_at(entry, "train_split", where) or USUAL_SPLIT
+    paths: tuple[str, ...] = (name,)
+    if options.get("data_files"):
+        root = Path(str(options.get("data_dir") or "")) if name in LOADERS else Path(name)
+        paths = tuple(str(root / one) for one in files_at(options, "data_files", where))
+    local = bool(options.get("data_files")) and split == "train"
+    return DatasetRef(
+        ", ".join(paths),
+        paths,
+        recipe,
+        None if local else split,
+        text_at(options, "name", where),
+        text_at(options, "revision", where),
+    )
+
+
+def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
+    """The YAML that makes mlx-lm do what the recipe says."""
+    wanted, losses = keys_of(recipe, preset)
+    if opened is not None:
+        before = keys_of(opened.recipe, preset)[0]
+        changes = {_place(place, opened): value for place, value in changes_of(wanted, before).items()}
+        text = edit(opened.text, changes, opened.path)
+        return WrittenConfig((WrittenFile(Path(opened.path).name, text),), tuple(losses))
+    notes = [_by_flags(wanted)] if wanted else []
+    data, split = str(facts.get("data") or ""), facts.get("split")
+    fields = facts.get("fields") or {}
+    for ours, key in FEATURES.items():  # what the rows' own columns are called
+        if ours in fields and fields[ours] != ours:
+            wanted.setdefault((key,), fields[ours])
+    base: Keys = {("model",): facts.get("tokenizer") or "MODEL", ("train",): True}
+    if data and Path(data).suffix:
+        folder = Path(data).absolute().parent
+        base[("data",)] = str(folder)
+        if Path(data).name != TRAIN:
+            notes.append(f"mlx-lm reads {TRAIN} of the folder `data`: write the rows there as JSON lines")
+    elif split not in (None, "train") and not Path(data).exists():
+        features = {place[0]: wanted.pop(place) for place in list(wanted) if place[0] in FEATURES.values()}
+        base[("hf_dataset",)] = {"path": data, "train_split": split, **features}
+    else:
+        base[("data",)] = data or "DATA"
+    wanted.pop(("model",), None)
+    text = edit("", {**base, **wanted, ("adapter_path",): "adapters"})
+    return WrittenConfig((WrittenFile(FILE, text),), tuple(losses), tuple(notes))
+
+
+def _place(place: tuple[str | int, ...], opened: OpenedConfig) -> tuple[str | int, ...]:
+    """Where a key stands in the user's config: the names of columns in the entry that is open, if there are entries."""
+    given = parse_yaml(opened.text, opened.path, "pyyaml").get("hf_dataset")
+    if not given or place[0] not in FEATURES.values():
+        return place
+    return ("hf_dataset", *place) if isinstance(given, Mapping) else ("hf_dataset", opened.chosen, *place)
+
+
+def _by_flags(keys: Keys) -> str:
+    """The same keys as a command line, as far as mlx_lm.lora has flags for them."""
+    words: list[str] = []
+    for place, value in keys.items():
+        flag = FLAGS.get(str(place[0]))
+        if flag is not None and value is not False:
+            words += [flag] if value is True else [flag, shlex.quote(str(value))]
+    named = [str(place[0]) for place in keys if str(place[0]) not in FLAGS]
+    said = f"as flags: mlx_lm.lora {' '.join(words)}" if words else "mlx_lm.lora has no flags for it"
+    return f"{said}; {', '.join(named)} can be said in a config alone" if named and words else said
+
+
+def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
+    """The keys that differ from mlx-lm's defaults, and the knobs that it has no key for."""
+    return written(recipe, preset, TABLE, TITLE)
+
+
+def naming(config: Any, data: str) -> dict[tuple[str | int, ...], Any]:
+    """The changes by which the config trains on a file of JSON lines; empty for one of another name than it reads."""
+    if Path(data).name != TRAIN:
+        return {}
+    gone: dict[tuple[str | int, ...], Any] = {("hf_dataset",): REMOVE} if "hf_dataset" in config else {}
+    return {("data",): str(Path(data).parent), **gone}

@@ -1,0 +1,191 @@
+"""mlx-lm's fine-tuning, 0.32: chats, prompts and completions, texts.
+
+Source: mlx-lm 0.32.2 (github.com/ml-explore/mlx-lm), tuner/datasets.py, tuner/trainer.py (iterate_batches,
+default_loss), lora.py, tokenizer_utils.py (TokenizerWrapper.apply_chat_template). Everything is trained, or with
+`mask_prompt` what stands behind as many tokens as the messages before the last one have, alone. The recipe stands for
+the config so: mask.rule `all` is mask_prompt false, `completion` true; length.max is max_seq_length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sftui import labels as label_rules
+from sftui.conversations import Detected
+from sftui.errors import RecipeError
+from sftui.model import Batch, Conversation, Example, Kind, Labels, Rendered, Row, Tokens
+from sftui.recipe import Batch as BatchOptions
+from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
+from sftui.trainers.base import Shaped, Toolbox, Trainer
+from sftui.trainers.mlx_lm import TRAITS, formats
+from sftui.trainers.remembering import last_asked
+
+if TYPE_CHECKING:
+    from sftui.tokens import LoadedTokenizer
+
+PAD_ID = 0
+"""What fills a batch: numpy.zeros, whatever pad token there is."""
+THOUGHTS = (
+    ("<think>", "</think>"),
+    ("<longcat_think>", "</longcat_think>"),
+    ("<|think:start|>", "<|think:end|>"),
+    ("<|channel>", "<channel|>"),
+    ("<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>"),
+)
+"""Vocabulary strings of which all must be there for a tokenizer that thinks (tokenizer_utils.py, _infer_thinking)."""
+PAD_STEP = f"behind each row that is shorter than max_seq_length mlx-lm trains one step of padding, the id {PAD_ID}"
+"""default_loss counts the steps up to the row's length, of which the last one predicts what follows the row."""
+GROUPS = "mlx-lm's batches hold rows with as many keys, in the order of the file; rows that fill no batch never train"
+"""CacheDataset.itemlen, by which rows are sorted, is the length of the row's mapping, not that of its tokens."""
+PAST_THE_END = (
+    "the prompt alone has more tokens than the whole row: nothing of it is trained, the padding behind it neither, and"
+    " a batch of such rows alone gives a loss of NaN (mlx-lm#1355)"
+)
+
+
+class Unreached(tuple[int, ...]):
+    """The labels of a row of which the mask begins beyond its end: the padding behind it is not trained."""
+
+
+class MlxLm(Trainer):
+    """Whole chats and texts, or the last message alone."""
+
+    traits = TRAITS
+
+    def preset(self, version: str | None = None) -> Recipe:
+        version, _ = self.chosen(version)
+        return Recipe(
+            trainer=self.name,
+            version=version,
+            data=Data(role_map={}),
+            tokenize=Tokenize(add_special_tokens=True, append_eos="if_missing_ids"),
+            mask=Mask(rule="all"),
+            length=Length(max=2048),
+            batch=BatchOptions(pad_side="right", multiple=32, attention="none"),
+        )
+
+    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
+        return (PAD_STEP, GROUPS)
+
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+        return formats.detect(rows, recipe.data)
+
+    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+        if detected.refused is None and detected.verbatim and isinstance(row.data, Mapping):
+            row = formats.with_tools(row)
+            if detected.format == "prompt_completion":
+                return formats.pair(row.data or {}, detected)
+            column = detected.fields["messages"]
+            formats.refuse_messages((row.data or {}).get(column), column)
+        return super().convert(row, detected, recipe)
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+        if recipe.mask.rule != "completion":
+            return Shaped(conversation)
+        if conversation.kind is not Kind.CHAT:
+            raise RecipeError(
+                "mlx-lm refuses mask_prompt here",
+                why="the rows are text (ValueError: Prompt masking not supported for text dataset.)",
+                fix="set mask.rule to all, or give messages",
+            )
+        before = len(conversation.messages) - 1
+        if before < 1:
+            raise RecipeError(
+                "mlx-lm stops at this row",
+                why="mask_prompt renders the messages before the last one, and there are none",
+                fix="drop the row, or set mask.rule to all",
+            )
+        return Shaped(conversation, None, before)
+
+    def render_options(self, recipe: Recipe, tokenizer: LoadedTokenizer) -> Render:
+        return _render_options(recipe.render, tokenizer)
+
+    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+        """The prompt is rendered with the header of an answer only where the last message is the assistant's."""
+        before, messages = shaped.prompt_messages, shaped.conversation.messages
+        if before is None or messages[-1].data.get("role") == "assistant":
+            return super().render(shaped, recipe, tools, spans=spans)
+        whole = super().render(replace(shaped, prompt_messages=None), recipe, tools, spans=spans)
+        asked = Shaped(replace(shaped.conversation, messages=messages[:before]))
+        return replace(whole, prompt=super().render(asked, recipe, tools, spans=False).text)
+
+    def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
+        if shaped.conversation.kind is Kind.CHAT:
+            return _of_chat(recipe.tokenize), None
+        return recipe.tokenize, None
+
+    def tokenize(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Tokens:
+        tokens = super().tokenize(rendered, shaped, recipe, tools, places=places)
+        alone = shaped.conversation.kind is Kind.TEXT and tokens.input_ids == (tools.tokenizer.facts.eos_id,)
+        if alone and not tools.tokenizer.ids(rendered.text, recipe.tokenize.add_special_tokens):
+            raise RecipeError(
+                "mlx-lm stops at this row",
+                why="its text has no tokens, and the last of them is looked at",
+                fix="drop the row",
+            )
+        return tokens
+
+    def label(
+        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        self.require(recipe, "mask.rule")
+        self.require(recipe, "length.over")
+        tokens, labels = super().label(tokens, rendered, shaped, recipe, tools)
+        if _past_the_end(tokens):
+            labels = replace(labels, notes=(*labels.notes, PAST_THE_END))
+        return tokens, labels
+
+    def examples(
+        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Example, ...]:
+        made = super().examples(tokens, labels, shaped, recipe, tools)
+        if not _past_the_end(tokens):
+            return made
+        return tuple(replace(one, labels=Unreached(one.labels)) for one in made)
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        """As iterate_batches pads: to one more than a multiple of 32, at most max_seq_length, with the id 0."""
+        lengths = tuple(len(example.input_ids) for example in examples)
+        step, most = recipe.batch.multiple or 1, recipe.length.max
+        width = 1 + -(-max(lengths, default=0) // step) * step
+        width = width if most is None else min(width, most)
+        label_rules.refuse_too_large(len(examples), width)
+        unlabelled = (recipe.batch.labels_pad,) * width
+        behind = [unlabelled if type(one.labels) is Unreached else (PAD_ID, *unlabelled) for one in examples]
+        return Batch(
+            rows=tuple(rows),
+            lengths=lengths,
+            input_ids=tuple(
+                (*example.input_ids, *(PAD_ID,) * (width - length)) for example, length in zip(examples, lengths)
+            ),
+            labels=tuple((*one.labels, *rest)[:width] for one, rest in zip(examples, behind)),
+            attention_mask=None,
+            notes=(f"input_ids are padded with the id {PAD_ID}; {PAD_STEP}",),
+        )
+
+    def naming(self, config: object, data: str, number: int) -> dict[tuple[str | int, ...], object]:
+        from sftui.trainers.mlx_lm.config import naming
+
+        return naming(config, data)
+
+
+def _past_the_end(tokens: Tokens) -> bool:
+    """Whether the prompt alone is longer than the row, as where the header of an answer is no beginning of it."""
+    boundary = tokens.boundary
+    return boundary is not None and boundary.prompt_length > len(tokens)
+
+
+@last_asked
+def _of_chat(options: Tokenize) -> Tokenize:
+    return replace(options, add_special_tokens=False, append_eos="never")
+
+
+@last_asked
+def _render_options(options: Render, tokenizer: LoadedTokenizer) -> Render:
+    """With enable_thinking, which mlx-lm sets for every template: true for a tokenizer that has tags of thoughts."""
+    thinks = any(all(tokenizer.token_id(one) is not None for one in tags) for tags in THOUGHTS)
+    return replace(options, kwargs={"enable_thinking": thinks, **options.kwargs})
