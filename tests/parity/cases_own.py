@@ -14,6 +14,7 @@ from cases_llamafactory import HISTORY, MESSAGES, SHAREGPT, TOOLS
 from cases_llamafactory_v1 import ALPACA as V1_ALPACA
 from cases_llamafactory_v1 import BY_TOKENS, CLOSED, FREE, SUFFIXED
 from cases_llamafactory_v1 import SHAREGPT as V1_SHAREGPT
+from cases_mlx_lm import BARE, OPEN, THINKS
 from cases_torchtune import ALPACA, CHAT, CHATML_TEMPLATE, INSTRUCT, PIECE_MODELS, TEXT, pieces, qwen
 from cases_torchtune import SHAREGPT as TUNE_SHAREGPT
 
@@ -58,6 +59,10 @@ def llamafactory(
 
 def v1(name: str, data: str, tokenizer: str = CHATML, dataset: Any = None, **config: Any) -> Case:
     return Case(name, data, tokenizer, config, dataset=dataset or {}, batch={"size": 1, "count": 6})
+
+
+def mlx(name: str, data: str, tokenizer: str = CHATML, template: str | None = None, **config: Any) -> Case:
+    return Case(name, data, tokenizer, config, template, batch={"size": 4, "count": 6})
 
 
 def unsloth(
@@ -304,6 +309,30 @@ OWN: dict[str, tuple[Case, ...]] = {
             "packed", "sample_sharegpt.bare", CHATML, qwen(max_seq_len=256), dataset={**TUNE_SHAREGPT, "packed": True}
         ),
         *of_pieces(),
+    ),
+    "mlx-lm": (
+        mlx("messages", "sample_chat"),
+        mlx("messages_masked", TRICKY, mask_prompt=True),
+        mlx("messages_masked_llama3", TRICKY, LLAMA3, mask_prompt=True, batch_size=3),
+        mlx("messages_masked_gemma", "sample_completion.messages_of", GEMMA, mask_prompt=True),
+        mlx("pairs", "sample_strings"),
+        mlx("pairs_masked", "sample_strings", LLAMA3, mask_prompt=True),
+        mlx("pairs_of_messages", "sample_completion"),
+        mlx("texts", "sample_text"),
+        mlx("texts_llama3", "sample_text", LLAMA3),
+        mlx("texts_masked", "sample_text", mask_prompt=True),
+        mlx("columns", "sample_questions", prompt_feature="question", completion_feature="answer", mask_prompt=True),
+        mlx("unread", "sample_alpaca"),
+        mlx("cut", TRICKY, LLAMA3, mask_prompt=True, max_seq_length=24, batch_size=2),
+        mlx("cut_texts", "sample_text", max_seq_length=33, batch_size=2),
+        mlx("past_the_end", "mlx_pairs", template=OPEN, mask_prompt=True),
+        mlx("nothing_answered", "mlx_pairs", template=BARE, mask_prompt=True),
+        mlx("thoughts", TRICKY, template=THINKS, mask_prompt=True),
+        mlx("odd_chats", "mlx_chats", mask_prompt=True),
+        mlx("odd_chats_gemma", "mlx_chats", GEMMA),
+        mlx("odd_pairs", "mlx_pairs", LLAMA3, mask_prompt=True),
+        mlx("odd_texts", "mlx_texts"),
+        mlx("too_few", "sample_text", batch_size=500),
     ),
 }
 """The cases of every trainer."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import mlx_rows
 import v1_rows
 from places import made_once
 
@@ -596,6 +597,9 @@ HAND_WRITTEN: dict[str, Callable[[], Rows]] = {
     "v1_broken": v1_rows.broken,
     "v1_sharegpt": v1_rows.sharegpt,
     "v1_alpaca": v1_rows.alpaca,
+    "mlx_chats": mlx_rows.chats,
+    "mlx_pairs": mlx_rows.pairs,
+    "mlx_texts": mlx_rows.texts,
 }
 STEPS: dict[str, Callable[[Rows], Rows]] = {
     "parts": _parts,
