@@ -49,7 +49,15 @@ class Outcome:
         return f"no training step was reached, and {ended}"
 
 
-def run(command: Sequence[str], folder: Path, *, batches: int, no_model: bool, clip: int | None) -> Outcome:
+def run(
+    command: Sequence[str],
+    folder: Path,
+    *,
+    batches: int,
+    no_model: bool,
+    clip: int | None,
+    packages: Sequence[str] = (),
+) -> Outcome:
     """Run a command until its recorder is done or it ends; SftuiError where it cannot be started.
 
     `folder` is private and empty, and receives what the recorder writes; what the command prints goes to stderr. Each
@@ -57,7 +65,7 @@ def run(command: Sequence[str], folder: Path, *, batches: int, no_model: bool, c
     at once, so that no handler of theirs goes on.
     """
     (folder / "pids").mkdir(mode=0o700)
-    wanted = {"batches": batches, "no_model": no_model, "clip": clip}
+    wanted = {"batches": batches, "no_model": no_model, "clip": clip, "packages": [*packages]}
     (folder / "wanted.json").write_text(json.dumps(wanted), encoding="utf-8")
     path = os.pathsep.join(filter(None, (str(RECORDER), os.environ.get("PYTHONPATH"))))
     # Its folders stay as they are: Python would write what it compiles beside the files of the environment.

@@ -92,16 +92,27 @@ def _config_of(path: str) -> str:
 
 
 def _trainer(run: Mapping[str, Any]) -> str | None:
-    """The trainer of the run with its release, where sftui knows it."""
-    from sftui.trainers import trainer_names, traits_of
+    """The trainer of the run with its release, where sftui knows it; None for a loop of one's own, or by transformers'
+    Trainer itself."""
+    from sftui.trainers import packages, traits_of
 
-    package, versions = run.get("package"), run.get("versions", {})
-    if package == "transformers":
-        return "hf-trainer"
-    for name in trainer_names():
-        if (traits_of(name).package or name) == package and package in versions and traits_of(name).versions:
-            return f"{name}@{versions[package]}"
-    return None
+    versions, known = run.get("versions", {}), packages()
+    by = (run.get("trainer") or "").partition(".")[0]
+    if by == "transformers":
+        return None
+    # Of two that were imported, the later one in the list builds on the other. A loop without transformers' Trainer is
+    # of none that is one.
+    there = [
+        name
+        for name, package in reversed(known.items())
+        if package in versions and (by or traits_of(name).training_arguments is None)
+    ]
+    if not there:
+        return None
+    version = versions[known[there[0]]]
+    engines = [name for name in there if known[name] == known[there[0]]]
+    fits = (name for name in engines if version.startswith(traits_of(name).versions))
+    return f"{next(fits, engines[0])}@{version}"
 
 
 def lines(found: Against, data: Ready, shown: int, collator: str | None) -> Iterator[str]:

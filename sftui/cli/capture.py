@@ -35,7 +35,7 @@ def capture_batches(
         err=True,
     )
     with tempfile.TemporaryDirectory(prefix="sftui-capture-") as folder:
-        outcome = run(command, Path(folder), batches=batches, no_model=no_model, clip=clip)
+        outcome = run(command, Path(folder), batches=batches, no_model=no_model, clip=clip, packages=_packages())
         captured = read_folder(Path(folder))
     if not captured.rows:
         raise SftuiError("nothing was captured", why=outcome.nothing())
@@ -45,6 +45,12 @@ def capture_batches(
         click.echo(f"sftui: {visible(sentence)}", err=True)
     click.echo(f"sftui: written to {visible(out)}, which only you may read", err=True)
     return 0
+
+
+def _packages() -> list[str]:
+    from sftui.trainers import packages
+
+    return [*dict.fromkeys(packages().values())]
 
 
 def told(captured: Captured, outcome: Outcome, wanted: int) -> list[str]:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from sftui import recipe_io
 from sftui.recipe import Preset, Recipe, changed
-from sftui.trainers.declared import folder_of, hand_written, preset_names, release_of, trainer_names, traits_of
+from sftui.trainers.declared import (
+    folder_of,
+    hand_written,
+    packages,
+    preset_names,
+    release_of,
+    trainer_names,
+    traits_of,
+)
 from sftui.trainers.names import TRAINERS
 
 if TYPE_CHECKING:
@@ -81,6 +89,7 @@ __all__ = [
     "folder_of",
     "hand_written",
     "load_recipe",
+    "packages",
     "preset",
     "preset_names",
     "release_of",

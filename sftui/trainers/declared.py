@@ -82,3 +82,8 @@ def preset_names() -> tuple[str, ...]:
         if not traits.versions:
             names.append(traits.name)
     return tuple(names)
+
+
+def packages() -> dict[str, str]:
+    """The package that is installed of each trainer, by the trainer's name; none for a loop written by hand."""
+    return {name: traits_of(name).package or name for name in trainer_names() if not traits_of(name).by_hand}

@@ -24,7 +24,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 STOPPED = 86
@@ -39,12 +39,8 @@ LABELS = ("labels", "targets", "target", "target_ids", "target_tokens", "label_i
 """What ids and labels are called, as arguments of a model and as columns of a batch."""
 LENGTHS = ("seq_lens", "seq_lengths", "cu_seq_lens_q", "cu_seqlens")
 """What goes with a batch and is not along its ids: where the documents of a pack end."""
-VERSIONS = (
-    *("torch", "transformers", "tokenizers", "datasets", "accelerate", "peft", "trl", "axolotl", "llamafactory"),
-    *("unsloth", "unsloth_zoo", "torchtune", "deepspeed", "lightning", "ms_swift", "verl"),
-)
-TRAINERS = ("axolotl", "llamafactory", "unsloth", "unsloth_zoo", "torchtune", "verl", "swift", "trl", "transformers")
-"""Whose module being there says which trainer it is, the first of them."""
+LIBRARIES = ("torch", "transformers", "tokenizers", "datasets", "accelerate", "peft", "deepspeed", "lightning")
+"""Packages whose versions are told where they were imported; those of trainers are named in what is wanted."""
 RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "LOCAL_RANK")
 CONFIG_KEYS = ("revision", "trust_remote_code", "cache_dir", "token", "subfolder", "local_files_only")
 """What says where a model's config is."""
@@ -53,12 +49,22 @@ NOT_TRAINING = frozenset({"evaluation_loop", "prediction_loop", "evaluate", "pre
 
 
 class Wanted:
-    """What is to be taken: so many batches, from the model or from the data loader, each sequence cut to `clip`."""
+    """What is to be taken: so many batches, from the model or from the data loader, each sequence cut to `clip`.
+    `packages` are those of trainers; `goes_on`: the run trains, and is only looked at."""
 
-    def __init__(self, batches: int = 8, no_model: bool = False, clip: int | None = None) -> None:
+    def __init__(
+        self,
+        batches: int = 8,
+        no_model: bool = False,
+        clip: int | None = None,
+        packages: Sequence[str] = (),
+        goes_on: bool = False,
+    ) -> None:
         self.batches = batches
         self.no_model = no_model
         self.clip = clip
+        self.packages = tuple(packages)
+        self.goes_on = goes_on
 
 
 class Loaded:
@@ -101,7 +107,8 @@ class Recorder:
                 os.write(handle, str(os.getpid()).encode())
                 os.close(handle)
                 self._mine = True
-                atexit.register(self.ended)
+                if not self.wanted.goes_on:
+                    atexit.register(self.ended)
             except OSError:
                 self._mine = False
         return self._mine
@@ -132,7 +139,8 @@ class Recorder:
         self.mark("torch")
         self._watch_modules(torch.nn.Module)
         self._watch_loaders(dataloader._BaseDataLoaderIter)
-        self._watch_steps(optimizer.Optimizer)
+        if not self.wanted.goes_on:
+            self._watch_steps(optimizer.Optimizer)
         self._watch_loss(functional)
         if self.wanted.no_model:
             when_imported("transformers.modeling_utils", self.leave_weights_out)
@@ -263,7 +271,10 @@ class Recorder:
         if not self.records():
             return True
         self._complete()
-        if self._changed(module):
+        if len(self.batches) >= self.wanted.batches:  # the labels of the last one came late
+            self.finish("enough")
+            return True
+        if not self.wanted.goes_on and self._changed(module):
             self.mark("updated")
             self.finish("updated")
             return True
@@ -456,12 +467,17 @@ class Recorder:
             return
         self._complete()
         last = self.places[-1] if self.places else None
-        if last is not None and self.batches[-1]["from"] == "model":
+        if last is not None and self.batches[-1]["from"] == "model" and not self.wanted.goes_on:
             self._draw(last[0], last[1] + 1)
         self._over = True
         self._write_all()
         self._write("done", {"why": why, "error": ""})
         self.leave()
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing more to come."""
+        return self._over
 
     def _write_all(self) -> None:
         for number, batch in enumerate(self.batches):
@@ -492,8 +508,7 @@ class Recorder:
         """What is known of the run beside its batches: no arguments, no environment."""
         return {
             "python": ".".join(map(str, sys.version_info[:3])),
-            "versions": _versions(),
-            "package": next((name for name in TRAINERS if name in sys.modules), None),
+            "versions": _versions((*LIBRARIES, *self.wanted.packages)),
             "trainer": self.trainer,
             "collator": next((_kind(one) for one in self.collators), None),
             "tokenizer": _tokenizer(self.collators),
@@ -628,10 +643,11 @@ def _kind(value: Any) -> str:
     return f"{getattr(kind, '__module__', '')}.{getattr(kind, '__qualname__', '')}".strip(".")
 
 
-def _versions() -> dict[str, str]:
+def _versions(names: Sequence[str]) -> dict[str, str]:
+    """The versions of those packages that were imported."""
     found = {}
-    for name in VERSIONS:
-        if name.replace("ms_swift", "swift") in sys.modules:
+    for name in names:
+        if name.replace("-", "_") in sys.modules:
             try:
                 found[name] = importlib.metadata.version(name)
             except importlib.metadata.PackageNotFoundError:

@@ -86,7 +86,7 @@ def test_what_a_run_had_is_found_row_by_row(tmp_path: Path, data: Path, compare:
 
 
 def test_the_release_and_the_tokenizer_are_those_of_the_run(tmp_path: Path, data: Path, compare: Compare) -> None:
-    about = {**ABOUT, "package": "trl", "versions": {"trl": "1.14.0"}}
+    about = {**ABOUT, "trainer": "trl.trainer.SFTTrainer", "versions": {"trl": "1.14.0"}}
     code, out = compare(run_of(tmp_path, data, about=about, trainer="trl@1.14"))
     assert (code, out) == (0, "6 of 6 sequences equal to what trl@1.14.0 makes of the dataset\n")
 
