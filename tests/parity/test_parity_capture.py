@@ -61,6 +61,7 @@ LLAMAFACTORY = {
     **{"per_device_train_batch_size": 2, "use_cpu": True, "bf16": False, "fp16": False},
 }
 SCRIPTS = {"trl": "train_trl.py", "plain": "train_plain.py", "loop": "train_loop.py", "unsloth": "train_unsloth.py"}
+SCRIPTS["callback"] = "train_callback.py"
 
 
 def script(name: str, *words: str) -> tuple[str, ...]:
@@ -233,6 +234,27 @@ def test_a_collator_that_no_setting_says_is_told_as_such(here: Path, capsys: pyt
     found = compared(capsys, "rows.jsonl")
     assert found["equal"] == 0
     assert {(one["what"], len(one["why"])) for one in found["differing"]} == {("labels", 0)}
+
+
+@pytest.mark.parametrize("name", ["callback", "plugin"])
+def test_a_training_that_goes_on_gives_the_same(here: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """sftui is imported there from this repository, with what it needs of packages that the trainer does not bring."""
+    import platformdirs
+
+    needs = here / "needs"
+    needs.mkdir()
+    (needs / "platformdirs").symlink_to(Path(platformdirs.__file__).parent)
+    more = {"plugins": ["sftui.axolotl.CapturePlugin"], "sftui_capture": "batches.parquet", "sftui_capture_batches": 3}
+    own = Run("axolotl", "0.21.0", ("axolotl", "train", "config.yml"), (), config={**AXOLOTL, "max_steps": 3, **more})
+    run = own if name == "plugin" else Run("trl", "1.16.0", script("callback"), ())
+    _, variables = environment(run, here)
+    variables["PYTHONPATH"] = os.pathsep.join((variables["PYTHONPATH"], str(Path(__file__).parents[2]), str(needs)))
+    done = subprocess.run([*run.command], env=variables, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-6000:]
+    assert (here / "marker").read_text() == "step\n" * 3
+    assert Path("batches.parquet").stat().st_mode & 0o777 == 0o600
+    found = compared(capsys, *(("config.yml",) if name == "plugin" else ("rows.jsonl", "--max-length", "1024")))
+    assert found["differing"] == [] and found["equal"] == found["sequences"] == (3 if name == "plugin" else 12)
 
 
 def test_the_marker_tells_of_a_run_that_is_not_captured(here: Path) -> None:
