@@ -41,6 +41,10 @@ class Palette:
     accent: str
     warning: str
     error: str
+    system: str
+    user: str
+    assistant: str
+    tool: str
 
 
 PALETTES = {
@@ -56,6 +60,10 @@ PALETTES = {
         accent="#afd7ff",
         warning="#ffd75f",
         error="#ff8787",
+        system="#af87d7",
+        user="#87af5f",
+        assistant="#5fafaf",
+        tool="#d7afaf",
     ),
     "light": Palette(
         back="#eeeeee",
@@ -69,6 +77,10 @@ PALETTES = {
         accent="#005f87",
         warning="#87005f",
         error="#af0000",
+        system="#5f00af",
+        user="#005f00",
+        assistant="#005f5f",
+        tool="#875f5f",
     ),
     "ansi": Palette(
         back="default",
@@ -82,6 +94,10 @@ PALETTES = {
         accent="cyan",
         warning="magenta",
         error="red",
+        system="bright_magenta",
+        user="green",
+        assistant="cyan",
+        tool="bright_yellow",
     ),
     "mono": Palette(
         back="default",
@@ -95,6 +111,10 @@ PALETTES = {
         accent="default",
         warning="default",
         error="default",
+        system="default",
+        user="default",
+        assistant="default",
+        tool="default",
     ),
 }
 
@@ -123,6 +143,11 @@ _LOOKS: dict[Role, tuple[str, dict[str, Any]]] = {
     Role.GOOD: ("trained", {}),
     Role.ADDED: ("trained", {}),
     Role.REMOVED: ("special", {}),
+    Role.FOCUS: ("accent", {"bold": True}),
+    Role.SYSTEM: ("system", {}),
+    Role.USER: ("user", {}),
+    Role.ASSISTANT: ("assistant", {}),
+    Role.TOOL: ("tool", {}),
 }
 """Palette colour and attributes of each role; `dim` only where the theme has no greys of its own."""
 

@@ -39,6 +39,11 @@ class Role(str, Enum):
     GOOD = "good"
     ADDED = "added"
     REMOVED = "removed"
+    FOCUS = "focus"
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
 
 
 class Over(str, Enum):
@@ -74,6 +79,11 @@ ROLE_LETTERS: dict[Role, str] = {
     Role.GOOD: "o",
     Role.ADDED: "+",
     Role.REMOVED: "-",
+    Role.FOCUS: "F",
+    Role.SYSTEM: "s",
+    Role.USER: "u",
+    Role.ASSISTANT: "a",
+    Role.TOOL: "f",
 }
 OVER_LETTERS: dict[Over, str] = {Over.CURSOR: "@", Over.HIT: "?", Over.MARK: "*"}
 

@@ -19,6 +19,7 @@ from sftui.views.table import (
     weight_cell,
 )
 from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES
+from sftui.views.writers import writer
 
 LOSS_ROLES = {
     TRAINED: Role.TRAINED,
@@ -130,7 +131,7 @@ def _part_row(builder: LineBuilder, table: TokenTable, layout: Layout, tokens: r
         if ghost and start == table.first:
             builder.add(" " * ghost)
         width = sum(layout.columns[i] + 1 for i in range(start, end)) - 1
-        role = Role.CUT if table.loss[start] == CUT else Role.HEADER
+        role = Role.CUT if table.loss[start] == CUT else writer(table.writer(start), Role.HEADER)
         builder.add(_named(table.parts[start], width), role)
         if end <= tokens[-1]:
             builder.add(" ", role)

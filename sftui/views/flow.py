@@ -11,6 +11,7 @@ from sftui.views.grid import GridState, Layout, over
 from sftui.views.layout import GUTTER, flow_cell
 from sftui.views.table import CUT, END, LEARNT, MASKED_LABEL, WEIGHTED, TokenTable, weight_cell
 from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES, what_is_learnt, what_is_trained
+from sftui.views.writers import writer
 
 MIXED = "▒"
 """In the gutter: this line holds both trained and masked tokens."""
@@ -108,7 +109,7 @@ def draw_row(table: TokenTable, layout: Layout, state: GridState, band: int) -> 
     if reason:
         builder.add(fit(_reason(table, i, layout.shift), reason) + " ", loss_role)
     if part:
-        builder.add(fit(table.parts[i], part) + " ", Role.HEADER)
+        builder.add(fit(table.parts[i], part) + " ", writer(table.writer(i), Role.HEADER))
     if words:
         said = what_is_learnt(table, i) if layout.shift else what_is_trained(table, i)
         builder.add(clip(said, words), loss_role)

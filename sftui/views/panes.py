@@ -11,6 +11,7 @@ from sftui.text import many, visible, visible_blanks
 from sftui.views.cells import Line, LineBuilder, Role, line, text_lines, wrap
 from sftui.views.table import LEARNT, MASKED, TRAINED, TokenTable, make_table
 from sftui.views.words import why_stopped
+from sftui.views.writers import writer
 
 BLOCK_LIMIT = 20_000
 """Characters shown of one block (a message, a column)."""
@@ -115,7 +116,8 @@ def _shape(conversation: Conversation) -> str:
 
 
 def _message_lines(i: int, message: Message, counts: tuple[int, int] | None, width: int) -> Iterator[Line]:
-    facts = [f"{i} {visible(message.role) or '(no role)'}"]
+    role = visible(message.role) or "(no role)"
+    facts = [""]
     if message.origin:
         facts.append(visible(message.origin))
     if counts is not None:
@@ -125,7 +127,8 @@ def _message_lines(i: int, message: Message, counts: tuple[int, int] | None, wid
         facts.append(f"flagged {'trained' if message.trained else 'not trained'} in the data")
     if message.weight is not None:
         facts.append(f"weight {message.weight:g}")
-    yield from wrap(line((" · ".join(facts), Role.TITLE)), width)
+    head = line((f"{i} {role}", writer(role, Role.TITLE)), (" · ".join(facts), Role.TITLE))
+    yield from wrap(head, width)
     content = message.content
     if isinstance(content, str):
         yield from _written(content, width)

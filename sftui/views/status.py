@@ -9,10 +9,15 @@ from typing import Protocol
 from sftui.model import Inspection
 from sftui.text import cell_width, clip, fit, share, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
-from sftui.views.table import LEARNT, MASKED_LABEL, WEIGHTED, TokenTable
+from sftui.views.frame import ACTIVE, HEAVY, LIGHT
+from sftui.views.strip import SMALL
+from sftui.views.table import LEARNT, MASKED, MASKED_LABEL, WEIGHTED, TokenTable
 from sftui.views.words import convention, evaluation_words, explain, shift_warning, why_stopped
 
 _NUMBER = re.compile(r"\d+")
+LEAST_PREVIEW = 20
+"""Cells of a preview that a strip leaves in the list."""
+BEGINS = "begins with"
 LEAST_TOKEN = 8
 """Cells that the text of the token under the cursor keeps where its reason is long."""
 
@@ -42,6 +47,8 @@ class Summary(Protocol):
     def evaluates(self) -> bool: ...
     @property
     def verdict(self) -> tuple[str, str] | None: ...
+    @property
+    def strip(self) -> str: ...
 
 
 def count_words(rows: int, *, exact: bool) -> str:
@@ -144,12 +151,19 @@ def _label_note(table: TokenTable, i: int) -> str:
 
 
 def row_line(
-    summary: Summary, width: int, *, current: bool = False, digits: int = 6, gutter: str = "", sign: str = "▸"
+    summary: Summary,
+    width: int,
+    *,
+    current: bool = False,
+    digits: int = 6,
+    gutter: str = "",
+    sign: str = "▸",
+    headed: bool = False,
 ) -> Line:
     """One line of the row list: `▸    17   412  29 %  ✂1  what it begins with`.
 
     `gutter` stands before the number: the letter of a review mark, and a star where the row is repaired; `sign` before
-    that where the row is the current one.
+    that where the row is the current one. `headed`: under `row_heading`, with the row's strip where there is room.
     """
     over = Over.CURSOR if current else Over.NONE
     builder = LineBuilder().add(sign if current else " ", Role.PLAIN, over).add(gutter, Role.CHANGED, over)
@@ -163,11 +177,38 @@ def row_line(
     flag, role = _flag(summary)
     builder.add(" " + fit(flag, 5), role, over)
     room = width - builder.width - 1
+    if headed and room >= SMALL + 1 + LEAST_PREVIEW:
+        _add_strip(builder.add(" ", Role.PLAIN, over), summary, over)
+        room -= SMALL + 1
     if room > 3:
         builder.add(" " + clip(visible(summary.preview), room), Role.DIM, over)
     if current:
         builder.add(" " * (width - builder.width), Role.PLAIN, over)
     return crop(builder.line(), width)
+
+
+def row_heading(width: int, *, digits: int = 6, gutter: int = 0, active: bool = False) -> Line:
+    """The names of the columns of the row list, in a rule; the sign of the pane that holds the keys before them."""
+    rule, role = (HEAVY["lr"], Role.FOCUS) if active else (LIGHT["lr"], Role.BORDER)
+    builder = LineBuilder().add(ACTIVE if active else rule, role)
+    columns: list[tuple[str, int]] = [("row", -digits), ("tokens", -6), ("train", -5), ("flags", 5)]
+    builder.add(rule * gutter, role)
+    room = width - 1 - gutter - sum(abs(cells) + 1 for _, cells in columns)
+    if room >= SMALL + 1 + LEAST_PREVIEW:
+        columns.append(("whole", SMALL))
+        room -= SMALL + 1
+    if room > len(BEGINS):
+        columns.append((BEGINS, len(BEGINS)))
+    for number, (name, cells) in enumerate(columns):
+        gap = rule * (abs(cells) - len(name))
+        builder.add(rule if number else "", role)
+        builder.add(gap if cells < 0 else "", role).add(name, Role.TITLE).add(gap if cells > 0 else "", role)
+    return builder.add(rule * (width - builder.width), role).line()
+
+
+def _add_strip(builder: LineBuilder, summary: Summary, over: Over) -> None:
+    for glyph in summary.strip.ljust(SMALL):
+        builder.add(glyph, Role.MASKED if glyph == MASKED else Role.TRAINED, over)
 
 
 def _share_role(summary: Summary) -> Role:

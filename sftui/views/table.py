@@ -48,7 +48,7 @@ class TokenTable:
     trainer; empty where all is cut. `joined`: the ranges are one sequence to the trainer; where a
     trainer splits a long row (`Inspection.more`), each range is an example of its own. `dropped`:
     the trainer drops the whole row, and labels are what they would have been. `weights` are those in the loss, None
-    where the trainer has none.
+    where the trainer has none. `writers` are the roles of the messages that `messages` number.
     """
 
     ids: tuple[int, ...]
@@ -67,6 +67,7 @@ class TokenTable:
     joined: bool = True
     dropped: bool = False
     weights: tuple[float, ...] | None = None
+    writers: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -93,6 +94,11 @@ class TokenTable:
     def first(self) -> int | None:
         """The first token that reaches the trainer."""
         return self.kept[0][0] if self.kept else None
+
+    def writer(self, i: int) -> str:
+        """The role of the message that token `i` belongs to; "" where it belongs to none."""
+        message = self.messages[i] if i < len(self.messages) else NOWHERE
+        return self.writers[message] if 0 <= message < len(self.writers) else ""
 
     def target_cell(self, i: int) -> str:
         """What the label of token `i` stands for: its own cell, unless the label is another id."""
@@ -147,6 +153,7 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
         joined=joined,
         dropped=inspection.dropped is not None,
         weights=tuple(weights) if weights is not None else None,
+        writers=_writers(inspection),
     )
 
 
@@ -313,15 +320,20 @@ def _flow(inspection: Inspection, cells: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(flow)
 
 
-def _part_names(inspection: Inspection, tokens: Tokens) -> tuple[str, ...]:
+def _writers(inspection: Inspection) -> tuple[str, ...]:
     messages = inspection.conversation.messages if inspection.conversation is not None else ()
+    return tuple(visible(message.role) for message in messages)
+
+
+def _part_names(inspection: Inspection, tokens: Tokens) -> tuple[str, ...]:
+    writers = _writers(inspection)
     seen: dict[tuple[int, Part], str] = {}
     names = []
     for key in zip(tokens.messages, tokens.parts):
         name = seen.get(key)
         if name is None:
             message, part = key
-            role = visible(messages[message].role) if 0 <= message < len(messages) else ""
+            role = writers[message] if 0 <= message < len(writers) else ""
             name = seen[key] = f"{role} {part.value}" if role else part.value
         names.append(name)
     return tuple(names)

@@ -104,7 +104,8 @@ class RowSummary:
     `tokens` and `trained` are what the trainer receives (of a row that it never gets: what there
     is of it); `cut` tokens were there before. `errors` and `warnings` count findings.
     `repaired`: a repair changes the row or leaves it out. `evaluates`: the trainer sets it aside for evaluation.
-    `verdict` is what its findings come to, as `error` or `warning` and a few words.
+    `verdict` is what its findings come to, as `error` or `warning` and a few words; `strip` what is trained, over a few
+    cells.
     """
 
     index: int
@@ -119,6 +120,7 @@ class RowSummary:
     repaired: bool = False
     evaluates: bool = False
     verdict: tuple[str, str] | None = None
+    strip: str = ""
 
 
 class SummariesReady(NamedTuple):

@@ -92,6 +92,8 @@ def _summary(session: Opened, row: Row) -> RowSummary:
 
 def summary(inspection: Inspection) -> RowSummary:
     """One line of the row list; figures as far as the inspection went."""
+    from sftui.views.strip import strip_of
+
     tokens = trained = None
     cut = 0
     if inspection.tokens is not None:
@@ -112,6 +114,7 @@ def summary(inspection: Inspection) -> RowSummary:
         inspection.problem.sentence() if inspection.problem is not None else None,
         repaired=bool(inspection.row.repairs) or inspection.row.left_out is not None,
         evaluates=inspection.evaluates,
+        strip=strip_of(inspection),
     )
 
 

@@ -1,0 +1,84 @@
+"""A whole row in one line: what is trained, where messages begin, and where the cursor is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from sftui.model import Inspection
+from sftui.views.cells import Line, LineBuilder, Over, Role
+from sftui.views.columns import LOSS_ROLES
+from sftui.views.flow import MIXED
+from sftui.views.table import CUT, LEARNT, MASKED, TRAINED, WEIGHTED, TokenTable, message_starts
+from sftui.views.writers import writer
+
+Cell = tuple[str, Role]
+CELLS_A_MESSAGE = 4
+"""Where messages have as many cells as this on average, each shows its letter: the first one of its role's name; where
+they are shorter, only those of two cells and more."""
+
+
+def strip(table: TokenTable, width: int, shift: bool = False) -> tuple[Cell, ...]:
+    """The row over at most `width` cells, one for each token where they are as many.
+
+    A cell is `█` where all of its tokens are trained, `░` where none is, `▒` where some are, `✂` where some are cut.
+    Where a message begins stands the letter of its role; what is not trained has that role's colour.
+    """
+    loss = table.loss_shifted if shift else table.loss
+    cells = min(width, len(loss))
+    edges = [len(loss) * n // cells for n in range(cells + 1)] if cells else []
+    made = [_cell(loss[a:b], _masked(table, a)) for a, b in pairwise(edges)]
+    starts = message_starts(table)
+    least = 1 if len(starts) * CELLS_A_MESSAGE <= cells else 2
+    for start, end in zip(starts, (*starts[1:], len(loss))):
+        at, after = start * cells // len(loss), end * cells // len(loss)
+        name = table.writer(start)
+        if name and after - at >= least:
+            made[at] = (name[0], writer(name, Role.HEADER))
+    return tuple(made)
+
+
+def _cell(loss: str, masked: Role) -> Cell:
+    rest = loss.strip(LEARNT)
+    if rest and rest != loss:
+        return MIXED, Role.TRAINED
+    if not rest:
+        glyph = WEIGHTED if TRAINED not in loss else TRAINED
+    elif CUT in loss:
+        glyph = CUT
+    else:
+        glyph = MASKED if MASKED in loss else loss[0]
+    return glyph, masked if glyph == MASKED else LOSS_ROLES[glyph]
+
+
+def _masked(table: TokenTable, i: int) -> Role:
+    """How what is not trained is drawn: as who wrote it."""
+    return writer(table.writer(i), Role.MASKED)
+
+
+def with_cursor(cells: Sequence[Cell], token: int, tokens: int) -> Line:
+    """The strip of a row of so many tokens, with the cursor on the cell that holds `token`."""
+    at = (token * len(cells) + len(cells) - 1) // tokens if tokens else 0
+    while at and tokens * at // len(cells) > token:
+        at -= 1
+    builder = LineBuilder()
+    for number, (glyph, role) in enumerate(cells):
+        builder.add(glyph, role, Over.CURSOR if number == at else Over.NONE)
+    return builder.line()
+
+
+SMALL = 8
+"""Cells of a row's strip in the list of rows."""
+
+
+def strip_of(inspection: Inspection) -> str:
+    """What is trained of what the trainer receives of a row, over a few cells: `░░▒███`; "" where it gets nothing."""
+    examples = inspection.examples
+    labels = [label for one in examples for label in one.counted]
+    count, made = len(labels), []
+    cells = min(SMALL, count)
+    for n in range(cells):
+        some = labels[count * n // cells : count * (n + 1) // cells]
+        masked = some.count(examples[0].ignore_index)
+        made.append(TRAINED if not masked else MASKED if masked == len(some) else MIXED)
+    return "".join(made)

@@ -1,0 +1,59 @@
+"""Rules and titles between panes: which pane has the keys shows by glyphs, without any colour."""
+
+from __future__ import annotations
+
+from sftui.views.cells import Role, plain
+from sftui.views.frame import Framed, frame_lines, title_cells
+
+
+def panes(active: str = "") -> tuple[Framed, ...]:
+    """A list, tokens over a view, and two panes beside them, in a body of 40×9."""
+    places = {"list": (0, 1, 8, 8), "tokens": (9, 1, 16, 4), "raw": (9, 6, 16, 3), "talk": (26, 1, 14, 3)}
+    places["found"] = (26, 5, 14, 4)
+    return tuple(
+        Framed(*place, title_cells(name, "", place[2], name == active), name == active)
+        for name, place in places.items()
+    )
+
+
+def test_rules_join_and_hold_the_titles() -> None:
+    assert plain(frame_lines(panes(), 40, 9)) == (
+        "─ list ─┬─ tokens ───────┬─ talk ───────\n"
+        "        │                │\n"
+        "        │                │\n"
+        "        │                │\n"
+        "        │                ├─ found ──────\n"
+        "        ├─ raw ──────────┤\n"
+        "        │                │\n"
+        "        │                │\n"
+        "        │                │\n"
+    )
+
+
+def test_the_pane_that_has_the_keys_stands_in_heavy_rules_with_a_sign() -> None:
+    drawn = frame_lines(panes("tokens"), 40, 9)
+    assert plain(drawn) == (
+        "─ list ─┳━▸tokens ━━━━━━━┳─ talk ───────\n"
+        "        ┃                ┃\n"
+        "        ┃                ┃\n"
+        "        ┃                ┃\n"
+        "        ┃                ┣─ found ──────\n"
+        "        ├─ raw ──────────┤\n"
+        "        │                │\n"
+        "        │                │\n"
+        "        │                │\n"
+    )
+    heavy = {run.role for cells in drawn for run in cells if set(run.text) & set("━┃┳┣▸")}
+    assert heavy == {Role.FOCUS}
+
+
+def test_every_pane_can_have_them() -> None:
+    for name in ("list", "raw", "talk", "found"):
+        text = plain(frame_lines(panes(name), 40, 9))
+        assert f"▸{name} " in text and text.count("▸") == 1
+        assert all(len(row) <= 40 for row in text.splitlines())
+
+
+def test_panes_without_titles_have_rules_between_them_alone() -> None:
+    drawn = frame_lines((Framed(0, 0, 8, 3), Framed(9, 0, 20, 3)), 29, 3)
+    assert plain(drawn) == "        │\n" * 3
