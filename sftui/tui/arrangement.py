@@ -1,50 +1,278 @@
-"""Which panes are seen at a size, and who of them holds the keys. Pure."""
+"""Which panes are seen at a size, where each stands, and who of them holds the keys. Pure."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from sftui.tui.contexts import DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS
-from sftui.tui.state import Open
+from sftui.tui.contexts import (
+    BESIDE,
+    CONVERSATION,
+    DOCUMENT,
+    FIGURES,
+    FINDINGS,
+    LIST,
+    RECIPE,
+    RENDERED,
+    TOKENS,
+)
+from sftui.tui.state import Open, Sizes
 
 NARROW = 80
 WIDE = 120
+"""From this width on a view stands beside the tokens, and panes have titles where there is height."""
 WIDEST = 160
-"""From this width on a wide screen has room for the list, the recipe and two panes."""
+"""From this width on the conversation and the findings stand beside the tokens, whatever else is open."""
+HUGE = 240
+"""From this width on the recipe stands there too, and the rendered text below the tokens."""
+TITLED = 30
+"""Lines from which on a line of titles over the panes is not missed."""
 TALL = 36
-SIDES = (DOCUMENT, FINDINGS, FIGURES)
+TALLEST = 50
+SIDES = (DOCUMENT, BESIDE, FINDINGS, FIGURES)
 """Who may hold the keys beside the tokens, or in their place."""
+PREVIEW = 18
+"""Cells of a row's preview where the list is as narrow as it may be with one."""
+LEAST = {LIST: 12, RECIPE: 24, BESIDE: 24, TOKENS: 30}
+"""Cells of a column that is made narrower by hand."""
+FEWEST = 3
+"""Lines of a pane that is made lower by hand."""
+
+
+class Box(NamedTuple):
+    """Where a pane stands, in cells of the body; `titled`: a rule with its name is right above it."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    titled: bool
 
 
 class Arrangement(NamedTuple):
-    """The panes that are seen, from left to right and from above; a side pane stands beside the tokens, below them, or
-    in their place."""
+    """The panes that are seen: columns from left to right, each with its panes from above. `below` is what the pane
+    below the tokens (or in their place) shows, `standing` are the views that are on screen without being open."""
 
     narrow: bool
-    wide: bool
-    beside: bool
-    below: bool
-    panes: tuple[str, ...]
+    titled: bool
+    columns: tuple[tuple[str, ...], ...]
+    below: str | None
+    standing: tuple[str, ...] = ()
 
-    def holder(self, context: str) -> str:
+    @property
+    def panes(self) -> tuple[str, ...]:
+        return tuple(pane for column in self.columns for pane in column)
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """The views on screen: those that stand there always, and the one that is open."""
+        return tuple(dict.fromkeys((*self.standing, *((self.below,) if self.below is not None else ()))))
+
+    def pane_of(self, view: str) -> str:
+        """The pane that shows a view."""
+        if view == CONVERSATION and BESIDE in self.panes and view in self.standing:
+            return BESIDE
+        return {FINDINGS: FINDINGS, FIGURES: FIGURES}.get(view, DOCUMENT)
+
+    def holder(self, context: str, view: str | None = None) -> str:
         """Who holds the keys where `context` should: the nearest one where that pane is hidden."""
+        moved = (context == DOCUMENT and view in self.standing) or (context == BESIDE and BESIDE not in self.panes)
+        if moved and view is not None:
+            context = self.pane_of(view)
         if context in self.panes:
             return context
-        return next((one for one in SIDES if one in self.panes), TOKENS)
+        return next((one for one in (TOKENS, *SIDES) if one in self.panes), self.panes[-1])
+
+    @property
+    def main(self) -> int:
+        """Which column has what the others leave: that of the tokens, or of what stands in their place."""
+        return next((number for number, column in enumerate(self.columns) if TOKENS in column), len(self.columns) - 1)
 
 
 def arrange(what: Open, width: int, height: int) -> Arrangement:
-    """The panes at a size in cells; the list gives way to the recipe where there is no room."""
-    wide, roomy = width >= WIDE, width >= WIDEST
-    beside = wide and not (what.recipe and not roomy)
-    side = {None: None, FINDINGS: FINDINGS, FIGURES: FIGURES}.get(what.view, DOCUMENT)
-    seen = {
-        LIST: what.rows and (not what.recipe or roomy),
-        RECIPE: what.recipe,
-        TOKENS: what.view is None or beside or height >= TALL,
-        DOCUMENT: side == DOCUMENT,
-        FINDINGS: side == FINDINGS,
-        FIGURES: side == FIGURES,
+    """The panes at a size in cells; the list gives way to the recipe where there is no room, a view takes the place of
+    the tokens. A pane that is wanted alone has all of it."""
+    whole = _arrange(what, width, height)
+    if not what.alone:
+        return whole
+    holder = whole.holder(what.context, what.view)
+    seen = tuple(view for view in whole.views if whole.pane_of(view) == holder)
+    standing = tuple(view for view in seen if view in whole.standing)
+    below = whole.below if whole.below in seen else None
+    return Arrangement(whole.narrow, whole.titled, ((holder,),), below, standing)
+
+
+def _arrange(what: Open, width: int, height: int) -> Arrangement:
+    wide, roomy, huge = width >= WIDE, width >= WIDEST, width >= HUGE
+    tall = height >= TALL
+    standing: tuple[str, ...] = ()
+    below = what.view
+    if roomy:
+        standing = (CONVERSATION, FINDINGS)
+        below = None if what.view in standing else what.view
+        if below is None and huge and height >= TALLEST:
+            standing, below = (*standing, RENDERED), RENDERED
+    view = {None: None, FINDINGS: FINDINGS, FIGURES: FIGURES}.get(below, DOCUMENT)
+    columns: list[tuple[str, ...]] = []
+    if what.rows and (not what.recipe or roomy):
+        columns.append((LIST,))
+    if what.recipe or huge:
+        columns.append((RECIPE,))
+    shown = () if view is None else (view,)
+    if roomy and tall:
+        columns += [(TOKENS, *shown), (BESIDE, FINDINGS)]
+    elif roomy:
+        columns += [(TOKENS,), (*(shown or (BESIDE,)), FINDINGS)]
+        standing = standing if not shown else tuple(one for one in standing if one != CONVERSATION)
+    elif wide and not what.recipe:
+        columns += [(TOKENS,), shown] if shown else [(TOKENS,)]
+    elif tall or not shown:
+        columns.append((TOKENS, *shown))
+    else:
+        columns.append(shown)
+    return Arrangement(width < NARROW, wide and height >= TITLED, tuple(columns), below, standing)
+
+
+# — places —
+
+
+def place(now: Arrangement, sizes: Sizes, width: int, height: int, bare: int) -> dict[str, Box]:
+    """Where each pane stands in a body of so many cells and lines; `bare` are the cells of a list without previews."""
+    if now.narrow:
+        return _stacked(now, width, height)
+    boxes: dict[str, Box] = {}
+    x = 0
+    for column, cells in zip(now.columns, _widths(now, sizes, width, bare)):
+        boxes |= _column(column, x, cells, height, now.titled, sizes)
+        x += cells + 1
+    return boxes
+
+
+def _stacked(now: Arrangement, width: int, height: int) -> dict[str, Box]:
+    """All of them below each other: the list is a line, and of the others each but the first has a rule above."""
+    boxes: dict[str, Box] = {}
+    y = 0
+    rest = [pane for pane in now.panes if pane != LIST]
+    if LIST in now.panes:
+        boxes[LIST] = Box(0, 0, width, 1 if rest else height, False)
+        y = 1
+    for number, pane in enumerate(rest):
+        ruled = number > 0
+        lines = (height - y) // (len(rest) - number) - ruled
+        boxes[pane] = Box(0, y + ruled, width, max(lines, 0), ruled)
+        y += lines + ruled
+    return boxes
+
+
+def _column(column: tuple[str, ...], x: int, width: int, height: int, titled: bool, sizes: Sizes) -> dict[str, Box]:
+    """The panes of a column, the last one as high as it was made."""
+    top = int(titled)
+    if len(column) == 1:
+        return {column[0]: Box(x, top, width, max(height - top, 0), titled)}
+    upper, lower = column
+    room = height - top - 1
+    lines = room // 2 + (sizes.findings if lower == FINDINGS and upper != TOKENS else sizes.view)
+    lines = max(min(lines, room - FEWEST), FEWEST) if room >= 2 * FEWEST else room // 2
+    return {
+        upper: Box(x, top, width, room - lines, titled),
+        lower: Box(x, top + room - lines + 1, width, lines, True),
     }
-    shown = tuple(name for name, on in seen.items() if on)
-    return Arrangement(width < NARROW, wide, beside, not beside and height >= TALL, shown)
+
+
+def _widths(now: Arrangement, sizes: Sizes, width: int, bare: int) -> tuple[int, ...]:
+    """Cells of each column, without the rules between them; the tokens have what the others leave."""
+    main = now.main
+    room = width - len(now.columns) + 1
+    usual, made = [0] * len(now.columns), [0] * len(now.columns)
+    for number, column in enumerate(now.columns):
+        if number != main:
+            name = column[0] if column[0] in (LIST, RECIPE) else BESIDE
+            usual[number] = _usual(name, now, width, bare)
+            by_hand = {LIST: sizes.list, RECIPE: sizes.recipe, BESIDE: sizes.side}[name]
+            made[number] = max(usual[number] + by_hand, LEAST[name]) if by_hand else usual[number]
+    over = sum(made) + LEAST[TOKENS] - room
+    for number in sorted(range(len(made)), key=lambda n: usual[n] - made[n]):
+        cut = max(0, min(over, made[number] - usual[number]))
+        made[number] -= cut
+        over -= cut
+    made[main] = max(room - sum(made), 0)
+    return tuple(made)
+
+
+def _usual(name: str, now: Arrangement, width: int, bare: int) -> int:
+    """Cells of a column that nobody changed."""
+    recipe, side = (RECIPE,) in now.columns, any(column[0] in SIDES for column in now.columns)
+    if name == LIST:
+        if width < WIDE or (side and width < WIDE + 20) or (recipe and width < 200):
+            return bare
+        if width < WIDEST:
+            return bare + PREVIEW
+        return max(bare + PREVIEW, int(width * (0.25 if recipe else 0.28)))
+    if name == RECIPE:
+        if width < WIDE:
+            return 39
+        return 51 if width < WIDEST else min(max(43, int(width * 0.19)), 60)
+    if width < WIDEST:
+        beside = width - 1 - (bare if width < WIDE + 20 else bare + PREVIEW) if (LIST,) in now.columns else width
+        return (beside - 1) // 2
+    return int(width * (0.25 if recipe else 0.27))
+
+
+# — made larger and smaller —
+
+
+def resized(what: Open, cells: int, lines: int, size: tuple[int, int], body: tuple[int, int], bare: int) -> Open:
+    """The pane that holds the keys wider by so many cells and higher by so many lines, as far as the others leave
+    room; the same where nothing gives way. `size` is that of the screen, `body` that of the panes."""
+    now = arrange(what, *size)
+    if now.narrow or what.alone:
+        return what
+    holder = now.holder(what.context, what.view)
+    before = place(now, what.sizes, *body, bare)
+    wanted = _asked(now, holder, what.sizes, cells, lines)
+    after = place(now, wanted, *body, bare)
+    if after == before:
+        return what
+    usual = place(now, Sizes(), *body, bare)
+    return what._replace(sizes=_kept(now, wanted, usual, after))
+
+
+def _asked(now: Arrangement, holder: str, sizes: Sizes, cells: int, lines: int) -> Sizes:
+    """The sizes with one of them changed: the tokens grow at the cost of what stands beside them."""
+    if lines:
+        column = next(column for column in now.columns if holder in column)
+        if len(column) == 1:
+            return sizes
+        more = lines if column[1] == holder else -lines
+        if column[1] == FINDINGS and column[0] != TOKENS:
+            return sizes._replace(findings=sizes.findings + more)
+        return sizes._replace(view=sizes.view + more)
+    number = next(number for number, column in enumerate(now.columns) if holder in column)
+    if number != now.main:
+        return _wider(sizes, now.columns[number][0], cells)
+    others = [column for column in now.columns if holder not in column]
+    return _wider(sizes, others[-1][0], -cells) if others else sizes
+
+
+def _wider(sizes: Sizes, first: str, cells: int) -> Sizes:
+    if first == LIST:
+        return sizes._replace(list=sizes.list + cells)
+    if first == RECIPE:
+        return sizes._replace(recipe=sizes.recipe + cells)
+    return sizes._replace(side=sizes.side + cells)
+
+
+def _kept(now: Arrangement, wanted: Sizes, usual: dict[str, Box], after: dict[str, Box]) -> Sizes:
+    """What was asked for as far as there was room for it, so that the way back begins at once."""
+    kept = wanted
+    if LIST in after:
+        kept = kept._replace(list=after[LIST].width - usual[LIST].width)
+    if RECIPE in after:
+        kept = kept._replace(recipe=after[RECIPE].width - usual[RECIPE].width)
+    for number, column in enumerate(now.columns):
+        if number != now.main and column[0] in SIDES:
+            kept = kept._replace(side=after[column[0]].width - usual[column[0]].width)
+        if len(column) == 2:
+            more = after[column[1]].height - usual[column[1]].height
+            beside = column[1] == FINDINGS and column[0] != TOKENS
+            kept = kept._replace(findings=more) if beside else kept._replace(view=more)
+    return kept

@@ -35,6 +35,7 @@ class Panes(NamedTuple):
     recipe: RecipePane
     tokens: TokenPane
     document: DocumentPane
+    conversation: DocumentPane
     findings: FindingsPane
     figures: FiguresPane
 
@@ -119,8 +120,18 @@ class Inspector(Protocol):
 
     def next_pane(self, step: int) -> None: ...
 
+    def resize_pane(self, cells: int, lines: int) -> bool:
+        """Makes the pane that holds the keys wider and higher; False where there is no room."""
+
+    def pane_showing(self, view: str) -> DocumentPane:
+        """The pane to read in that shows a view: the conversation may have one of its own."""
+
+    def on_screen(self, view: str) -> bool:
+        """Whether a view is open, or stands there."""
+
     def open_view(self, name: str) -> None:
-        """Opens a view beside the tokens and gives it the keys; the same one is closed."""
+        """Opens a view beside the tokens and gives it the keys; the same one is closed. Of one that stands there the
+        keys go to it, and back."""
 
     def close_view(self) -> None: ...
 

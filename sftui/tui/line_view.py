@@ -21,6 +21,7 @@ from textual.widget import Widget
 from sftui.text import cell_width
 from sftui.tui.themes import DEFAULT, Styles
 from sftui.views.cells import Line, Role
+from sftui.views.frame import title_cells
 
 STRIPS = 1024
 WHEEL = 3
@@ -30,6 +31,7 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     """A pane of lines. Subclasses say `line_count` and `line_cells`; `repaint` after any change."""
 
     ALLOW_SELECT = False
+    name_of_pane = ""
 
     class Clicked(Message):
         """The user clicked a cell of the content."""
@@ -50,6 +52,7 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
         self.look = Styles(DEFAULT)
         self.ground = "back"
         self.active = False
+        self.headed = False
         self.top = 0
         self.left = 0
         self.strips: LRUCache[Line, Strip] = LRUCache(STRIPS)
@@ -63,6 +66,10 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
 
     def line_cells(self, line: int) -> Line:
         return ()
+
+    def title(self, width: int, active: bool) -> Line:
+        """Its name, in the rule above it where there is one (`headed`); `active`: it holds the keys."""
+        return title_cells(self.name_of_pane, "", width, active)
 
     def visible_lines(self) -> list[Line]:
         """The lines on screen, at most the height of the pane."""
@@ -207,9 +214,11 @@ def difference(old: Line, new: Line) -> tuple[int, int]:
     if old_width == new_width:
         for a, b in zip(reversed(old[common:]), reversed(new[common:])):
             if a != b:
+                if (a.role, a.over) == (b.role, b.over):
+                    end -= cell_width(_shared(a.text[::-1], b.text[::-1]))
                 break
             end -= a.width
-    return start, end
+    return start, max(start, end)
 
 
 def _shared(a: str, b: str) -> str:

@@ -11,19 +11,19 @@ from typing import cast
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Container
 from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 
 from sftui.tui import tour
-from sftui.tui.arrangement import Arrangement, arrange
+from sftui.tui.arrangement import Arrangement, Box, arrange, place, resized
 from sftui.tui.bars import Bar, footer_cells, message_lines, status_cells
+from sftui.tui.body import Body
 from sftui.tui.commands import figures, findings, marks, notes, rows, search, tokens
 from sftui.tui.commands.command import Command, show_key
 from sftui.tui.commands.footers import footer
 from sftui.tui.commands.table import BY_ID
-from sftui.tui.contexts import DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS
+from sftui.tui.contexts import BESIDE, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS, keys_of
 from sftui.tui.dialogs import Dialog, Options
 from sftui.tui.hearing import HEARING
 from sftui.tui.inspector import Answer, Maker, Panes, Terminal
@@ -67,19 +67,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     DEFAULT_CSS = """
     MainScreen { layout: vertical; }
-    #body { layout: horizontal; height: 1fr; }
-    #work { layout: vertical; width: 1fr; height: 1fr; }
-    #work.-beside { layout: horizontal; }
-    #list { width: 24; border-right: solid $rule; }
-    #recipe { width: 40; border-right: solid $rule; display: none; }
-    MainScreen.-wide #recipe { width: 52; }
-    #tokens, #document, #findings, #figures { width: 1fr; height: 1fr; }
-    #document, #findings, #figures { display: none; }
-    #work.-beside #document, #work.-beside #findings, #work.-beside #figures { border-left: solid $rule; }
-    #work.-below #document, #work.-below #findings, #work.-below #figures { border-top: solid $rule; }
-    #tour { height: auto; display: none; } #detail { height: 1; } MainScreen.-narrow #body { layout: vertical; }
-    MainScreen.-narrow #list { width: 1fr; height: 1; border: none; }
-    MainScreen.-narrow #recipe { width: 1fr; height: 1fr; border: none; border-bottom: solid $rule; }
+    #tour { height: auto; display: none; } #detail { height: 1; }
     """
     AUTO_FOCUS = None
     ALLOW_SELECT = False
@@ -100,6 +88,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             RecipePane(workspace, "recipe"),
             TokenPane("tokens"),
             DocumentPane("document"),
+            DocumentPane("conversation"),
             FindingsPane("findings"),
             FiguresPane("figures"),
         )
@@ -108,6 +97,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             RECIPE: self.panes.recipe,
             TOKENS: self.panes.tokens,
             DOCUMENT: self.panes.document,
+            BESIDE: self.panes.conversation,
             FINDINGS: self.panes.findings,
             FIGURES: self.panes.figures,
         }
@@ -115,7 +105,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.tour = Bar("tour")
         self.prompt = Prompt(self.say)
         self.footer = Bar("footer")
-        self.work = Container(id="work")
+        self.body = Body(self.by_context, self.boxes)
+        self.arranged = arrange(self.state.open, 0, 0)
         for pane in self.drawn():
             pane.look = look
         self.panes.rows.glyph = lambda row: self.state.kept.marks.get(row).glyph
@@ -124,7 +115,15 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def drawn(self) -> tuple[LineView, ...]:
         """All that is drawn, line by line."""
-        return (*self.by_context.values(), self.status_bar, self.detail, self.footer, self.tour, self.prompt)
+        return (
+            self.body.frame,
+            *self.by_context.values(),
+            self.status_bar,
+            self.detail,
+            self.footer,
+            self.tour,
+            self.prompt,
+        )
 
     def compose(self) -> ComposeResult:
         self.laid_out_for = self.app.size
@@ -132,14 +131,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.draw()
         yield self.status_bar
         yield self.tour
-        with Container(id="body"):
-            yield self.panes.rows
-            yield self.panes.recipe
-            with self.work:
-                yield self.panes.tokens
-                yield self.panes.document
-                yield self.panes.findings
-                yield self.panes.figures
+        yield self.body
         yield self.detail
         yield self.footer
         yield self.prompt
@@ -174,6 +166,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         said, context = self.state.said, self.state.open.context
         told, left = message_lines(said.text, said.role, self.width) if said.text else (self.sentence(), ())
         self.detail.show(told)
+        self.body.draw(context)
+        context = keys_of(context)
         idle = {name for ids, _ in footer(context) for name in ids if BY_ID[name].when(self) is not None}
         self.footer.show(left or footer_cells(context, self.width, self.keymap, idle))
         self.footer.display = bool(left) or not self.prompt.open
@@ -227,21 +221,31 @@ class MainScreen(Screen[None], inherit_bindings=False):
         width, height = size or self.size or self.app.size
         return arrange(self.state.open, width, height)
 
+    @property
+    def bare(self) -> int:
+        """Cells of the list of rows without previews."""
+        return self.panes.rows.digits + self.panes.rows.signs + 20
+
+    def boxes(self, size: Size) -> dict[str, Box]:
+        """Where the panes stand in a body of that size."""
+        return place(self.arranged, self.state.open.sizes, size.width, size.height, self.bare)
+
     def set_panes(self, size: Size | None = None) -> None:
         """Which panes are seen at this size, and who of them holds the keys."""
-        now, row_list = self.arrangement(size), self.panes.rows
-        self.set_class(now.narrow, "-narrow")
-        self.set_class(now.wide, "-wide")
-        self.work.set_class(now.beside, "-beside")
-        self.work.set_class(now.below, "-below")
-        row_list.styles.width = row_list.digits + row_list.signs + (39 if now.wide else 21) if not now.narrow else "1fr"
-        for context, pane in self.by_context.items():
-            pane.display = context in now.panes
-        holder = now.holder(self.state.open.context)
+        before, self.arranged = self.arranged, self.arrangement(size)
+        now = self.arranged
+        holder = now.holder(self.state.open.context, self.state.open.view)
         self.state = self.state.put(self.state.open._replace(context=holder))
-        row_list.set_current(self.state.row, holder == LIST)
-        for context in (RECIPE, FINDINGS, FIGURES):
-            self.by_context[context].set_active(holder == context)
+        self.body.set_panes(now, holder)
+        self.panes.rows.set_current(self.state.row, holder == LIST)
+        for context, pane in self.by_context.items():
+            if context not in (LIST, TOKENS):
+                pane.set_active(holder == context)
+        if self.is_attached:
+            for view in now.views:
+                moved = before.pane_of(view) != now.pane_of(view) if view in before.views else view in now.standing
+                if moved:
+                    VIEWS[view].show(self, view, False)
 
     def set_signs(self) -> None:
         self.panes.rows.signs = 2 if self.workspace.repairs or self.state.kept.marks else 0
@@ -289,7 +293,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def press(self, key: str) -> None:
         """One key; says what is awaited, or that it means nothing here."""
-        had_pending, context = bool(self.reader.pending), self.state.open.context
+        had_pending, context = bool(self.reader.pending), keys_of(self.state.open.context)
         stroke = self.reader.feed(key, context)
         if not stroke.pending:
             self.say("")
@@ -319,6 +323,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def on_line_view_clicked(self, message: LineView.Clicked) -> None:
         """The mouse: a row, a knob, or simply the keys."""
         pane, panes = message.pane, self.panes
+        if pane not in self.by_context.values():
+            return
         if pane is panes.rows and message.line < panes.rows.rows:
             rows.go(self, panes.rows.row_at(message.line))
         elif pane is panes.tokens:
@@ -404,19 +410,37 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.set_timer(seconds, self.drawing(call))
 
     def hold_keys(self, context: str) -> None:
-        self.put(self.state.open._replace(context=self.arrangement().holder(context)))
+        now = arrange(self.state.open._replace(alone=False), *self._cells)
+        self.put(self.state.open._replace(context=now.holder(context, self.state.open.view)))
 
     def next_pane(self, step: int) -> None:
-        there = self.arrangement().panes
-        self.hold_keys(there[(there.index(self.state.open.context) + step) % len(there)])
+        there = arrange(self.state.open._replace(alone=False), *self._cells).panes
+        self.put(self.state.open._replace(context=there[(there.index(self.state.open.context) + step) % len(there)]))
+
+    @property
+    def _cells(self) -> Size:
+        return self.size or self.app.size
+
+    def resize_pane(self, cells: int, lines: int) -> bool:
+        before, body = self.state.open, self.body.size
+        self.put(resized(before, cells, lines, self._cells, body, self.bare))
+        return self.state.open != before
+
+    def pane_showing(self, view: str) -> DocumentPane:
+        return self.panes.conversation if self.arranged.pane_of(view) == BESIDE else self.panes.document
+
+    def on_screen(self, view: str) -> bool:
+        return view == self.state.open.view or view in self.arranged.views
 
     def open_view(self, name: str) -> None:
-        if self.state.open.view == name:
+        now = self.state.open
+        if name in self.arranged.standing and now.view != name:
+            self.hold_keys(TOKENS if now.context == self.arranged.pane_of(name) else self.arranged.pane_of(name))
+        elif now.view == name:
             self.close_view()
         else:
-            before = self.state.open.view
-            if before is not None:
-                VIEWS[before].closed(self)
+            if now.view is not None:
+                VIEWS[now.view].closed(self)
             self.put(self.state.open.opened(name))
             self.show_view()
 
@@ -428,23 +452,27 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.open_view(instead)
 
     def show_view(self, *, keep: bool = False) -> None:
-        name = self.state.open.view
-        if name is not None:
-            VIEWS[name].show(self, name, keep)
+        """The view that is open; `keep`: and those that stand there."""
+        opened = self.state.open.view
+        if opened is not None:
+            VIEWS[opened].show(self, opened, keep)
+        for name in self.arranged.views if keep else ():
+            if name != opened:
+                VIEWS[name].show(self, name, keep)
 
     def paint_view(self, name: str) -> None:
-        if self.state.open.view == name:
+        if self.on_screen(name):
             VIEWS[name].paint(self, name, True)
 
     def open_help(self, then: Answer) -> None:
         from sftui.tui.help_dialog import Help
 
-        self.show_dialog(Help(self.state.open.context, self.keymap, self.look), then)
+        self.show_dialog(Help(keys_of(self.state.open.context), self.keymap, self.look), then)
 
     def open_palette(self) -> None:
         from sftui.tui.palette import Palette
 
-        self.show_dialog(Palette(self.state.open.context, self.keymap, self.look, self.chosen_in_palette))
+        self.show_dialog(Palette(keys_of(self.state.open.context), self.keymap, self.look, self.chosen_in_palette))
 
     def chosen_in_palette(self, entry: Command | int) -> None:
         """What was chosen in the palette, a command or a row."""

@@ -22,6 +22,7 @@ from sftui.tui.contexts import (
     WHY,
 )
 from sftui.tui.inspector import Inspector
+from sftui.tui.panes.document_pane import HINT
 from sftui.views import Line, Role, line, wrap
 
 Show = Callable[[Inspector, str, bool], None]
@@ -39,11 +40,12 @@ class View(NamedTuple):
 
 def _document(here: Inspector, name: str, keep: bool) -> None:
     """A view of one row."""
-    inspection = here.panes.tokens.inspection
+    inspection, pane = here.panes.tokens.inspection, here.pane_showing(name)
+    hint = HINT if here.state.open.view == name else ""
     if inspection is None:
-        here.panes.document.show(name, partial(_no_row, here), keep=keep)
+        pane.show(name, partial(_no_row, here), keep=keep, hint=hint)
     else:
-        here.panes.document.show(name, lambda width: _lines(name, inspection, width), keep=keep)
+        pane.show(name, lambda width: _lines(name, inspection, width), keep=keep, hint=hint)
 
 
 def _no_row(here: Inspector, width: int) -> tuple[Line, ...]:

@@ -34,23 +34,36 @@ class Said(NamedTuple):
     role: Role = Role.PLAIN
 
 
+class Sizes(NamedTuple):
+    """What was made larger or smaller by hand: cells more than usual of the list, the recipe and what stands beside
+    the tokens; lines more of the view below them, and of the findings below the conversation."""
+
+    list: int = 0
+    recipe: int = 0
+    side: int = 0
+    view: int = 0
+    findings: int = 0
+
+
 class Open(NamedTuple):
     """Who holds the keys (`context`), what stands beside the tokens (`view`), and whether the recipe and the list of
-    rows are wanted."""
+    rows are wanted. `alone`: only the pane that holds the keys."""
 
     context: str = TOKENS
     view: str | None = None
     recipe: bool = False
     rows: bool = True
+    alone: bool = False
+    sizes: Sizes = Sizes()
 
     def opened(self, name: str) -> Open:
         """A view beside the tokens, which takes the keys; the card of a token leaves them to the tokens."""
         holder = {FINDINGS: FINDINGS, FIGURES: FIGURES, WHY: TOKENS}.get(name, DOCUMENT)
-        return self._replace(view=name, context=holder)
+        return self._replace(view=name, context=holder, alone=False)
 
     def closed(self) -> Open:
         """The tokens alone."""
-        return self._replace(view=None, context=TOKENS)
+        return self._replace(view=None, context=TOKENS, alone=False)
 
     def following(self) -> str | None:
         """The view that comes after this one: conversation, rendered text, raw row, and none again."""
@@ -60,8 +73,8 @@ class Open(NamedTuple):
     def recipe_toggled(self) -> Open:
         """The recipe is opened and gets the keys; it is closed where it has them."""
         if self.recipe and self.context != RECIPE:
-            return self._replace(context=RECIPE)
-        return self._replace(recipe=not self.recipe, context=TOKENS if self.recipe else RECIPE)
+            return self._replace(context=RECIPE, alone=False)
+        return self._replace(recipe=not self.recipe, context=TOKENS if self.recipe else RECIPE, alone=False)
 
 
 class Status(NamedTuple):

@@ -508,7 +508,7 @@ class Unsettled(Held):
 async def test_the_comparison_says_which_side_evaluates(kind: type[Held]) -> None:
     async with running((120, 36), kind()) as driven:
         await driven.press("]", "C", "enter")
-        text = " ".join(" ".join(row.rpartition("│")[2] for row in driven.text.splitlines()).split())
+        text = " ".join(plain(driven.main.panes.document.lines).split())
         assert "A hf-trainer evaluation row, 4 of 17 carry loss B manual-shift 4 of 17 trained" in text
         assert ("≠ label ~ token for evaluation on only some" in text) == (kind is Held)
         assert ("B manual-shift: held out (x): why; its figures are of all rows" in text) == (kind is Unsettled)
@@ -525,7 +525,7 @@ async def test_a_list_that_was_hidden_before_the_first_paint_fills_when_it_is_sh
         await driven.settle()
         assert ("summaries", (0, 41)) not in worker.asked
         await driven.press("L")
-        assert driven.lines[2].startswith("   1     17  24 %") and len(driven.main.panes.rows.summaries) == 41
+        assert driven.lines[3].startswith("   1     17  24 %") and len(driven.main.panes.rows.summaries) == 41
 
 
 async def test_weights_stand_in_every_zoom_and_under_the_cursor() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tui_driver import running
 
 from sftui.tui.bars import message_lines
-from sftui.tui.panes.document_pane import title_cells
 from sftui.views import Role, plain
+from sftui.views.frame import title_cells
 
 LONG = "the file could not be written, because the folder that it is to stand in is not there; name another folder"
 
@@ -55,7 +55,7 @@ async def test_the_marked_choice_is_told_whole() -> None:
 
 def test_what_keys_do_is_told_whole_or_not_beside_a_title() -> None:
     hint = "a A/B · - differing · = other · + takes B"
-    told = [plain((title_cells("compare", hint, width),)).strip() for width in range(10, 60)]
+    told = [plain((title_cells("compare", hint, width, False, rule=False),)).strip() for width in range(10, 60)]
     assert {one.removeprefix("compare").strip() for one in told} == {
         "",
         "a A/B",
@@ -63,4 +63,7 @@ def test_what_keys_do_is_told_whole_or_not_beside_a_title() -> None:
         "a A/B · - differing · = other",
         hint,
     }
-    assert all(len(plain((title_cells("compare", hint, width),)).rstrip("\n")) <= width for width in range(10, 60))
+    assert all(
+        len(plain((title_cells("compare", hint, width, False, rule=False),)).rstrip("\n")) <= width
+        for width in range(10, 60)
+    )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from array import array
+from itertools import product
 
 import pytest
 
 from sftui.trainers import preset
-from sftui.tui.arrangement import arrange
+from sftui.tui.arrangement import arrange, place, resized
 from sftui.tui.contexts import (
     BATCH,
+    BESIDE,
     COMPARE,
     CONVERSATION,
     DOCUMENT,
@@ -32,6 +34,7 @@ from sftui.tui.state import (
     Reading,
     Search,
     Searching,
+    Sizes,
     State,
     Status,
 )
@@ -91,11 +94,98 @@ def test_the_recipe_opens_takes_the_keys_and_closes(before: Open, after: Open) -
         (Open(view=FINDINGS), (120, 24), (LIST, TOKENS, FINDINGS)),
         (Open(recipe=True), (80, 24), (RECIPE, TOKENS)),
         (Open(recipe=True, view=FIGURES), (140, 24), (RECIPE, FIGURES)),
-        (Open(recipe=True, view=FIGURES), (160, 24), (LIST, RECIPE, TOKENS, FIGURES)),
+        (Open(recipe=True, view=FIGURES), (160, 24), (LIST, RECIPE, TOKENS, FIGURES, FINDINGS)),
+        (Open(), (160, 45), (LIST, TOKENS, BESIDE, FINDINGS)),
+        (Open(view=CONVERSATION), (200, 50), (LIST, TOKENS, BESIDE, FINDINGS)),
+        (Open(view=FIGURES), (200, 50), (LIST, TOKENS, FIGURES, BESIDE, FINDINGS)),
+        (Open(view=COMPARE, rows=False), (160, 24), (TOKENS, DOCUMENT, FINDINGS)),
+        (Open(), (240, 40), (LIST, RECIPE, TOKENS, BESIDE, FINDINGS)),
+        (Open(), (300, 80), (LIST, RECIPE, TOKENS, DOCUMENT, BESIDE, FINDINGS)),
+        (Open(alone=True), (300, 80), (TOKENS,)),
+        (Open(FINDINGS, alone=True), (300, 80), (FINDINGS,)),
+        (Open(FINDINGS, alone=True), (80, 24), (TOKENS,)),
+        (Open(DOCUMENT, RAW, alone=True), (80, 24), (DOCUMENT,)),
     ],
 )
 def test_which_panes_are_seen(what: Open, size: tuple[int, int], panes: tuple[str, ...]) -> None:
     assert arrange(what, *size).panes == panes
+
+
+VIEWS = (None, CONVERSATION, RENDERED, RAW, BATCH, PACKS, COMPARE, FINDINGS, FIGURES)
+SIZES = ((60, 20), (80, 24), (80, 40), (100, 30), (120, 36), (160, 24), (160, 45), (200, 50), (240, 60), (300, 80))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_panes_fill_the_body_and_do_not_overlap(size: tuple[int, int]) -> None:
+    """Of every cell one pane, or a rule: whatever is open, wanted alone, or made larger by hand."""
+    width, height = size[0], size[1] - 3
+    for view, recipe, rows, alone, more in product(VIEWS, (False, True), (False, True), (False, True), (0, 9, -999)):
+        sizes = Sizes(more, more, more, more, more)
+        what = Open(view=view, recipe=recipe, rows=rows, alone=alone, sizes=sizes)
+        now = arrange(what, *size)
+        boxes = place(now, sizes, width, height, 23)
+        assert set(boxes) == set(now.panes)
+        taken = [[0] * width for _ in range(height)]
+        for box in boxes.values():
+            assert box.width > 0 and box.height > 0, (what, boxes)
+            for y in range(box.y, box.y + box.height):
+                for x in range(box.x, box.x + box.width):
+                    taken[y][x] += 1
+        assert {cell for row in taken for cell in row} <= {0, 1}, (what, boxes)
+        rules = sum(row.count(0) for row in taken)
+        assert rules <= (len(now.columns) - 1) * height + (len(now.panes) + 1) * width
+
+
+@pytest.mark.parametrize("size", [(160, 45), (200, 50), (240, 60), (300, 80)], ids=str)
+@pytest.mark.parametrize("view", VIEWS)
+def test_wide_screens_show_tokens_conversation_and_findings_whatever_is_open(
+    size: tuple[int, int], view: str | None
+) -> None:
+    what = Open(view=view)
+    now = arrange(what, *size)
+    assert {TOKENS, BESIDE, FINDINGS} <= set(now.panes) and {CONVERSATION, FINDINGS} <= set(now.views)
+    boxes = place(now, Sizes(), size[0], size[1] - 3, 23)
+    assert boxes[LIST].width >= 41, "with previews"
+    assert boxes[TOKENS].width >= 60 and boxes[BESIDE].width >= 40
+
+
+@pytest.mark.parametrize("context", [LIST, TOKENS, BESIDE, FINDINGS])
+@pytest.mark.parametrize("step", [6, -6])
+def test_a_pane_is_made_wider_as_far_as_the_others_leave_room_and_back(context: str, step: int) -> None:
+    what, size, body = Open(context), (200, 50), (200, 47)
+
+    def width(what: Open) -> int:
+        return place(arrange(what, *size), what.sizes, *body, 23)[context].width
+
+    once = resized(what, step, 0, size, body, 23)
+    assert width(once) == width(what) + step
+    assert width(resized(once, -step, 0, size, body, 23)) == width(what)
+    far = once
+    for _ in range(60):
+        far = resized(far, step, 0, size, body, 23)
+    assert resized(far, step, 0, size, body, 23) == far, "clamped"
+    back = resized(far, -step, 0, size, body, 23)
+    assert width(back) == width(far) - step, "the way back begins at once"
+
+
+@pytest.mark.parametrize(("context", "lower"), [(BESIDE, FINDINGS), (FINDINGS, BESIDE), (TOKENS, DOCUMENT)])
+def test_a_pane_is_made_higher_at_the_cost_of_the_one_above_or_below(context: str, lower: str) -> None:
+    what, size, body = Open(context, RAW), (200, 50), (200, 47)
+
+    def height(what: Open, pane: str) -> int:
+        return place(arrange(what, *size), what.sizes, *body, 23)[pane].height
+
+    made = resized(what, 0, 2, size, body, 23)
+    assert (height(made, context), height(made, lower)) == (height(what, context) + 2, height(what, lower) - 2)
+    for _ in range(60):
+        made = resized(made, 0, 2, size, body, 23)
+    assert height(made, lower) == 3
+
+
+def test_what_has_no_neighbour_keeps_its_size() -> None:
+    for what, size in ((Open(), (60, 20)), (Open(alone=True), (200, 50)), (Open(rows=False), (80, 24))):
+        for cells, lines in ((6, 0), (0, 2), (-6, 0)):
+            assert resized(what, cells, lines, size, (size[0], size[1] - 3), 23) == what
 
 
 @pytest.mark.parametrize(
@@ -108,7 +198,19 @@ def test_which_panes_are_seen(what: Open, size: tuple[int, int], panes: tuple[st
     ],
 )
 def test_a_hidden_pane_gives_its_keys_to_the_nearest(what: Open, holder: str) -> None:
-    assert arrange(what, 80, 24).holder(what.context) == holder
+    assert arrange(what, 80, 24).holder(what.context, what.view) == holder
+
+
+def test_the_conversation_that_stands_there_has_the_keys_of_the_one_that_is_opened() -> None:
+    opened = Open().opened(CONVERSATION)
+    assert arrange(opened, 200, 50).holder(opened.context, opened.view) == BESIDE
+    assert arrange(opened, 120, 36).holder(BESIDE, opened.view) == DOCUMENT
+    assert arrange(Open(), 120, 36).holder(BESIDE) == TOKENS
+
+
+def test_what_is_opened_ends_that_a_pane_is_alone() -> None:
+    alone = Open(alone=True)
+    assert not any(made.alone for made in (alone.opened(RAW), alone.closed(), alone.recipe_toggled()))
 
 
 @pytest.mark.parametrize(

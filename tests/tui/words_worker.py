@@ -40,6 +40,7 @@ from sftui.session.deciding import Way
 from sftui.starting import Started
 from sftui.trainers import preset
 from sftui.views.grid import hit_starts
+from sftui.views.strip import strip_of
 from sftui.workspace import OpenOptions, SearchQuery, Workspace
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -318,6 +319,7 @@ class WordsWorker:
             repaired=repaired,
             evaluates=made.evaluates,
             verdict=self.verdicts.get(index),
+            strip=strip_of(made),
         )
 
     def answer_summaries(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> None:

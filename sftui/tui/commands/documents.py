@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from sftui.tui.commands import tokens
 from sftui.tui.commands.command import MEANS, command, moves
-from sftui.tui.contexts import DOCUMENT, WHY
+from sftui.tui.contexts import BESIDE, DOCUMENT, WHY
 from sftui.tui.inspector import Inspector
+from sftui.tui.panes.document_pane import DocumentPane
 from sftui.views import Action
 
 COLUMNS = 8
 """Cells that one key scrolls a wide pane."""
 
 
+def _held(here: Inspector) -> DocumentPane:
+    """The pane to read in that holds the keys."""
+    return here.panes.conversation if here.state.open.context == BESIDE else here.panes.document
+
+
 def _move(here: Inspector, kind: str, count: int) -> None:
-    pane = here.panes.document
+    pane = _held(here)
     if kind in ("home", "end"):
         pane.scroll_top(pane.line_count() if kind == "end" else 0)
     else:
@@ -35,10 +41,11 @@ MOVES = moves(DOCUMENT, "line", _move)
     means=MEANS["right"],
 )
 def right(here: Inspector, count: int | None) -> None:
-    if here.state.open.view == WHY:
+    pane = _held(here)
+    if pane.name_of_view == WHY:
         tokens.act(here, Action.RIGHT, count or 1)
         return
-    here.panes.document.scroll_columns((count or 1) * COLUMNS, here.panes.document.widest)
+    pane.scroll_columns((count or 1) * COLUMNS, pane.widest)
 
 
 @command(
@@ -52,7 +59,8 @@ def right(here: Inspector, count: int | None) -> None:
     means=MEANS["left"],
 )
 def left(here: Inspector, count: int | None) -> None:
-    if here.state.open.view == WHY:
+    pane = _held(here)
+    if pane.name_of_view == WHY:
         tokens.act(here, Action.LEFT, count or 1)
         return
-    here.panes.document.scroll_columns(-(count or 1) * COLUMNS, here.panes.document.widest)
+    pane.scroll_columns(-(count or 1) * COLUMNS, pane.widest)

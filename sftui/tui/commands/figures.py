@@ -346,7 +346,7 @@ def on_findings(here: Inspector, event: ev.FindingsReady) -> None:
     if waiting is None or waiting[0] != event.index or event.index != here.state.row:
         return
     here.put(now._replace(unmarked=None))
-    if here.state.open.view != FINDINGS:
+    if not here.on_screen(FINDINGS):
         here.workspace.cancel(event.ticket)
     ranges = [one.tokens for one in event.findings if one.code == now.listed and one.tokens is not None]
     hits = tuple(sorted({token for start, end in ranges for token in range(start, end)}))

@@ -42,7 +42,7 @@ def show(here: Inspector, name: str, keep: bool) -> None:
 
 
 def on_findings(here: Inspector, event: ev.FindingsReady) -> None:
-    if here.state.open.view == FINDINGS and event.index == here.state.row:
+    if here.on_screen(FINDINGS) and event.index == here.state.row:
         here.panes.findings.show(event.index, event, here.workspace.recipe.trainer)
 
 

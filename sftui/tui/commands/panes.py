@@ -27,10 +27,13 @@ def previous(here: Inspector, count: int | None) -> None:
     means=MEANS["close"],
 )
 def close(here: Inspector, count: int | None) -> None:
-    """What Esc closes, innermost first: a search, a message, a pane; else back to the tokens."""
+    """What Esc closes, innermost first: a search, a message, a pane alone, a pane; else back to the tokens."""
     if search.cancel(here) or writing.cancel(here):
         return
     now = here.state.open
+    if now.alone:
+        here.put(now._replace(alone=False))
+        return
     if now.view is None and compare.drop_preview(here):
         here.open_view(FINDINGS)
         return

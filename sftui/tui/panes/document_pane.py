@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sftui.text import cell_width
 from sftui.tui.line_view import LineView
 from sftui.views import Line, Role
 from sftui.views.cells import line
+from sftui.views.frame import title_cells
 
 HINT = "o next pane · Esc closes"
 Maker = Callable[[int], tuple[Line, ...]]
 """Lines for a width in cells."""
-
-
-def title_cells(name: str, hint: str, width: int) -> Line:
-    """The name of a view and what its keys do: of these, parted by ` · `, as many as fit whole."""
-    title = f" {name} "
-    room = width - cell_width(title) - 2
-    told = hint.split(" · ")
-    while told and cell_width(" · ".join(told)) > room:
-        told.pop()
-    return line((title, Role.TITLE), (f"  {' · '.join(told)}" if told else "", Role.DIM))
 
 
 class DocumentPane(LineView):
@@ -47,14 +37,22 @@ class DocumentPane(LineView):
         self.lines = self._make(max(self.size.width - 1, 8)) if self.size.width else ()
         super().resized()
 
+    def title(self, width: int, active: bool) -> Line:
+        return title_cells(self.name_of_view, self.hint, width, active)
+
+    @property
+    def heads(self) -> int:
+        """Lines of its own title: one where no rule above has it."""
+        return int(not self.headed)
+
     @property
     def widest(self) -> int:
         return max((sum(run.width for run in cells) for cells in self.lines), default=0)
 
     def line_count(self) -> int:
-        return len(self.lines) + 1
+        return len(self.lines) + self.heads
 
     def line_cells(self, number: int) -> Line:
-        if number == 0:
-            return title_cells(self.name_of_view, self.hint, self.size.width)
-        return line((" ", Role.PLAIN)) + self.lines[number - 1]
+        if number < self.heads:
+            return title_cells(self.name_of_view, self.hint, self.size.width, self.active, rule=False)
+        return line((" ", Role.PLAIN)) + self.lines[number - self.heads]

@@ -34,10 +34,15 @@ class FiguresPane(DocumentPane):
 
     def line_cells(self, number: int) -> Line:
         cells = super().line_cells(number)
-        by = self._owners[number - 1] if number else ""
-        if not by or by != self.marked() or self._owners.index(by) != number - 1:
+        by = self._owner(number)
+        if not by or by != self.marked() or self._owners.index(by) != number - self.heads:
             return cells
         return line(("▸", Role.PLAIN)) + cells[1:]
+
+    def _owner(self, number: int) -> str:
+        """What lists the rows behind a line; "" where there are none."""
+        at = number - self.heads
+        return self._owners[at] if 0 <= at < len(self._owners) else ""
 
     # — moving —
 
@@ -46,8 +51,8 @@ class FiguresPane(DocumentPane):
         last = min(self.top + self.size.height, self.line_count())
         return [
             by
-            for number in range(max(1, self.top), last)
-            if (by := self._owners[number - 1]) and self._owners.index(by) == number - 1
+            for number in range(max(self.heads, self.top), last)
+            if (by := self._owner(number)) and self._owners.index(by) == number - self.heads
         ]
 
     def move(self, steps: int) -> None:
@@ -77,14 +82,14 @@ class FiguresPane(DocumentPane):
 
     def pick(self, number: int) -> None:
         """Mark what is on a clicked line."""
-        by = self._owners[number - 1] if 0 < number <= len(self._owners) else ""
+        by = self._owner(number)
         if by:
             self._choose(by)
 
     def _choose(self, by: str) -> None:
         self.mark(by)
         self.resized()
-        own = [number for number, owner in enumerate(self._owners, start=1) if owner == by]
+        own = [number for number, owner in enumerate(self._owners, start=self.heads) if owner == by]
         self.keep_in_view(own[-1])
         self.keep_in_view(own[0])
         self.repaint()

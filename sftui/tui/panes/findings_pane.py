@@ -56,6 +56,8 @@ class FindingsPane(LineView):
     that no key means another; once it is gone its neighbour is marked, until it comes back or another is chosen.
     """
 
+    name_of_pane = "findings"
+
     def __init__(self, ident: str) -> None:
         super().__init__(ident)
         self.answer: FindingsReady | None = None

@@ -22,6 +22,8 @@ WITH_MEANING = 72
 class RecipePane(LineView):
     """Holds which knob is marked; the values are those of the workspace."""
 
+    name_of_pane = "recipe"
+
     def __init__(self, workspace: Workspace, ident: str) -> None:
         super().__init__(ident)
         self.workspace = workspace

@@ -9,7 +9,8 @@ from textual.message import Message
 
 from sftui.model import Inspection
 from sftui.tui.line_view import LineView
-from sftui.views import Line, Over, Role, row_line
+from sftui.views import Line, Over, Role, row_heading, row_line
+from sftui.views.strip import strip_of
 from sftui.workspace.events import RowSummary
 
 BLOCK = 64
@@ -23,6 +24,8 @@ QUIET = {Role.TRAINED: Role.GOOD}
 
 class RowList(LineView):
     """Rows of any number: only what is on screen is asked for, painted and kept (O(1) in rows)."""
+
+    name_of_pane = "rows"
 
     class Wanted(Message):
         """Summaries of lines `start` to `stop` are on screen or near and not at hand; `rows` names them in another
@@ -127,6 +130,7 @@ class RowList(LineView):
             warnings=None,
             verdict=None,
             evaluates=made.evaluates,
+            strip=strip_of(made),
         )
 
     def forget(self) -> None:
@@ -153,6 +157,9 @@ class RowList(LineView):
 
     # — lines —
 
+    def title(self, width: int, active: bool) -> Line:
+        return row_heading(width, digits=self.digits, gutter=self.signs, active=active)
+
     def line_count(self) -> int:
         return self.rows
 
@@ -171,6 +178,7 @@ class RowList(LineView):
             digits=self.digits,
             gutter=gutter,
             sign="B" if beside else "▸",
+            headed=self.headed,
         )
         over = Over.CURSOR if here and self.active else Over.NONE
         return tuple(run._replace(over=over, role=QUIET.get(run.role, run.role)) for run in cells)

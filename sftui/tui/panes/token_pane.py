@@ -27,16 +27,22 @@ from sftui.views import (
     token_line,
     wrap,
 )
+from sftui.views.cells import Segment
 from sftui.views.layout import LABEL_WIDTH, prelude_width
+from sftui.views.strip import strip, with_cursor
 from sftui.views.table import LEARNT
 
 NO_TOKENS = TokenTable((), (), (), (), None, None, (), (), (), "", "", ())
 """A row without tokens, for the actions that only change how it is looked at."""
+LEAST_STRIP = 12
+"""Cells below which a strip says nothing."""
 LOOKS = (Action.ZOOM, Action.ZOOM_BACK, Action.SHIFT)
 
 
 class TokenPane(LineView):
     """Holds the inspection on screen and the view state; keys come in as `Action`s."""
+
+    name_of_pane = "tokens"
 
     def __init__(self, ident: str) -> None:
         super().__init__(ident)
@@ -51,6 +57,7 @@ class TokenPane(LineView):
         self.told = ""
         self.coming = ""
         self.unloaded = False
+        self._strip: tuple[object, tuple[tuple[str, Role], ...]] = (None, ())
 
     # — content —
 
@@ -144,6 +151,17 @@ class TokenPane(LineView):
         self.act(Action.DOWN if lines > 0 else Action.UP, max(1, abs(lines) // self.bands.band_height))
 
     # — lines —
+
+    def title(self, width: int, active: bool) -> Line:
+        """Its name, and the whole row in the rest of the rule."""
+        name = super().title(width, active)
+        room = width - sum(run.width for run in name) - 2
+        if self.table is None or not self.table.ids or room < LEAST_STRIP:
+            return name
+        key = (self.table, room, self.state.shift)
+        if self._strip[0] != key:
+            self._strip = (key, strip(*key))
+        return (*name, *with_cursor(self._strip[1], self.state.cursor, len(self.table)), Segment(" "))
 
     def line_count(self) -> int:
         return self.size.height

@@ -1,0 +1,120 @@
+"""The part of the screen where the panes stand: each at its place, the rules and titles between them below all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from textual.app import ComposeResult
+from textual.geometry import NULL_OFFSET, Region, Size, Spacing
+from textual.layout import ArrangeResult, Layout, WidgetPlacement
+from textual.widget import Widget
+
+from sftui.tui.arrangement import Arrangement, Box
+from sftui.tui.contexts import TOKENS
+from sftui.tui.line_view import LineView
+from sftui.views import Line
+from sftui.views.frame import Framed, frame_lines
+
+Places = Callable[[Size], Mapping[str, Box]]
+"""Where the panes stand in a body of a size."""
+NO_MARGIN = Spacing()
+
+
+class AtPlaces(Layout):
+    """Puts the frame over all of the body, and each pane above it at its place."""
+
+    name = "places"
+
+    def __init__(self, frame: Widget, panes: Mapping[str, LineView], places: Places) -> None:
+        super().__init__()
+        self.frame, self.panes, self.places = frame, panes, places
+
+    def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
+        boxes = self.places(size)
+        found = [WidgetPlacement(size.region, NULL_OFFSET, NO_MARGIN, self.frame, 0)]
+        for name, pane in self.panes.items():
+            if pane.display and name in boxes:
+                box = boxes[name]
+                region = Region(box.x, box.y, box.width, box.height)
+                found.append(WidgetPlacement(region, NULL_OFFSET, NO_MARGIN, pane, 1))
+        return found
+
+
+class Frame(LineView):
+    """The rules between the panes, with their titles."""
+
+    def __init__(self) -> None:
+        super().__init__("frame")
+        self.make: Callable[[int, int], tuple[Line, ...]] = lambda width, height: ()
+        self.lines: tuple[Line, ...] = ()
+
+    def resized(self) -> None:
+        self.lines = self.make(self.size.width, self.size.height)
+
+    def draw(self) -> None:
+        self.resized()
+        self.repaint()
+
+    def line_count(self) -> int:
+        return len(self.lines)
+
+    def line_cells(self, line: int) -> Line:
+        return self.lines[line]
+
+
+class Body(Widget, inherit_bindings=False):
+    """The panes by their names, at the places that `places` gives."""
+
+    DEFAULT_CSS = "Body { height: 1fr; }"
+    ALLOW_SELECT = False
+
+    def __init__(self, panes: Mapping[str, LineView], places: Places) -> None:
+        super().__init__(id="body")
+        self.panes, self.places = panes, places
+        self.frame = Frame()
+        self.frame.make = self._framed
+        self._at_places = AtPlaces(self.frame, panes, places)
+        self.holder = TOKENS
+        self._drawn: tuple[tuple[object, ...], tuple[Line, ...]] = ((), ())
+        self._boxes: tuple[Size, Mapping[str, Box]] = (Size(0, 0), {})
+
+    @property
+    def layout(self) -> Layout:
+        return self._at_places
+
+    def compose(self) -> ComposeResult:
+        yield self.frame
+        yield from self.panes.values()
+
+    def set_panes(self, now: Arrangement, holder: str) -> None:
+        """Shows the panes that are seen, of which one holds the keys."""
+        self.holder = holder
+        size = self.size or self.app.size
+        boxes = self.places(size)
+        for name, pane in self.panes.items():
+            pane.display = name in now.panes
+            pane.headed = name in boxes and boxes[name].titled
+        if boxes != self._boxes[1] and size == self._boxes[0]:
+            self.refresh(repaint=False, layout=True)
+        self._boxes = (size, boxes)
+
+    def draw(self, holder: str) -> None:
+        """The rules and titles, after anything that they show changed."""
+        self.holder = holder
+        self.frame.draw()
+
+    def _framed(self, width: int, height: int) -> tuple[Line, ...]:
+        boxes = self.places(Size(width, height))
+        titled = any(box.titled for box in boxes.values())
+        framed = tuple(
+            Framed(
+                *box[:4],
+                self.panes[name].title(box.width, name == self.holder) if box.titled else None,
+                titled and name == self.holder,
+            )
+            for name, box in boxes.items()
+        )
+        key = (framed, width, height)
+        if self._drawn[0] != key:
+            self._drawn = (key, frame_lines(framed, width, height))
+        return self._drawn[1]
