@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sftui.audit.listing import listed_by
 from sftui.text import clip, many, visible
 from sftui.tui.commands import findings, marks, repairs, rows
 from sftui.tui.commands.command import MEANS, command, moves
@@ -369,6 +368,7 @@ def on_findings(here: Inspector, event: ev.FindingsReady) -> None:
 )
 def pick_order(here: Inspector, count: int | None) -> None:
     """Which rows the list shows, and in which order: by what the audit knows so far."""
+    from sftui.audit.listing import listed_by
     from sftui.views.figures import apart
 
     answer = here.state.audited.answer
