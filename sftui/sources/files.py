@@ -17,6 +17,10 @@ FORMATS = {
     ".jsonl": "json", ".ndjson": "json", ".json": "json",
     ".csv": "csv", ".tsv": "csv", ".parquet": "parquet",
 }  # fmt: skip
+ARRAYS = (".npy", ".npz", ".safetensors")
+NPY = b"\x93NUMPY"
+ZIP = b"PK\x03\x04"
+"""How files of arrays are named, and how those of numpy begin. A folder is not searched for them: models lie there."""
 PACKED = (".gz", ".zst")
 KNOWN = "json, jsonl, ndjson, csv, tsv or parquet, each also .gz or .zst"
 NOT_DATA = frozenset({"README.md", "config.json", "dataset_info.json", "dataset_infos.json", "dataset_dict.json"})
@@ -45,6 +49,11 @@ def format_of(path: str) -> str | None:
     for packed in PACKED:
         name = name.removesuffix(packed)
     return FORMATS.get(os.path.splitext(name)[1])
+
+
+def is_arrays(head: bytes, name: str) -> bool:
+    """Whether a file holds arrays, by its first bytes where these tell, else by its name."""
+    return head.startswith(NPY) or (head.startswith(ZIP) and name.endswith(".npz")) or name.endswith(".safetensors")
 
 
 def is_url(path: str) -> bool:

@@ -16,12 +16,14 @@ from sftui.errors import SourceError
 from sftui.sources.byte_file import ByteFile, SpooledFile
 from sftui.sources.file_at import file_at
 from sftui.sources.files import (
+    ARRAYS,
     Found,
     choose_split,
     declares_data,
     find_folder,
     find_glob,
     format_of,
+    is_arrays,
     is_glob,
     is_url,
     missing,
@@ -131,7 +133,7 @@ def _open_one(spec: SourceSpec, path: str) -> Source:
     if is_glob(path):
         _only_train(spec, path)
         return _open_files(spec, find_glob(path))
-    if format_of(path) or not _may_be_hub_name(path):
+    if format_of(path) or path.lower().endswith(ARRAYS) or not _may_be_hub_name(path):
         raise missing(path)
     from sftui.sources.hub import open_hub
 
@@ -239,6 +241,10 @@ def _open_bytes(spec: SourceSpec, file: ByteFile, kind: str | None, *, separator
             from sftui.sources.parquet import ParquetSource
 
             return _with_rows(ParquetSource(file, row_limit=spec.row_limit))
+        if is_arrays(head, file.label.lower()):
+            from sftui.sources.arrays import ArraysSource
+
+            return _with_rows(ArraysSource(file, head, row_limit=spec.row_limit))
         if not head.strip(JSON_SPACE + BOM) and len(head) < LOOK:
             if file.stopped is not None:
                 raise SourceError(

@@ -1,0 +1,217 @@
+"""Arrays of numbers as rows: .npy, .npz and .safetensors, a row for each entry along their first axis.
+
+Nothing is unpickled: arrays of objects are refused. A .npy or .safetensors file is read row by row where it lies; the
+arrays of a .npz are packed, and are held.
+
+Sources: numpy 2.3, lib/format.py (the header of a .npy file); safetensors 0.6, README "Format" (eight bytes with the
+length of a JSON header, then the tensors, whose places it tells).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sftui.errors import SourceError
+from sftui.model import RAW_LIMIT, Row
+from sftui.sources.byte_file import ByteFile
+from sftui.sources.files import NPY, ZIP
+from sftui.sources.records import changed_under_us
+from sftui.sources.source import COPY_AGAIN, Change, Count, Source
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MOST_HELD = 2 << 30
+"""Bytes that the arrays of a .npz may have together when they are unpacked."""
+MOST_HEADER = 16 << 20
+NAMES = {"I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1", "U16": "<u2", "U32": "<u4", "U64": "<u8"}
+FLOATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BOOL": "?"}
+"""The types of safetensors that numpy has; BF16 is the upper half of a F32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An array that lies in a file: its bytes from `offset` on, C order."""
+
+    offset: int
+    dtype: str
+    shape: tuple[int, ...]
+
+    def row(self, file: ByteFile, index: int) -> Any:
+        """The entry at a place along the first axis, as plain numbers."""
+        import numpy as np
+
+        kind = np.dtype("<u2" if self.dtype == "BF16" else self.dtype)
+        count = math.prod(self.shape[1:])
+        data = file.pread(self.offset + index * count * kind.itemsize, count * kind.itemsize)
+        values = np.frombuffer(data, kind)
+        if self.dtype == "BF16":
+            values = (values.astype("<u4") << 16).view("<f4")
+        return values.reshape(self.shape[1:]).tolist()
+
+    def row_bytes(self) -> int:
+        """How many bytes an entry has."""
+        import numpy as np
+
+        return math.prod(self.shape[1:]) * np.dtype("<u2" if self.dtype == "BF16" else self.dtype).itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An array in memory."""
+
+    values: np.ndarray[Any, Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.values.shape)
+
+    def row(self, file: ByteFile, index: int) -> Any:
+        """The entry at a place along the first axis, as plain numbers."""
+        return self.values[index].tolist()
+
+    def row_bytes(self) -> int:
+        """How many bytes an entry has."""
+        return math.prod(self.shape[1:]) * self.values.itemsize
+
+
+class ArraysSource(Source):
+    """Rows of the arrays of one file: each has as many entries along its first axis. Arrays of one axis alone are one
+    row together. SourceError where they do not fit together, or are none of plain numbers."""
+
+    kind = "arrays"
+
+    def __init__(self, file: ByteFile, head: bytes, *, row_limit: int) -> None:
+        self.title = file.label
+        self._file = file
+        self._size = file.size()
+        self._row_limit = row_limit
+        try:
+            found = _arrays(file, head)
+        except (ValueError, TypeError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+            pickled = "allow_pickle" in str(error)
+            raise SourceError(
+                "is not read" if pickled else "is no readable file of arrays",
+                where=self.title,
+                why="it holds Python objects, whose reading could run code" if pickled else str(error).rstrip("."),
+                fix="store plain numbers, padded to one length, or JSON Lines" if pickled else COPY_AGAIN,
+            ) from error
+        self._columns = {name: one for name, one in found.items() if one.shape}
+        if not self._columns:
+            raise SourceError("holds no arrays", where=self.title)
+        self._whole = all(len(one.shape) == 1 for one in self._columns.values())
+        counts = {name: one.shape[0] for name, one in self._columns.items() if len(one.shape) > 1}
+        if len(set(counts.values())) > 1:
+            told = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+            raise SourceError("has arrays that do not fit together", where=self.title, why=f"their rows are {told}")
+        self._count = 1 if self._whole else next(iter(counts.values()))
+
+    def count(self) -> Count:
+        return Count(self._count, True, 1.0)
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self._columns)
+
+    def row(self, index: int) -> Row:
+        if not 0 <= index < self._count:
+            raise IndexError(index)
+        where = f"{self.title} row {index}"
+        change = self.change()
+        if change is not None and not change.readable:
+            return changed_under_us(index, where, change.why)
+        columns = {name: one for name, one in self._columns.items() if self._whole or one.shape[0] == self._count}
+        size = sum(one.row_bytes() * (one.shape[0] if self._whole else 1) for one in columns.values())
+        if size > self._row_limit:
+            problem = f"{where} is {size:,} bytes, over the limit of {self._row_limit:,} a row; --row-limit MB reads it"
+            return Row(index, None, "", where, size, problem)
+        if self._whole:
+            data = {name: [one.row(self._file, i) for i in range(one.shape[0])] for name, one in columns.items()}
+        else:
+            data = {name: one.row(self._file, index) for name, one in columns.items()}
+        return Row(index, data, json.dumps(data)[:RAW_LIMIT], where, size)
+
+    def change(self) -> Change | None:
+        return self._file.changed(self._size)
+
+    def close(self) -> None:
+        self._columns = {}
+        self._file.close()
+
+
+def _arrays(file: ByteFile, head: bytes) -> dict[str, Stored | Held]:
+    """The arrays by name; the only one without a name is `input_ids` where it holds whole numbers."""
+    if head.startswith(NPY):
+        one = _npy(file)
+        return {_named("arr_0", one): one}
+    if head.startswith(ZIP):
+        return _npz(file)
+    return dict(_safetensors(file))
+
+
+def _npy(file: ByteFile) -> Stored | Held:
+    import numpy as np
+    from numpy.lib import format as npy
+
+    with file.open() as stream:
+        version = npy.read_magic(stream)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, kind = read(stream)
+        if kind.hasobject:
+            raise ValueError("allow_pickle=False")
+        if not fortran and shape:
+            if file.size() - stream.tell() < math.prod(shape) * kind.itemsize:
+                raise ValueError("it ends before its last row")
+            return Stored(stream.tell(), kind.str, shape)
+        stream.seek(0)
+        return Held(np.load(stream, allow_pickle=False))
+
+
+def _npz(file: ByteFile) -> dict[str, Stored | Held]:
+    import numpy as np
+
+    with file.open() as stream, zipfile.ZipFile(stream) as packed:
+        size = sum(one.file_size for one in packed.infolist())
+        if size > MOST_HELD:
+            raise ValueError(f"its arrays have {size:,} bytes, and a packed one cannot be read in parts: store .npy")
+        stream.seek(0)
+        with np.load(stream, allow_pickle=False) as loaded:
+            found: dict[str, Stored | Held] = {name: Held(loaded[name]) for name in loaded.files}
+    return {_named(name, one) if len(found) == 1 else name: one for name, one in found.items()}
+
+
+def _named(name: str, one: Stored | Held) -> str:
+    import numpy as np
+
+    kind = np.dtype(one.dtype) if isinstance(one, Stored) else one.values.dtype
+    return "input_ids" if name == "arr_0" and kind.kind in "iu" else name
+
+
+def _safetensors(file: ByteFile) -> dict[str, Stored]:
+    length = int.from_bytes(file.pread(0, 8), "little")
+    begin, end = 8 + length, file.size()
+    if length > min(MOST_HEADER, end):
+        raise ValueError("its header is longer than the file")
+    header = json.loads(file.pread(8, length))
+    if not isinstance(header, Mapping):
+        raise ValueError("its header is no JSON object")
+    found = {}
+    for name, told in header.items():
+        if name == "__metadata__":
+            continue
+        kind, shape = str(told["dtype"]), tuple(told["shape"])
+        start, stop = told["data_offsets"]
+        dtype = kind if kind == "BF16" else {**NAMES, **FLOATS}.get(kind)
+        if dtype is None:
+            raise ValueError(f"{name} is of type {kind}, which has no plain numbers")
+        if not all(type(one) is int and one >= 0 for one in (*shape, start, stop)):
+            raise ValueError(f"the place of {name} is not told in whole numbers")
+        one = Stored(begin + start, dtype, shape)
+        if begin + stop > end or stop - start != one.row_bytes() * (shape[0] if shape else 1):
+            raise ValueError(f"{name} is not where the header says")
+        found[name] = one
+    return found

@@ -1,0 +1,149 @@
+"""Arrays of numbers as rows: .npy, .npz and .safetensors, and what is wrong with those that do not open."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sftui.errors import SourceError
+from sftui.sources import SourceSpec, open_source
+
+IDS = np.arange(24, dtype=np.int64).reshape(4, 6)
+MASK = (IDS % 3 > 0).astype(np.int8)
+WEIGHTS = (IDS / 8).astype(np.float32)
+
+
+def safetensors(path: Path, arrays: dict[str, tuple[str, tuple[int, ...], bytes]], **more: Any) -> Path:
+    header: dict[str, Any] = {"__metadata__": {"made": "by hand"}}
+    data = b""
+    for name, (kind, shape, content) in arrays.items():
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps({**header, **more}).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+    return path
+
+
+def rows(path: Path, **more: Any) -> list[Any]:
+    source = open_source(SourceSpec((str(path),), **more))
+    try:
+        assert source.kind == "arrays" and source.count().exact
+        return [row.data if row.problem is None else row.problem for row in source.rows()]
+    finally:
+        source.close()
+
+
+def expected(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{name: values[i].tolist() for name, values in columns.items()} for i in range(4)]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kind", ["<i8", "<i4", "<u2", ">i4"])
+def test_npy(tmp_path: Path, kind: str, order: Any) -> None:
+    np.save(tmp_path / "ids.npy", np.asarray(IDS, dtype=kind, order=order))
+    assert rows(tmp_path / "ids.npy") == expected({"input_ids": IDS})
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_npz(tmp_path: Path, save: Any) -> None:
+    save(tmp_path / "batch.npz", input_ids=IDS, loss_mask=MASK, weights=WEIGHTS, rank=np.int64(3))
+    assert rows(tmp_path / "batch.npz") == expected({"input_ids": IDS, "loss_mask": MASK, "weights": WEIGHTS})
+
+
+def test_safetensors(tmp_path: Path) -> None:
+    upper = (WEIGHTS.view("<u4") >> 16).astype("<u2")
+    path = safetensors(
+        tmp_path / "batch.safetensors",
+        {
+            "input_ids": ("I64", (4, 6), IDS.tobytes()),
+            "loss_mask": ("BOOL", (4, 6), (MASK > 0).tobytes()),
+            "weights": ("BF16", (4, 6), upper.tobytes()),
+            "lengths": ("I32", (4,), np.arange(4, dtype="<i4").tobytes()),
+        },
+    )
+    made = rows(path)
+    assert made == expected({"input_ids": IDS, "loss_mask": MASK > 0, "weights": WEIGHTS, "lengths": np.arange(4)})
+
+
+def test_arrays_of_one_axis_are_one_row(tmp_path: Path) -> None:
+    np.savez(tmp_path / "one.npz", input_ids=IDS[0], loss_mask=MASK[0])
+    assert rows(tmp_path / "one.npz") == [{"input_ids": IDS[0].tolist(), "loss_mask": MASK[0].tolist()}]
+
+
+def test_packed_with_gzip(tmp_path: Path) -> None:
+    import gzip
+
+    np.save(tmp_path / "ids.npy", IDS)
+    (tmp_path / "ids.npy.gz").write_bytes(gzip.compress((tmp_path / "ids.npy").read_bytes()))
+    assert rows(tmp_path / "ids.npy.gz") == expected({"input_ids": IDS})
+
+
+def test_a_row_over_the_limit_is_told(tmp_path: Path) -> None:
+    np.save(tmp_path / "ids.npy", IDS)
+    assert rows(tmp_path / "ids.npy", row_limit=40)[0] == (
+        "ids.npy row 0 is 48 bytes, over the limit of 40 a row; --row-limit MB reads it"
+    )
+
+
+class Trap:
+    """What would run where it was unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (print, ("unpickled",))
+
+
+@pytest.mark.parametrize("name", ["ids.npy", "ids.npz"])
+def test_nothing_is_unpickled(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    objects = np.array([Trap(), Trap()], dtype=object)
+    if name.endswith(".npy"):
+        np.save(tmp_path / name, objects)
+    else:
+        np.savez(tmp_path / name, input_ids=objects)
+    with pytest.raises(SourceError, match="it holds Python objects, whose reading could run code"):
+        rows(tmp_path / name)
+    assert capsys.readouterr().out == ""
+
+
+def test_arrays_that_do_not_fit_together(tmp_path: Path) -> None:
+    np.savez(tmp_path / "b.npz", input_ids=IDS, labels=IDS[:3])
+    with pytest.raises(SourceError, match="their rows are input_ids 4, labels 3"):
+        rows(tmp_path / "b.npz")
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ({"x": {"dtype": "I64", "shape": [4, 6], "data_offsets": [0, 8]}}, "x is not where the header says"),
+        ({"x": {"dtype": "I64", "shape": [1], "data_offsets": [900, 908]}}, "x is not where the header says"),
+        ({"x": {"dtype": "I64", "shape": [-1], "data_offsets": [0, 8]}}, "is not told in whole numbers"),
+        ({"x": {"dtype": "F4", "shape": [1], "data_offsets": [0, 8]}}, "is of type F4"),
+        ({"x": 3}, "no readable file of arrays"),
+    ],
+)
+def test_headers_that_lie(tmp_path: Path, told: dict[str, Any], why: str) -> None:
+    with pytest.raises(SourceError, match=why):
+        rows(safetensors(tmp_path / "b.safetensors", {}, **told))
+
+
+@pytest.mark.parametrize("cut", [0, 5, 40, 130, 200])
+@pytest.mark.parametrize("name", ["b.npy", "b.npz", "b.safetensors"])
+def test_a_file_that_ends_early_is_one_sentence(tmp_path: Path, name: str, cut: int) -> None:
+    path = tmp_path / name
+    if name == "b.npy":
+        np.save(path, IDS)
+    elif name == "b.npz":
+        np.savez(path, input_ids=IDS)
+    else:
+        safetensors(path, {"input_ids": ("I64", (4, 6), IDS.tobytes())})
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(SourceError):
+        rows(path)
+
+
+def test_a_name_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="does not exist"):
+        open_source(SourceSpec(("nowhere.safetensors",)))
