@@ -109,7 +109,8 @@ CASES = {
     "unsloth": Run(
         *("unsloth", "2026.10.9"),
         script("unsloth"),
-        ("rows.jsonl", "--trainer", "unsloth", "--set", "mask.rule=markers", "--max-length", "1024"),
+        ("rows.jsonl", "--set", "mask.rule=markers", "--max-length", "1024"),
+        capture=("--no-model",),
     ),
 }
 

@@ -1,7 +1,7 @@
 """Unsloth's preparation and response masking on TRL's SFTTrainer, as its compiled trainer has them.
 
 `unsloth` itself needs a GPU to import; what it does to data is in `unsloth_zoo`, which takes the place of TRL's own
-method here.
+method here. On CPU TRL 1.15 cannot call the model where triton is installed: its batches are taken with --no-model.
 """
 
 import os
