@@ -35,12 +35,16 @@ PRESETS = {
     "llamafactory": ("llamafactory@0.9", "0.9.5"),
     "unsloth": ("unsloth@2026.10", "2026.10.9"),
     "torchtune": ("torchtune@0.6", "0.6.1"),
+    "mlx-lm": ("mlx-lm@0.32", "0.32.2"),
 }
 SAME, IDS, OTHER, UNREAD, STOPS, MENDED = "same", "ids", "other", "unread", "stops", "mended"
 """Before and after: the same ids and labels; the same ids; other ids, because it was read in another way; not read
 before; read, and stopped at by the same error both times; stopped at before, and no more."""
 FILES: Mapping[str, Mapping[str, str]] = {
-    "alpaca_en_demo.json": {"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD, "unsloth": UNREAD, "axolotl": OTHER},
+    "alpaca_en_demo.json": {
+        **{"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD, "unsloth": UNREAD, "axolotl": OTHER},
+        "mlx-lm": UNREAD,
+    },
     "alpaca_zh_demo.json": {"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD},
     "identity_placeholders.json": {"llamafactory": SAME, "torchtune": IDS, "axolotl": OTHER, "unsloth": UNREAD},
     "fastchat_dummy_conversation.json": {
@@ -57,26 +61,33 @@ FILES: Mapping[str, Mapping[str, str]] = {
         "trl": OTHER,
         "unsloth": OTHER,
         "axolotl": UNREAD,
+        "mlx-lm": SAME,
     },
     "toolset_tool_text_pairs.jsonl": {"axolotl": STOPS},
     "reason_tool_use_demo_50.jsonl": {"axolotl": SAME},
-    "glaive_toolcall_en_demo.json": {"trl": OTHER, "axolotl": OTHER, "unsloth": UNREAD},
+    "glaive_toolcall_en_demo.json": {"trl": OTHER, "axolotl": OTHER, "unsloth": UNREAD, "mlx-lm": UNREAD},
 }
 """How the real datasets come to each trainer before and after."""
 MADE: Mapping[str, Mapping[str, str]] = {
     "sharegpt": {"axolotl": SAME, "llamafactory": SAME, "torchtune": SAME, "trl": OTHER, "unsloth": UNREAD},
     "sharegpt, system beside": {"axolotl": SAME, "llamafactory": SAME, "trl": OTHER},
-    "function_call and observation": {"trl": OTHER, "unsloth": UNREAD, "axolotl": OTHER},
+    "function_call and observation": {"trl": OTHER, "unsloth": UNREAD, "axolotl": OTHER, "mlx-lm": UNREAD},
     "two calls behind a thought": {"trl": OTHER, "unsloth": UNREAD},
     "alpaca": {"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD, "unsloth": UNREAD, "axolotl": OTHER},
     "alpaca, input and history": {"llamafactory": SAME, "trl": UNREAD},
-    "question and answer": {"llamafactory": SAME, "torchtune": SAME, "trl": UNREAD, "axolotl": UNREAD},
-    "prompt and completion": {"llamafactory": SAME, "torchtune": SAME, "trl": OTHER, "axolotl": UNREAD},
-    "prompt and completion of messages": {"trl": IDS, "unsloth": IDS},
+    "question and answer": {
+        **{"llamafactory": SAME, "torchtune": SAME, "trl": UNREAD, "axolotl": UNREAD},
+        "mlx-lm": UNREAD,
+    },
+    "prompt and completion": {
+        **{"llamafactory": SAME, "torchtune": SAME, "trl": OTHER, "axolotl": UNREAD},
+        "mlx-lm": SAME,
+    },
+    "prompt and completion of messages": {"trl": IDS, "unsloth": IDS, "mlx-lm": MENDED},
     "another column and keys": {"trl": UNREAD, "axolotl": UNREAD, "unsloth": UNREAD, "llamafactory": UNREAD},
-    "messages as text": {"axolotl": SAME, "trl": UNREAD, "llamafactory": UNREAD},
-    "calls and tools as text": {"trl": MENDED},
-    "functions of OpenAI before tools": {"trl": STOPS, "axolotl": STOPS},
+    "messages as text": {"axolotl": SAME, "trl": UNREAD, "llamafactory": UNREAD, "mlx-lm": MENDED},
+    "calls and tools as text": {"trl": MENDED, "mlx-lm": MENDED},
+    "functions of OpenAI before tools": {"trl": STOPS, "axolotl": STOPS, "mlx-lm": STOPS},
 }
 """The same of rows of each shape, made by hand: three of them each."""
 CASES = [
@@ -154,7 +165,7 @@ def test_a_trainer_makes_of_converted_rows_what_it_made_of_them(
     after.close()
     if told == UNREAD:
         assert error is not None and was.refused is not None and before.refused is not None
-        raised = f"{error['type']}: {error['message']}"
+        raised = " ".join(f"{error['type']}: {error['message']}".split())
         assert raised in before.refused.sentence(), (raised, before.refused.sentence())
         assert asked.error is None and now.units == count
     elif told == MENDED:

@@ -24,6 +24,10 @@ FEATURES = {
     "text": "text_feature",
 }
 """Fields of sftui → the key of the config that names their column."""
+UNSUPPORTED = (
+    "ValueError: Unsupported data format, check the supported formats here:"
+    " https://github.com/ml-explore/mlx-lm/blob/main/mlx_lm/LORA.md#Data."
+)
 FORMATS = ("messages", "prompt_completion", "text")
 """How it may read rows (data.format)."""
 NOBODY = {"tools": "tools", "template_kwargs": "", "system": ""}
@@ -42,7 +46,7 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
         wanted = f"`{named['prompt']}` with `{named['completion']}`, `{named['messages']}` or `{named['text']}`"
         return _refused(
             f"mlx-lm stops at this dataset: its first row has {columns}",
-            f"it looks for {wanted} (ValueError: Unsupported data format)",
+            f"it looks for {wanted} ({UNSUPPORTED})",
             "make messages of the rows with `sftui convert`, or name the columns in the config (chat_feature, …)",
         )
     if data.format not in ("auto", found.format):

@@ -8,16 +8,19 @@ the config so: mask.rule `all` is mask_prompt false, `completion` true; length.m
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
-from sftui.errors import RecipeError
+from sftui.errors import RecipeError, SftuiError
 from sftui.model import Batch, Conversation, Example, Kind, Labels, Rendered, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
+from sftui.side_files import read_side_bytes
 from sftui.trainers.base import Shaped, Toolbox, Trainer
 from sftui.trainers.mlx_lm import TRAITS, formats
 from sftui.trainers.remembering import last_asked
@@ -39,6 +42,8 @@ PAD_STEP = f"behind each row that is shorter than max_seq_length mlx-lm trains o
 """default_loss counts the steps up to the row's length, of which the last one predicts what follows the row."""
 GROUPS = "mlx-lm's batches hold rows with as many keys, in the order of the file; rows that fill no batch never train"
 """CacheDataset.itemlen, by which rows are sorted, is the length of the row's mapping, not that of its tokens."""
+OF_MODELS = {"muse_spark": "muse_spark"}
+"""model_type → the chat_template_type that its code brings (models/*.py, TOKENIZER_DEFAULTS)."""
 PAST_THE_END = (
     "the prompt alone has more tokens than the whole row: nothing of it is trained, the padding behind it neither, and"
     " a batch of such rows alone gives a loss of NaN (mlx-lm#1355)"
@@ -67,7 +72,9 @@ class MlxLm(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        return (PAD_STEP, GROUPS)
+        name = template_code(recipe)
+        told = f"the model's chat_template_type is {name}: mlx-lm renders by code of its own, which sftui does not run"
+        return (PAD_STEP, GROUPS, *((told,) if name else ()))
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         return formats.detect(rows, recipe.data)
@@ -171,6 +178,36 @@ class MlxLm(Trainer):
         from sftui.trainers.mlx_lm.config import naming
 
         return naming(config, data)
+
+
+def template_code(recipe: Recipe) -> str:
+    """The chat_template_type of the tokenizer's folder, where that is at hand and has one, else "".
+
+    Source: mlx-lm 0.32.2, tokenizer_utils.py `load`; of the models whose code brings one (TOKENIZER_DEFAULTS) those
+    whose tokenizer has no template itself.
+    """
+    from sftui.tokens.locate import locate
+
+    try:
+        folder = locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).folder
+    except SftuiError:
+        return ""
+    if folder is None:
+        return ""
+    tokenizer, model = (_object(folder / name) for name in ("tokenizer_config.json", "config.json"))
+    if tokenizer.get("chat_template_type"):
+        return str(tokenizer["chat_template_type"])
+    templated = tokenizer.get("chat_template") is not None or (folder / "chat_template.jinja").is_file()
+    return "" if templated else OF_MODELS.get(str(model.get("model_type")), "")
+
+
+def _object(file: Path) -> Mapping[str, Any]:
+    """A JSON object of the folder; empty where there is none."""
+    try:
+        value = json.loads(read_side_bytes(file))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _past_the_end(tokens: Tokens) -> bool:

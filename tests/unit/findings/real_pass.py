@@ -31,7 +31,10 @@ TOKENIZERS = (
     "bert-base-cased",
     "t5-small",
 )
-RECIPES = ("hf-trainer", "trl@1.16", "axolotl@0.19", "torchtune@0.7", "unsloth@2026.10", "llamafactory@0.9")
+RECIPES = (
+    *("hf-trainer", "trl@1.16", "axolotl@0.19", "torchtune@0.7", "unsloth@2026.10", "llamafactory@0.9"),
+    "mlx-lm@0.32",
+)
 LIST = Path(__file__).with_name("real_errors.md")
 REFUSED = "refused"
 SET_UP = "set-up"

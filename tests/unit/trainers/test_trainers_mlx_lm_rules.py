@@ -193,6 +193,28 @@ def test_a_prompt_beyond_the_row_trains_nothing_at_all(tmp_path: Path, header: s
     assert any("loss of NaN" in note for note in inspected(row, knobs).labels.notes) is (behind != 0)  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"tokenizer_config.json": {"chat_template_type": "deepseek_v32"}}, "deepseek_v32"),
+        ({"tokenizer_config.json": {}, "config.json": {"model_type": "muse_spark"}}, "muse_spark"),
+        ({"tokenizer_config.json": {"chat_template": "x"}, "config.json": {"model_type": "muse_spark"}}, ""),
+        ({"tokenizer_config.json": {"chat_template": "x"}, "config.json": {"model_type": "llama"}}, ""),
+    ],
+)
+def test_templates_that_are_code_of_mlx_lms_are_told(
+    files: Mapping[str, Mapping[str, Any]], told: str, tmp_path: Path
+) -> None:
+    for name, value in files.items():
+        (tmp_path / name).write_text(json.dumps(value))
+    notes = trainer_named("mlx-lm").notes(changed(preset("mlx-lm"), "tokenizer.name", str(tmp_path)))
+    assert [note for note in notes if "chat_template_type" in note] == (
+        [f"the model's chat_template_type is {told}: mlx-lm renders by code of its own, which sftui does not run"]
+        if told
+        else []
+    )
+
+
 def test_what_no_knob_says_is_told() -> None:
     told = " ".join(trainer_named("mlx-lm").notes(preset("mlx-lm")))
     assert "mlx-lm trains one step of padding, the id 0" in told and "never train" in told
