@@ -138,6 +138,8 @@ class Kind(str, Enum):
     TEXT = "text"
     TOKENS = "tokens"
 
+    __hash__ = str.__hash__  # as that of Part, for every row
+
 
 @value_class
 class Conversation:

@@ -234,8 +234,8 @@ class Audit:
                 cut[start:end] = given[start:end]
             given = tuple(cut)
             drawn = trained_in(counts.stretches, given, n - given.count(IGNORE_INDEX))
-        ids, roles, special = tokens.input_ids, counts.roles, self._special
-        for (start, end, message, part), count in zip(counts.stretches, drawn):
+        ids, roles = tokens.input_ids, counts.roles
+        for (_, _, message, part), count in zip(counts.stretches, drawn):
             if not count:
                 continue
             role = _role(roles[message]) if 0 <= message < len(roles) else ""
@@ -246,11 +246,15 @@ class Audit:
                 self.listing.add("message", str(message), row)
                 self.listing.add("part", part._value_, row)
                 self.listing.add("role", role, row)
-            if not special.keys().isdisjoint(ids[start:end]):
-                for token, label in zip(ids[start:end], given[start:end]):
-                    if label != IGNORE_INDEX and token in special:
-                        self.by_special[token] += 1
-                        self._list("special", (special[token],), row)
+        if not counts.stretches:
+            return
+        special = counts.special
+        if special is None:
+            special = [i for i, token in enumerate(ids) if token in self._special]
+        for i in special:
+            if given[i] != IGNORE_INDEX:
+                self.by_special[ids[i]] += 1
+                self._list("special", (self._special[ids[i]],), row)
 
     def merge(self, other: Audit) -> None:
         """Take in an audit of other rows under the same recipe; `other` must not be used afterwards."""

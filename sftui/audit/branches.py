@@ -9,7 +9,6 @@ from sftui.text import visible
 
 LONGEST = 200
 UNKNOWN = "not known who wrote what"
-_OTHERS = (Part.CONTENT, Part.PAD)
 _SHORT = 2_000
 
 
@@ -22,7 +21,10 @@ def branch_of(rendered: Rendered) -> str:
     if not rendered.exact or not rendered.spans:
         return UNKNOWN
     text = rendered.text
-    own = dict.fromkeys([text[span.start : span.end] for span in rendered.spans if span.part not in _OTHERS])
+    content, pad = Part.CONTENT, Part.PAD
+    own = dict.fromkeys(
+        [text[start:end] for start, end, _, part in rendered.spans if part is not content and part is not pad]
+    )
     own.pop("", None)
     whole = "".join(own)
     if not own:

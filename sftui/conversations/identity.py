@@ -149,17 +149,16 @@ def _at_once(value: Any, depth: int) -> str:
             keys = tuple([key for key in keys if value[key] is not None])
         if depth > _DEEP:
             raise _Unusual
-        head, names = _names(keys)
-        parts = [head]
+        told, names = _names(keys)
         for key, name, again in names:
             one = value[key]
             if type(one) is not str:
-                parts += (name, _at_once(one, depth + 1))
+                told += name + _at_once(one, depth + 1)
             elif again and len(one) < _SHORT:
-                parts += (name, _short_text(one))
+                told += name + _short_text(one)
             else:
-                parts += (name, _text(one))
-        return "".join(parts)
+                told += name + _text(one)
+        return told
     if kind is list:
         if depth > _DEEP:
             raise _Unusual
@@ -223,7 +222,7 @@ _few_names = lru_cache(maxsize=1000)(_all_names)
 
 def _text(text: str) -> str:
     seen = seen_text(text) if "\n" in text else text.rstrip()
-    return f"s{_size(seen)}:{seen}"
+    return f"s{len(seen) if seen.isascii() else _size(seen)}:{seen}"
 
 
 _short_text = lru_cache(maxsize=1000)(_text)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sftui.findings.look import Look, stretches, trained_in
 from sftui.model import IGNORE_INDEX, Inspection
 from sftui.runs import Stretch
+from sftui.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Counts:
     """Counts of one row, 0 where it has no labels.
 
     `tokens` and `trained` are before anything is cut, `received` and `received_trained` of what the trainer gets.
-    `drawn` are the trained tokens of each of `stretches`, before anything is cut too.
+    `drawn` are the trained tokens of each of `stretches`, before anything is cut too, `special` the places of trained
+    special tokens, where they are known.
     """
 
     roles: tuple[str, ...]
@@ -25,6 +26,7 @@ class Counts:
     received_trained: int = 0
     stretches: Sequence[Stretch] = ()
     drawn: Sequence[int] = ()
+    special: Sequence[int] | None = None
 
     @classmethod
     def of(cls, inspection: Inspection, look: Look | None = None) -> Counts:
@@ -43,9 +45,10 @@ class Counts:
             drawn = trained_in(runs, values, trained)
         else:
             trained, runs, drawn = look.trained, look.stretches, look.trained_in
+        special = None if look is None else look.special_trained
         received = received_trained = 0
         for example in inspection.examples:
             received += len(example.input_ids)
             same = example.labels is values and example.ignore_index == IGNORE_INDEX
             received_trained += trained if same else example.trained
-        return cls(roles, n, trained, received, received_trained, runs, drawn)
+        return cls(roles, n, trained, received, received_trained, runs, drawn, special)

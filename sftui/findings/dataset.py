@@ -10,11 +10,13 @@ from typing import Any
 
 from sftui.conversations.identity import identity, squeezed
 from sftui.conversations.refusals import MEDIA_COLUMNS
+from sftui.conversations.repeated import Repeated
 from sftui.findings.context import Context
 from sftui.findings.counts import Counts
 from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
 from sftui.findings.model import Finding, Fix
 from sftui.findings.rule import Rule
+from sftui.findings.shapes import order_of
 from sftui.model import IGNORE_INDEX, Conversation, Inspection, Kind, Labels, Part, Reason, RecipeChange
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
@@ -27,6 +29,7 @@ EXAMPLES = 5
 EARLY, LONG = 3, 40
 MOST_COLUMNS, RARE, ENOUGH_ROWS = 500, 0.05, 20
 _MEDIA = frozenset(MEDIA_COLUMNS)
+_TOOLS = Repeated(lambda tools: identity({"tools": tools}, ()))
 
 
 @dataclass(slots=True)
@@ -98,11 +101,11 @@ class DatasetChecks:
         `counts` are those of the row, where they are known already.
         """
         self.refused += inspection.problem is not None
+        counts = Counts.of(inspection) if counts is None else counts
         if inspection.evaluates:
             if inspection.conversation is not None:
-                self._compare(inspection, inspection.conversation)
+                self._compare(inspection, inspection.conversation, counts.roles)
             return
-        counts = Counts.of(inspection) if counts is None else counts
         self.rows += 1
         self.kept += inspection.example is not None
         self.left += counts.received_trained
@@ -117,7 +120,7 @@ class DatasetChecks:
                 tally = columns[column] = Tally()
             if tally is not None:
                 tally.add(row)
-        self._compare(inspection, conversation)
+        self._compare(inspection, conversation, counts.roles)
         if inspection.tokens is not None and inspection.labels is not None:
             self._measure(inspection, inspection.labels, counts)
 
@@ -126,11 +129,11 @@ class DatasetChecks:
         nothing."""
         return hash_of(identity(inspection.row.data, self.read_from)) if inspection.row.data else None
 
-    def _compare(self, inspection: Inspection, conversation: Conversation) -> None:
+    def _compare(self, inspection: Inspection, conversation: Conversation, roles: tuple[str, ...]) -> None:
         row, whole = inspection.row.index, self.whole(inspection)
         if whole is None:
             return
-        asked = _asked(conversation, inspection.row.data)
+        asked = _asked(conversation, roles, inspection.row.data)
         if asked is not None and asked[0] in self.evaluation:
             self.leaked.add(row)
         number = row.to_bytes(ROW, "big")
@@ -198,20 +201,16 @@ class DatasetChecks:
         self._count_turns(inspection, counts)
 
     def _count_turns(self, inspection: Inspection, counts: Counts) -> None:
-        conversation = inspection.conversation
-        if conversation is None or conversation.kind is not Kind.CHAT or counts.roles.count("assistant") < 2:
+        conversation, answers = inspection.conversation, order_of(counts.roles).answers
+        if conversation is None or conversation.kind is not Kind.CHAT or len(answers) < 2:
             return
-        said, trained = set(), set()
-        for (_, _, owner, part), drawn in zip(counts.stretches, counts.drawn):
-            if part is Part.CONTENT:
-                said.add(owner)
-                if drawn:
-                    trained.add(owner)
-        answers = {number for number, role in enumerate(counts.roles) if role == "assistant"}
-        if not answers <= said:
+        content = Part.CONTENT
+        said = [(owner, drawn) for (_, _, owner, part), drawn in zip(counts.stretches, counts.drawn) if part is content]
+        if not {owner for owner, _ in said}.issuperset(answers):
             return
         self.many_turns += 1
-        if trained and not answers <= trained:
+        trained = {owner for owner, drawn in said if drawn}
+        if trained and not trained.issuperset(answers):
             self.some_turns.add(inspection.row.index)
 
     def merge(self, other: DatasetChecks) -> None:
@@ -253,30 +252,30 @@ class DatasetChecks:
         )
 
 
-def _asked(conversation: Conversation, data: Mapping[str, Any] | None) -> tuple[bytes, bytes] | None:
+def _asked(
+    conversation: Conversation, roles: tuple[str, ...], data: Mapping[str, Any] | None
+) -> tuple[bytes, bytes] | None:
     """What a row asks, with its media and tools, and that with its answer; white space aside. None where it asks
     nothing."""
     if conversation.kind is Kind.STRINGS:
         said = [("user", conversation.prompt or ""), ("assistant", conversation.completion or "")]
     else:
-        said = [(message.role, _said(message.data)) for message in conversation.messages]
-    asking, asks = True, False
-    turns: tuple[list[str], list[str]] = ([], [])
-    for role, content in said:
-        asking = asking and role != "assistant"
-        asks = asks or (asking and role == "user")
-        turns[not asking].append(f"{role}:{squeezed(content)}\0")
-    if not asks:
+        said = [(role, _said(message.data)) for role, message in zip(roles, conversation.messages)]
+    roles = tuple([role for role, _ in said])
+    asking = roles.index("assistant") if "assistant" in roles else len(roles)
+    if "user" not in roles[:asking]:
         return None
-    prompt = "".join(turns[0]).encode("utf-8", "surrogatepass")
+    turns = [f"{role}:{squeezed(content)}\0" for role, content in said]
+    prompt = "".join(turns[:asking]).encode("utf-8", "surrogatepass")
     beside = (
         {} if not data or _MEDIA.isdisjoint(data) else {name: data[name] for name in MEDIA_COLUMNS if data.get(name)}
     )
     if conversation.tools:
-        beside["tools"] = conversation.tools
-    if beside:
+        alone = _TOOLS.of(conversation.tools) if not beside else None
+        prompt += identity({**beside, "tools": conversation.tools}, ()) if alone is None else alone
+    elif beside:
         prompt += identity(beside, ())
-    return hashes_of(prompt, "".join(turns[1]).encode("utf-8", "surrogatepass"))
+    return hashes_of(prompt, "".join(turns[asking:]).encode("utf-8", "surrogatepass"))
 
 
 def _said(message: Mapping[str, Any]) -> str:

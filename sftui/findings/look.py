@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from sftui import trainers
@@ -13,7 +14,7 @@ from sftui.findings.context import Context
 from sftui.findings.model import GENERATION_TAGS, Finding, Fix, Severity
 from sftui.findings.rule import Rule
 from sftui.findings.samples import said_once, tokens_once
-from sftui.findings.shapes import ALL, NONE, SOME, Order, Shape, extent_of
+from sftui.findings.shapes import ALL, NONE, SOME, Order, Shape, extent_of, order_of
 from sftui.findings.signatures import clipped, signature_of
 from sftui.findings.words import texts
 from sftui.model import (
@@ -34,7 +35,7 @@ from sftui.model import (
 )
 from sftui.pipeline import late_in
 from sftui.recipe import changed, diff, get
-from sftui.runs import Stretch, stretches_of, together
+from sftui.runs import Stretch, places_of, stretches_of, together
 from sftui.text import visible, visible_token
 from sftui.tokens import prompt_text, token_text
 from sftui.trainers import trainer_named
@@ -156,7 +157,7 @@ class Look:
     @lazy
     def order(self) -> Order:
         """What the roles in their order tell, worked out once for all rows that have the same."""
-        return self.context.once(("roles", self.roles), lambda: Order.of(self.roles))
+        return order_of(self.roles)
 
     @property
     def contents(self) -> tuple[str, ...] | None:
@@ -269,7 +270,7 @@ class Look:
     @lazy
     def whole_signature(self) -> str:
         """The roles in order, as waivers are held against."""
-        return signature_of(self.roles)
+        return _signature_of(self.roles)
 
     @lazy
     def placed(self) -> frozenset[int]:
@@ -348,6 +349,16 @@ class Look:
         if special.isdisjoint(ids):
             return ()
         return tuple([i for i, token in enumerate(ids) if token in special])
+
+    @lazy
+    def special_trained(self) -> Sequence[int]:
+        """Those of them that the mask trains."""
+        ids, special = self.tokens.input_ids, self.context.tools.tokenizer.special_ids
+        found: list[int] = []
+        for start, end in self.runs:
+            here = ids[start:end]
+            found += [start + at for at in places_of(here, special.intersection(here))]
+        return found
 
     @lazy
     def labels(self) -> Labels:
@@ -589,6 +600,9 @@ class Look:
         starts = [one for one in self.tokens.starts[start:end] if one != NOWHERE]
         ends = [one for one in self.tokens.ends[start:end] if one != NOWHERE]
         return (min(starts), max(ends)) if starts else None
+
+
+_signature_of = lru_cache(maxsize=1000)(signature_of)
 
 
 def fix_of(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from sftui.model import RecipeChange
+from sftui.values import value_class
 
 GENERATION_TAGS = "generation_tags"
 """`Fix.template`: the chat template needs `{% generation %}` tags around what the assistant says."""
@@ -61,7 +62,7 @@ class Fix:
     trainer_keys: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Finding:
     """One thing that is wrong at one place.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -37,20 +38,22 @@ class Order:
     turns: frozenset[int]
     tools: bool
 
-    @classmethod
-    def of(cls, roles: tuple[str, ...]) -> Order:
-        places: dict[str, list[int]] = {}
-        for number, role in enumerate(roles):
-            places.setdefault(role, []).append(number)
-        system, answers = places.get("system", []), places.get("assistant", [])
-        return cls(
-            KNOWN_ROLES.issuperset(places),
-            tuple(system),
-            tuple(answers),
-            frozenset([*system, *places.get("developer", [])]),
-            frozenset([*places.get("user", []), *answers]),
-            not places.keys().isdisjoint(RESULT_ROLES),
-        )
+
+@lru_cache(maxsize=1000)
+def order_of(roles: tuple[str, ...]) -> Order:
+    """The order of roles, worked out once for all rows that have the same."""
+    places: dict[str, list[int]] = {}
+    for number, role in enumerate(roles):
+        places.setdefault(role, []).append(number)
+    system, answers = places.get("system", []), places.get("assistant", [])
+    return Order(
+        KNOWN_ROLES.issuperset(places),
+        tuple(system),
+        tuple(answers),
+        frozenset([*system, *places.get("developer", [])]),
+        frozenset([*places.get("user", []), *answers]),
+        not places.keys().isdisjoint(RESULT_ROLES),
+    )
 
 
 class Shape(NamedTuple):
@@ -85,7 +88,12 @@ class Shape(NamedTuple):
 
     @property
     def order(self) -> Order:
-        return Order.of(self.roles)
+        return order_of(self.roles)
+
+    @property
+    def placed(self) -> frozenset[int]:
+        """The messages of whose content there are tokens: all of them are in `Look.placed`."""
+        return frozenset([number for number, part in zip(self.messages, self.parts) if part is Part.CONTENT])
 
     def trained(self, part: Part, *roles: str) -> list[int]:
         """The messages of these roles of whose part some token is trained, in order."""

@@ -15,6 +15,7 @@ REASONING = ("reasoning_content", "thinking", "reasoning")
 """Where messages keep their reasoning beside the content."""
 _BESIDE = (*REASONING, "tool_calls")
 """The same, and what they call."""
+_ANY_BESIDE = frozenset(_BESIDE)
 
 WANTED = (
     "think",
@@ -35,6 +36,9 @@ WANTED = (
 )
 """Parts of the names of marks that data is meant to hold: reasoning, tools, code, and fill-in-the-middle."""
 
+_DEEP = 40
+"""How deep data are told from calls."""
+_PLAIN = frozenset({int, float, bool, type(None)})
 _QUOTES = "\"'‘’“”«»*"
 OPENING, CLOSING = "<think>", "</think>"
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
@@ -45,13 +49,14 @@ def texts(conversation: Conversation) -> list[tuple[int | None, str, bool]]:
     text."""
     found: list[tuple[int | None, str, bool]] = []
     for number, message in enumerate(conversation.messages):
-        content = message.data.get("content")
+        data = message.data
+        content = data.get("content")
         if type(content) is str:
             found.append((number, content, True))
         elif isinstance(content, (list, tuple)):
             found += [(number, text, True) for part in content for text in part_texts(part)]
-        for key in _BESIDE:
-            if value := message.data.get(key):
+        for key in () if _ANY_BESIDE.isdisjoint(data) else _BESIDE:
+            if value := data.get(key):
                 found += [(number, text, False) for text in words(value)]
     if conversation.prompt is not None:
         found.append((0, conversation.prompt, True))
@@ -78,8 +83,28 @@ def said(message: Message) -> Iterator[str]:
 
 
 def words(value: Any) -> list[str]:
-    """Every string in nested data, keys of mappings too."""
-    return [one for one in walk(value) if isinstance(one, str)]
+    """Every string in nested data, keys of mappings too, in the order of `walk`."""
+    if type(value) is str:
+        return [value]
+    found: list[str] = []
+    return found if _told(value, found, _DEEP) else [one for one in walk(value) if isinstance(one, str)]
+
+
+def _told(value: Any, found: list[str], deep: int) -> bool:
+    """Put every string inside plain data into `found`; False where they are of other types, or nest deeper."""
+    kind = type(value)
+    if kind is dict:
+        inner: Iterable[Any] = [one for pair in value.items() for one in pair]
+    elif kind is list:
+        inner = value
+    else:
+        return kind in _PLAIN
+    for one in inner:
+        if type(one) is str:
+            found.append(one)
+        elif deep == 0 or not _told(one, found, deep - 1):
+            return False
+    return True
 
 
 def walk(value: Any) -> list[Any]:

@@ -123,10 +123,10 @@ CON005 = rule(
 )
 def nothing_said(look: Look) -> Iterator[Finding]:
     """CON001, CON002, CON003, CON004 and CON005, message by message."""
-    for number, message in enumerate(look.messages):
+    for number, (role, message) in enumerate(zip(look.roles, look.messages)):
         content = message.data.get("content")
         if type(content) is str:
-            if look.roles[number] == "assistant" and (not content or content[0].isspace() or content[-1].isspace()):
+            if role == "assistant" and (not content or content[0].isspace() or content[-1].isspace()):
                 yield from _edges(look, number, message, content)
         else:
             yield from _no_text(look, number, message, content)

@@ -17,7 +17,6 @@ from sftui.findings.rule import DROP, rule
 from sftui.findings.shapes import Shape
 from sftui.findings.words import Marks, spoken_of, without_code
 from sftui.model import NOWHERE, Kind, Part, Reason
-from sftui.runs import places_of
 from sftui.trainers import trainer_named
 
 # Stop tokens of published families, as they are seen typed into data of another one, and what begins their turns.
@@ -34,8 +33,11 @@ _DIALOGUE = re.compile(r"^### ?(?:Response|Assistant|Answer|Output)|\[/INST\]|<\
 
 def _stopped(look: Look) -> bool:
     """Whether the row ends with a stop token of every row."""
-    last = look.last_solid(look.padding)
-    return last >= 0 and look.tokens.input_ids[last] in look.context.stops
+    ids, stops, last = look.tokens.input_ids, look.context.stops, look.padding - 1
+    if last >= 0 and ids[last] in stops and look.is_special(last):  # as most rows do: it is no white space
+        return True
+    last = look.last_solid(last + 1)
+    return last >= 0 and ids[last] in stops
 
 
 EOS001 = rule(
@@ -343,18 +345,9 @@ def doubled_stop(look: Look) -> Iterator[Finding]:
 
 def _may_double(look: Look) -> bool:
     """Whether two trained tokens that may be stops follow each other, with nothing but white space between."""
-    ids, special, stops = look.tokens.input_ids, look.context.tools.tokenizer.special_ids, look.context.stops
-    if not stops <= special:
+    if not look.context.stops <= look.context.tools.tokenizer.special_ids:
         return True
-    before = None
-    for start, end in look.runs:
-        here = ids[start:end]
-        for at in places_of(here, special.intersection(here)):
-            i = start + at
-            if before is not None and (before == i - 1 or look.blank(i - 1)):
-                return True
-            before = i
-    return False
+    return any([before == i - 1 or look.blank(i - 1) for before, i in pairwise(look.special_trained)])
 
 
 EOS012 = rule(

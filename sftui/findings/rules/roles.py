@@ -445,7 +445,7 @@ TPL003 = rule(
 @row_check(
     When.LABELLED,
     TPL003,
-    shape=lambda shape: shape.order.instructions,
+    shape=lambda shape: not shape.order.instructions <= shape.placed,
     row=lambda look: not look.order.instructions <= look.placed,
 )
 def system_lost(look: Look) -> Iterator[Finding]:

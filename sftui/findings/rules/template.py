@@ -89,6 +89,7 @@ TPL015 = rule(
 @row_check(
     When.LABELLED,
     TPL015,
+    shape=lambda shape: not shape.plain or not shape.order.turns <= shape.placed,
     row=lambda look: not look.order.turns <= look.placed or (look.plain is None and _says_beside_calls(look)),
     kinds=(Kind.CHAT,),
 )

@@ -262,7 +262,10 @@ def tools_missing(look: Look) -> Iterator[Finding]:
 def _schema_stands(name: str, text: str) -> bool:
     """Whether the text describes the tool and does not only call it: its name stands as a JSON value beside a
     description."""
-    return re.search(rf'"name":\s*"{re.escape(name)}",\s*"(?:description|parameters)"', text) is not None
+    return (
+        f'"{name}"' in text
+        and re.search(rf'"name":\s*"{re.escape(name)}",\s*"(?:description|parameters)"', text) is not None
+    )
 
 
 TOO005 = rule(
@@ -334,7 +337,7 @@ def graph(look: Look) -> Iterator[Finding]:
 
     for number, message in enumerate(look.messages):
         calls, role = look.calls[number], look.roles[number]
-        wrong = _malformed(message, number, calls, known)
+        wrong = _malformed(message, number, calls, known) if "tool_calls" in message.data else None
         if wrong is not None:
             yield told(wrong[0], number, wrong[1])
             return
@@ -410,8 +413,8 @@ def _malformed(message: Message, number: int, calls: Sequence[Call], known: froz
         if known and name not in known:
             return f"message {number} calls {of}, which is none of the row's tools", name
     ids = [one for _, _, one in calls if one]
-    counts = Counter(ids)
-    twice = next((one for one in ids if counts[one] > 1), None)
+    counts = Counter(ids) if len(ids) > 1 else {}
+    twice = next((one for one in ids if counts.get(one, 0) > 1), None)
     return None if twice is None else (f"two calls of message {number} have the same id", twice)
 
 

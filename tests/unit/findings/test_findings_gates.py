@@ -20,7 +20,7 @@ from sftui.findings.rule import Case
 from sftui.findings.rules import eos
 from sftui.findings.run import moments
 from sftui.findings.shapes import Shape
-from sftui.findings.words import Marks, cover, sign_of
+from sftui.findings.words import Marks, cover, sign_of, walk, words
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection
 
 RECIPES: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -79,6 +79,11 @@ ROW = st.one_of(
 def shut(inspection: Inspection, context: Context) -> list[str]:
     """The checks that are not asked; AssertionError where one of them finds something."""
     look = Look(inspection, context)
+    if look.shape.labelled:
+        assert look.shape.placed <= look.placed
+        labels, special = look.labels.counted, context.tools.tokenizer.special_ids
+        trained = [i for i, one in enumerate(look.tokens.input_ids) if one in special and labels[i] != IGNORE_INDEX]
+        assert list(look.special_trained) == trained
     found = []
     for check in asked(inspection):
         if not check.open(context, look.shape) or (check.row is not None and not check.row(look)):
@@ -184,6 +189,28 @@ def test_what_is_asked_is_decided_once_for_rows_of_one_shape(monkeypatch: pytest
     for one in inspections:
         check_row(one, context)
         assert set(opened.values()) == {1} and len(opened) == len(asked(inspections[0]))
+
+
+class Text(str):
+    """A text of another type."""
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.text(max_size=3).map(Text),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.lists(inner, max_size=3).map(tuple)
+            | st.dictionaries(st.text(max_size=2) | st.integers(), inner, max_size=4)
+        ),
+        max_leaves=12,
+    ),
+    st.sampled_from([0, 1, 100, 5_000]),
+)
+def test_words_are_the_strings_among_all_values(value: Any, deep: int) -> None:
+    for _ in range(deep):
+        value = ["in", value, {"at": "end"}]
+    assert words(value) == [one for one in walk(value) if isinstance(one, str)]
 
 
 @given(st.lists(st.text("ab<|>", max_size=5), max_size=6))
