@@ -23,7 +23,7 @@ AT_ONCE = 16
 """Rows that are prepared together: a key waits for no more."""
 MOST_ORDERED = 200_000
 """Rows of an order that travel: more than anyone goes through."""
-MOST_TOLD, FIRST_ROWS = 200, 4
+MOST_SENT, FIRST_ROWS = 200, 4
 """Groups and sources that travel by name, and rows of each: the screen's process unpickles them twice a second between
 keys."""
 OTHERS = "others"
@@ -43,7 +43,7 @@ class Auditing:
         """Another recipe or tokenizer is in force."""
         self._gathered = None
 
-    def run(self, session: Opened, asked: AuditRequest, version: int) -> Iterator[AuditReady | None]:
+    def run(self, session: Opened, request: AuditRequest, version: int) -> Iterator[AuditReady | None]:
         """Every row, checked and counted; stopped by not being asked for more, and asked again it goes on where it
         stopped."""
         try:
@@ -51,7 +51,7 @@ class Auditing:
             context = ready.checks()
         except SftuiError as error:
             self._gathered = None
-            yield AuditReady(asked.ticket, version, 0, problem=Problem(error.what, error.why, error.fix))
+            yield AuditReady(request.ticket, version, 0, problem=Problem(error.what, error.why, error.fix))
             return
         from sftui.audit import Audit, Filter, run_audit
         from sftui.audit.listing import Listing
@@ -63,7 +63,7 @@ class Auditing:
         if gathered is None or gathered.finished:
             gathered = self._gathered = Audit(context, Filter(waivers=ready.waivers), listing=Listing())
             self._tokens, self._trained, self._next = array("I"), array("I"), 0
-        told, before, taken, last = 0.0, gathered.rows, gathered.rows, 0
+        reported, before, taken, last = 0.0, gathered.rows, gathered.rows, 0
 
         engine = Bulk(after=None, at_once=AT_ONCE)  # while fastokens loads no key would be answered
 
@@ -87,50 +87,55 @@ class Auditing:
             if progress.done:
                 gathered.found.add(damaged_files(session.source.damage))
             seconds = (progress.rows - before) / progress.rate if progress.rate else 0.0
-            if progress.done or seconds - told > REPORT_EVERY:
-                told = seconds
-                yield _event(asked, version, gathered, progress)
+            if progress.done or seconds - reported > REPORT_EVERY:
+                reported = seconds
+                yield _event(request, version, gathered, progress)
             else:
                 yield None
 
-    def order(self, session: Opened, asked: OrderRequest, version: int) -> Iterator[OrderReady]:
+    def order(self, session: Opened, request: OrderRequest, version: int) -> Iterator[OrderReady]:
         """Rows by what is asked, as far as the audit came, or the count of the repairs."""
-        if asked.by in REPAIRED:
-            rows = getattr(session.overlay, REPAIRED[asked.by], array("L"))
-            yield OrderReady(asked.ticket, version, asked.by, rows[:MOST_ORDERED], len(rows))
+        if request.by in REPAIRED:
+            rows = getattr(session.overlay, REPAIRED[request.by], array("L"))
+            yield OrderReady(request.ticket, version, request.by, rows[:MOST_ORDERED], len(rows))
             return
         gathered = self._gathered
         if gathered is None:
             yield OrderReady(
-                asked.ticket, version, asked.by, problem=Problem("the dataset has not been audited yet", fix="press A")
+                request.ticket,
+                version,
+                request.by,
+                problem=Problem("the dataset has not been audited yet", fix="press A"),
             )
             return
         tokens, trained = self._tokens, self._trained
-        listed = gathered.listing.rows(asked.by) if gathered.listing is not None else None
+        listed = gathered.listing.rows(request.by) if gathered.listing is not None else None
         if listed is not None:
-            yield OrderReady(asked.ticket, version, asked.by, array("L", listed[:MOST_ORDERED]), len(listed))
+            yield OrderReady(request.ticket, version, request.by, array("L", listed[:MOST_ORDERED]), len(listed))
             return
         known = [row for row, count in enumerate(tokens) if count != UNKNOWN]
-        if asked.by in ("longest", "shortest"):
-            rows = sorted(known, key=tokens.__getitem__, reverse=asked.by == "longest")
-        elif asked.by in ("most trained", "least trained"):
-            rows = sorted(known, key=lambda row: trained[row] / max(1, tokens[row]), reverse=asked.by == "most trained")
-        elif asked.by == "dropped":
+        if request.by in ("longest", "shortest"):
+            rows = sorted(known, key=tokens.__getitem__, reverse=request.by == "longest")
+        elif request.by in ("most trained", "least trained"):
+            rows = sorted(
+                known, key=lambda row: trained[row] / max(1, tokens[row]), reverse=request.by == "most trained"
+            )
+        elif request.by == "dropped":
             rows = [row for row, count in enumerate(tokens) if count == UNKNOWN]
-        elif asked.by in ("error", "warning"):
-            codes = [one for one in gathered.found.codes.values() if one.severity.value == asked.by]
+        elif request.by in ("error", "warning"):
+            codes = [one for one in gathered.found.codes.values() if one.severity.value == request.by]
             rows = sorted({row for one in codes for row in one.rows})
         else:
-            found = gathered.found.codes.get(asked.by)
+            found = gathered.found.codes.get(request.by)
             rows = (
                 sorted(set(found.rows) or {row for kept in found.kept for row in kept.finding.rows})
                 if found is not None
                 else []
             )
-        yield OrderReady(asked.ticket, version, asked.by, array("L", rows[:MOST_ORDERED]), len(rows))
+        yield OrderReady(request.ticket, version, request.by, array("L", rows[:MOST_ORDERED]), len(rows))
 
 
-def _event(asked: AuditRequest, version: int, gathered: Audit, progress: AuditProgress) -> AuditReady:
+def _event(request: AuditRequest, version: int, gathered: Audit, progress: AuditProgress) -> AuditReady:
     from sftui.audit.listing import listed_by
     from sftui.findings import Severity
 
@@ -149,7 +154,7 @@ def _event(asked: AuditRequest, version: int, gathered: Audit, progress: AuditPr
     )
     found = gathered.found.severities
     return AuditReady(
-        asked.ticket,
+        request.ticket,
         version,
         progress.rows,
         progress.total,
@@ -175,22 +180,22 @@ def brief(figures: Figures, *, whole: bool = False) -> Figures:
     from sftui.audit import SourceFigure
 
     def groups(all_of: tuple[GroupFigure, ...]) -> tuple[GroupFigure, ...]:
-        told = tuple([replace(one, rows=one.rows[:FIRST_ROWS]) for one in (all_of if whole else all_of[:MOST_TOLD])])
-        rest = all_of[len(told) :]
-        return (*told, replace(rest[0], name=OTHERS, count=sum(one.count for one in rest), rows=())) if rest else told
+        shown = tuple([replace(one, rows=one.rows[:FIRST_ROWS]) for one in (all_of if whole else all_of[:MOST_SENT])])
+        rest = all_of[len(shown) :]
+        return (*shown, replace(rest[0], name=OTHERS, count=sum(one.count for one in rest), rows=())) if rest else shown
 
     def counts(all_of: Mapping[str, int]) -> Mapping[str, int]:
-        if len(all_of) <= MOST_TOLD:
+        if len(all_of) <= MOST_SENT:
             return all_of
-        told = dict(list(all_of.items())[:MOST_TOLD])
-        return {**told, OTHERS: told.get(OTHERS, 0) + sum(all_of.values()) - sum(told.values())}
+        shown = dict(list(all_of.items())[:MOST_SENT])
+        return {**shown, OTHERS: shown.get(OTHERS, 0) + sum(all_of.values()) - sum(shown.values())}
 
     def sources(all_of: tuple[SourceFigure, ...]) -> tuple[SourceFigure, ...]:
-        told, rest = all_of[:MOST_TOLD], all_of[MOST_TOLD:]
+        shown, rest = all_of[:MOST_SENT], all_of[MOST_SENT:]
         if not rest:
-            return told
+            return shown
         return (
-            *told,
+            *shown,
             SourceFigure(
                 f"{len(rest):,} more",
                 *(sum(getattr(one, name) for one in rest) for name in ("rows", "tokens", "trained", "dropped")),

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 SETUP = "the set-up's findings"
 
 
-def findings(session: Opened, asked: FindingsRequest, version: int) -> Iterator[FindingsReady | None]:
+def findings(session: Opened, request: FindingsRequest, version: int) -> Iterator[FindingsReady | None]:
     """The row's findings at once, then with those of the set-up, which are worked out once a recipe, then with the
     cures of each that were tried and help."""
     try:
         whole = session.ready()
         context = whole.checks()
     except SftuiError as error:
-        yield FindingsReady(asked.ticket, version, asked.index, problem=Problem(error.what, error.why, error.fix))
+        yield FindingsReady(request.ticket, version, request.index, problem=Problem(error.what, error.why, error.fix))
         return
-    found, waived = whole.sifted(whole.inspect(asked.index))
-    ready = FindingsReady(asked.ticket, version, asked.index, found, waived=waived, tried=False)
+    found, waived = whole.sifted(whole.inspect(request.index))
+    ready = FindingsReady(request.ticket, version, request.index, found, waived=waived, tried=False)
     known: tuple[tuple[Finding, ...], int] | None = context.memo.get(SETUP)
     if known is None:
         yield ready

@@ -43,49 +43,49 @@ class Comparison:
         self._session: Opened | None = None
         self._made_for: tuple[object, ...] = ()
 
-    def compare(self, first: Opened, asked: CompareRequest, version: int) -> Iterator[ComparisonReady | None]:
+    def compare(self, first: Opened, request: CompareRequest, version: int) -> Iterator[ComparisonReady | None]:
         """One row, aligned, with the second recipe's inspection."""
         try:
-            other = yield from self._beside(first, asked.recipe, asked.repairs)
+            other = yield from self._second(first, request.recipe, request.repairs)
         except SftuiError as error:
             yield ComparisonReady(
-                asked.ticket,
+                request.ticket,
                 version,
-                asked.recipe,
+                request.recipe,
                 problem=Problem(error.what, error.why, error.fix),
-                repairs=asked.repairs,
+                repairs=request.repairs,
             )
             return
         from sftui.comparison import compare_row
 
         splits = [session.settle_split(most=0) for session in (first, other)]
-        made = [first.inspect(asked.index), other.inspect(asked.index)]
+        made = [first.inspect(request.index), other.inspect(request.index)]
         found = compare_row(made, unsure=unsure_of(splits))
         shown = _shown(found)
-        diff = "" if asked.repairs is None else row_diff(made[0].row, made[1].row)
+        diff = "" if request.repairs is None else row_diff(made[0].row, made[1].row)
         yield ComparisonReady(
-            asked.ticket,
+            request.ticket,
             version,
-            asked.recipe,
+            request.recipe,
             shown,
             made[1],
             len(found.columns) - len(shown.columns),
             found.differing_tokens,
-            repairs=asked.repairs,
+            repairs=request.repairs,
             diff=diff,
             unmarked=tuple(split.note for split in splits) if unsure_of(splits) else (),
         )
 
     def count(
-        self, first: Opened, asked: CountRequest, version: int, settled: Callable[[], None] = lambda: None
+        self, first: Opened, request: CountRequest, version: int, settled: Callable[[], None] = lambda: None
     ) -> Iterator[CountReady | None]:
         """The count over every row, told as it grows; `settled` is called once it is known which rows evaluate, where
         it was not."""
         try:
             first.ready().checks()
-            other = yield from self._beside(first, asked.recipe, asked.repairs)
+            other = yield from self._second(first, request.recipe, request.repairs)
         except SftuiError as error:
-            yield CountReady(asked.ticket, version, problem=Problem(error.what, error.why, error.fix))
+            yield CountReady(request.ticket, version, problem=Problem(error.what, error.why, error.fix))
             return
         from sftui.comparison import ComparisonCount
 
@@ -95,32 +95,32 @@ class Comparison:
         if not known:
             settled()
         unsure = unsure_of(session.settle_split(most=0) for session in (first, other))
-        counted, told, differing = ComparisonCount(keep=1), time.monotonic(), array("q")
+        counted, reported, differing = ComparisonCount(keep=1), time.monotonic(), array("q")
         for row in first.stored.source.rows():
             found = _compared(first, other, row, unsure)
             counted = counted.plus(found)
-            if asked.causes and found.differs:
+            if request.causes and found.differs:
                 differing.append(row.index)
-            if time.monotonic() - told > REPORT_EVERY:
-                told = time.monotonic()
-                yield CountReady(asked.ticket, version, counted, first.count_now(), repaired=_repaired(other))
+            if time.monotonic() - reported > REPORT_EVERY:
+                reported = time.monotonic()
+                yield CountReady(request.ticket, version, counted, first.count_now(), repaired=_repaired(other))
             else:
                 yield None
-        whole = CountReady(asked.ticket, version, counted, counted.rows, True, repaired=_repaired(other))
+        whole = CountReady(request.ticket, version, counted, counted.rows, True, repaired=_repaired(other))
         yield whole
-        if asked.repairs is None and isinstance(first, Ready) and isinstance(other, Ready):
+        if request.repairs is None and isinstance(first, Ready) and isinstance(other, Ready):
             rows = chosen(differing)
             for causes in explain(first, other, rows, len(differing)):
                 yield replace(whole, causes=causes) if causes.looked_at == len(rows) else None
 
-    def _beside(self, first: Opened, recipe: Recipe, repairs: tuple[str, ...] | None) -> Generator[None, None, Opened]:
+    def _second(self, first: Opened, recipe: Recipe, repairs: tuple[str, ...] | None) -> Generator[None, None, Opened]:
         """The second session; its tokenizer is loaded on a thread where it is another one."""
         key = (recipe, repairs, first.source, tokenizer_of(first), first.recipe.tokenizer)
         if self._session is None or self._made_for != key:
             session = under(first, recipe, repairs)
             if recipe.tokenizer.name is not None and waits(session):
-                session = yield from _beside(partial(tokenized, session))
-                session = yield from _beside(partial(prove_rows, session, row_texts(session)))
+                session = yield from _in_thread(partial(tokenized, session))
+                session = yield from _in_thread(partial(prove_rows, session, row_texts(session)))
             self._session, self._made_for = session, key
         return self._session
 
@@ -148,9 +148,9 @@ def _compared(first: Opened, other: Opened, row: Row, unsure: Collection[int]) -
 def _repaired(other: Opened) -> RepairCount | None:
     if other.overlay is None:
         return None
-    from sftui.workspace.repairing import told
+    from sftui.workspace.repairing import count_of
 
-    return told(other.overlay.counts)
+    return count_of(other.overlay.counts)
 
 
 def row_diff(before: Row, after: Row) -> str:
@@ -163,7 +163,7 @@ def row_diff(before: Row, after: Row) -> str:
     return "\n".join(islice(unified_diff(old, new, n=2, lineterm=""), 2, MOST_LINES))
 
 
-def _beside(work: Callable[[], Opened]) -> Generator[None, None, Opened]:
+def _in_thread(work: Callable[[], Opened]) -> Generator[None, None, Opened]:
     """Do what may wait for another process in a thread."""
     made: list[Opened] = []
     failed = [SftuiError("the second tokenizer could not be loaded")]

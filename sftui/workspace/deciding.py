@@ -12,12 +12,12 @@ from sftui.workspace.events import WhyReady
 from sftui.workspace.requests import WhyRequest
 
 
-def why(session: Opened, asked: WhyRequest, version: int) -> Iterator[WhyReady | None]:
+def why(session: Opened, request: WhyRequest, version: int) -> Iterator[WhyReady | None]:
     """The ways of a token, once all recipes were tried on its row."""
     try:
-        found = yield from decide(session.ready(), asked.index, asked.token)
+        found = yield from decide(session.ready(), request.index, request.token)
     except SftuiError as error:
         problem = Problem(error.what, error.why, error.fix)
-        yield WhyReady(asked.ticket, version, asked.index, asked.token, problem=problem)
+        yield WhyReady(request.ticket, version, request.index, request.token, problem=problem)
         return
-    yield WhyReady(asked.ticket, version, asked.index, asked.token, found.ways, found.failing)
+    yield WhyReady(request.ticket, version, request.index, request.token, found.ways, found.failing)

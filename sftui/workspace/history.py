@@ -65,8 +65,8 @@ class Unexported:
     def words(self) -> str:
         """`2 unsaved recipe changes, 1 repair`; empty where there is nothing."""
         counted = ((len(self.changes), "recipe change"), (len(self.repairs), "repair"), (len(self.waivers), "waiver"))
-        told = [f"{count:,} {word}{'s' if count > 1 else ''}" for count, word in counted if count]
-        return ", ".join(told).replace(" ", " unsaved ", 1)
+        parts = [f"{count:,} {word}{'s' if count > 1 else ''}" for count, word in counted if count]
+        return ", ".join(parts).replace(" ", " unsaved ", 1)
 
 
 def unexported(now: Chosen, kept: Chosen) -> Unexported:

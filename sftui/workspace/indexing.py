@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sftui.model import Problem
 from sftui.workspace import events as ev
 from sftui.workspace.inbox import Inbox
-from sftui.workspace.watching import change_told, damage_told
+from sftui.workspace.watching import change_of, damage_of
 
 if TYPE_CHECKING:
     from sftui.sources import Source
@@ -53,14 +53,14 @@ class Indexer:
         if look.source is not self._source:
             return False
         self._tell_count(look.source)
-        return self.tell_change(change_told(look.source))
+        return self.tell_change(change_of(look.source))
 
-    def tell_change(self, told: ev.SourceChanged) -> bool:
+    def tell_change(self, event: ev.SourceChanged) -> bool:
         """Send what has become of the file, where that is new; True where rows are lost, or there again."""
-        before, self._changed = self._changed, told
-        if told != before:
-            self._send(told)
-        return told != before and (told.lost or before.lost)
+        before, self._changed = self._changed, event
+        if event != before:
+            self._send(event)
+        return event != before and (event.lost or before.lost)
 
     def refused(self, problem: Problem) -> None:
         """The data cannot be opened again."""
@@ -69,7 +69,7 @@ class Indexer:
 
     def _tell_count(self, source: Source) -> None:
         count = source.count()
-        event = ev.CountChanged(count.rows, count.exact, count.fraction, damage_told(source))
+        event = ev.CountChanged(count.rows, count.exact, count.fraction, damage_of(source))
         if event != self._count and source is self._source:
             self._count = event
             self._send(event)
@@ -94,10 +94,10 @@ class Indexer:
                 )
 
     def _index_rest(self, source: Source) -> None:
-        told = time.monotonic()
+        reported = time.monotonic()
         while not source.index_more(INDEX_SLICE):
-            if time.monotonic() - told > REPORT_EVERY:
-                told = time.monotonic()
+            if time.monotonic() - reported > REPORT_EVERY:
+                reported = time.monotonic()
                 self._tell_count(source)
             time.sleep(0.005 if self._inbox.busy() else 0)
         self._tell_count(source)

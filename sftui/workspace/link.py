@@ -64,7 +64,7 @@ class Link:
         self._process, self._log = taken.process, taken.log
         with taken.page as shared:
             page = bound.page_of(shared.fileno())
-        self._requests, self._told = _open(self._process.stdin), _open(self._process.stdout)
+        self._requests, self._events = _open(self._process.stdin), _open(self._process.stdout)
         self._watch = bound.Watch(page, self._process.pid)
         self._ended = threading.Event()
         threading.Thread(target=self._read, name="sftui-worker-reader", daemon=True).start()
@@ -117,7 +117,7 @@ class Link:
     def _read(self) -> None:
         while True:
             try:
-                event = pickle.load(self._told)
+                event = pickle.load(self._events)
             except Exception:
                 # EOF, half a pickle of a killed worker, or one that is not ours: all are the end.
                 break

@@ -104,7 +104,7 @@ class Loader:
             return
         if proven is not tokenizer:
             state = "proven" if proven.engine is tokenizer.engine else "corrected"
-            self._post(Loaded(number, self._told(state, proven), proven, by_rows=True))
+            self._post(Loaded(number, self._tokenizer_event(state, proven), proven, by_rows=True))
 
     def _fail(self, number: int, problem: Problem) -> None:
         self._post(Loaded(number, ev.TokenizerChanged("failed", None, problem.sentence(), problem), problem))
@@ -115,22 +115,22 @@ class Loader:
 
         name = named(recipe)
         self._post(Loaded(number, ev.TokenizerChanged("loading", None, f"loading tokenizer {name} …")))
-        with _told_while(lambda told: self._post(Loaded(number, ev.TokenizerChanged("loading", None, told))), name):
+        with _reporting(lambda text: self._post(Loaded(number, ev.TokenizerChanged("loading", None, text))), name):
             tokenizer = load(recipe, options, "provisional")
-        told = self._told(tokenizer.facts.state, tokenizer)
+        event = self._tokenizer_event(tokenizer.facts.state, tokenizer)
         whole = whole_of(tokenizer)
-        self._post(Loaded(number, told, tokenizer, part=whole is not None))
+        self._post(Loaded(number, event, tokenizer, part=whole is not None))
         if whole is not None:
             self.shown.wait(SHOWN)
-            self._post(Loaded(number, told, whole(), whole=True))
+            self._post(Loaded(number, event, whole(), whole=True))
         self.settled.set()
         if tokenizer.facts.state != "provisional":
             return
         proven = load(recipe, options)
         state = "proven" if _alike(tokenizer, proven) else "corrected"
-        self._post(Loaded(number, self._told(state, proven), proven))
+        self._post(Loaded(number, self._tokenizer_event(state, proven), proven))
 
-    def _told(self, state: str, tokenizer: LoadedTokenizer) -> ev.TokenizerChanged:
+    def _tokenizer_event(self, state: str, tokenizer: LoadedTokenizer) -> ev.TokenizerChanged:
         from sftui.session.versions import version_short, version_told
         from sftui.templates import families_for
 
@@ -148,7 +148,7 @@ class Loader:
         return ev.TokenizerChanged(state, facts, message, None, templates, version_short(told))
 
 
-def _told_while(tell: Callable[[str], None], name: str) -> AbstractContextManager[None]:
+def _reporting(tell: Callable[[str], None], name: str) -> AbstractContextManager[None]:
     """Say every second how long a tokenizer has been loading, and how much of it came from the Hub."""
     from sftui.waiting import loading_words, watched
 

@@ -34,7 +34,7 @@ class MarksFile:
     """
 
     def __init__(
-        self, options: OpenOptions, failed: Callable[[str], None] = lambda told: None, folder: Path | None = None
+        self, options: OpenOptions, failed: Callable[[str], None] = lambda sentence: None, folder: Path | None = None
     ) -> None:
         self.path = None if "-" in options.paths else _path(options, folder)
         self.stale = False

@@ -15,19 +15,19 @@ MOST_TOKENS = 65_536
 """A packing group of no more rows and tokens is packed whole, as `sftui encode` packs it."""
 
 
-def packs(session: Opened, asked: PacksRequest, version: int) -> Iterator[PacksReady | None]:
+def packs(session: Opened, request: PacksRequest, version: int) -> Iterator[PacksReady | None]:
     """Rows are prepared one at a time until they are a packing group, or many, and then packed as one."""
     try:
         ready = session.ready()
         ready.checks()
     except SftuiError as error:
-        yield PacksReady(asked.ticket, version, problem=Problem(error.what, error.why, error.fix))
+        yield PacksReady(request.ticket, version, problem=Problem(error.what, error.why, error.fix))
         return
     recipe = ready.recipe
     made: list[Inspection] = []
     tokens, passed = 0, 0
     while tokens < MOST_TOKENS and len(made) < min(MOST_ROWS, recipe.pack.group or MOST_ROWS):
-        index = asked.start + len(made) + passed
+        index = request.start + len(made) + passed
         if ready.past_end(index):
             break
         inspection = ready.inspect_row(ready.row(index), spans=False)
@@ -41,6 +41,6 @@ def packs(session: Opened, asked: PacksRequest, version: int) -> Iterator[PacksR
     try:
         found, batch = ready.packs(made)
     except SftuiError as error:
-        yield PacksReady(asked.ticket, version, rows=len(made), problem=Problem(error.what, error.why, error.fix))
+        yield PacksReady(request.ticket, version, rows=len(made), problem=Problem(error.what, error.why, error.fix))
         return
-    yield PacksReady(asked.ticket, version, found, batch, len(made))
+    yield PacksReady(request.ticket, version, found, batch, len(made))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 REPORT_EVERY = 0.25
 
 
-def told(counts: Counts) -> RepairCount:
+def count_of(counts: Counts) -> RepairCount:
     """Counts as they travel."""
     return RepairCount(
         counts.rows,
@@ -34,34 +34,34 @@ def told(counts: Counts) -> RepairCount:
     )
 
 
-def count_repairs(session: Opened, asked: RepairsRequest, version: int) -> Iterator[RepairsCounted | None]:
+def count_repairs(session: Opened, request: RepairsRequest, version: int) -> Iterator[RepairsCounted | None]:
     """How many rows the repairs in force change, told as it grows."""
     overlay = session.overlay
     if overlay is None:
-        yield RepairsCounted(asked.ticket, version, RepairCount(), 0, True)
+        yield RepairsCounted(request.ticket, version, RepairCount(), 0, True)
         return
     at = time.monotonic()
     for row in overlay.stored.rows(overlay.upto):
         overlay.repair(row)
         if time.monotonic() - at > REPORT_EVERY:
             at = time.monotonic()
-            yield RepairsCounted(asked.ticket, version, told(overlay.counts), session.count_now())
+            yield RepairsCounted(request.ticket, version, count_of(overlay.counts), session.count_now())
         else:
             yield None
     yield RepairsCounted(
-        asked.ticket, version, told(overlay.counts), overlay.counts.rows, True, doubles=overlay.plan.deduplicate
+        request.ticket, version, count_of(overlay.counts), overlay.counts.rows, True, doubles=overlay.plan.deduplicate
     )
 
 
-def write_job(session: Opened, asked: WriteRequest) -> Iterator[RepairsWritten | None]:
+def write_job(session: Opened, request: WriteRequest) -> Iterator[RepairsWritten | None]:
     """Write what the repairs in force make of the data, as they are now, whatever is changed meanwhile."""
-    target, journal = Path(asked.target), Path(asked.log)
+    target, journal = Path(request.target), Path(request.log)
     try:
-        check_targets(session.options.paths, asked.target, asked.log)
+        check_targets(session.options.paths, request.target, request.log)
         conversion = None
         if TO_MESSAGES in session.repairs:
             conversion = conversion_of(session.stored, session.asked, detect(session.stored.sample, session.asked))
-        plan = session_plan(tokenizer_of(session), session.repairs, asked.marked, conversion=conversion)
+        plan = session_plan(tokenizer_of(session), session.repairs, request.marked, conversion=conversion)
         if plan.codes or any(one.name == "strip-tokens" for one in plan.repairs):
             session.ready().checks()  # the tokenizer decides on these
         now, at = Written(Counts()), time.monotonic()
@@ -69,11 +69,15 @@ def write_job(session: Opened, asked: WriteRequest) -> Iterator[RepairsWritten |
             if time.monotonic() - at > REPORT_EVERY:
                 at = time.monotonic()
                 yield RepairsWritten(
-                    asked.ticket, asked.target, asked.log, told(now.counts), now.lost, session.count_now()
+                    request.ticket, request.target, request.log, count_of(now.counts), now.lost, session.count_now()
                 )
             else:
                 yield None
     except SftuiError as error:
-        yield RepairsWritten(asked.ticket, asked.target, asked.log, problem=Problem(error.what, error.why, error.fix))
+        yield RepairsWritten(
+            request.ticket, request.target, request.log, problem=Problem(error.what, error.why, error.fix)
+        )
         return
-    yield RepairsWritten(asked.ticket, asked.target, asked.log, told(now.counts), now.lost, now.counts.rows, True)
+    yield RepairsWritten(
+        request.ticket, request.target, request.log, count_of(now.counts), now.lost, now.counts.rows, True
+    )

@@ -207,9 +207,9 @@ Question = (
 )
 Request = Open | SetRecipe | Question | Cancel
 
-SCREEN, BESIDE, ONCE = "screen", "beside", "once"
-"""How long a question stands: on screen, and answered again under every recipe; beside it, the same in slices; or until
-it is answered."""
+SCREEN, LASTING, ONCE = "screen", "lasting", "once"
+"""How long a question stands: on screen, and answered again under every recipe; lasting, the same in slices; or once,
+until it is answered."""
 
 
 class Kind(NamedTuple):
@@ -224,60 +224,64 @@ class Kind(NamedTuple):
 QUESTIONS: Mapping[type, Kind] = {
     RowRequest: Kind(ev.RowReady, SCREEN),
     BatchRequest: Kind(
-        ev.BatchReady, SCREEN, lambda asked, version, why: ev.BatchReady(asked.ticket, version, None, why)
+        ev.BatchReady, SCREEN, lambda request, version, why: ev.BatchReady(request.ticket, version, None, why)
     ),
     FindingsRequest: Kind(
         ev.FindingsReady,
-        BESIDE,
-        lambda asked, version, why: ev.FindingsReady(asked.ticket, version, asked.index, problem=why),
+        LASTING,
+        lambda request, version, why: ev.FindingsReady(request.ticket, version, request.index, problem=why),
     ),
     WhyRequest: Kind(
         ev.WhyReady,
-        BESIDE,
-        lambda asked, version, why: ev.WhyReady(asked.ticket, version, asked.index, asked.token, problem=why),
+        LASTING,
+        lambda request, version, why: ev.WhyReady(request.ticket, version, request.index, request.token, problem=why),
     ),
     CompareRequest: Kind(
         ev.ComparisonReady,
-        BESIDE,
-        lambda asked, version, why: ev.ComparisonReady(
-            asked.ticket, version, asked.recipe, problem=why, repairs=asked.repairs
+        LASTING,
+        lambda request, version, why: ev.ComparisonReady(
+            request.ticket, version, request.recipe, problem=why, repairs=request.repairs
         ),
     ),
     PacksRequest: Kind(
-        ev.PacksReady, BESIDE, lambda asked, version, why: ev.PacksReady(asked.ticket, version, problem=why)
+        ev.PacksReady, LASTING, lambda request, version, why: ev.PacksReady(request.ticket, version, problem=why)
     ),
-    TagsRequest: Kind(ev.TagsReady, ONCE, lambda asked, version, why: ev.TagsReady(asked.ticket, version, problem=why)),
+    TagsRequest: Kind(
+        ev.TagsReady, ONCE, lambda request, version, why: ev.TagsReady(request.ticket, version, problem=why)
+    ),
     OrderRequest: Kind(
-        ev.OrderReady, ONCE, lambda asked, version, why: ev.OrderReady(asked.ticket, version, asked.by, problem=why)
+        ev.OrderReady,
+        ONCE,
+        lambda request, version, why: ev.OrderReady(request.ticket, version, request.by, problem=why),
     ),
     # A list that cannot be made: each of its rows says itself what is wrong with it.
     SummariesRequest: Kind(ev.SummariesReady, SCREEN),
     SearchRequest: Kind(
         ev.SearchFound,
         ONCE,
-        lambda asked, version, why: ev.SearchFound(asked.ticket, None, finished=True, problem=why),
+        lambda request, version, why: ev.SearchFound(request.ticket, None, finished=True, problem=why),
     ),
     WriteRequest: Kind(
         ev.RepairsWritten,
         ONCE,
-        lambda asked, version, why: ev.RepairsWritten(asked.ticket, asked.target, asked.log, problem=why),
+        lambda request, version, why: ev.RepairsWritten(request.ticket, request.target, request.log, problem=why),
     ),
     SplitWanted: Kind(None, ONCE),
     CountRequest: Kind(
-        ev.CountReady, BESIDE, lambda asked, version, why: ev.CountReady(asked.ticket, version, problem=why)
+        ev.CountReady, LASTING, lambda request, version, why: ev.CountReady(request.ticket, version, problem=why)
     ),
     RepairsRequest: Kind(
         ev.RepairsCounted,
-        BESIDE,
-        lambda asked, version, why: ev.RepairsCounted(asked.ticket, version, ev.RepairCount(), done=True),
+        LASTING,
+        lambda request, version, why: ev.RepairsCounted(request.ticket, version, ev.RepairCount(), done=True),
     ),
     AuditRequest: Kind(
-        ev.AuditReady, BESIDE, lambda asked, version, why: ev.AuditReady(asked.ticket, version, 0, problem=why)
+        ev.AuditReady, LASTING, lambda request, version, why: ev.AuditReady(request.ticket, version, 0, problem=why)
     ),
     HitsRequest: Kind(
         ev.HitsCounted,
-        BESIDE,
-        lambda asked, version, why: ev.HitsCounted(asked.ticket, version, done=True, problem=why),
+        LASTING,
+        lambda request, version, why: ev.HitsCounted(request.ticket, version, done=True, problem=why),
     ),
 }
 """Every question, the most urgent first; jobs in slices keep the same order."""

@@ -28,52 +28,52 @@ Now = Callable[[], Opened]
 Matcher = Callable[[Inspection], Positions | None]
 
 
-def search(now: Now, asked: SearchRequest) -> Iterator[SearchFound | None]:
+def search(now: Now, request: SearchRequest) -> Iterator[SearchFound | None]:
     """The first row with a hit from `start` on, in one direction, without wrapping round; each row as it is `now`.
 
     Text and patterns are looked for in the rendered text (in the raw row where there is none);
     the positions are those of the tokens that a hit touches.
     """
     try:
-        match = matcher(now, asked)
+        match = matcher(now, request)
     except (ValueError, re.error) as error:
         yield SearchFound(
-            asked.ticket,
+            request.ticket,
             None,
             finished=True,
-            problem=Problem(f"`{asked.query.text}` cannot be searched for", str(error)),
+            problem=Problem(f"`{request.query.text}` cannot be searched for", str(error)),
         )
         return
-    searched, unread, told = 0, 0, time.monotonic()
-    for index in _indices(now, asked):
+    searched, unread, reported = 0, 0, time.monotonic()
+    for index in _indices(now, request):
         session = now()
         row = session.row(index)
         unread += row.problem is not None and not row.raw and not session.past_end(index)
-        inspection = _candidate(session, row, asked)
+        inspection = _candidate(session, row, request)
         if inspection is not None:
             found = match(inspection)
             if found is not None:
-                yield SearchFound(asked.ticket, index, found, searched + 1, True)
+                yield SearchFound(request.ticket, index, found, searched + 1, True)
                 return
         searched += 1
-        if time.monotonic() - told > REPORT_EVERY:
-            told = time.monotonic()
-            yield SearchFound(asked.ticket, None, (), searched)
+        if time.monotonic() - reported > REPORT_EVERY:
+            reported = time.monotonic()
+            yield SearchFound(request.ticket, None, (), searched)
         else:
             yield None
-    yield SearchFound(asked.ticket, None, (), searched, True, unread=unread)
+    yield SearchFound(request.ticket, None, (), searched, True, unread=unread)
 
 
-def count_hits(session: Opened, asked: HitsRequest, version: int) -> Iterator[HitsCounted | None]:
+def count_hits(session: Opened, request: HitsRequest, version: int) -> Iterator[HitsCounted | None]:
     """The hits of every row from the first on, a row at a time; neighbouring tokens are one hit, and so is a row that
     is found by its findings or outside its tokens."""
-    whole = SearchRequest(asked.ticket, asked.query, 0)
+    whole = SearchRequest(request.ticket, request.query, 0)
     try:
         match = matcher(lambda: session, whole)
     except (ValueError, re.error) as error:
-        yield HitsCounted(asked.ticket, version, done=True, problem=Problem("the hits cannot be counted", str(error)))
+        yield HitsCounted(request.ticket, version, done=True, problem=Problem("the hits cannot be counted", str(error)))
         return
-    first, searched, told = 0, 0, time.monotonic()
+    first, searched, reported = 0, 0, time.monotonic()
     rows, hits = array("L"), array("L")
     for index in _indices(lambda: session, whole):
         row = session.row(index)
@@ -83,20 +83,20 @@ def count_hits(session: Opened, asked: HitsRequest, version: int) -> Iterator[Hi
         found = match(inspection) if inspection is not None else None
         if found is not None:
             rows.append(index)
-            hits.append(1 if asked.query.kind == "finding" else max(1, len(hit_starts(found))))
+            hits.append(1 if request.query.kind == "finding" else max(1, len(hit_starts(found))))
         searched = index + 1
-        if time.monotonic() - told > COUNT_EVERY:
-            told = time.monotonic()
-            yield HitsCounted(asked.ticket, version, first, searched, rows, hits)
+        if time.monotonic() - reported > COUNT_EVERY:
+            reported = time.monotonic()
+            yield HitsCounted(request.ticket, version, first, searched, rows, hits)
             first, rows, hits = searched, array("L"), array("L")
         else:
             yield None
-    yield HitsCounted(asked.ticket, version, first, searched, rows, hits, True)
+    yield HitsCounted(request.ticket, version, first, searched, rows, hits, True)
 
 
-def matcher(now: Now, asked: SearchRequest) -> Matcher:
+def matcher(now: Now, request: SearchRequest) -> Matcher:
     """What decides on a row; ValueError or re.error for a needle that makes no sense."""
-    kind, needle = asked.query.kind, asked.query.text
+    kind, needle = request.query.kind, request.query.text
     if not needle:
         raise ValueError("there is nothing to look for")
     if kind == "text":
@@ -134,11 +134,11 @@ def _token_id(tokenizer: LoadedTokenizer, needle: str) -> int:
 _SHOWN = str.maketrans({"␣": " ", "⏎": "\n", "⇥": "\t"})
 
 
-def _indices(now: Now, asked: SearchRequest) -> Iterator[int]:
-    if not asked.forward:
-        yield from range(asked.start, -1, -1)
+def _indices(now: Now, request: SearchRequest) -> Iterator[int]:
+    if not request.forward:
+        yield from range(request.start, -1, -1)
         return
-    index = max(0, asked.start)
+    index = max(0, request.start)
     while True:
         count = now().source.count()
         if index >= count.rows and count.exact:
@@ -147,9 +147,9 @@ def _indices(now: Now, asked: SearchRequest) -> Iterator[int]:
         index += 1
 
 
-def _candidate(session: Opened, row: Row, asked: SearchRequest) -> Inspection | None:
+def _candidate(session: Opened, row: Row, request: SearchRequest) -> Inspection | None:
     """The row, inspected; a plain-text needle that the raw row cannot hold saves the work."""
-    query = asked.query
+    query = request.query
     if query.kind == "text" and query.text.isascii() and query.text.isalnum() and 0 < row.size <= RAW_LIMIT:
         # ASCII letters and digits are stored as they are; anything else may be escaped or come from the template.
         folded = row.raw if query.text.lower() != query.text else row.raw.lower()

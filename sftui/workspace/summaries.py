@@ -19,14 +19,14 @@ TOO_HEAVY = 256 << 10
 SEND_EVERY = 0.05
 
 
-def summaries(session: Opened, asked: SummariesRequest, version: int) -> Iterator[SummariesReady | None]:
+def summaries(session: Opened, request: SummariesRequest, version: int) -> Iterator[SummariesReady | None]:
     """Lines in parts, light rows first, then light rows again with their findings; None where nothing is to be told
     yet."""
     ready: list[RowSummary] = []
     heavy: list[int] = []
     light: list[int] = []
-    told = time.monotonic()
-    for index in asked.rows or range(max(0, asked.start), asked.stop):
+    sent = time.monotonic()
+    for index in request.rows or range(max(0, request.start), request.stop):
         row = session.row(index)
         if row.data is None and row.size == 0 and not row.raw and index >= session.source.count().rows:
             break
@@ -36,21 +36,21 @@ def summaries(session: Opened, asked: SummariesRequest, version: int) -> Iterato
         else:
             light.append(index)
             ready.append(_summary(session, row))
-        if time.monotonic() - told > SEND_EVERY:
-            yield SummariesReady(asked.ticket, version, tuple(ready))
-            ready, told = [], time.monotonic()
+        if time.monotonic() - sent > SEND_EVERY:
+            yield SummariesReady(request.ticket, version, tuple(ready))
+            ready, sent = [], time.monotonic()
         else:
             yield None
-    yield SummariesReady(asked.ticket, version, tuple(ready))
+    yield SummariesReady(request.ticket, version, tuple(ready))
     for index in heavy:
         row = session.row(index)
         if row.size <= TOO_HEAVY:
-            yield SummariesReady(asked.ticket, version, (_summary(session, row),))
-    yield from _checked(session, asked, version, light)
+            yield SummariesReady(request.ticket, version, (_summary(session, row),))
+    yield from _checked(session, request, version, light)
 
 
 def _checked(
-    session: Opened, asked: SummariesRequest, version: int, indices: list[int]
+    session: Opened, request: SummariesRequest, version: int, indices: list[int]
 ) -> Iterator[SummariesReady | None]:
     """The same lines again with their findings counted, once all are there."""
     from sftui.audit.verdict import of_row
@@ -61,7 +61,7 @@ def _checked(
     except SftuiError:
         return
     ready: list[RowSummary] = []
-    told = time.monotonic()
+    sent = time.monotonic()
     for index in indices:
         try:
             inspection = whole.inspect(index)
@@ -69,15 +69,15 @@ def _checked(
         except Exception:
             continue  # its line already exists; opened, the row says what is wrong
         grades, verdict = Counter(finding.severity.value for finding in found), of_row(found)
-        told_of = (verdict[0].value, verdict[1].short) if verdict is not None else None
-        line = replace(summary(inspection), errors=grades["error"], warnings=grades["warning"], verdict=told_of)
+        badge = (verdict[0].value, verdict[1].short) if verdict is not None else None
+        line = replace(summary(inspection), errors=grades["error"], warnings=grades["warning"], verdict=badge)
         ready.append(line)
-        if time.monotonic() - told > SEND_EVERY:
-            yield SummariesReady(asked.ticket, version, tuple(ready))
-            ready, told = [], time.monotonic()
+        if time.monotonic() - sent > SEND_EVERY:
+            yield SummariesReady(request.ticket, version, tuple(ready))
+            ready, sent = [], time.monotonic()
         else:
             yield None
-    yield SummariesReady(asked.ticket, version, tuple(ready))
+    yield SummariesReady(request.ticket, version, tuple(ready))
 
 
 def _summary(session: Opened, row: Row) -> RowSummary:

@@ -15,7 +15,7 @@ MOST_BYTES = 500_000
 """How much of the rows is gathered; the proof takes about half a second then, and a row asked for meanwhile waits."""
 
 
-def tags(session: Opened, asked: TagsRequest, version: int) -> Iterator[TagsReady | None]:
+def tags(session: Opened, request: TagsRequest, version: int) -> Iterator[TagsReady | None]:
     """The tagged template with its diff, or why there is none."""
     try:
         tools = session.ready().checks().tools
@@ -23,7 +23,7 @@ def tags(session: Opened, asked: TagsRequest, version: int) -> Iterator[TagsRead
         if template is None:
             raise SftuiError("there is no chat template to put tags into", fix="pick one with T")
     except SftuiError as error:
-        yield TagsReady(asked.ticket, version, problem=Problem(error.what, error.why, error.fix))
+        yield TagsReady(request.ticket, version, problem=Problem(error.what, error.why, error.fix))
         return
     from sftui.templates.surgery import add_generation_tags
 
@@ -47,7 +47,7 @@ def tags(session: Opened, asked: TagsRequest, version: int) -> Iterator[TagsRead
             rendering=template.rendering,
         )
     except SftuiError as error:
-        yield TagsReady(asked.ticket, version, template.name, problem=Problem(error.what, error.why, error.fix))
+        yield TagsReady(request.ticket, version, template.name, problem=Problem(error.what, error.why, error.fix))
         return
     refused = Problem(f"no tags were added to {template.name}", done.refused) if done.refused is not None else None
-    yield TagsReady(asked.ticket, version, template.name, done.source, done.diff, done.proven, refused)
+    yield TagsReady(request.ticket, version, template.name, done.source, done.diff, done.proven, refused)

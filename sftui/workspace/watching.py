@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 AGAIN = "D reads it again"
 
 
-def change_told(source: Source) -> SourceChanged:
+def change_of(source: Source) -> SourceChanged:
     """What has become of the file since it was opened."""
     change = source.change()
     if change is None:
@@ -30,7 +30,7 @@ def change_told(source: Source) -> SourceChanged:
     )
 
 
-def damage_told(source: Source) -> str:
+def damage_of(source: Source) -> str:
     """What of the data cannot be read, in one sentence; empty where it is whole as far as one knows."""
     damage = source.damage
     if not damage:
@@ -41,8 +41,8 @@ def damage_told(source: Source) -> str:
 
 def lost(session: Opened) -> Problem | None:
     """Why no row can be read any more, or None."""
-    told = change_told(session.source)
-    return told.problem if told.lost else None
+    event = change_of(session.source)
+    return event.problem if event.lost else None
 
 
 def unless_lost(session: Opened, events: Iterator[Any], instead: Callable[[Problem], Any]) -> Iterator[Any]:
@@ -59,14 +59,14 @@ def unless_lost(session: Opened, events: Iterator[Any], instead: Callable[[Probl
         yield instead(gone)
 
 
-def write_whole(session: Opened, asked: WriteRequest) -> Iterator[RepairsWritten | None]:
+def write_whole(session: Opened, request: WriteRequest) -> Iterator[RepairsWritten | None]:
     """The repaired data, where all of the data is there and still what was opened; half a dataset looks like a smaller
     one."""
     from sftui.workspace.repairing import write_job
 
     for _ in session.source.look_through():
         yield None
-    problem = change_told(session.source).problem
+    problem = change_of(session.source).problem
     if problem is not None:
         problem = replace(problem, what=f"nothing is written: {problem.what}")
     for one in session.source.damage:
@@ -74,6 +74,6 @@ def write_whole(session: Opened, asked: WriteRequest) -> Iterator[RepairsWritten
             f"nothing is written: the data cannot be read to its end, {one.title}", one.why, one.fix
         )
     if problem is not None:
-        yield RepairsWritten(asked.ticket, asked.target, asked.log, problem=problem)
+        yield RepairsWritten(request.ticket, request.target, request.log, problem=problem)
         return
-    yield from write_job(session, asked)
+    yield from write_job(session, request)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from sftui.workspace.auditing import Auditing
 
 SLICE = 0.01
-ASKED_AGAIN = (rq.SearchRequest, rq.OrderRequest, rq.TagsRequest)
+ANSWERED_AGAIN = (rq.SearchRequest, rq.OrderRequest, rq.TagsRequest)
 """Questions that nothing asks again by itself, and that data which is read again may answer otherwise."""
 SWITCH = 0.001
 """Seconds a thread may keep the interpreter lock while another wants it: the indexer must not hold up a row."""
@@ -69,7 +69,7 @@ class Worker:
         self._shown: Inspection | None = None
         self._batch: rq.BatchRequest | None = None
         self._list: rq.SummariesRequest | None = None
-        self._beside: dict[type, Any] = {}
+        self._lasting: dict[type, Any] = {}
         self._comparison = Comparison()
         self._auditing: Auditing | None = None
         self._jobs: dict[type, tuple[Any, Iterator[Any]]] = {}
@@ -143,8 +143,8 @@ class Worker:
             self._list = item
             self._start_list()
         else:
-            if rq.QUESTIONS[type(item)].stands == rq.BESIDE:
-                self._beside[type(item)] = item
+            if rq.QUESTIONS[type(item)].stands == rq.LASTING:
+                self._lasting[type(item)] = item
             if self._session is None:
                 self._refuse(item)
             else:
@@ -255,7 +255,7 @@ class Worker:
                 Problem(f"the data cannot be opened again: {error}", fix="what was open before still is")
             )
             return False
-        asked = self._end_jobs()
+        unanswered = self._end_jobs()
         if isinstance(old, Untokenized):
             self._loader.load(request.recipe, session.options)  # the network may be back
         elif isinstance(old, Tokenized):
@@ -265,7 +265,7 @@ class Worker:
         self._indexer.begin(session.stored.source)
         old.close()
         self._indexer.tell_change(ev.SourceChanged(None))
-        for item in asked:
+        for item in unanswered:
             if not self._inbox.cancelled(item.ticket):
                 self._serve(item)
         self._prove_rows(session)
@@ -274,14 +274,14 @@ class Worker:
     def _end_jobs(self) -> list[Any]:
         """Give up all that reads the data; a write takes its files away. What is to be asked of the data again."""
         write = self._jobs.get(rq.WriteRequest)
-        asked = [item for kind, (item, _) in self._jobs.items() if kind in ASKED_AGAIN]
+        unanswered = [item for kind, (item, _) in self._jobs.items() if kind in ANSWERED_AGAIN]
         for _, job in self._jobs.values():
             if isinstance(job, Generator):
                 job.close()
         self._jobs.clear()
         if write is not None:
             self.send(ev.RepairsWritten(write[0].ticket, "", ""))
-        return asked
+        return unanswered
 
     def _loaded(self, loaded: Loaded) -> None:
         """A tokenizer has come, was proven or corrected, or could not be loaded."""
@@ -328,7 +328,7 @@ class Worker:
         if self._auditing is not None:
             self._auditing.forget()
         self._start_split(session)
-        for item in self._beside.values():
+        for item in self._lasting.values():
             if not self._inbox.cancelled(item.ticket):
                 self._start(item, session)
 
@@ -345,15 +345,15 @@ class Worker:
                 self.send(ev.SummariesReady(self._list.ticket, self._version, (summary(inspection),)))
 
     def _answer_batch(self) -> None:
-        asked, session = self._batch, self._session
-        if session is None or asked is None:
+        request, session = self._batch, self._session
+        if session is None or request is None:
             return
         try:
-            batch = session.ready().batch(asked.start, asked.rows)
+            batch = session.ready().batch(request.start, request.rows)
         except SftuiError as error:
-            self.send(ev.BatchReady(asked.ticket, self._version, None, Problem(error.what, error.why, error.fix)))
+            self.send(ev.BatchReady(request.ticket, self._version, None, Problem(error.what, error.why, error.fix)))
         else:
-            self.send(ev.BatchReady(asked.ticket, self._version, batch))
+            self.send(ev.BatchReady(request.ticket, self._version, batch))
 
     def _start_list(self) -> None:
         if self._session is not None and self._list is not None:
@@ -373,7 +373,7 @@ class Worker:
             self._again(rq.CompareRequest)
 
     def _start(self, item: Any, session: Opened) -> None:
-        """Begin to answer a question in slices; what stands beside the row is so again under every new recipe or
+        """Begin to answer a question in slices; what is lasting is so again under every new recipe or
         tokenizer."""
         self._jobs[type(item)] = (item, self._job(item, session))
 
@@ -427,7 +427,7 @@ class Worker:
 
     def _again(self, kind: type) -> None:
         """Answer once more what was asked last and is still wanted."""
-        item = self._beside.get(kind)
+        item = self._lasting.get(kind)
         if item is not None and self._session is not None and not self._inbox.cancelled(item.ticket):
             self._start(item, self._session)
 

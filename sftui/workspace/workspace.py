@@ -96,7 +96,7 @@ class Workspace:
         self._writing: tuple[str, ...] = ()
         self._opened = 0
         self._overran: tuple[Overrun, ...] = ()
-        self._asked: dict[type, rq.Request] = {}
+        self._requests: dict[type, rq.Request] = {}
         self._link: Connection | None = None
         self._watch: threading.Timer | None = None
         self._answered = True
@@ -160,11 +160,11 @@ class Workspace:
         answers. The newest question of a kind is the one that counts."""
         with self._lock:
             ticket = next(self._tickets)
-            asked = question(ticket, *given, **named)
-            answer = rq.QUESTIONS[type(asked)].answer
+            request = question(ticket, *given, **named)
+            answer = rq.QUESTIONS[type(request)].answer
             if answer is not None:
                 self._latest[answer] = ticket
-            self._send(asked)
+            self._send(request)
             return ticket
 
     def request_row(self, index: int) -> int:
@@ -197,7 +197,7 @@ class Workspace:
             for kind, latest in list(self._latest.items()):
                 if latest == ticket and kind is not ev.RepairsWritten:  # the worker tells when a write has ended
                     self._latest[kind] = 0
-            self._asked = {kind: one for kind, one in self._asked.items() if getattr(one, "ticket", 0) != ticket}
+            self._requests = {kind: one for kind, one in self._requests.items() if getattr(one, "ticket", 0) != ticket}
             self._send(rq.Cancel(ticket))
 
     def is_current(self, event: ev.Event) -> bool:
@@ -289,7 +289,7 @@ class Workspace:
         if isinstance(request, rq.BatchRequest) or (isinstance(request, rq.RowRequest) and not request.held):
             self._rewatch()
         if not isinstance(request, (rq.RowRequest, rq.SetRecipe, rq.WriteRequest, rq.Cancel)):
-            self._asked[type(request)] = request
+            self._requests[type(request)] = request
         if self._link is not None:
             self._link.send(request)
 
@@ -350,12 +350,12 @@ class Workspace:
             self._write_ended.set()
         elif isinstance(event, tuple(ONCE)):
             if getattr(event, "finished", True):
-                self._asked.pop(ONCE[type(event)], None)
+                self._requests.pop(ONCE[type(event)], None)
         elif isinstance(event, ev.RowReady):
             self._answered = True
             self._row_due = False
-            if self._list_again and rq.SummariesRequest in self._asked:
-                self._send(self._asked[rq.SummariesRequest])
+            if self._list_again and rq.SummariesRequest in self._requests:
+                self._send(self._requests[rq.SummariesRequest])
             self._list_again = False
             if event.version == self.version and not event.inspection.provisional:
                 self._cache.put(event.inspection, event.version)
@@ -386,7 +386,7 @@ class Workspace:
                 self._overran = (*self._overran, overrun)
                 self._events.put(ev.WorkLeft(Problem(overrun.why, fix="that row is skipped, the others go on")))
                 self._connect(self.row)
-                for request in self._asked.values():
+                for request in self._requests.values():
                     self._send(request)
                 return
             again = self._answered

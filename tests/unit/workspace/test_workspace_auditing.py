@@ -15,7 +15,7 @@ from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized
 from sftui.workspace import auditing
-from sftui.workspace.auditing import FIRST_ROWS, MOST_TOLD, OTHERS, Auditing, brief
+from sftui.workspace.auditing import FIRST_ROWS, MOST_SENT, OTHERS, Auditing, brief
 from sftui.workspace.events import AuditReady
 from sftui.workspace.requests import AuditRequest, OrderRequest
 
@@ -63,7 +63,7 @@ def test_an_event_stays_small_however_many_groups_there_are(session: Ready, monk
     assert len(told) == ROWS + 1 and all(len(pickle.dumps(event)) <= MOST_BYTES for event in told[:-1])
     last, done = told[-2].figures, told[-1].figures
     assert last is not None and done is not None
-    assert len(last.signatures) == MOST_TOLD + 1 and len(done.signatures) == ROWS
+    assert len(last.signatures) == MOST_SENT + 1 and len(done.signatures) == ROWS
     assert sum(one.count for one in last.signatures) == sum(one.count for one in done.signatures) == ROWS
 
 
@@ -78,12 +78,12 @@ def test_what_is_left_out_is_counted(session: Ready) -> None:
         sources=tuple(SourceFigure(f"s{i}", 1, 2, 3, 4) for i in range(5000)),
     )
     small = brief(figures)
-    assert small.signatures[:MOST_TOLD] == tuple(replace(one, rows=one.rows[:FIRST_ROWS]) for one in many[:MOST_TOLD])
+    assert small.signatures[:MOST_SENT] == tuple(replace(one, rows=one.rows[:FIRST_ROWS]) for one in many[:MOST_SENT])
     assert small.signatures[-1].name == OTHERS and sum(one.count for one in small.signatures) == sum(
         one.count for one in many
     )
-    assert len(small.by_role) == MOST_TOLD + 1 and sum(small.by_role.values()) == 5000
-    assert len(small.sources) == MOST_TOLD + 1 and small.sources[-1] == SourceFigure(
+    assert len(small.by_role) == MOST_SENT + 1 and sum(small.by_role.values()) == 5000
+    assert len(small.sources) == MOST_SENT + 1 and small.sources[-1] == SourceFigure(
         "4,800 more", 4800, 9600, 14400, 19200
     )
     assert len(pickle.dumps(small)) <= MOST_BYTES
