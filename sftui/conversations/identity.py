@@ -45,13 +45,13 @@ _MEDIA = frozenset(
 _WORDS = re.compile(r"[a-z]+")
 _MESSAGE_DEPTH = 2
 _SAME_IN_MANY = frozenset({"tools", "functions"})
-"""Columns that say the same in many rows: how that is told is remembered."""
+"""Columns that say the same in many rows: their encoding is remembered."""
 _ROLES = frozenset({"role", "from"})
 """Keys whose texts come again and again."""
 _SHORT, _SHORT_NAMES = 40, 400
 """Characters of a name or a text that is remembered, and of all the names of a mapping."""
 _DEEP = 40
-"""How deep data are told from calls."""
+"""How deep data are encoded by recursion; deeper ones by a stack."""
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
@@ -115,22 +115,22 @@ def _binary(value: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """A piece as it is told, made before."""
+class _Encoded:
+    """A piece whose encoding was made before."""
 
     data: bytes
 
 
 class _Unusual(Exception):
-    """Data that are told from a stack."""
+    """Data that only `_by_stack` encodes."""
 
 
 def _digest(kept: Mapping[str, Any]) -> bytes:
     ready = {name: _again(value) if name in _SAME_IN_MANY else value for name, value in kept.items()}
-    return blake2b(_told(ready, 0), digest_size=16).digest()
+    return blake2b(_encoded(ready, 0), digest_size=16).digest()
 
 
-def _told(value: Any, depth: int) -> bytes:
+def _encoded(value: Any, depth: int) -> bytes:
     """A value as bytes, the last key of a mapping first; every piece says its length or its end."""
     try:
         return _written(_at_once(value, depth))
@@ -139,7 +139,7 @@ def _told(value: Any, depth: int) -> bytes:
 
 
 def _at_once(value: Any, depth: int) -> str:
-    """A value of plain data that nests no deeper than calls can, told from them; _Unusual for any other."""
+    """The encoding of plain data that nests no deeper than recursion can follow; _Unusual for any other."""
     kind = type(value)
     if kind is str:
         return _text(value)
@@ -167,45 +167,45 @@ def _at_once(value: Any, depth: int) -> str:
         return f"[{len(value)}:" + "".join([_at_once(one, depth + 1) for one in value])
     if kind in _PLAIN:
         return _scalar(value)
-    if kind is _Told:
+    if kind is _Encoded:
         with suppress(UnicodeDecodeError):
             return str(value.data, "utf-8", "surrogatepass")
     raise _Unusual
 
 
 def _by_stack(value: Any, depth: int) -> bytes:
-    """The same of any value, told from a stack: data may nest deeper than calls can."""
-    told: list[bytes] = []
+    """The same of any value, by a stack: data may nest deeper than recursion can follow."""
+    pieces: list[bytes] = []
     waiting: list[tuple[Any, int]] = [(value, depth)]
     while waiting:
         one, depth = waiting.pop()
-        if type(one) is _Told:
-            told.append(one.data)
+        if type(one) is _Encoded:
+            pieces.append(one.data)
         elif isinstance(one, str):
-            told.append(_written(_text(one)))
+            pieces.append(_written(_text(one)))
         elif isinstance(one, Mapping):
             head, names = _names(tuple([key for key in one if depth > _MESSAGE_DEPTH or one[key] is not None]))
-            told.append(_written(head))
+            pieces.append(_written(head))
             for key, name, _ in reversed(names):
-                waiting += ((one[key], depth + 1), (_Told(_written(name)), depth))
+                waiting += ((one[key], depth + 1), (_Encoded(_written(name)), depth))
         elif isinstance(one, (list, tuple)) and set(map(type, one)) == {int}:
-            told.append(_written(_numbers(one)))
+            pieces.append(_written(_numbers(one)))
         elif isinstance(one, (list, tuple)):
-            told.append(b"[%d:" % len(one))
+            pieces.append(b"[%d:" % len(one))
             waiting += [(item, depth + 1) for item in reversed(one)]
         elif isinstance(one, (bytes, bytearray)):
-            told.append(b"%s%d:%b" % (type(one).__name__.encode(), len(one), bytes(one)))
+            pieces.append(b"%s%d:%b" % (type(one).__name__.encode(), len(one), bytes(one)))
         else:
-            told.append(_written(_scalar(one)))
-    return b"".join(told)
+            pieces.append(_written(_scalar(one)))
+    return b"".join(pieces)
 
 
 _Names = tuple[str, tuple[tuple[Any, str, bool], ...]]
 
 
 def _names(keys: tuple[Any, ...]) -> _Names:
-    """How many keys a mapping has as it is told; its keys so, from the last to the first, and whether the texts of each
-    come again and again."""
+    """How many keys a mapping has and its keys, encoded, from the last to the first, and whether the texts of each come
+    again and again."""
     try:
         return _few_names(keys) if len("".join(keys)) < _SHORT_NAMES else _all_names(keys)
     except TypeError:  # some key is no text, but may equal the key of another: 1 and True
@@ -249,10 +249,10 @@ def _written(text: str) -> bytes:
 
 
 def _again(value: Any) -> Any:
-    """A value of a column that says the same in many rows as it was told before; itself where it is long, or no plain
-    data."""
+    """A value of a column that says the same in many rows as it was encoded before; itself where it is long, or no
+    plain data."""
     found = _REPEATED.of(value)
     return value if found is None else found
 
 
-_REPEATED = Repeated(lambda value: _Told(_told(value, 1)))
+_REPEATED = Repeated(lambda value: _Encoded(_encoded(value, 1)))

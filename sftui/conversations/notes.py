@@ -35,10 +35,10 @@ def notes_on(
         notes.append(
             f"the rows also match {', '.join(also)}; trainers differ in which they use, so remove the unused columns"
         )
-    beside = [f"`{name}`" for name in columns if name in _TRAINER_COLUMNS and name not in detected.fields.values()]
-    if beside and not also and detected.format in {"messages", "sharegpt"}:
+    others = [f"`{name}`" for name in columns if name in _TRAINER_COLUMNS and name not in detected.fields.values()]
+    if others and not also and detected.format in {"messages", "sharegpt"}:
         # CON006: TRL picks the first column it knows from an unordered set.
-        notes.append(f"there is also {', '.join(beside)}; some trainers take that instead, so remove it")
+        notes.append(f"there is also {', '.join(others)}; some trainers take that instead, so remove it")
     pairs = [name for name in columns if name.lower() in {"chosen", "rejected"}]
     if len(pairs) == 2:
         notes.append("the columns `chosen` and `rejected` are not used")

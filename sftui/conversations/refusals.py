@@ -86,10 +86,10 @@ def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
             f" {' or '.join(f'--rows-in {name}' for name in nested)}",
         )
     if len(columns) == 1 and (sign := next((sign for sign in ";\t|" if sign in columns[0]), "")):
-        told = "tabs" if sign == "\t" else f"`{sign}`"
+        separator = "tabs" if sign == "\t" else f"`{sign}`"
         return Problem(
             f"the data has only one column, `{columns[0]}`",
-            f"its fields seem to be parted by {told} and not by commas",
+            f"its fields seem to be separated by {separator} and not by commas",
             "write them with commas, which datasets.load_dataset reads too (it takes this file only with"
             f" sep={sign!r})",
         )

@@ -47,17 +47,17 @@ def topic_for(word: str) -> tuple[Topic, bool] | None:
     A page's names are its own and the words of its title, letter case aside; else the nearest of them is taken.
     """
     names = _names()
-    asked = word.strip().lower()
-    if asked in names:
-        return names[asked], True
-    near = nearest(asked, names)
+    wanted = word.strip().lower()
+    if wanted in names:
+        return names[wanted], True
+    near = nearest(wanted, names)
     return (names[near], False) if near is not None else None
 
 
 def topics_that_name(word: str) -> tuple[Topic, ...]:
     """The pages in whose text a word stands, letter case aside."""
-    asked = re.compile(rf"(?<!\w){re.escape(word.strip())}(?!\w)", re.IGNORECASE)
-    return tuple(one for one in topics() if word.strip() and asked.search(markdown(one.name)))
+    pattern = re.compile(rf"(?<!\w){re.escape(word.strip())}(?!\w)", re.IGNORECASE)
+    return tuple(one for one in topics() if word.strip() and pattern.search(markdown(one.name)))
 
 
 def topics_linked(name: str) -> tuple[Topic, ...]:

@@ -262,12 +262,12 @@ class SpooledFile(ByteFile):
 
     def _damage(self, error: Exception) -> str:
         """What unpacking raised, in words: cut off at the end, a checksum that is wrong, or broken in between."""
-        told = " ".join(str(error).split())
-        if isinstance(error, EOFError) or "truncated" in told.lower():
+        reason = " ".join(str(error).split())
+        if isinstance(error, EOFError) or "truncated" in reason.lower():
             return f"its compressed data is damaged: it ends before its time, after {self._written:,} unpacked bytes"
-        if "CRC" in told or "checksum" in told.lower() or "Incorrect length" in told:
-            return f"its compressed data is damaged: its checksum is wrong, and any of its rows may be, too ({told})"
-        return f"its compressed data is damaged after {self._written:,} unpacked bytes ({told})"
+        if "CRC" in reason or "checksum" in reason.lower() or "Incorrect length" in reason:
+            return f"its compressed data is damaged: its checksum is wrong, and any of its rows may be, too ({reason})"
+        return f"its compressed data is damaged after {self._written:,} unpacked bytes ({reason})"
 
     def _finish(self) -> None:
         if self._stream is not None and not self._selectable:

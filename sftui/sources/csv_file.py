@@ -187,8 +187,8 @@ class CsvSource(Source):
         names = self._decoder.columns
         if len(names) == 1 and (other := next((sign for sign in ";\t|," if sign in names[0]), "")):
             sign = {"\t": "tabs", ",": "commas"}.get(other, other)
-            told = f"{self.title} has one column, named {names[0]!r}; its fields seem to be parted by {sign}"
-            self._notes.append(f"{told}, which datasets reads with sep={other!r}")
+            note = f"{self.title} has one column, named {names[0]!r}; its fields seem to be separated by {sign}"
+            self._notes.append(f"{note}, which datasets reads with sep={other!r}")
 
     def _note_bad_lines(self, message: str) -> None:
         for line in message.strip().splitlines():

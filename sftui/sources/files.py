@@ -98,8 +98,8 @@ def chosen_files(found: Iterable[str], split: str | None, where: str) -> tuple[t
             "holds no data", where=where, why=f"no file in it is {KNOWN}, and it is no save_to_disk folder"
         )
     splits = _by_split(paths)
-    asked = dict.fromkeys(part.name for part in parts_of(split)) or [split]
-    chosen = [choose_split(tuple(splits), one, where) for one in asked]
+    wanted = dict.fromkeys(part.name for part in parts_of(split)) or [split]
+    chosen = [choose_split(tuple(splits), one, where) for one in wanted]
     notes = (f"split {' and '.join(chosen)} of {', '.join(splits)}",) if len(splits) > 1 else ()
     return notes, [path for name in chosen for path in splits[name]]
 

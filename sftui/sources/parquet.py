@@ -108,14 +108,14 @@ class ParquetSource(Source):
             return Row(index, None, "", where, 0, f"{where}: {error.what}")
         except (OSError, ValueError, StopIteration) as error:  # ArrowInvalid is a ValueError
             self._group = -1  # a reader that failed cannot go on
-            told = self._dead.setdefault(group, " ".join(str(error).split()))
+            reason = self._dead.setdefault(group, " ".join(str(error).split()))
             return Row(
                 index,
                 None,
                 "",
                 where,
                 0,
-                f"{where} cannot be decoded: the file is damaged there ({told}); {COPY_AGAIN}",
+                f"{where} cannot be decoded: the file is damaged there ({reason}); {COPY_AGAIN}",
             )
         return self._decoder.row(batch, at, index, where)
 
@@ -123,12 +123,12 @@ class ParquetSource(Source):
     def damage(self) -> tuple[Damage, ...]:
         if not self._dead:
             return ()
-        told = next(iter(self._dead.values()))
+        reason = next(iter(self._dead.values()))
         first = min(self._dead)
         rows = sum(self._rows_of(group) for group in self._dead)
         why = (
             f"{rows:,} of its {self._ends[-1]:,} rows are damaged, from row"
-            f" {self._ends[first] - self._rows_of(first):,} on ({told})"
+            f" {self._ends[first] - self._rows_of(first):,} on ({reason})"
         )
         return (Damage(self.title, self._ends[-1] - rows, why),)
 

@@ -93,8 +93,8 @@ def _load(data: bytes, offset: int) -> tuple[Any, str]:
         if error.msg == "Extra data":
             more = "datasets.load_dataset may read them as separate rows, and later row numbers then differ"
             return None, f"holds more than one JSON value, the second at {_column(error)}; {more}"
-        told = _lower(error.msg).removesuffix(" at").replace("expecting ", "expected ")
-        return None, f"is not valid JSON: {told} at {_column(error)}, {_place(error)}"
+        reason = _lower(error.msg).removesuffix(" at").replace("expecting ", "expected ")
+        return None, f"is not valid JSON: {reason} at {_column(error)}, {_place(error)}"
     except (ValueError, RecursionError) as error:
         return None, f"is not readable JSON: {_lower(str(error))}"
 

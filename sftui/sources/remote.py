@@ -36,7 +36,7 @@ class RemoteFile(ByteFile):
         self.path = path
         self.label = label or posixpath.basename(path)
         self._end = end
-        with _told(path):
+        with _as_source_error(path):
             self._files, self._name = _filesystem(path)
             self._info = self._files.info(self._name)
         self._whole = int(self._info.get("size") or 0)
@@ -60,7 +60,7 @@ class RemoteFile(ByteFile):
 
     def fetch(self, number: int) -> bytes:
         """A block of the file; SourceError where it cannot be read."""
-        with _told(self.path):
+        with _as_source_error(self.path):
             stop = min((number + 1) * BLOCK, self._whole)
             return bytes(self._files.cat_file(self._name, start=number * BLOCK, end=stop))
 
@@ -112,7 +112,7 @@ _CACHE = _Blocks(BLOCKS)
 
 def find_url(url: str, split: str | None) -> Found:
     """The files that a URL means: one, those of a folder that make a split, or those that match; SourceError."""
-    with _told(url):
+    with _as_source_error(url):
         files, name = _filesystem(url)
         if any(sign in name for sign in "*?["):
             matches = sorted(map(str, files.glob(name)))
@@ -151,7 +151,7 @@ def _filesystem(url: str) -> tuple[Any, str]:
 
 
 @contextlib.contextmanager
-def _told(url: str) -> Iterator[None]:
+def _as_source_error(url: str) -> Iterator[None]:
     """What goes wrong with a URL as a SourceError; libraries of stores raise whatever they like."""
     scheme = url.partition(":")[0].lower()
     try:
@@ -166,7 +166,7 @@ def _told(url: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise SourceError("does not exist", where=url) from error
     except Exception as error:
-        told = " ".join(str(error).split())[:_REASON].rstrip(".") or type(error).__name__
-        denied = isinstance(error, PermissionError) or "credential" in f"{type(error).__name__} {told}".lower()
+        reason = " ".join(str(error).split())[:_REASON].rstrip(".") or type(error).__name__
+        denied = isinstance(error, PermissionError) or "credential" in f"{type(error).__name__} {reason}".lower()
         fix = f"give the credentials that {PACKAGES.get(scheme, 'fsspec')} reads" if denied else ""
-        raise SourceError("cannot be read", where=url, why=told, fix=fix) from error
+        raise SourceError("cannot be read", where=url, why=reason, fix=fix) from error

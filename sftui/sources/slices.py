@@ -66,7 +66,7 @@ def _part(text: str, split: str) -> Part:
     if rounding is not None and not percent:
         raise _refused(split, "rounding is for per cent alone")
     if percent and any(end is not None and abs(end) > 100 for end in (start, stop)):
-        raise _refused(split, "per cent go from -100 to 100")
+        raise _refused(split, "percentages go from -100 to 100")
     return Part(found["name"], start, stop, percent, rounding or (CLOSEST if percent else None))
 
 
@@ -182,10 +182,10 @@ class SlicedSource(Source):
             yield from source.look_through()
 
     def change(self) -> Change | None:
-        return next((told for source in self._sources if (told := source.change()) is not None), None)
+        return next((found for source in self._sources if (found := source.change()) is not None), None)
 
     def outgrown(self) -> Change | None:
-        return next((told for source in self._sources if (told := source.outgrown()) is not None), None)
+        return next((found for source in self._sources if (found := source.outgrown()) is not None), None)
 
     def refresh(self) -> bool:
         return self._parts[-1][2] is None and self._sources[-1].refresh()

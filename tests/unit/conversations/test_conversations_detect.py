@@ -158,7 +158,7 @@ def test_messages_use_the_recipe_s_role_map_only() -> None:
         ({"train": [{"messages": []}], "test": [{"messages": []}]}, "--rows-in train or --rows-in test"),
         (
             {"prompt;completion": "a;b"},
-            "only one column, `prompt;completion`, because its fields seem to be parted by `;`",
+            "only one column, `prompt;completion`, because its fields seem to be separated by `;`",
         ),
         ({"a": 1, "b": [1]}, "its columns are `a` (a number), `b` (a list)"),
         ({"question": "q", "answer": 42}, "`answer` is a number, not text; store the answers as text"),

@@ -207,7 +207,7 @@ def test_another_separator_is_suspected(tmp_path: Path) -> None:
     source = open_source(SourceSpec((str(tmp_path / "t.csv"),)))
     assert read(source) == [{"a;b": "1;2"}]
     assert source.notes == (
-        "t.csv has one column, named 'a;b'; its fields seem to be parted by ;, which datasets reads with sep=';'",
+        "t.csv has one column, named 'a;b'; its fields seem to be separated by ;, which datasets reads with sep=';'",
     )
 
 
