@@ -529,14 +529,14 @@ class Watch:
         now = self._page.read()
         if now is None or signal_number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, 0):
             return None
-        told = self._ended
+        reason = self._ended
         if signal_number == signal.SIGPROF:
-            told = _too_long(now.seconds)
-        elif not told and signal_number == signal.SIGABRT and _RUST_REFUSED in log:
-            told = f"needs more than {_megabytes(now.memory)} of memory"
-        elif not told:
-            told = f"ended the process that prepares rows ({signal_name(signal_number)})"
-        return Overrun(now.key, STAGES[now.stage], f"{_SUBJECTS[now.stage]} {told}")
+            reason = _too_long(now.seconds)
+        elif not reason and signal_number == signal.SIGABRT and _RUST_REFUSED in log:
+            reason = f"needs more than {_megabytes(now.memory)} of memory"
+        elif not reason:
+            reason = f"ended the process that prepares rows ({signal_name(signal_number)})"
+        return Overrun(now.key, STAGES[now.stage], f"{_SUBJECTS[now.stage]} {reason}")
 
 
 def signal_name(number: int) -> str:
@@ -563,6 +563,6 @@ def resident(pid: int) -> int | None:
     import subprocess
 
     with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
-        told = subprocess.run(("ps", "-o", "rss=", "-p", str(pid)), capture_output=True, timeout=5, check=False).stdout
-        return int(told) * 1024
+        out = subprocess.run(("ps", "-o", "rss=", "-p", str(pid)), capture_output=True, timeout=5, check=False).stdout
+        return int(out) * 1024
     return None

@@ -346,7 +346,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What the loss is told beside the labels."""
+    """What the loss gets besides the labels."""
 
     shift: str = knob(
         "internal",

@@ -294,8 +294,8 @@ def _has_half_character(raw: Any) -> bool:
 
 def shown(raw: Any) -> str:
     """A value of a config in a sentence, cut to a bearable length."""
-    told = repr(raw)
-    return told if len(told) <= LONGEST_SHOWN else told[:LONGEST_SHOWN] + "…"
+    text = repr(raw)
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
 def knob_at(path: str, recipe: Recipe) -> KnobInfo:
@@ -394,8 +394,8 @@ def _listed(text: str) -> Any:
 
 
 def _did_you_mean(word: str, options: Any) -> str:
-    told = did_you_mean(word, options, "")
-    return f", {told}" if told else ""
+    hint = did_you_mean(word, options, "")
+    return f", {hint}" if hint else ""
 
 
 __all__ = [

@@ -81,8 +81,8 @@ def load_yaml(text: str, dialect: Dialect = "1.2") -> Any:
     except RecursionError as error:
         raise YamlProblem("it is nested too deeply", what=TOO_MUCH) from error
     except Exception as error:  # ruamel's constructors raise what they like: `!!float ""` an IndexError
-        told = _one_line(str(error)) if isinstance(error, (YAMLError, ValueError)) else ""
-        raise YamlProblem(told or "a value does not fit its tag", fix="correct the value") from error
+        reason = _one_line(str(error)) if isinstance(error, (YAMLError, ValueError)) else ""
+        raise YamlProblem(reason or "a value does not fit its tag", fix="correct the value") from error
 
 
 _WORD = r"yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF"
@@ -136,9 +136,9 @@ def _resolver(dialect: Dialect) -> Any:
     return Resolver
 
 
-def _one_line(told: str) -> str:
+def _one_line(text: str) -> str:
     """The first line, without the values that ruamel quotes of a key that stands twice: one may be a token."""
-    return told.strip().splitlines()[0].partition(" with value ")[0][:300] if told.strip() else ""
+    return text.strip().splitlines()[0].partition(" with value ")[0][:300] if text.strip() else ""
 
 
 def _bounded_composer() -> Any:

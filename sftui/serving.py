@@ -159,7 +159,7 @@ def _stops(name: str, loaded: LoadedTokenizer) -> frozenset[str] | None:
     folder = locate(name).folder
     for file in ("generation_config.json", "config.json") if folder is not None else ():
         with suppress(OSError, ValueError, SftuiError):
-            told = read_json(folder / file) if folder is not None else None
-            if isinstance(told, Mapping) and (told.get("eos_token_id") is not None or file != "config.json"):
-                return stops_of(loaded, told)
+            config = read_json(folder / file) if folder is not None else None
+            if isinstance(config, Mapping) and (config.get("eos_token_id") is not None or file != "config.json"):
+                return stops_of(loaded, config)
     return None

@@ -36,8 +36,8 @@ class OpenDataset:
     each of them raises SftuiError. Another tokenizer, trainer or recipe is another `sftui.open`.
     """
 
-    def __init__(self, ready: Ready, told: tuple[str, ...] = (), given: Given | None = None) -> None:
-        self._ready, self._told, self._given = ready, told, given
+    def __init__(self, ready: Ready, notes: tuple[str, ...] = (), given: Given | None = None) -> None:
+        self._ready, self._notes, self._given = ready, notes, given
         self._turn = threading.RLock()
         self._end = finalize(self, ready.close)  # what nobody closes is closed with the last table and row of it
 
@@ -60,7 +60,7 @@ class OpenDataset:
 
         ready = self._ready
         found = (
-            *self._told,
+            *self._notes,
             *ready.options.notes,
             *version_notes(ready.tokenizer.facts),
             *(ready.tools.notes or ()),
@@ -168,9 +168,9 @@ class OpenDataset:
                     prompts = prompts_of(held, ready)
             ready.settle_split()
             checking = Checking(ready, wanted, prompts, max_rows=max_rows, sample=sample, jobs=jobs)
-        for told in self._turns(checking.steps):
+        for now in self._turns(checking.steps):
             if progress is not None:
-                progress(told.rows, told.total)
+                progress(now.rows, now.total)
         with self._using():
             return Report(checking.checked())
 

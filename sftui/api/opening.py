@@ -71,12 +71,12 @@ def open(data: Any = None, **opening: Unpack[Opening]) -> OpenDataset:  # noqa: 
 def prepared(data: Any, opening: Opening) -> tuple[Ready, tuple[str, ...], Given | None]:
     """The session that `open` opens, what is to be known of it, and the tokenizer where a loaded one is given."""
     paths, rows = _data_of(data)
-    asked, given = _asked(paths, opening)
-    if rows is not None and asked.config is not None:
+    request, given = _request(paths, opening)
+    if rows is not None and request.config is not None:
         raise RecipeError("config names the data, and rows are given as well", fix="give one of them")
-    if rows is None and not paths and asked.config is None:
+    if rows is None and not paths and request.config is None:
         raise SftuiError("no data was named", fix="give a path, a Hub dataset, rows, or config=")
-    options, told = asked.options(make=make)
+    options, notes = request.options(make=make)
     opened = open_data(options) if rows is None else _opened(options, rows)
     try:
         opened.accepted(unread=True)
@@ -84,7 +84,7 @@ def prepared(data: Any, opening: Opening) -> tuple[Ready, tuple[str, ...], Given
     except BaseException:
         opened.close()
         raise
-    return ready, told, given
+    return ready, notes, given
 
 
 @overload
@@ -137,7 +137,7 @@ def _data_of(data: Any) -> tuple[tuple[str, ...], Any]:
     return (), data
 
 
-def _asked(paths: tuple[str, ...], opening: Opening) -> tuple[Asked, Given | None]:
+def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Asked, Given | None]:
     """The call in the words of `Asked`; RecipeError for what it does not know, TokenizerError for no tokenizer."""
     from sftui.nearest import did_you_mean
 

@@ -150,16 +150,16 @@ Span = tuple[int, int, int, str]
 class PreparedPart:
     """What the trainer receives of a row at once, and what explains it; see `PreparedRow`."""
 
-    def __init__(self, example: Example, told: Mapping[str, Any]) -> None:
+    def __init__(self, example: Example, explained: Mapping[str, Any]) -> None:
         self.input_ids = example.input_ids
         self.labels = example.labels
         self.attention_mask = example.attention_mask
         self.loss_weights = _weights(example)
         self.shifted = example.shifted
-        self.tokens: tuple[str, ...] = tuple(told.get("tokens", ()))
-        self.reasons: tuple[str, ...] = tuple(told.get("reasons", ()))
+        self.tokens: tuple[str, ...] = tuple(explained.get("tokens", ()))
+        self.reasons: tuple[str, ...] = tuple(explained.get("reasons", ()))
         self.spans: tuple[Span | None, ...] = tuple(
-            None if span is None else (span[0], span[1], span[2], span[3]) for span in told.get("spans", ())
+            None if span is None else (span[0], span[1], span[2], span[3]) for span in explained.get("spans", ())
         )
 
     def __len__(self) -> int:

@@ -61,9 +61,9 @@ def row_of(done: Repaired) -> Row:
 
     One that would be left out is shown as it stands, with the reason.
     """
-    told = tuple(f"{change.place}: {change.what}" if change.place else change.what for change in done.changes)
+    changes = tuple(f"{change.place}: {change.what}" if change.place else change.what for change in done.changes)
     if done.dropped is not None:
-        return replace(done.row, left_out=done.changes[-1].what, repairs=told)
+        return replace(done.row, left_out=done.changes[-1].what, repairs=changes)
     if done.skipped:
         return replace(done.row, skipped=done.skipped)
     if done.untouched or done.data is None:
@@ -72,9 +72,9 @@ def row_of(done: Repaired) -> Row:
     try:
         line = _written(done.data, raw if len(raw) < RAW_LIMIT else None)
     except RecursionError:
-        return replace(done.row, data=done.data, repairs=told)
+        return replace(done.row, data=done.data, repairs=changes)
     return replace(
-        done.row, data=done.data, raw=line[:RAW_LIMIT], size=len(line.encode("utf-8", "surrogatepass")), repairs=told
+        done.row, data=done.data, raw=line[:RAW_LIMIT], size=len(line.encode("utf-8", "surrogatepass")), repairs=changes
     )
 
 

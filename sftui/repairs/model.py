@@ -132,7 +132,7 @@ def each_turn(data: Data, layout: Layout, repair: RepairContent) -> tuple[Data, 
     for number, pair in enumerate(pairs):
         if isinstance(pair, (list, tuple)) and len(pair) == 2:
             turns = [repair(f"{layout.history}[{number}][{side}]", turn) for side, turn in enumerate(pair)]
-            some = [change for _, told in turns for change in told]
+            some = [change for _, made in turns for change in made]
             changes += some
             out.append([turn for turn, _ in turns] if some else pair)
         else:

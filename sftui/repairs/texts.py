@@ -123,8 +123,8 @@ def fill_content(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
     def fill(place: str, text: Any) -> tuple[Any, list[Change]]:
         if (made := _number(text)) is not None:
             return made, [Change("fill-content", place, f"the value {made} became text")]
-        asked = text is None and place.endswith("[0]")
-        return ("", [Change("fill-content", place, "nothing became empty text")]) if asked else (text, [])
+        empty_prompt = text is None and place.endswith("[0]")
+        return ("", [Change("fill-content", place, "nothing became empty text")]) if empty_prompt else (text, [])
 
     repaired, changes = each_item(data, layout, repair)
     repaired, more = each_turn(repaired, layout, fill)
@@ -157,13 +157,13 @@ def strip_tokens(controls: Controls) -> Repair:
             gone += found
         return text, gone
 
-    def told(place: str, gone: Sequence[str]) -> Change:
+    def change_of(place: str, gone: Sequence[str]) -> Change:
         return Change("strip-tokens", place, "took out " + ", ".join(quote(token) for token in gone))
 
     def of_content(place: str, content: Any) -> tuple[Any, list[Change]]:
         if isinstance(content, str):
             text, gone = cleaned(content)
-            return text, [told(place, gone)] if gone else []
+            return text, [change_of(place, gone)] if gone else []
         if not isinstance(content, list):
             return content, []
         parts, some = [], []
@@ -172,7 +172,7 @@ def strip_tokens(controls: Controls) -> Repair:
                 cleaned(part["text"]) if isinstance(part, Mapping) and isinstance(part.get("text"), str) else ("", [])
             )
             if gone:
-                some.append(told(f"{place}[{number}].text", gone))
+                some.append(change_of(f"{place}[{number}].text", gone))
             parts.append({**part, "text": text} if gone else part)
         return parts, some
 

@@ -148,9 +148,9 @@ def to_messages(way: Way, target: Target, without: Sequence[str] = ()) -> Repair
             lost = lost_calls(target)
             raise ConversationError(lost.what, why=lost.why, fix=lost.fix)
         read = " and ".join(f"`{column}`" for column in way.used if column in data)
-        told = [Change(TO_MESSAGES, "", f"{read} became {len(row[MESSAGES])} messages")]
-        told += [Change(kind, "", f"{number} written as OpenAI has them") for kind, number in made.done.items()]
-        return row, tuple(told)
+        changes = [Change(TO_MESSAGES, "", f"{read} became {len(row[MESSAGES])} messages")]
+        changes += [Change(kind, "", f"{number} written as OpenAI has them") for kind, number in made.done.items()]
+        return row, tuple(changes)
 
     return Repair(TO_MESSAGES, TITLE, apply)
 

@@ -52,7 +52,6 @@ def _held(value: Any, place: str, where: str, changes: list[Change]) -> Any:
         f"`{place}` is {what}, which lines of JSON cannot hold",
         where=where,
         fix=(
-            "store the files beside the data and their paths in the column, or leave the column out, before it is"
-            " repaired"
+            "before repairing, store the files next to the data and their paths in the column, or leave the column out"
         ),
     )
