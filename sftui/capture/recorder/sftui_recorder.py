@@ -671,7 +671,7 @@ def _tokenizer(collators: list[Any]) -> dict[str, Any] | None:
     known: dict[Any, Any] = {}
     for one in gc.get_objects():
         try:
-            if isinstance(one, base):
+            if issubclass(type(one), base):  # isinstance asks the object, and some of torch warn when they are asked
                 known.setdefault(getattr(one, "name_or_path", ""), one)
         except Exception:  # objects of others may raise at being looked at
             continue
