@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sftui.errors import SftuiError
-from sftui.model import Conversation, Inspection, Kind, Row
+from sftui.model import Inspection, Row
 from sftui.session.opened import HEAVY, Opened
 from sftui.workspace.events import RowSummary, SummariesReady
+from sftui.workspace.previews import Leads, clipped, leads_of, preview
 from sftui.workspace.requests import SummariesRequest
 
-PREVIEW = 200
 TOO_HEAVY = 256 << 10
 """Bytes above which a row is tokenized only when it is opened: a row asked for meanwhile would wait too long."""
 SEND_EVERY = 0.05
@@ -22,6 +22,7 @@ SEND_EVERY = 0.05
 def summaries(session: Opened, request: SummariesRequest, version: int) -> Iterator[SummariesReady | None]:
     """Lines in parts, light rows first, then light rows again with their findings; None where nothing is to be told
     yet."""
+    leads = leads_of(session)
     ready: list[RowSummary] = []
     heavy: list[int] = []
     light: list[int] = []
@@ -32,10 +33,10 @@ def summaries(session: Opened, request: SummariesRequest, version: int) -> Itera
             break
         if row.size > HEAVY:
             heavy.append(index)
-            ready.append(RowSummary(index, _clip(row.raw), repaired=bool(row.repairs)))
+            ready.append(RowSummary(index, clipped(row.raw), repaired=bool(row.repairs)))
         else:
             light.append(index)
-            ready.append(_summary(session, row))
+            ready.append(_summary(session, row, leads))
         if time.monotonic() - sent > SEND_EVERY:
             yield SummariesReady(request.ticket, version, tuple(ready))
             ready, sent = [], time.monotonic()
@@ -45,12 +46,12 @@ def summaries(session: Opened, request: SummariesRequest, version: int) -> Itera
     for index in heavy:
         row = session.row(index)
         if row.size <= TOO_HEAVY:
-            yield SummariesReady(request.ticket, version, (_summary(session, row),))
-    yield from _checked(session, request, version, light)
+            yield SummariesReady(request.ticket, version, (_summary(session, row, leads),))
+    yield from _checked(session, request, version, light, leads)
 
 
 def _checked(
-    session: Opened, request: SummariesRequest, version: int, indices: list[int]
+    session: Opened, request: SummariesRequest, version: int, indices: list[int], leads: Leads
 ) -> Iterator[SummariesReady | None]:
     """The same lines again with their findings counted, once all are there."""
     from sftui.audit.verdict import of_row
@@ -70,7 +71,7 @@ def _checked(
             continue  # its line already exists; opened, the row says what is wrong
         grades, verdict = Counter(finding.severity.value for finding in found), of_row(found)
         badge = (verdict[0].value, verdict[1].short) if verdict is not None else None
-        line = replace(summary(inspection), errors=grades["error"], warnings=grades["warning"], verdict=badge)
+        line = replace(summary(inspection, leads), errors=grades["error"], warnings=grades["warning"], verdict=badge)
         ready.append(line)
         if time.monotonic() - sent > SEND_EVERY:
             yield SummariesReady(request.ticket, version, tuple(ready))
@@ -80,17 +81,17 @@ def _checked(
     yield SummariesReady(request.ticket, version, tuple(ready))
 
 
-def _summary(session: Opened, row: Row) -> RowSummary:
+def _summary(session: Opened, row: Row, leads: Leads) -> RowSummary:
     """One line, whatever happens: the list does not wait for a row on which sftui itself fails."""
     try:
-        return summary(session.inspect_row(row, spans=False))
+        return summary(session.inspect_row(row, spans=False), leads)
     except Exception as error:
         return RowSummary(
-            row.index, _clip(row.raw), problem=f"sftui could not prepare it ({type(error).__name__}: {error})"
+            row.index, clipped(row.raw), problem=f"sftui could not prepare it ({type(error).__name__}: {error})"
         )
 
 
-def summary(inspection: Inspection) -> RowSummary:
+def summary(inspection: Inspection, leads: Leads) -> RowSummary:
     """One line of the row list; figures as far as the inspection went."""
     from sftui.views.strip import strip_of
 
@@ -106,7 +107,7 @@ def summary(inspection: Inspection) -> RowSummary:
         tokens = inspection.received  # as the status line counts: cut, and shifted where it is stored so
     return RowSummary(
         inspection.row.index,
-        preview(inspection),
+        preview(inspection, leads),
         tokens,
         trained,
         cut,
@@ -116,25 +117,3 @@ def summary(inspection: Inspection) -> RowSummary:
         evaluates=inspection.evaluates,
         strip=strip_of(inspection),
     )
-
-
-def preview(inspection: Inspection) -> str:
-    """The first words that tell a row apart: of its first user message, its text, or the row itself."""
-    found = inspection.conversation
-    if found is None:
-        return _clip(inspection.row.raw)
-    return _clip(_words(found)) or _clip(inspection.row.raw)
-
-
-def _words(found: Conversation) -> str:
-    if found.kind is Kind.CHAT:
-        chosen = next((m for m in found.messages if m.role == "user"), found.messages[0] if found.messages else None)
-        content = chosen.content if chosen is not None else ""
-        if isinstance(content, list):
-            content = " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-        return str(content or "")
-    return found.prompt or found.text or ""
-
-
-def _clip(text: str) -> str:
-    return " ".join(text[: 4 * PREVIEW].split())[:PREVIEW]

@@ -39,6 +39,7 @@ from sftui.workspace.comparing import Comparison
 from sftui.workspace.inbox import URGENCY, Inbox
 from sftui.workspace.indexing import Indexer, Look
 from sftui.workspace.loader import Loaded, Loader
+from sftui.workspace.previews import leads_of
 from sftui.workspace.search import count_hits, search
 from sftui.workspace.summaries import TOO_HEAVY, summaries, summary
 from sftui.workspace.watching import unless_lost, write_whole
@@ -342,7 +343,9 @@ class Worker:
             inspection = self._shown = self._session.inspect(self._row.index)
             self.send(ev.RowReady(self._row.ticket, self._version, inspection))
             if self._list is not None and inspection.row.size > TOO_HEAVY:
-                self.send(ev.SummariesReady(self._list.ticket, self._version, (summary(inspection),)))
+                self.send(
+                    ev.SummariesReady(self._list.ticket, self._version, (summary(inspection, leads_of(self._session)),))
+                )
 
     def _answer_batch(self) -> None:
         request, session = self._batch, self._session
