@@ -170,7 +170,7 @@ def _column(column: tuple[str, ...], x: int, width: int, height: int, titled: bo
         return {column[0]: Box(x, top, width, max(height - top, 0), titled)}
     upper, lower = column
     room = height - top - 1
-    lines = room // 2 + (sizes.findings if lower == FINDINGS and upper != TOKENS else sizes.view)
+    lines = room * 2 // 5 + sizes.findings if lower == FINDINGS and upper != TOKENS else room // 2 + sizes.view
     lines = max(min(lines, room - FEWEST), FEWEST) if room >= 2 * FEWEST else room // 2
     return {
         upper: Box(x, top, width, room - lines, titled),

@@ -28,9 +28,10 @@ class AtPlaces(Layout):
     def __init__(self, frame: Widget, panes: Mapping[str, LineView], places: Places) -> None:
         super().__init__()
         self.frame, self.panes, self.places = frame, panes, places
+        self.laid: Mapping[str, Box] = {}
 
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
-        boxes = self.places(size)
+        boxes = self.laid = self.places(size)
         found = [WidgetPlacement(size.region, NULL_OFFSET, NO_MARGIN, self.frame, 0)]
         for name, pane in self.panes.items():
             if pane.display and name in boxes:
@@ -76,7 +77,6 @@ class Body(Widget, inherit_bindings=False):
         self._at_places = AtPlaces(self.frame, panes, places)
         self.holder = TOKENS
         self._drawn: tuple[tuple[object, ...], tuple[Line, ...]] = ((), ())
-        self._boxes: tuple[Size, Mapping[str, Box]] = (Size(0, 0), {})
 
     @property
     def layout(self) -> Layout:
@@ -89,14 +89,12 @@ class Body(Widget, inherit_bindings=False):
     def set_panes(self, now: Arrangement, holder: str) -> None:
         """Shows the panes that are seen, of which one holds the keys."""
         self.holder = holder
-        size = self.size or self.app.size
-        boxes = self.places(size)
+        boxes = self.places(self.size or self.app.size)
         for name, pane in self.panes.items():
             pane.display = name in now.panes
             pane.headed = name in boxes and boxes[name].titled
-        if boxes != self._boxes[1] and size == self._boxes[0]:
-            self.refresh(repaint=False, layout=True)
-        self._boxes = (size, boxes)
+        if self.size and boxes != self._at_places.laid:
+            self.frame.refresh(repaint=False, layout=True)  # of a child: it is its parent that is laid out anew
 
     def draw(self, holder: str) -> None:
         """The rules and titles, after anything that they show changed."""

@@ -81,6 +81,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.state = State(Kept(workspace.recipe), compared=Compared(drawn=Memo()))
         self.marks_file = MarksFile(workspace.options, self.marks_failed)
         self.told_moved: set[str] = set()
+        self.notes = notes.Count()
         self.laid_out_for = Size(0, 0)
         self.status_bar = Bar("status")
         self.panes = Panes(
@@ -162,7 +163,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def draw(self) -> None:
         """The bars; panes draw themselves. Once for each key and event, when all that follows from it was put."""
         self.draw_tour()
-        self.status_bar.show(status_cells(self.state.status._replace(notes=notes.count(self)), self.width))
+        self.status_bar.show(status_cells(self.state.status._replace(notes=self.notes.now(self)), self.width))
         said, context = self.state.said, self.state.open.context
         told, left = message_lines(said.text, said.role, self.width) if said.text else (self.sentence(), ())
         self.detail.show(told)
@@ -203,6 +204,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def sentence(self) -> Line:
         """The line under the panes: the finding, the knob or the token that is marked."""
         context = self.state.open.context
+        if context == LIST:
+            return self.panes.rows.sentence()
         if context == FINDINGS:
             return findings.sentence(self)
         if context == FIGURES:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from sftui.model import Inspection
-from sftui.text import cell_width, clip, fit, share, visible
+from sftui.text import cell_width, clip, fit, many, share, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 from sftui.views.frame import ACTIVE, HEAVY, LIGHT
 from sftui.views.strip import SMALL
 from sftui.views.table import LEARNT, MASKED, MASKED_LABEL, WEIGHTED, TokenTable
-from sftui.views.words import convention, evaluation_words, explain, shift_warning, why_stopped
+from sftui.views.words import EVALUATES, convention, evaluation_words, explain, shift_warning, why_stopped
 
 _NUMBER = re.compile(r"\d+")
 LEAST_PREVIEW = 20
@@ -195,7 +195,7 @@ def row_heading(width: int, *, digits: int = 6, gutter: int = 0, active: bool = 
     builder.add(rule * gutter, role)
     room = width - 1 - gutter - sum(abs(cells) + 1 for _, cells in columns)
     if room >= SMALL + 1 + LEAST_PREVIEW:
-        columns.append(("whole", SMALL))
+        columns.append(("mask", SMALL))
         room -= SMALL + 1
     if room > len(BEGINS):
         columns.append((BEGINS, len(BEGINS)))
@@ -204,6 +204,32 @@ def row_heading(width: int, *, digits: int = 6, gutter: int = 0, active: bool = 
         builder.add(rule if number else "", role)
         builder.add(gap if cells < 0 else "", role).add(name, Role.TITLE).add(gap if cells > 0 else "", role)
     return builder.add(rule * (width - builder.width), role).line()
+
+
+def row_sentence(summary: Summary) -> Line:
+    """A line of the row list in words, and what the row begins with, for where the list has no room for it."""
+    told: list[tuple[str, Role]] = []
+    if summary.tokens is not None:
+        told.append((many(summary.tokens, "token"), Role.PLAIN))
+        if summary.evaluates:
+            told.append((EVALUATES, Role.PLAIN))
+        elif summary.trained is not None:
+            told.append((f"{share(summary.trained, summary.tokens)} trained", _share_role(summary)))
+    if summary.cut:
+        told.append((f"{summary.cut:,} cut", Role.CUT))
+    if summary.dropped is not None:
+        told.append(("dropped", Role.ERROR))
+    elif summary.problem is not None:
+        told.append(("could not be prepared", Role.ERROR))
+    for count, noun, role in ((summary.errors, "error", Role.ERROR), (summary.warnings, "warning", Role.WARNING)):
+        if count:
+            told.append((many(count, noun), role))
+    if summary.preview:
+        told.append((visible(summary.preview), Role.DIM))
+    builder = LineBuilder().add(f" row {summary.index:,}", Role.TITLE)
+    for number, (text, role) in enumerate(told):
+        builder.add(" · " if number else ": ", Role.DIM).add(text, role)
+    return builder.line()
 
 
 def _add_strip(builder: LineBuilder, summary: Summary, over: Over) -> None:

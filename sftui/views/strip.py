@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from sftui.model import Inspection
 from sftui.views.cells import Line, LineBuilder, Over, Role
@@ -19,15 +18,16 @@ they are shorter, only those of two cells and more."""
 
 
 def strip(table: TokenTable, width: int, shift: bool = False) -> tuple[Cell, ...]:
-    """The row over at most `width` cells, one for each token where they are as many.
+    """The row over at most `width` cells, as many for each token as fit where they are no more.
 
     A cell is `█` where all of its tokens are trained, `░` where none is, `▒` where some are, `✂` where some are cut.
     Where a message begins stands the letter of its role; what is not trained has that role's colour.
     """
     loss = table.loss_shifted if shift else table.loss
-    cells = min(width, len(loss))
-    edges = [len(loss) * n // cells for n in range(cells + 1)] if cells else []
-    made = [_cell(loss[a:b], _masked(table, a)) for a, b in pairwise(edges)]
+    tokens = len(loss)
+    cells = width // tokens * tokens if 0 < tokens <= width else width if tokens else 0
+    spans = ((tokens * n // cells, max(tokens * (n + 1) // cells, tokens * n // cells + 1)) for n in range(cells))
+    made = [_cell(loss[a:b], _masked(table, a)) for a, b in spans]
     starts = message_starts(table)
     least = 1 if len(starts) * CELLS_A_MESSAGE <= cells else 2
     for start, end in zip(starts, (*starts[1:], len(loss))):
@@ -57,13 +57,12 @@ def _masked(table: TokenTable, i: int) -> Role:
 
 
 def with_cursor(cells: Sequence[Cell], token: int, tokens: int) -> Line:
-    """The strip of a row of so many tokens, with the cursor on the cell that holds `token`."""
-    at = (token * len(cells) + len(cells) - 1) // tokens if tokens else 0
-    while at and tokens * at // len(cells) > token:
-        at -= 1
+    """The strip of a row of so many tokens, with the cursor on the cells that hold `token`."""
     builder = LineBuilder()
     for number, (glyph, role) in enumerate(cells):
-        builder.add(glyph, role, Over.CURSOR if number == at else Over.NONE)
+        first = tokens * number // len(cells)
+        here = first <= token < max(tokens * (number + 1) // len(cells), first + 1)
+        builder.add(glyph, role, Over.CURSOR if here else Over.NONE)
     return builder.line()
 
 

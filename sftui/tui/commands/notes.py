@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sftui.model import Inspection
 from sftui.text import visible
 from sftui.tui.commands.command import command
 from sftui.tui.inspector import Inspector
@@ -32,9 +33,21 @@ def tell_own(here: Inspector) -> None:
         here.say(f"{NOTE_GLYPH} {visible(note)}", Role.VALUE)
 
 
-def count(here: Inspector) -> int:
-    """How many there are to read now."""
-    return sum(len(some) for _, some in _notes(here))
+class Count:
+    """How many notes there are to read, counted once for a row and what was said of it."""
+
+    def __init__(self) -> None:
+        self._made: Inspection | None = None
+        self._of: tuple[object, ...] | None = None
+        self._count = 0
+
+    def now(self, here: Inspector) -> int:
+        made, reading = here.panes.tokens.inspection, here.state.reading.notes
+        of = (reading, here.state.mark.note, here.state.row)
+        if self._made is not made or self._of != of:
+            self._made, self._of = made, of
+            self._count = sum(len(some) for _, some in _notes(here))
+        return self._count
 
 
 @command("notes", "i", "notes", "Shows the notes on this row, the data and the recipe that ⓘ counts.", "Look", was=())

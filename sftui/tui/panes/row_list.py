@@ -9,7 +9,7 @@ from textual.message import Message
 
 from sftui.model import Inspection
 from sftui.tui.line_view import LineView
-from sftui.views import Line, Over, Role, row_heading, row_line
+from sftui.views import Line, Over, Role, row_heading, row_line, row_sentence
 from sftui.views.strip import strip_of
 from sftui.workspace.events import RowSummary
 
@@ -182,6 +182,11 @@ class RowList(LineView):
         )
         over = Over.CURSOR if here and self.active else Over.NONE
         return tuple(run._replace(over=over, role=QUIET.get(run.role, run.role)) for run in cells)
+
+    def sentence(self) -> Line:
+        """The current row in words and as much of what it begins with as the line has room for."""
+        summary = self.summaries.get(self.current)
+        return () if summary is None else row_sentence(summary)
 
     @property
     def digits(self) -> int:
