@@ -9,6 +9,7 @@ from typing import Any
 from sftui.conversations.detected import Detected, sentence, type_word
 from sftui.conversations.messages import CALL_ROLE, is_missing, message_list, parse_json, read_messages
 from sftui.conversations.strings import alpaca_prompt
+from sftui.conversations.tensors import as_labels, is_tensors
 from sftui.conversations.tokenized import read_tokenized
 from sftui.conversations.turns import turns_problem
 from sftui.errors import ConversationError
@@ -173,6 +174,8 @@ def _from_segments(row: Mapping[str, Any], where: str, detected: Detected, data:
 
 
 def _from_tokens(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
+    if is_tensors(detected):
+        return read_tokenized(as_labels(row, where, detected), where, replace(detected, fields={}))
     _value(row, detected.fields.get("input_ids", "input_ids"), where)
     return read_tokenized(row, where, detected)
 

@@ -11,7 +11,7 @@ from sftui.conversations.detected import Detected, find_column, sentence
 from sftui.conversations.messages import CONTENT_KEYS, ROLE_KEYS, SHAREGPT_ROLES, is_missing, parse_json
 from sftui.conversations.notes import notes_on
 from sftui.conversations.refusals import preference_set, unreadable_set
-from sftui.conversations.tokenized import alignment, are_targets
+from sftui.conversations.tokenized import alignment, are_targets, attended
 from sftui.model import Problem, Row
 from sftui.nearest import did_you_mean
 from sftui.recipe import Data
@@ -406,7 +406,7 @@ def _with_alignment(detected: Detected, samples: Sequence[Sample], data: Data) -
     """How stored labels are aligned: what the recipe says, else what the ids show."""
     labels, ids = detected.fields.get("labels", "labels"), detected.fields["input_ids"]
     pairs = [
-        (row[ids], row[labels])
+        (row[ids][: attended(row.get("attention_mask"), len(row[ids]))], row[labels])
         for row in samples
         if isinstance(row.get(ids), (list, tuple)) and isinstance(row.get(labels), (list, tuple))
     ]

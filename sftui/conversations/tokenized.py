@@ -77,22 +77,31 @@ def read_tokenized(row: Mapping[str, Any], where: str, detected: Detected) -> Co
     mask = _optional(row, fields.get("attention_mask", "attention_mask"), where, len(ids), minimum=0)
     extra: dict[str, Any] = {name: row[name] for name in MASK_COLUMNS if row.get(name) is not None}
     notes: list[str] = []
+    weights = _weights(row, len(ids))
     if labels is not None:
         extra["given_labels"] = TARGETS if are_targets(row) else detected.given_labels
         if detected.given_labels == "shifted":
             notes.append(
                 TARGETS_TOLD if are_targets(row) else "the stored labels are shifted by one; they are shown un-shifted"
             )
+            end = attended(mask, len(ids))
+            if end < len(ids) and mask is not None and labels[end - 1] != IGNORE_INDEX:
+                # Padded after it was shifted: the token that was cut goes where the padding begins.
+                ids = (*ids[:end], labels[end - 1], *ids[end + 1 :])
+                mask = (*mask[:end], 1, *mask[end + 1 :])
+                notes.append("the last stored label is the token that was cut from the inputs; it is put back")
             last = labels[-1]
             if last == IGNORE_INDEX:
-                labels = (IGNORE_INDEX, *labels[:-1])
+                labels, weights = (IGNORE_INDEX, *labels[:-1]), (0.0, *weights[:-1]) if weights else ()
             else:
-                labels = (IGNORE_INDEX, *labels)
+                labels, weights = (IGNORE_INDEX, *labels), (0.0, *weights) if weights else ()
                 ids = (*ids, last)
                 mask = (*mask, 1) if mask is not None else None
                 notes.append("the last stored label is the token that was cut from the inputs; it is put back")
         elif detected.given_labels == "unknown":
             notes.append(UNKNOWN_SHIFT)
+    if weights:
+        extra["loss_weights"] = weights
     return Conversation(
         Kind.TOKENS,
         "tokenized",
@@ -102,6 +111,21 @@ def read_tokenized(row: Mapping[str, Any], where: str, detected: Detected) -> Co
         extra=extra,
         notes=tuple(notes),
     )
+
+
+def _weights(row: Mapping[str, Any], length: int) -> tuple[float, ...]:
+    """The weights that are stored along the labels; empty where there are none, or no numbers of that many."""
+    values = row.get("loss_weights")
+    if not isinstance(values, (list, tuple)) or len(values) != length:
+        return ()
+    return tuple(map(float, values)) if all(type(one) in (int, float) for one in values) else ()
+
+
+def attended(mask: Any, length: int) -> int:
+    """Where the padding behind a row begins, by its attention mask; its length where none does."""
+    if not isinstance(mask, (list, tuple)) or len(mask) != length or not any(mask):
+        return length
+    return length - next(i for i, one in enumerate(reversed(mask)) if one)
 
 
 def are_targets(row: Mapping[str, Any]) -> bool:

@@ -305,7 +305,11 @@ def stored(row: Row, tokenizer: Any) -> tuple[list[int], list[int], list[int]]:
     if not len(labels) == len(attention_mask) == len(input_ids) > 0:
         raise ValueError("ids, labels and attention mask differ in length, or are empty")
     if CONFIG.shifted and (CONFIG.rule != "all" or row.get(CONFIG.labels) is not None):
-        # The labels are stored shifted by one: put them back in line with their ids.
+        # The labels are stored shifted by one: put them back in line with their ids. Where the row is padded, the token
+        # that was cut goes where the padding begins.
+        end = len(input_ids) - next((n for n, on in enumerate(reversed(attention_mask)) if on), 0)
+        if end < len(input_ids) and labels[end - 1] != -100:
+            input_ids[end], attention_mask[end] = labels[end - 1], 1
         last = labels.pop()
         labels.insert(0, -100)
         if last != -100:

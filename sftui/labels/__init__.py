@@ -24,7 +24,7 @@ from sftui.labels.masks import (
 from sftui.labels.weights import by_message, weights_joined, weights_padded, weights_within
 from sftui.model import IGNORE_INDEX, Conversation, Example, Kind, Labels, Reason, Rendered, Tokens, counted
 from sftui.recipe import Recipe
-from sftui.runs import Runs, joined, together
+from sftui.runs import Runs, as_runs, joined, together
 
 __all__ = [
     "Drawn",
@@ -69,7 +69,8 @@ def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe
     kept, dropped = keep(len(tokens), recipe.length)
     weights: Runs[float] | None = None
     if recipe.loss.weights == "float":
-        weights = by_message(mask, tokens.messages, conversation.messages)
+        stored = conversation.extra.get("loss_weights") if conversation.kind is Kind.TOKENS else None
+        weights = as_runs(stored) if stored else by_message(mask, tokens.messages, conversation.messages)
         reasons = weightless(reasons, mask, weights)
     if (
         dropped is None

@@ -6,12 +6,17 @@ mask the first len(prompt) labels, cut right at the longest length, pad with Dat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, diff
 from sftui.trainers.base import Trainer
 from sftui.trainers.hf_trainer import TRAITS
+
+if TYPE_CHECKING:
+    from sftui.conversations import Detected
+    from sftui.model import Row
 
 LIMITED: Mapping[str, tuple[str, ...] | None] = {
     "data.strict_turns": ("off", "error"),
@@ -37,6 +42,12 @@ class HfTrainer(Trainer):
         if version is not None:
             raise RecipeError(f"{self.name} has no versions", fix=f"say `{self.name}` without @{version}")
         return Recipe(trainer=self.name)
+
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+        """A loop written by hand may read what any pipeline stores beside ids."""
+        from sftui.conversations.tensors import detect_tensors
+
+        return detect_tensors(rows, recipe.data) or super().detect(rows, recipe)
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         if recipe.loss.weights == "none":
