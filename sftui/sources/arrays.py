@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -92,8 +93,10 @@ class ArraysSource(Source):
         self._size = file.size()
         self._row_limit = row_limit
         try:
-            found = _arrays(file, head)
-        except (ValueError, TypeError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of headers that Python 2 wrote
+                found = _arrays(file, head)
+        except Exception as error:  # zipfile, zlib, ast and tokenize each raise their own at damage
             pickled = "allow_pickle" in str(error)
             raise SourceError(
                 "is not read" if pickled else "is no readable file of arrays",
@@ -129,11 +132,14 @@ class ArraysSource(Source):
         if size > self._row_limit:
             problem = f"{where} is {size:,} bytes, over the limit of {self._row_limit:,} a row; --row-limit MB reads it"
             return Row(index, None, "", where, size, problem)
-        if self._whole:
-            data = {name: [one.row(self._file, i) for i in range(one.shape[0])] for name, one in columns.items()}
-        else:
-            data = {name: one.row(self._file, index) for name, one in columns.items()}
+        try:
+            data = {name: self._entry(one, index) for name, one in columns.items()}
+        except ValueError as error:  # it has shrunk meanwhile
+            return Row(index, None, "", where, size, f"{where} cannot be decoded: {error}")
         return Row(index, data, json.dumps(data)[:RAW_LIMIT], where, size)
+
+    def _entry(self, one: Stored | Held, index: int) -> Any:
+        return [one.row(self._file, i) for i in range(one.shape[0])] if self._whole else one.row(self._file, index)
 
     def change(self) -> Change | None:
         return self._file.changed(self._size)

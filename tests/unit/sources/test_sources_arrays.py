@@ -144,6 +144,24 @@ def test_a_file_that_ends_early_is_one_sentence(tmp_path: Path, name: str, cut: 
         rows(path)
 
 
+def test_damage_anywhere_is_one_sentence(tmp_path: Path) -> None:
+    """Each byte of the small files changed, once to each of three values: they open, or say why not."""
+    np.save(tmp_path / "a.npy", IDS[:2, :2])
+    np.savez_compressed(tmp_path / "b.npz", input_ids=IDS)
+    whole = {path: path.read_bytes() for path in (tmp_path / "a.npy", tmp_path / "b.npz")}
+    opened = refused = 0
+    for path, content in whole.items():
+        for at in range(0, len(content), 1 if path.suffix == ".npy" else 2):
+            for value in (0, 40, 255):
+                path.write_bytes(content[:at] + bytes([value]) + content[at + 1 :])
+                try:
+                    open_source(SourceSpec((str(path),))).close()
+                    opened += 1
+                except SourceError:
+                    refused += 1
+    assert opened > 100 and refused > 100
+
+
 def test_a_name_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="does not exist"):
         open_source(SourceSpec(("nowhere.safetensors",)))
