@@ -422,7 +422,8 @@ def verify(python: str, rows: int, **given: Any) -> int:
 @force_option
 def capture(command: tuple[str, ...], out: str, batches: int, no_model: bool, clip: int | None, force: bool) -> int:
     """Run COMMAND, your own training command, in your environment, keep its first batches as the model receives them,
-    and end it before its first optimizer step. This runs your code; nothing is installed, and no weight is changed."""
+    and end it before its first optimizer step. This runs your code; nothing is installed, no optimizer makes a step.
+    """
     from sftui.cli.capture import capture_batches
 
     return capture_batches(command, out, batches, no_model, clip, force)

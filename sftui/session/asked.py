@@ -118,6 +118,7 @@ class Asked:
     def _of_run(self, captured: Mapping[str, Any], make: Callable[[str], object] | None) -> Recipe:
         """The recipe under which captured batches are shown as they are: nothing is cut, and the tokenizer is that of
         the run, unless another one is named."""
+        from sftui.capture.stored import WEIGHTS
         from sftui.recipe import changed
 
         named = self.recipe_file is not None or self.recipe is not None or self.trainer is not None
@@ -127,6 +128,9 @@ class Asked:
             recipe = changed(recipe, "tokenizer.name", name)
         if not named:
             recipe = changed(recipe, "batch.size", captured["batches"][0]["shapes"]["input_ids"][0])
+            recipe = changed(recipe, "mask.rule", "given")
+            if any(name in one["shapes"] for one in captured["batches"] for name in WEIGHTS):
+                recipe = changed(recipe, "loss.weights", "float")
         return self._set_up(recipe, make)
 
     def _from_config(

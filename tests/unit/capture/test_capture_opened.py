@@ -131,6 +131,17 @@ def test_a_loss_that_shifts_nothing_is_a_finding(tmp_path: Path) -> None:
         assert "the loss compares each position with its own label: nothing shifts the labels" in session.options.notes
 
 
+def test_weights_that_the_model_got_count(tmp_path: Path) -> None:
+    weights = [[0.0] * 8 + [0.5] * 22] * 2
+    made = batch({"input_ids": IDS, "labels": masked(IDS), "loss_weight": weights})
+    made["shapes"]["loss_weight"] = [2, 30]
+    with opened(written(tmp_path / "b.parquet", made)) as session:
+        example = session.inspect(0).example
+        assert example is not None and example.weights is not None
+        assert [*example.weights] == weights[0]
+        assert session.recipe.mask.rule == "given"
+
+
 def test_what_is_not_known_is_said(tmp_path: Path) -> None:
     drawn = batch({"input_ids": IDS}, labels_from=None, **{"from": "loader"})
     path = written(tmp_path / "b.parquet", drawn, about={**ABOUT, "tokenizer": None, "versions": {}, "trainer": None})
