@@ -61,6 +61,7 @@ class DatasetChecks:
         self.preset = context.recipe.preset
         self.max_length = context.recipe.length.max
         self.rule = context.recipe.mask.rule
+        self.batch_size = context.recipe.batch.size
         self.boundary = context.recipe.mask.boundary
         self.turns = context.recipe.mask.turns
         self.read_from = tuple(context.detected.fields.values())

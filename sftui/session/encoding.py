@@ -69,7 +69,8 @@ class Written:
             return f"{trainer.title} stops the whole run at {self.first}; nothing is trained while it stands"
         if self.unknown:
             return f"what {trainer.title} makes of {self.unknown} is not known: sftui went no further"
-        return trainer.stop_of(self.rows - self.aside, self.kept, self.trained, recipe.mask.rule)
+        rows = self.rows - self.aside
+        return trainer.stop_of(rows, self.kept, self.trained, recipe.mask.rule, recipe.batch.size)
 
 
 def packs(session: Ready, unpacked: bool = False) -> bool:

@@ -424,11 +424,11 @@ class Trainer:
         opened: OpenedConfig = import_module(self.traits.reads).read(path, text, self.preset(version), known)
         return opened
 
-    def stop_of(self, rows: int, kept: int, trained: int, rule: str) -> str | None:
+    def stop_of(self, rows: int, kept: int, trained: int, rule: str, size: int) -> str | None:
         """Why a run over whole data trains nothing, in a sentence; None where it trains something.
 
         Of `rows` rows (none refused) the trainer keeps `kept`, with `trained` trained tokens together; `rule` is
-        mask.rule.
+        mask.rule, `size` batch.size.
         """
         stop = self.traits.empty_stop
         if not rows or trained:

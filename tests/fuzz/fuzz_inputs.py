@@ -518,6 +518,29 @@ _TORCHTUNE_LIST = {
     ],
     "shuffle": True,
 }
+_MLX_LM = {
+    "model": "builtin:chatml",
+    "train": True,
+    "data": "data",
+    "mask_prompt": True,
+    "batch_size": 2,
+    "max_seq_length": 64,
+    "chat_feature": "conversations",
+    "lora_parameters": {"rank": 8, "keys": ["q_proj"]},
+    "trust_remote_code": False,
+}
+_MLX_LM_LOADERS = {
+    "model": "builtin:chatml",
+    "hf_dataset": [
+        {
+            "path": "json",
+            "train_split": "train[:50%]",
+            "config": {"data_files": "a.jsonl", "data_dir": "d", "name": "n"},
+        },
+        {"path": "x/y", "prompt_feature": "q", "completion_feature": "a", "text_feature": "t", "mask_prompt": True},
+    ],
+    "fine_tune_type": "lora",
+}
 CONFIGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("recipe", _RECIPE),
     ("axolotl", _AXOLOTL),
@@ -529,6 +552,8 @@ CONFIGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("unsloth", _UNSLOTH),
     ("torchtune", _TORCHTUNE),
     ("torchtune", _TORCHTUNE_LIST),
+    ("mlx-lm", _MLX_LM),
+    ("mlx-lm", _MLX_LM_LOADERS),
 )
 _SETTINGS = {"theme": "ansi", "mouse": False, "keymap": {"row.next": "J", "app.quit": "q,Q"}}
 YAML_PIECES = (

@@ -40,6 +40,7 @@ PRESETS = (
     "unsloth@2026.10",
     "torchtune@0.6",
     "torchtune@0.7",
+    "mlx-lm",
 )
 
 

@@ -19,10 +19,12 @@ RUN001 = rule(
     "nothing-is-trained",
     "FATAL",
     "dataset",
-    "the run trains nothing: every row is dropped or masked",
+    "the run trains nothing: every row is dropped or masked, or there are too few",
     "Where no row is left the trainer stops, each in its own words (Unsloth already where it masks); over rows that"
-    " are all masked TRL, Axolotl and a plain loop run to the end and learn nothing.",
+    " are all masked TRL, Axolotl and a plain loop run to the end and learn nothing. mlx-lm stops at fewer rows than"
+    " fill a batch.",
     data="correct what drops or masks the rows, which the findings of single rows say",
+    mlx_lm="set batch_size to no more than there are rows, or correct what masks them, as their findings say",
     bad=case({"input_ids": [300, 301, 302], "labels": [-100] * 3}, changes={"mask.rule": "given"}),
     good=FINE,
 )
@@ -34,7 +36,9 @@ def outcome(checks: DatasetChecks) -> Iterator[Finding]:
     stop = (
         None
         if checks.refused
-        else trainers.trainer_named(checks.preset).stop_of(checks.rows, checks.kept, checks.left, checks.rule)
+        else trainers.trainer_named(checks.preset).stop_of(
+            checks.rows, checks.kept, checks.left, checks.rule, checks.batch_size
+        )
     )
     if stop is not None:
         yield checks.finding(RUN001, stop, Tally(checks.rows, list(range(min(checks.rows, EXAMPLES)))))

@@ -21,6 +21,7 @@ from sftui.model import Batch, Conversation, Example, Kind, Labels, Rendered, Ro
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.side_files import read_side_bytes
+from sftui.text import many
 from sftui.trainers.base import Shaped, Toolbox, Trainer
 from sftui.trainers.mlx_lm import TRAITS, formats
 from sftui.trainers.remembering import last_asked
@@ -75,6 +76,13 @@ class MlxLm(Trainer):
         name = template_code(recipe)
         told = f"the model's chat_template_type is {name}: mlx-lm renders by code of its own, which sftui does not run"
         return (PAD_STEP, GROUPS, *((told,) if name else ()))
+
+    def stop_of(self, rows: int, kept: int, trained: int, rule: str, size: int) -> str | None:
+        """It fills whole batches, and stops where there is none (tuner/trainer.py, iterate_batches)."""
+        if 0 < rows < size:
+            error = f"ValueError: Dataset must have at least batch_size={size} examples but only has {rows}."
+            return f"{self.title} stops: {many(rows, 'row')} fill no batch ({error})"
+        return super().stop_of(rows, kept, trained, rule, size)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         return formats.detect(rows, recipe.data)

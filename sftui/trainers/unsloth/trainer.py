@@ -61,9 +61,9 @@ class Unsloth(Collated):
 
     traits = TRAITS
 
-    def stop_of(self, rows: int, kept: int, trained: int, rule: str) -> str | None:
+    def stop_of(self, rows: int, kept: int, trained: int, rule: str, size: int) -> str | None:
         """Its masking asks by itself whether a row is left, before training does (unsloth_zoo, dataset_utils.py)."""
-        stop = super().stop_of(rows, kept, trained, rule)
+        stop = super().stop_of(rows, kept, trained, rule, size)
         if stop is None or kept or rule != "markers":
             return stop
         return stop.replace(self.traits.empty_stop, "ValueError: train_on_responses_only masked every label to -100")

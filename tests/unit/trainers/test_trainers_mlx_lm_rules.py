@@ -215,6 +215,13 @@ def test_templates_that_are_code_of_mlx_lms_are_told(
     )
 
 
+@pytest.mark.parametrize(("rows", "size", "stops"), [(3, 4, True), (4, 4, False), (1, 1, False), (0, 4, False)])
+def test_fewer_rows_than_a_batch_stop_the_run(rows: int, size: int, stops: bool) -> None:
+    told = trainer_named("mlx-lm").stop_of(rows, rows, 10 * rows, "all", size)
+    assert (told is not None) is stops
+    assert told is None or f"at least batch_size={size} examples but only has {rows}." in told
+
+
 def test_what_no_knob_says_is_told() -> None:
     told = " ".join(trainer_named("mlx-lm").notes(preset("mlx-lm")))
     assert "mlx-lm trains one step of padding, the id 0" in told and "never train" in told
