@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sftui.values import value_class
+from sftui.values import lazy, value_class
 
 if TYPE_CHECKING:  # it is not needed before the first paint
     from sftui.runs import Runs
@@ -244,7 +243,7 @@ class Sample(NamedTuple):
     boundary: Boundary
 
 
-@dataclass(frozen=True)
+@value_class
 class Tokens:
     """Tokens as parallel arrays, all of one length but `prompt_ids`.
 
@@ -273,7 +272,7 @@ class Tokens:
         """Whether it is known where the tokens stand in the text."""
         return len(self.starts) == len(self.input_ids)
 
-    @cached_property
+    @lazy
     def boundary(self) -> Boundary | None:
         """Where `prompt_ids` part from the whole; None where the prompt was not tokenized alone."""
         if self.prompt_ids is None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sftui import trainers
 from sftui.findings.calls import Call, Tools, calls_of, told_of
@@ -39,6 +39,7 @@ from sftui.runs import Stretch, places_of, stretches_of, together
 from sftui.text import visible, visible_token
 from sftui.tokens import prompt_text, token_text
 from sftui.trainers import trainer_named
+from sftui.values import lazy
 
 if TYPE_CHECKING:
     from sftui.trainers.reading import Late
@@ -97,24 +98,6 @@ def trained_in(stretches: Sequence[Stretch], labels: Sequence[int], trained: int
         found[at] = end - start - labels[start:end].count(IGNORE_INDEX)
         trained -= found[at]
     return found
-
-
-class lazy(Generic[T]):
-    """A property that is worked out when it is first asked for: `functools.cached_property` without its lock, since
-    only one thread looks at a row."""
-
-    def __init__(self, work: Callable[[Any], T]) -> None:
-        self._work, self._name, self.__doc__ = work, work.__name__, work.__doc__
-
-    @overload
-    def __get__(self, look: None, owner: object) -> lazy[T]: ...
-    @overload
-    def __get__(self, look: object, owner: object) -> T: ...
-    def __get__(self, look: object, owner: object) -> T | lazy[T]:
-        if look is None:
-            return self
-        found = look.__dict__[self._name] = self._work(look)
-        return found
 
 
 class Look:

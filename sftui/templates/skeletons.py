@@ -72,6 +72,8 @@ MOST_CHARACTERS, MOST_TEXTS = 200_000, 500
 """Characters of the texts of a row, and how many there are; rows of more are rendered."""
 MOST_IN_SHAPE, MOST_IN_NAME = 20_000, 200
 """What a shape may hold, and characters of what is in it to the letter."""
+MOST_WRITTEN = 1_000
+"""Bytes of tools or variables that are kept as they are, which takes half the time of hashing them."""
 MOST_LITERAL, MOST_HELD = 200_000, 4_000_000
 """Characters that a template writes by itself in a row, and that are kept of all shapes together."""
 SLOW = 0.03
@@ -241,7 +243,8 @@ class Skeletons:
 
 def _digest(value: Any) -> bytes:
     """What stands for a value of JSON's types; ValueError for any other. 1 and True are two values."""
-    return hashlib.blake2b(marshal.dumps(value, 0), digest_size=16).digest()
+    written = marshal.dumps(value, 0)
+    return written if len(written) <= MOST_WRITTEN else hashlib.blake2b(written, digest_size=16).digest()
 
 
 def _same(

@@ -167,17 +167,19 @@ def _stretches(encoded: Encoded, rendered: Rendered, tokenizer: LoadedTokenizer)
     for one in around[:front]:
         _follow(found, *one)
     spans = rendered.spans or (Span(0, len(rendered.text), NOWHERE, Part.CONTENT),)
-    at, last = front, len(spans)
-    message, part = found[-1][2:] if found else (NOWHERE, None)
-    for number, span in enumerate(spans, 1):
-        after = bisect_left(starts, span.end, at, past) if number < last else past
+    begun, at, message, part = found.pop() if found else (front, front, NOWHERE, None)
+    last = len(spans)
+    for number, (_, end, owner, own) in enumerate(spans, 1):
+        after = bisect_left(starts, end, at, past) if number < last else past
         if after == at:
             continue
-        start, at = at, after
-        if span.part is part and span.message == message:
-            start = found.pop()[0]
-        message, part = span.message, span.part
-        found.append((start, after, message, part))
+        if own is not part or owner != message:  # else the stretch goes on
+            if at > begun:
+                found.append((begun, at, message, part))
+            begun, message, part = at, owner, own
+        at = after
+    if at > begun:
+        found.append((begun, at, message, part))
     for one in around[front:]:
         _follow(found, *one)
     return tuple(found)
