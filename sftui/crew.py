@@ -41,10 +41,10 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Doing(Protocol[P_contra, R_co]):
-    """What a process has opened. `told` is what is to be known of the engine that encodes its rows."""
+    """What a process has opened. `engine_note` is what is to be known of the engine that encodes its rows."""
 
     @property
-    def told(self) -> str | None: ...
+    def engine_note(self) -> str | None: ...
 
     def do(self, piece: P_contra, /) -> R_co: ...
 
@@ -121,7 +121,7 @@ class _Hand(Generic[P, R]):
 
 
 class Crew(Generic[P, R]):
-    """The processes of one task, and what overran in any of them; `note` is the first thing that one of them told.
+    """The processes of one task, and what overran in any of them; `note` is the first `engine_note` of any of them.
 
     SftuiError, from `done`, where a process dies for another reason than its row, or rows overrun too often; what went
     wrong within a process is raised as it is.
@@ -258,7 +258,7 @@ def _work(
             if isinstance(piece, _Refused):
                 guard.refuse(piece.overran)
                 continue
-            connection.send((piece.number, doing.do(piece.piece), doing.told))
+            connection.send((piece.number, doing.do(piece.piece), doing.engine_note))
     except OSError:
         os._exit(1)  # nobody is there to hear
     except Exception as error:

@@ -26,7 +26,7 @@ class Inspecting(Protocol):
     """A session that inspects rows (see `sftui.session.ready`)."""
 
     @property
-    def told(self) -> str | None: ...
+    def engine_note(self) -> str | None: ...
 
     def checks(self) -> Context: ...
 
@@ -101,9 +101,9 @@ class Loaded:
         settle()
 
     @property
-    def told(self) -> str | None:
+    def engine_note(self) -> str | None:
         """What is to be known of the engine that encoded the rows, and of how they were rendered."""
-        return self._session.told
+        return self._session.engine_note
 
     def do(self, rows: Iterable[Row]) -> Audit:
         """The audit of some rows."""

@@ -17,7 +17,7 @@ from sftui.cli.engines import LOCAL, on_ray
 from sftui.cli.loading import loaded_session, open_data
 from sftui.cli.reading import repository_names
 from sftui.cli.telling import DataNotes
-from sftui.cli.writing import Progress, tell_beside
+from sftui.cli.writing import Progress, tell_over_progress
 from sftui.session.checking import Checking, evaluation_options, prompts_of
 from sftui.session.inputs import data_files, labels_of
 from sftui.text import visible
@@ -56,7 +56,14 @@ def audited(
             from sftui.engines.checking import RayChecking
 
             checking: Checking = RayChecking(
-                session, wanted, prompts, max_rows=max_rows, sample=sample, address=address, jobs=jobs, tell=tell_beside
+                session,
+                wanted,
+                prompts,
+                max_rows=max_rows,
+                sample=sample,
+                address=address,
+                jobs=jobs,
+                tell=tell_over_progress,
             )
         else:
             cores = max(1, (os.cpu_count() or 1) - 1)
@@ -65,10 +72,10 @@ def audited(
         if note:
             click.echo(f"sftui: {visible(note)}; figures are of all rows", err=True)
         files = data_files(options.paths, options.split)
-        told = DataNotes(session, findings=True)
-        told.tell()
+        notes = DataNotes(session, findings=True)
+        notes.tell()
         _run(checking, files or session.source.cached)
-        told.tell()
+        notes.tell()
         there = [path for path in (*files, *options.paths) if os.path.exists(path) and _named(path) == path]
         return checking.checked(
             tuple(map(_named, options.paths)),
@@ -114,12 +121,12 @@ def _run(checking: Checking, files: tuple[str, ...]) -> None:
     progress, begun, kept = Progress(checking.total), time.monotonic(), held is not None
     saved = begun
     with _signals() as received:
-        for told in checking.steps():
-            progress.at(told.rows, _speed(told))
+        for now in checking.steps():
+            progress.at(now.rows, _speed(now))
             due = time.monotonic() - saved > SAVE_EVERY or (
                 received and (kept or time.monotonic() - begun > SAVE_EVERY / 10)
             )
-            if whole and due and not told.done:
+            if whole and due and not now.done:
                 save_state(checking.audit, key, folder)
                 saved, kept = time.monotonic(), True
             if received:
@@ -132,7 +139,7 @@ def _run(checking: Checking, files: tuple[str, ...]) -> None:
     if kept:
         drop_state(key, folder)
     progress.end()
-    note = told.note or checking.session.told
+    note = now.note or checking.session.engine_note
     if note is not None:
         click.echo(f"sftui: {visible(note)}", err=True)
 
@@ -162,16 +169,16 @@ def _named(path: str) -> str:
     return "-" if os.path.basename(os.path.dirname(path)).startswith(SPOOLED) else path
 
 
-def _speed(told: AuditProgress) -> str:
+def _speed(now: AuditProgress) -> str:
     """Rows a second and the time left, as far as they are known."""
     left = (
         ""
-        if told.left is None
-        else f", {told.left:,.0f} s left"
-        if told.left < 100
-        else f", {told.left / 60:,.0f} min left"
+        if now.left is None
+        else f", {now.left:,.0f} s left"
+        if now.left < 100
+        else f", {now.left / 60:,.0f} min left"
     )
-    return f", {told.rate:,.0f}/s{left} " if told.rate else ""
+    return f", {now.rate:,.0f}/s{left} " if now.rate else ""
 
 
 def _prompts(options: OpenOptions, evaluation: str, trained: Ready) -> Hashes:

@@ -12,7 +12,7 @@ from sftui.cli.engines import LOCAL, on_ray
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
 from sftui.cli.telling import DataNotes
-from sftui.cli.writing import STDOUT, Progress, outputs, tell_beside
+from sftui.cli.writing import STDOUT, Progress, outputs, tell_over_progress
 from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
 from sftui.exports.records import Columns, as_line
@@ -70,7 +70,7 @@ def encode_rows(
                     explain=explain,
                     address=address,
                     jobs=jobs,
-                    tell=tell_beside,
+                    tell=tell_over_progress,
                     passed=lambda: progress.at(written.rows),
                 )
             else:
@@ -91,7 +91,7 @@ def encode_rows(
         notes.tell()
     finally:
         session.close()
-    click.echo(_told(written, packed, out) + _ids(session, by), err=True)
+    click.echo(_summary(written, packed, out) + _ids(session, by), err=True)
     stop = written.stop_of(session.recipe)
     if stop is not None:
         click.echo(f"sftui: {visible(stop)}", err=True)
@@ -115,19 +115,19 @@ def _elsewhere(
 ) -> contextlib.AbstractContextManager[Ready]:
     from sftui.engines.encoding import elsewhere
 
-    return elsewhere(session, whole=whole, address=address, jobs=jobs, tell=tell_beside)
+    return elsewhere(session, whole=whole, address=address, jobs=jobs, tell=tell_over_progress)
 
 
 def _ids(session: Ready, by: Engines | None) -> str:
     """Which engine gave the ids, where it is not the usual one, or why it is again; why rows are rendered again. `by`:
     workers gave them, and not this session."""
     bulk = session.bulk
-    names, told = ((bulk.engine,), session.told) if by is None else (by.names, by.told)
+    names, note = ((bulk.engine,), session.engine_note) if by is None else (by.names, by.note)
     named = f", ids by {bulk.FAST}" if bulk.FAST in names else ""
-    return named if told is None else f"{named}\nsftui: {visible(told)}"
+    return named if note is None else f"{named}\nsftui: {visible(note)}"
 
 
-def _told(count: Written, packed: bool, out: str) -> str:
+def _summary(count: Written, packed: bool, out: str) -> str:
     rows = f"{count.rows:,} row{'s' if count.rows != 1 else ''}"
     parts = [f"sftui: {count.packs:,} pack{'s' if count.packs != 1 else ''} of {rows}" if packed else f"sftui: {rows}"]
     if count.dropped:

@@ -113,7 +113,7 @@ def may_write(files: Sequence[Path], inputs: Inputs, force: bool, ours: str | No
     click.confirm(f"{names} {exist}; overwrite?", abort=True, err=True)
 
 
-def tell_beside(sentence: str) -> None:
+def tell_over_progress(sentence: str) -> None:
     """A sentence on stderr where a line of progress may stand."""
     if sys.stderr.isatty():
         redraw(" " * 79)
@@ -126,14 +126,14 @@ class Progress:
 
     def __init__(self, total: int | None) -> None:
         self._total = total
-        self._told = time.monotonic()
+        self._drawn = time.monotonic()
         self._live = sys.stderr.isatty()
 
     def at(self, done: int, more: str = "") -> None:
         """Tell, at most four times a second; `more` stands behind the count."""
-        if not self._live or time.monotonic() - self._told < 0.25:
+        if not self._live or time.monotonic() - self._drawn < 0.25:
             return
-        self._told = time.monotonic()
+        self._drawn = time.monotonic()
         share = f" of {self._total:,} ({done * 100 // self._total} %)" if self._total else ""
         redraw(f"{done:,} rows{share}{more} ")
 

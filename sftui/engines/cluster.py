@@ -76,9 +76,9 @@ def _start(ray: Any, address: str, workers: int | None) -> None:
         worker._worker_logs_enabled = False  # it would say on stdout, where our output goes, that an actor was lost
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
         where = "Ray cannot be started" if address == LOCAL else f"there is no Ray cluster at {address}"
-        told = (getattr(error, "strerror", None) or "").lower() or " ".join(str(error).split()) or type(error).__name__
+        why = (getattr(error, "strerror", None) or "").lower() or " ".join(str(error).split()) or type(error).__name__
         fix = "" if address == LOCAL else "start one with `ray start --head`, or leave out --address"
-        raise SftuiError(where, why=told.rstrip("."), fix=fix) from error
+        raise SftuiError(where, why=why.rstrip("."), fix=fix) from error
 
 
 def _answers(address: str) -> None:

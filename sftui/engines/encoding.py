@@ -29,7 +29,7 @@ class Engines:
     """By which engines the workers encoded rows, and what there is to know of that."""
 
     names: tuple[str, ...]
-    told: str | None
+    note: str | None
 
 
 def write_rows(

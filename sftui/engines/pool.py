@@ -16,7 +16,7 @@ from sftui import __version__, bound
 from sftui.crew import Task
 from sftui.engines.cluster import Cluster
 from sftui.engines.shards import Part, Rows, name_of
-from sftui.engines.worker import Told, Worker
+from sftui.engines.worker import Report, Worker
 from sftui.errors import SftuiError
 from sftui.sources.source import Piece
 
@@ -37,13 +37,13 @@ PATIENCE = 20.0
 
 @dataclass(slots=True)
 class _Job:
-    """Something for an actor to do: `call` hands it over, as long as that is possible. Once done, `told` and `refs` are
-    what it gave."""
+    """Something for an actor to do: `call` hands it over, as long as that is possible. Once done, `result` and `refs`
+    are what it gave."""
 
     name: str
     call: Callable[[Any], list[Any]] | None
     tries: int = 0
-    told: Any = None
+    result: Any = None
     refs: list[Any] = field(default_factory=list)
 
 
@@ -88,7 +88,7 @@ class Pool:
 
     # --- what is asked ----------------------------------------------------------------------
 
-    def done(self, pieces: Iterable[Rows]) -> Iterator[tuple[Rows, Told, bytes] | None]:
+    def done(self, pieces: Iterable[Rows]) -> Iterator[tuple[Rows, Report, bytes] | None]:
         """What is made of each piece, in order; None, every so often, while nothing new is there."""
         coming = iter(pieces)
         waiting: deque[tuple[Rows, _Job]] = deque()
@@ -116,7 +116,7 @@ class Pool:
                     self._retry(job)
                     break
                 waiting.popleft()
-                yield piece, job.told, got
+                yield piece, job.result, got
                 job.refs[1] = None
                 if not isinstance(piece, Piece):
                     job.call = None  # no rows are kept
@@ -132,7 +132,7 @@ class Pool:
 
                 job = _Job("what tells repeated rows", call)
                 yield from self._finished([job])
-                lost, found = job.told
+                lost, found = job.result
                 if not lost:
                     yield found
                     break
@@ -196,7 +196,7 @@ class Pool:
         """What an actor has done, or why it has not."""
         gone = self._ray.exceptions
         try:
-            told = self._ray.get(self._first(hand))
+            result = self._ray.get(self._first(hand))
         except SftuiError as error:  # Ray raises what is a RayTaskError, too
             raise getattr(error, "cause", error) from None
         except (gone.RayTaskError, gone.RayActorError, gone.RaySystemError, gone.ObjectLostError) as error:
@@ -206,14 +206,14 @@ class Pool:
             hand.starting, self._begun, self._failed = None, None, 0
             return []
         job = hand.jobs.popleft()
-        job.told = told
-        if isinstance(told, Told):
-            self._take(told)
+        job.result = result
+        if isinstance(result, Report):
+            self._take(result)
         return [job]
 
-    def _take(self, told: Told) -> None:
-        self.note = self.note or told.note
-        self._overran = (*self._overran, *(one for one in told.overran if one not in self._overran))
+    def _take(self, report: Report) -> None:
+        self.note = self.note or report.note
+        self._overran = (*self._overran, *(one for one in report.overran if one not in self._overran))
         if len(self._overran) > bound.MOST_DEATHS:
             last = self._overran[-1]
             raise SftuiError(f"{last.why}, as {bound.MOST_DEATHS} pieces of work did before, so no more is tried")

@@ -68,8 +68,8 @@ class _Checking:
         self._loaded: Loaded = Task(task.session, task.wanted, task.evaluation).open()
 
     @property
-    def told(self) -> str | None:
-        return self._loaded.told
+    def engine_note(self) -> str | None:
+        return self._loaded.engine_note
 
     def do(self, piece: Rows) -> Part:
         from sftui.audit.repeats import take_repeats
@@ -102,8 +102,8 @@ class _Working:
         settle()
 
     @property
-    def told(self) -> str | None:
-        return self._session.told
+    def engine_note(self) -> str | None:
+        return self._session.engine_note
 
 
 class _Encoding(_Working):

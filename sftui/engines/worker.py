@@ -20,7 +20,7 @@ from sftui.errors import SftuiError
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Report:
     """What a worker says beside the part that it made: `overran` are all the pieces of work that ended its process."""
 
     note: str | None
@@ -46,7 +46,7 @@ class Worker:
             )
         return os.getpid()
 
-    def do(self, piece: Any, overran: tuple[bound.Overrun, ...]) -> tuple[Told, bytes, bytes]:
+    def do(self, piece: Any, overran: tuple[bound.Overrun, ...]) -> tuple[Report, bytes, bytes]:
         """A piece as what the task makes of it; SftuiError as `Crew`, and what the task itself raises."""
         try:
             crew = self._crew = self._crew or Crew(self._task, 1)
@@ -55,7 +55,7 @@ class Worker:
         except BaseException:
             self.close()  # the process may have ended, or may still be at it
             raise
-        return Told(crew.note, crew.overran, part.damaged), part.made, part.repeats
+        return Report(crew.note, crew.overran, part.damaged), part.made, part.repeats
 
     def repeated(self, number: int, of: int, refs: list[Any]) -> tuple[list[int], Any]:
         """Which of the references are lost, by place, and where none is, what they tell of one share of all rows."""

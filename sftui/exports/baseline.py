@@ -100,8 +100,8 @@ def may_replace(path: Path) -> None:
 def baseline_text(found: Found, facts: TokenizerFacts) -> tuple[str, int]:
     """Every finding that stands, by code, as plain ASCII, and how many different ones there are."""
     codes = {code: sorted(marks) for code, marks in sorted(found.fingerprints.items())}
-    told = {"version": VERSION, "tokenizer": _whose(facts), "findings": codes}
-    return json.dumps(told, indent=1) + "\n", sum(map(len, codes.values()))
+    contents = {"version": VERSION, "tokenizer": _whose(facts), "findings": codes}
+    return json.dumps(contents, indent=1) + "\n", sum(map(len, codes.values()))
 
 
 def _whose(facts: TokenizerFacts) -> dict[str, str]:

@@ -67,7 +67,7 @@ def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detected
     """`recipe` for the preset `to`; `data_format` and `detected` are how the rows are read. RecipeError for an unknown
     preset.
 
-    A knob that the other trainer cannot be told stays as its preset has it, and is a loss.
+    A knob that the other trainer cannot express stays as its preset has it, and is a loss.
     """
     from sftui.trainers import preset, trainer_named
 
@@ -121,9 +121,9 @@ def _sayable(target: Recipe) -> tuple[Recipe, list[str]]:
     for change in diff(preset(target.preset), target):
         without = changed(target, change.path, change.before)
         rest = trainer.losses(without)
-        told = [loss for loss in trainer.losses(target) if loss not in rest]
-        if told and all(loss.startswith(change.path) for loss in told):
-            target, lost = without, [*lost, *told]
+        losses = [loss for loss in trainer.losses(target) if loss not in rest]
+        if losses and all(loss.startswith(change.path) for loss in losses):
+            target, lost = without, [*lost, *losses]
     return target, lost
 
 

@@ -233,9 +233,9 @@ class _Filling:
     def _known(self, node: ast.expr) -> bool | None:
         """What a test is; None where that shows when the script runs."""
         if isinstance(node, ast.BoolOp):
-            told = [self._known(value) for value in node.values]
+            known = [self._known(value) for value in node.values]
             settles = isinstance(node.op, ast.Or)
-            return settles if settles in told else None if None in told else not settles
+            return settles if settles in known else None if None in known else not settles
         inside = list(ast.walk(node))
         if not all(isinstance(one, (*_IN_KNOWN, *_SYNTAX)) for one in inside):
             return None

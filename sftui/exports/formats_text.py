@@ -39,8 +39,8 @@ def _lines(checked: Checked, width: int) -> Iterator[str]:
 
 def _code(checked: Checked, one: FoundCode, width: int) -> Iterator[str]:
     many = f", {one.count:,} times" if one.count > 1 else ""
-    told = one.share_told(checked.audit.rows)
-    many += f", {told}" if told else ""
+    share = one.share_told(checked.audit.rows)
+    many += f", {share}" if share else ""
     yield from _wrapped(f"{MARKS[one.severity]} {one.code} {CODES[one.code].title}{many}", width, "  ")
     before = ""
     for found in one.kept[:SHOWN]:

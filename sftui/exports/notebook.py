@@ -64,7 +64,9 @@ def audit_box(checked: Checked) -> str:
         f" {checked.recipe.preset} · {checked.tokenizer.name}"
     )
     codes = sorted(audit.found.ordered(), key=lambda one: one.severity.rank)
-    told = "".join(f"<p>{MARKS[one.severity][0]} {safe(one.sentence)} ({one.code})</p>\n" for one, _ in checked.verdict)
+    lines = "".join(
+        f"<p>{MARKS[one.severity][0]} {safe(one.sentence)} ({one.code})</p>\n" for one, _ in checked.verdict
+    )
     if not codes:
         return _box(head, "<p>Nothing was found.</p>\n", data=False)
     rows = (
@@ -78,7 +80,7 @@ def audit_box(checked: Checked) -> str:
         for one in codes
     )
     return _box(
-        head, told + table("What was found", ("Code", "Severity", "What", "The first one", "Times"), rows, plain=4)
+        head, lines + table("What was found", ("Code", "Severity", "What", "The first one", "Times"), rows, plain=4)
     )
 
 

@@ -110,15 +110,15 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
 
         contents = {SCRIPT_FILE: script(recipe, base, prepared), **contents}
     if to == "recipe" or scripted:
-        told = unwritten if to == "recipe" else (*unwritten, *version_notes(recipe, prepared.tokenizer))
-        return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line, told)
+        notes = unwritten if to == "recipe" else (*unwritten, *version_notes(recipe, prepared.tokenizer))
+        return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line, notes)
     made = _config_of(to, recipe, prepared, Path(folder).absolute())
     opened, wanted = prepared.config, Preset.of(to).trainer
     before = {Path(opened.path).name: opened.text} if opened is not None and opened.trainer == wanted else {}
     if made.converted is not None:
         line = f"{line}; converted from {recipe.preset} to {made.recipe.preset}"
         contents = {RECIPE_FILE: recipe_text(made.converted, made.converted)}
-    contents = {**_placed(_told(made.written, line), Path(folder).absolute()), **contents}
+    contents = {**_placed(_commented(made.written, line), Path(folder).absolute()), **contents}
     files = tuple(_planned(Path(folder) / name, text, before.get(name)) for name, text in contents.items())
     several = (
         (f"the config names {prepared.paths[0]} only: add the other data files to it by hand",)
@@ -126,12 +126,12 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
         else ()
     )
     versions = version_notes(made.converted or made.recipe, prepared.tokenizer)
-    told = (*unwritten, *made.losses, *made.written.losses, *made.written.notes, *several, *versions)
+    notes = (*unwritten, *made.losses, *made.written.losses, *made.written.notes, *several, *versions)
     here = [str(Path(folder).absolute()), *(_absolute(path) for path in prepared.paths[:1])]
     if not before and any(Path(one).is_absolute() and one in text for one in here for text in contents.values()):
-        told = (*told, ABSOLUTE)
-    told = tuple(map(without_secrets, told))
-    return ExportPlan(files, line, tuple(dict.fromkeys(told)), made.converted)
+        notes = (*notes, ABSOLUTE)
+    notes = tuple(map(without_secrets, notes))
+    return ExportPlan(files, line, tuple(dict.fromkeys(notes)), made.converted)
 
 
 ABSOLUTE = "paths are absolute, because trainers resolve others from the folder they are started in"
@@ -283,7 +283,7 @@ def _placed(contents: dict[str, str], folder: Path) -> dict[str, str]:
     }
 
 
-def _told(config: WrittenConfig, line: str) -> dict[str, str]:
+def _commented(config: WrittenConfig, line: str) -> dict[str, str]:
     """The files of a config, YAML ones with the corrections as their first line, in place of an older such line."""
     contents = {}
     for file in config.files:

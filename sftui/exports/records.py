@@ -51,8 +51,8 @@ def records(inspection: Inspection, explain: bool = False) -> tuple[dict[str, An
     if not inspection.more:
         return (first,)
     row = inspection.row.index
-    told = explained(inspection)[1:] if explain else ({},) * len(inspection.more)
-    rest = ({**_stored(row, example), **more} for example, more in zip(inspection.more, told))
+    explanations = explained(inspection)[1:] if explain else ({},) * len(inspection.more)
+    rest = ({**_stored(row, example), **more} for example, more in zip(inspection.more, explanations))
     return tuple({**made, "part": part} for part, made in enumerate((first, *rest)))
 
 
@@ -131,30 +131,32 @@ def explained(inspection: Inspection) -> tuple[dict[str, Any], ...]:
     return tuple(found)
 
 
-Told = tuple[tuple[Example, dict[str, Any]], ...]
+ExplainedExamples = tuple[tuple[Example, dict[str, Any]], ...]
 """The examples of a row, each with what explains it."""
 
 
-def told_of(inspection: Inspection) -> Told:
+def explained_examples(inspection: Inspection) -> ExplainedExamples:
     """A row that reaches the trainer, as `pack_explained` asks for it."""
     return tuple(zip(inspection.examples, explained(inspection)))
 
 
-def pack_explained(pack: Pack, row: Callable[[int], Told], piece: Callable[[int], str], ignore: int) -> dict[str, Any]:
+def pack_explained(
+    pack: Pack, row: Callable[[int], ExplainedExamples], piece: Callable[[int], str], ignore: int
+) -> dict[str, Any]:
     """The same along a pack's `input_ids`, from its rows; a token whose row does not explain it has no reason and span.
 
     `piece` gives the vocabulary string of an id. What only the collator masks is the first token of its document.
     """
     made: dict[str, list[Any]] = {"tokens": [], "reasons": [], "spans": []}
     for (number, start, end), part in zip(pack.documents, pack.parts):
-        example, told = row(number)[part]
+        example, explanation = row(number)[part]
         for i in range(start, end):
             place = len(made["tokens"])
             collator = pack.labels[place] == ignore and example.labels[i] != ignore
-            reason = Reason.FIRST_OF_DOCUMENT.value if collator else told["reasons"][i] if told else None
-            made["tokens"].append(told["tokens"][i] if told else piece(pack.input_ids[place]))
+            reason = Reason.FIRST_OF_DOCUMENT.value if collator else explanation["reasons"][i] if explanation else None
+            made["tokens"].append(explanation["tokens"][i] if explanation else piece(pack.input_ids[place]))
             made["reasons"].append(reason)
-            made["spans"].append(told["spans"][i] if told else None)
+            made["spans"].append(explanation["spans"][i] if explanation else None)
     for token in pack.input_ids[len(made["tokens"]) :]:
         made["tokens"].append(piece(token))
         made["reasons"].append(Reason.PAD.value)

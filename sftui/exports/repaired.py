@@ -24,11 +24,12 @@ def over_repaired(prepared: Prepared) -> tuple[Prepared, tuple[str, ...]]:
         return prepared, ()
     if prepared.repaired is None:
         count = len(prepared.repairs)
-        told = (
-            f"{count} repair{'s of the data are' if count > 1 else ' of the data is'} not saved yet, and what is"
-            " written here names the data without: export `data` first"
+        number, which = ("s of the data are", "them") if count > 1 else (" of the data is", "it")
+        note = (
+            f"{count} repair{number} not saved yet, and what is written here names the data without {which}: export"
+            " `data` first"
         )
-        return prepared, (told,)
+        return prepared, (note,)
     made = replace(prepared, paths=(prepared.repaired,), split=None, subset=None, data_revision=None, kind="jsonl")
     return (replace(made, plainly=detect(made.sample, Data())) if TO_MESSAGES in made.repairs else made), ()
 

@@ -14,8 +14,8 @@ def correction_line(recipe: Recipe, base: Recipe) -> str:
     changes = diff(base, recipe)
     if not changes:
         return "sftui: nothing was corrected against the starting recipe"
-    told = ", ".join(f"{c.path} {_short(c.before)} -> {_short(c.after)}" for c in changes)
-    return f"sftui: corrected against the starting recipe: {told}"
+    listed = ", ".join(f"{c.path} {_short(c.before)} -> {_short(c.after)}" for c in changes)
+    return f"sftui: corrected against the starting recipe: {listed}"
 
 
 def _short(value: Any) -> str:

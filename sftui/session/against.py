@@ -179,10 +179,10 @@ def _by_grams(left: Mapping[int, Document], data: Ready) -> dict[int, Match]:
                 score = count - len(own) / 1_000_000
                 if score > best.get(number, (0.0, made))[0]:
                     best[number] = (score, made)
-    return {number: _beside(document, best.get(number), data.recipe) for number, document in left.items()}
+    return {number: _best_match(document, best.get(number), data.recipe) for number, document in left.items()}
 
 
-def _beside(document: Document, best: tuple[float, Inspection] | None, recipe: Recipe) -> Match:
+def _best_match(document: Document, best: tuple[float, Inspection] | None, recipe: Recipe) -> Match:
     if best is None:
         return Match(document)
     made = best[1]
@@ -382,7 +382,9 @@ class _Ways:
         except SftuiError:
             there = False
         if not there and version not in (RUNNING, self.data.tokenizer.facts.transformers):
-            self._tell(f"transformers {version}, which the run had, was not tried: --transformers {version} makes it")
+            self._tell(
+                f"transformers {version}, which the run had, was not tried: --transformers {version} installs it"
+            )
         return there
 
     def _file(self, template: str) -> str:

@@ -75,17 +75,17 @@ def _trainer_of(path: Path) -> str:
     return traits_of(found).title if found else ""
 
 
-def tokenizers_at_hand(beside: Iterable[Path], cache: Path | None) -> tuple[Choice, ...]:
+def tokenizers_at_hand(folders: Iterable[Path], cache: Path | None) -> tuple[Choice, ...]:
     """The tokenizers in and beside these folders, those of the Hub cache, and the built-in ones."""
     found: dict[str, str] = {}
-    for folder in beside:
+    for folder in folders:
         for name in ("", *_folders(folder)):
             if _is_tokenizer(folder / name):
                 found[str(folder / name)] = "on this disk"
     if cache is not None:
         found.update({name: "in the Hub cache" for name in _cached(cache)})
     found.update(_built_in())
-    return tuple(Choice(name, told) for name, told in found.items())
+    return tuple(Choice(name, note) for name, note in found.items())
 
 
 def hub_cache() -> Path:

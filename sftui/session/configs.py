@@ -40,16 +40,16 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     from sftui.trainers.config import KeyUse
 
     text = config_text(path)
-    told: list[str] = []
+    lines: list[str] = []
     if trainer is None:
         trainer, reason = _recognised(path, text)
-        told.append(f"{path} is read as a config of {trainer}, because {reason}")
+        lines.append(f"{path} is read as a config of {trainer}, because {reason}")
     meant = Preset.of(trainer)
     opened = trainer_named(meant.trainer).read_config(path, text, meant.version or None)
     number = _number(opened, dataset)
     if len(opened.datasets) > 1:
-        told.append(f"it names {len(opened.datasets)} datasets; {number} is open, another with --dataset N or NAME:")
-        told += [f"  {k}  {one.name}" for k, one in enumerate(opened.datasets)]
+        lines.append(f"it names {len(opened.datasets)} datasets; {number} is open, another with --dataset N or NAME:")
+        lines += [f"  {k}  {one.name}" for k, one in enumerate(opened.datasets)]
     notes = [
         f"{key.use.value}: {key.path}{f' ({key.note})' if key.note else ''}"
         for key in opened.keys
@@ -57,11 +57,11 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     ]
     passed = sum(key.use is KeyUse.PASSED for key in opened.keys)
     if passed:
-        told.append(f"{passed} of its {len(opened.keys)} keys are not about data and are passed through")
+        lines.append(f"{passed} of its {len(opened.keys)} keys are not about data and are passed through")
     chosen = ChosenConfig(
-        replace(opened, chosen=number), number, (*told, *opened.notes, *notes), (*opened.notes, *notes)
+        replace(opened, chosen=number), number, (*lines, *opened.notes, *notes), (*opened.notes, *notes)
     )
-    _look_beside(chosen)
+    _check_paths(chosen)
     return chosen
 
 
@@ -108,14 +108,14 @@ def _number(opened: OpenedConfig, wanted: str | None) -> int:
     raise RecipeError(f"the config has no dataset `{wanted}`", where=opened.path, fix=f"it has {listed}")
 
 
-def _look_beside(chosen: ChosenConfig) -> None:
+def _check_paths(chosen: ChosenConfig) -> None:
     """SourceError that helps where a relative path is meant from another folder than this one."""
-    beside = Path(chosen.opened.path).parent
+    folder = Path(chosen.opened.path).parent
     for path in chosen.reference.paths:
-        if not os.path.isabs(path) and not os.path.exists(path) and os.path.exists(beside / path) and beside != Path():
+        if not os.path.isabs(path) and not os.path.exists(path) and os.path.exists(folder / path) and folder != Path():
             raise SourceError(
                 f"{path} is not here",
                 where=chosen.opened.path,
                 why=f"{chosen.opened.trainer} takes relative paths from the folder it is started in",
-                fix=f"start sftui in {beside}, where that file is",
+                fix=f"start sftui in {folder}, where that file is",
             )

@@ -38,13 +38,13 @@ class Conversion:
     @property
     def recipe(self) -> Recipe:
         """What reads the rows as converted, by the trainer that read them before."""
-        return reading_messages(self.opened.asked)
+        return reading_messages(self.opened.requested)
 
 
 def conversion(opened: Opened, to: str | None, chosen: Sequence[str], without: Sequence[str] = ()) -> Conversion:
     """The conversion of open data for the trainer `to` (None: the recipe's), beside other repairs; ConversationError
     where none of its rows can be converted, or the trainer would not read them."""
-    recipe = opened.asked
+    recipe = opened.requested
     reader = recipe if to is None or preset(to).trainer == recipe.trainer else preset(to)
     before = detect(opened.stored.sample, recipe)
     way = conversion_way(opened.stored, recipe, before, reader, without)
@@ -81,7 +81,7 @@ def plan_config(made: Conversion, out: Path, folder: Path) -> ExportPlan:
     )
     trainer = preset(made.to).trainer
     target = "recipe" if trainer in hand_written() or not trainer_named(trainer).traits.writes else made.to
-    return plan_export(target, str(folder), opened.asked, opened.options.base or opened.asked, prepared)
+    return plan_export(target, str(folder), opened.requested, opened.options.base or opened.requested, prepared)
 
 
 def opens_with(made: Conversion, plan: ExportPlan, out: Path) -> tuple[str, ...]:
@@ -116,24 +116,24 @@ class Alike:
         if not self.rows:
             return gained
         if self.same == self.rows:
-            told = f"the {first} that could be prepared before ({self.rows:,}) keep their ids and labels"
+            compared = f"the {first} that could be prepared before ({self.rows:,}) keep their ids and labels"
         elif self.ids == self.rows:
-            told = f"the {first} keep their ids, and {self.rows - self.same:,} of {self.rows:,} train other tokens"
+            compared = f"the {first} keep their ids, and {self.rows - self.same:,} of {self.rows:,} train other tokens"
         else:
-            told = (
+            compared = (
                 f"{self.rows - self.ids:,} of {self.rows:,} {first} have other ids than before: they were read in"
                 " another way"
             )
-        return f"{told}; {gained}" if gained else told
+        return f"{compared}; {gained}" if gained else compared
 
 
 def alike(made: Conversion) -> Alike:
     """The first rows under the recipe as they stand, and as converted; nothing where there is no tokenizer, or where
     they are for another trainer."""
     opened = made.opened
-    if not isinstance(opened, Ready) or preset(made.to).trainer != opened.asked.trainer:
+    if not isinstance(opened, Ready) or preset(made.to).trainer != opened.requested.trainer:
         return Alike()
-    after = under(opened, opened.asked, made.chosen)
+    after = under(opened, opened.requested, made.chosen)
     if not isinstance(after, Ready):
         return Alike()
     converted = {row.index: row for row in made.sample}

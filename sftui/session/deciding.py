@@ -1,6 +1,6 @@
 """Which change of the recipe would train a token that is masked, or mask one that is trained: found by trying.
 
-No table says which knob decides a label under which trainer: every knob that the trainer can be told is changed, the
+No table says which knob decides a label under which trainer: every knob that the trainer can express is changed, the
 row is prepared anew, and a change counts only where the label of that very token turns over.
 """
 
@@ -47,7 +47,7 @@ class Decision(NamedTuple):
 
 def decide(session: Ready, index: int, token: int) -> Generator[None, None, Decision]:
     """Every change of one knob that turns the label of a token of a row over, the smallest first; of two knobs where
-    no single one does. No way where nothing that the trainer can be told does, and for a row that is set aside for
+    no single one does. No way where nothing that the trainer can express does, and for a row that is set aside for
     evaluation or left out.
 
     The ids stay as they are, and a token is not masked at the price of a row of which nothing is trained. Yields after
@@ -84,7 +84,7 @@ def _distinct(found: Sequence[Way]) -> tuple[Way, ...]:
 
 
 def singles(trainer: Trainer, recipe: Recipe, now: Inspection, token: int) -> Iterator[Recipe]:
-    """The recipe with one knob changed, for each value that the trainer can be told: a choice, a role more or less, the
+    """The recipe with one knob changed, for each value that the trainer can express: a choice, a role more or less, the
     length that the row needs, a flag of the data that is not read."""
     said = set(trainer.losses(recipe))
     for path, value in _values(trainer, recipe, now, token):

@@ -8,7 +8,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import ExportError, SourceError
-from sftui.exports.records import Columns, Told, pack_explained, pack_record, record, records, told_of
+from sftui.exports.records import (
+    Columns,
+    ExplainedExamples,
+    explained_examples,
+    pack_explained,
+    pack_record,
+    record,
+    records,
+)
 from sftui.model import Inspection
 
 if TYPE_CHECKING:
@@ -48,11 +56,11 @@ class Written:
             self.trained += sum(made.trained for made in inspection.examples)
         if inspection.problem is None:
             return
-        told = f"row {inspection.row.index}: {inspection.problem.what}"
+        failure = f"row {inspection.row.index}: {inspection.problem.what}"
         if inspection.problem.ours:
-            self.unknown = self.unknown or told
+            self.unknown = self.unknown or failure
         else:
-            self.first = self.first or told
+            self.first = self.first or failure
 
     def merge(self, later: Written) -> None:
         """Count what was written of later rows, too."""
@@ -161,8 +169,8 @@ def _packed(
             yield inspection
 
     @lru_cache(maxsize=KEPT_ROWS)
-    def row(number: int) -> Told:
-        return told_of(session.inspect(number))
+    def row(number: int) -> ExplainedExamples:
+        return explained_examples(session.inspect(number))
 
     for pack in session.feed_packs(passing()):
         yield from outside

@@ -31,10 +31,10 @@ def refuse_harm(session: Opened, chosen: Sequence[str]) -> None:
         return
     guilty = next((name for name in made if not _harm(session, before, [one for one in made if one != name])), made[0])
     others = (name for name in (TO_MESSAGES, *REPAIRS) if name not in made)
-    beside = next((name for name in others if not _harm(session, before, [*made, name], whole=True)), None)
-    added = f"add {beside}, beside which it does none (--apply {','.join([*made, beside])}), or " if beside else ""
+    other = next((name for name in others if not _harm(session, before, [*made, name], whole=True)), None)
+    added = f"add {other}, with which it does none (--apply {','.join([*made, other])}), or " if other else ""
     raise RecipeError(
-        f"{guilty} would do harm under {trainer_named(session.asked.preset).title}",
+        f"{guilty} would do harm under {trainer_named(session.requested.preset).title}",
         why=harm,
         fix=f"{added}leave it out",
     )
@@ -46,7 +46,7 @@ def _harm(session: Opened, before: Sequence[Inspection], repairs: Sequence[str],
     if not repairs:
         return ""
     try:
-        after = under(session, session.asked, tuple(repairs))
+        after = under(session, session.requested, tuple(repairs))
     except SftuiError as error:
         return str(error)
     for was in before:
@@ -57,7 +57,7 @@ def _harm(session: Opened, before: Sequence[Inspection], repairs: Sequence[str],
         if was.problem is not None or was.dropped is not None or now.row.left_out is not None:
             continue
         if now.problem is not None:
-            return f"row {row.index} could no more be prepared: {now.problem.sentence()}"
+            return f"row {row.index} could no longer be prepared: {now.problem.sentence()}"
         if now.dropped is not None:
             return f"row {row.index} would be dropped: {now.dropped}"
         if JOINING not in repairs and _answers(now) < _answers(was):

@@ -90,7 +90,7 @@ class Opened:
     given: Recipe | None = field(default=None, kw_only=True)
 
     @property
-    def asked(self) -> Recipe:
+    def requested(self) -> Recipe:
         """The recipe that was asked for, by which the rows as stored are read."""
         return self.recipe if self.given is None else self.given
 
@@ -118,7 +118,7 @@ class Opened:
         say so."""
         from sftui.trainers import traits_of
 
-        data = self.asked.data
+        data = self.requested.data
         named = data.format != "auto" or bool(data.fields) or traits_of(self.recipe.preset).by_hand
         return self.refused is not None and not named and self.stored.plainly.refused is None
 
@@ -140,8 +140,8 @@ class Opened:
         from sftui.findings import absent_role
 
         early = (self.early(row) for row in self.sample)
-        told = absent_role(self.recipe, [one.conversation for one in early if one.conversation is not None])
-        return (told.sentence,) if told is not None else ()
+        missing = absent_role(self.recipe, [one.conversation for one in early if one.conversation is not None])
+        return (missing.sentence,) if missing is not None else ()
 
     # --- how far it is ----------------------------------------------------------------------
 

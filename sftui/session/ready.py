@@ -128,7 +128,7 @@ class Ready(Tokenized):
         return Bulk()
 
     @property
-    def told(self) -> str | None:
+    def engine_note(self) -> str | None:
         """Where a shortcut for all rows was found wrong, and is not taken any more: the faster engine, or skeletons."""
         found = (self.bulk.told, *(one.skeletons.told for one in self.tools.templates.values()))
         return "; ".join(one for one in found if one is not None) or None
@@ -230,7 +230,7 @@ def opened_from(stored: Stored, recipe: Recipe | None = None, repairs: tuple[str
 
 def with_tokenizer(opened: Opened, tokenizer: LoadedTokenizer | Problem) -> Opened:
     """The same data with a tokenizer, or with why there is none."""
-    return _staged(opened.stored, opened.asked, opened.repairs, tokenizer, opened)
+    return _staged(opened.stored, opened.requested, opened.repairs, tokenizer, opened)
 
 
 def under(opened: Opened, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> Opened:
@@ -269,8 +269,8 @@ def prove_rows(opened: Opened, texts: Sequence[str] | None = None) -> Opened:
 
     if not isinstance(opened, Tokenized) or not opened.tokenizer.facts.backend:
         return opened
-    told = row_texts(opened) if texts is None else texts
-    proven = proven_on(opened.recipe, opened.options, opened.tokenizer, told)
+    samples = row_texts(opened) if texts is None else texts
+    proven = proven_on(opened.recipe, opened.options, opened.tokenizer, samples)
     return opened if proven is opened.tokenizer else with_tokenizer(opened, proven)
 
 

@@ -129,8 +129,8 @@ def conversion_way(
     if way.refused is not None:
         return way
     if target.other:
-        told = f"{target.title} reads no messages in OpenAI's shape"
-        return replace(way, refused=Problem(told, target.other, "convert the rows for another trainer (--for)"))
+        what = f"{target.title} reads no messages in OpenAI's shape"
+        return replace(way, refused=Problem(what, target.other, "convert the rows for another trainer (--for)"))
     plan = Plan((to_messages(way, replace(target, loses_calls=""), without),))
     done = [apply_plan(row, plan, CONVERTED) for row in stored.sample]
     made = tuple(row_of(one) for one in done if not one.skipped and one.data is not None)
@@ -239,12 +239,12 @@ def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Pa
     from sftui.pipeline import detect
 
     source = session.stored.source
-    layout = layout_after(plan, detect(session.stored.sample, session.asked))
+    layout = layout_after(plan, detect(session.stored.sample, session.requested))
     counts, lost = Counts(), 0
     stored_as = source.lines()
     with contextlib.ExitStack() as files:
         rows = files.enter_context(atomic_file(target, folders=False)) if target is not None else None
-        told_in = (
+        log_file = (
             files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None
         )  # takes its name first
         for done in repaired(source.rows(), plan, layout, codes_of(session, plan)):
@@ -260,8 +260,8 @@ def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Pa
                 lost += 1
             elif line is not None and rows is not None:
                 rows.write(line)
-            if told_in is not None and (done.changes or done.unchecked or done.skipped):
-                _tell(told_in, done)
+            if log_file is not None and (done.changes or done.unchecked or done.skipped):
+                _tell(log_file, done)
             yield Written(counts, lost)
         if plan.converts and counts.skipped:
             raise _mixed(counts)

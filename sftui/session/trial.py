@@ -38,8 +38,8 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
     if fix is not None and (fix.changes or fix.template):
         why = yield from _tried(session, finding, fix)
         if why:
-            told = ", ".join(change.path for change in fix.changes) or "generation tags in the chat template"
-            declined.append(f"changing {told} does not help: {why}")
+            what = ", ".join(change.path for change in fix.changes) or "generation tags in the chat template"
+            declined.append(f"changing {what} does not help: {why}")
             fix = None
     helpful: list[str] = []
     for name in fixes_for(finding.code).repairs:
@@ -54,7 +54,7 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
 def fix_fails(session: Ready, findings: Sequence[Finding]) -> str:
     """Why the fix that findings of one code share is not to be offered; "" where it helps against one of them at least,
     or changes no knob and no template."""
-    told = ""
+    reason = ""
     for finding in findings[:CONCERNED]:
         if finding.fix is None or not (finding.fix.changes or finding.fix.template):
             return ""
@@ -65,8 +65,8 @@ def fix_fails(session: Ready, findings: Sequence[Finding]) -> str:
         except StopIteration as stop:
             if not stop.value:
                 return ""
-            told = told or stop.value
-    return told
+            reason = reason or stop.value
+    return reason
 
 
 def _tried(session: Ready, finding: Finding, cure: str | Fix) -> Generator[None, None, str]:
@@ -101,8 +101,8 @@ def _tried(session: Ready, finding: Finding, cure: str | Fix) -> Generator[None,
 def _with(session: Ready, cure: str | Fix, files: ExitStack) -> tuple[Recipe, tuple[str, ...] | None]:
     """The recipe and the repairs that a cure puts in force; SftuiError where it cannot be had."""
     if isinstance(cure, str):
-        return session.asked, (*session.repairs, cure)
-    recipe = session.asked
+        return session.requested, (*session.repairs, cure)
+    recipe = session.requested
     if cure.template is not None:
         folder = files.enter_context(tempfile.TemporaryDirectory(prefix="sftui-trial-"))
         file = Path(folder, "chat_template.jinja")
@@ -147,7 +147,7 @@ def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, N
         if new := _errors(has) - _errors(had):
             return f"row {number} then has {' and '.join(sorted(new))}"
     if all(now.row.left_out is not None for now, _ in after) and len(after) > 1:
-        return "no row tried would be left"
+        return "none of the rows tried would be left"
     if finding.row is not None:
         return _still(finding, before[0][1], *after[0])
     from sftui.findings import CODES, check_setup

@@ -82,9 +82,9 @@ def verify(session: Ready, numbers: Sequence[int], ask: Ask) -> Verified:
         mine = {place: [piece(example) for example in made] for place, made in expected.examples.items()}
         found = row_differences(len(readable), records, mine, expected.problems)
         units, unit = len(readable), "row"
-    told = tuple(_told(one, inspections, session.tools.tokenizer) for one in found)
+    sentences = tuple(_in_words(one, inspections, session.tools.tokenizer) for one in found)
     differ = made if unit == "pack" and made[0] != made[1] else None
-    return Verified(units, unit, tuple(found), told, head.get("versions", {}), tuple(notes), made=differ)
+    return Verified(units, unit, tuple(found), sentences, head.get("versions", {}), tuple(notes), made=differ)
 
 
 def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Expected:
@@ -122,11 +122,11 @@ def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> t
         opened = None
     facts = facts_of(recipe, prepared, opened)
     written = trainer.write_config(recipe, opened, facts)
-    beside = trainer.traits.data_file
-    if opened is not None and beside:
-        info = [file for file in trainer.write_config(recipe, None, facts).files if file.name == beside]
+    data_file = trainer.traits.data_file
+    if opened is not None and data_file:
+        info = [file for file in trainer.write_config(recipe, None, facts).files if file.name == data_file]
         written = WrittenConfig(
-            (*(file for file in written.files if file.name != beside), *info), written.losses, written.notes
+            (*(file for file in written.files if file.name != data_file), *info), written.losses, written.notes
         )
     own = recipe.render.template.startswith((f"{trainer.name}/", "tokenizer"))
     source = facts["template_source"] if trainer.traits.names_template else prepared.template_source
@@ -145,7 +145,7 @@ def _stopped(
     """The trainer raised: as sftui says, or SftuiError."""
     error = head["error"]
     message = " ".join(str(error["message"]).split())[:400]
-    told = f"{head.get('trainer', 'the trainer')} stops with {error['type']}: {message}"
+    what = f"{head.get('trainer', 'the trainer')} stops with {error['type']}: {message}"
     if error["type"] not in ELSEWHERE and expected.problems:
         place, problem = next(iter(expected.problems.items()))
         return Verified(
@@ -155,10 +155,10 @@ def _stopped(
             (),
             head.get("versions", {}),
             notes,
-            f"{told}; sftui says of row {inspections[place].row.index}: {problem}",
+            f"{what}; sftui says of row {inspections[place].row.index}: {problem}",
         )
     raise SftuiError(
-        told,
+        what,
         why=(
             "the run raised an error that sftui did not expect of these rows"
             if error["type"] not in ELSEWHERE
@@ -168,7 +168,7 @@ def _stopped(
     )
 
 
-def _told(found: Difference, inspections: Sequence[Inspection], tokenizer: LoadedTokenizer) -> str:
+def _in_words(found: Difference, inspections: Sequence[Inspection], tokenizer: LoadedTokenizer) -> str:
     """A difference with the row's own number, the token as text, and both labels in words."""
     if found.unit != "row":
         return found.sentence()

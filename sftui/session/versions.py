@@ -132,8 +132,8 @@ def load(recipe: Recipe, options: OpenOptions, mode: str = "proven") -> LoadedTo
             raise
         why = f"transformers {wanted.version} of {wanted.environment.python} refuses it: {error.why or error.what}"
         raise TokenizerError(error.what, where=error.where, why=why, fix=error.fix) from error
-    told = (lost or _not_verified(recipe, wanted, loaded.facts), _kept(recipe), _not_admitted(recipe, wanted.version))
-    notes = [note for note in told if note]
+    found = (lost or _not_verified(recipe, wanted, loaded.facts), _kept(recipe), _not_admitted(recipe, wanted.version))
+    notes = [note for note in found if note]
     return LoadedTokenizer(loaded.facts.noting(*notes), loaded.engine) if notes else loaded
 
 
@@ -170,8 +170,8 @@ def _not_verified(recipe: Recipe, wanted: Wanted, facts: TokenizerFacts) -> str:
     if reason is None:
         return ""
     who = "the recipe names" if recipe.tokenizer.transformers is not None else f"{recipe.preset} brings"
-    told = f"{NOT_VERIFIED.format(version=wanted.version)}: {who} it, and those of {running_version()} are shown"
-    return f"{told}; {reason}" + (f"; {wanted.refused}" if wanted.refused else "")
+    sentence = f"{NOT_VERIFIED.format(version=wanted.version)}: {who} it, and those of {running_version()} are shown"
+    return f"{sentence}; {reason}" + (f"; {wanted.refused}" if wanted.refused else "")
 
 
 BY_CHOICE = ", and those of AutoTokenizer are shown"
@@ -202,10 +202,10 @@ def _not_admitted(recipe: Recipe, version: str) -> str:
     pins = pins_of(recipe.preset)
     if recipe.tokenizer.transformers in (None, RUNNING) or pins is None or pins.admits("transformers", version):
         return ""
-    asked = ", ".join(
+    ranges = ", ".join(
         f"{who} asks {what}" for who, what in pins.asks["transformers"].items() if not admits(what, version)
     )
-    return f"{NOT_ADMITTED} {version}: {asked}"
+    return f"{NOT_ADMITTED} {version}: {ranges}"
 
 
 NOT_ADMITTED = "the trainer does not run with transformers"
@@ -223,7 +223,7 @@ def _at_hand() -> Iterator[tuple[str, Path]]:
         yield "settings.yaml", Path(named)
 
 
-def version_told(facts: TokenizerFacts) -> str:
+def version_words(facts: TokenizerFacts) -> str:
     """Whose ids are shown, in a few words, where they are not those of the version that runs sftui; else empty."""
     for note in facts.notes:
         if note.startswith(NOT_VERIFIED.partition("{")[0]):
@@ -232,9 +232,9 @@ def version_told(facts: TokenizerFacts) -> str:
     return f"ids of transformers {facts.transformers}" if other else ""
 
 
-def version_short(told: str) -> str:
-    """What `version_told` says, for a status line."""
-    return told.replace("ids under transformers ", "").replace(" are not", " not").replace("transformers ", "")
+def version_short(words: str) -> str:
+    """What `version_words` says, for a status line."""
+    return words.replace("ids under transformers ", "").replace(" are not", " not").replace("transformers ", "")
 
 
 def version_notes(facts: TokenizerFacts) -> tuple[str, ...]:
@@ -275,7 +275,7 @@ def tokenized_otherwise(sessions: Sequence[WithTokenizer], names: Sequence[str])
         differ = sum(any(x[i].ids != y[i].ids for x, y in both) for i in range(len(probes)))
         if differ:
             found.append(
-                f"{name} tokenizes by transformers {b}, {names[0]} by {a}, which load this tokenizer otherwise: other"
+                f"{name} tokenizes by transformers {b}, {names[0]} by {a}, which load this tokenizer differently: other"
                 f" ids for {differ} of {len(probes)} probe strings, and so for rows"
             )
     return tuple(found)

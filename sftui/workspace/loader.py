@@ -131,7 +131,7 @@ class Loader:
         self._post(Loaded(number, self._tokenizer_event(state, proven), proven))
 
     def _tokenizer_event(self, state: str, tokenizer: LoadedTokenizer) -> ev.TokenizerChanged:
-        from sftui.session.versions import version_short, version_told
+        from sftui.session.versions import version_short, version_words
         from sftui.templates import families_for
 
         facts = tokenizer.facts
@@ -141,11 +141,11 @@ class Loader:
             "proven": "equal to AutoTokenizer's",
             "corrected": "corrected: AutoTokenizer loads it differently",
         }.get(state, state)
-        told = version_told(facts)
-        message = f"{told}; {message}" if told else message
+        whose = version_words(facts)
+        message = f"{whose}; {message}" if whose else message
         if not facts.chat_templates:
             message += "; it has no chat template"
-        return ev.TokenizerChanged(state, facts, message, None, templates, version_short(told))
+        return ev.TokenizerChanged(state, facts, message, None, templates, version_short(whose))
 
 
 def _reporting(tell: Callable[[str], None], name: str) -> AbstractContextManager[None]:

@@ -60,7 +60,9 @@ def write_job(session: Opened, request: WriteRequest) -> Iterator[RepairsWritten
         check_targets(session.options.paths, request.target, request.log)
         conversion = None
         if TO_MESSAGES in session.repairs:
-            conversion = conversion_of(session.stored, session.asked, detect(session.stored.sample, session.asked))
+            conversion = conversion_of(
+                session.stored, session.requested, detect(session.stored.sample, session.requested)
+            )
         plan = session_plan(tokenizer_of(session), session.repairs, request.marked, conversion=conversion)
         if plan.codes or any(one.name == "strip-tokens" for one in plan.repairs):
             session.ready().checks()  # the tokenizer decides on these

@@ -250,7 +250,7 @@ class Worker:
             self._open(again._replace(ticket=self._row.ticket if self._row is not None else again.ticket))
             return True
         try:
-            session = self._read(old.options, old.asked, old.repairs)
+            session = self._read(old.options, old.requested, old.repairs)
         except SftuiError as error:
             self._indexer.refused(
                 Problem(f"the data cannot be opened again: {error}", fix="what was open before still is")

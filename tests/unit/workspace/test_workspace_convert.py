@@ -77,9 +77,9 @@ def test_the_recipe_of_converted_rows_says_nothing_of_columns_that_are_gone(tmp_
     given = {"data__fields": {"messages": "conversations"}, "data__message_keys": {"role": "from", "content": "value"}}
     before = session(put(tmp_path, SHAREGPT), "axolotl", own__type="chat_template", **given)
     after = under(before, before.recipe, ("to-messages",))
-    assert isinstance(after, Ready) and after.asked is before.recipe and after.recipe.data.fields == {}
+    assert isinstance(after, Ready) and after.requested is before.recipe and after.recipe.data.fields == {}
     for _ in range(2):  # another tokenizer, or the same again, begins with the recipe that was asked for
-        after = under(after, after.asked)
+        after = under(after, after.requested)
         assert isinstance(after, Ready) and after.detected.fields == {"messages": "messages"}
     for number in range(5):
         a, b = before.inspect(number), after.inspect(number)

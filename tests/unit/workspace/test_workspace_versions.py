@@ -20,7 +20,7 @@ from sftui.session.versions import (
     tokenizer_key,
     version_notes,
     version_short,
-    version_told,
+    version_words,
     wanted_version,
 )
 from sftui.tokens import builtin
@@ -79,7 +79,7 @@ def test_without_an_environment_the_running_one_is_shown_and_told(data: Path, tm
     assert note.startswith(
         f"ids under transformers {OTHER} are not verified: llamafactory@0.9 brings it, and those of {running_version()}"
     )
-    assert version_told(facts) == f"ids under transformers {OTHER} are not verified"
+    assert version_words(facts) == f"ids under transformers {OTHER} are not verified"
 
 
 @pytest.mark.parametrize("name", ["llamafactory@0.9", "axolotl@0.19", "unsloth@2026.10", "trl@1.16", "hf-trainer"])
@@ -205,7 +205,7 @@ def test_transformers_4_is_not_verified_only_where_it_makes_other_ids(tmp_path: 
     for kind, told in (("PreTrainedTokenizerFast", False), ("LlamaTokenizerFast", True)):
         recipe = changed(preset("trl@1.16"), "tokenizer.name", tokenizer(tmp_path / kind, kind))
         recipe = changed(recipe, "tokenizer.transformers", "4.57.6")
-        assert version_told(load(recipe, options(data), "provisional").facts) == ""
+        assert version_words(load(recipe, options(data), "provisional").facts) == ""
         notes = version_notes(load(recipe, options(data)).facts)
         assert bool(notes) is told
     assert "4.57.6 gives other ids for " in notes[0]
