@@ -149,22 +149,22 @@ def _at_once(value: Any, depth: int) -> str:
             keys = tuple([key for key in keys if value[key] is not None])
         if depth > _DEEP:
             raise _Unusual
-        told, names = _names(keys)
+        encoded, names = _names(keys)
         for key, name, again in names:
-            one = value[key]
-            if type(one) is not str:
-                told += name + _at_once(one, depth + 1)
-            elif again and len(one) < _SHORT:
-                told += name + _short_text(one)
+            item = value[key]
+            if type(item) is not str:
+                encoded += name + _at_once(item, depth + 1)
+            elif again and len(item) < _SHORT:
+                encoded += name + _short_text(item)
             else:
-                told += name + _text(one)
-        return told
+                encoded += name + _text(item)
+        return encoded
     if kind is list:
         if depth > _DEEP:
             raise _Unusual
         if set(map(type, value)) == {int}:
             return _numbers(value)
-        return f"[{len(value)}:" + "".join([_at_once(one, depth + 1) for one in value])
+        return f"[{len(value)}:" + "".join([_at_once(item, depth + 1) for item in value])
     if kind in _PLAIN:
         return _scalar(value)
     if kind is _Encoded:
@@ -178,25 +178,25 @@ def _by_stack(value: Any, depth: int) -> bytes:
     pieces: list[bytes] = []
     waiting: list[tuple[Any, int]] = [(value, depth)]
     while waiting:
-        one, depth = waiting.pop()
-        if type(one) is _Encoded:
-            pieces.append(one.data)
-        elif isinstance(one, str):
-            pieces.append(_written(_text(one)))
-        elif isinstance(one, Mapping):
-            head, names = _names(tuple([key for key in one if depth > _MESSAGE_DEPTH or one[key] is not None]))
+        item, depth = waiting.pop()
+        if type(item) is _Encoded:
+            pieces.append(item.data)
+        elif isinstance(item, str):
+            pieces.append(_written(_text(item)))
+        elif isinstance(item, Mapping):
+            head, names = _names(tuple([key for key in item if depth > _MESSAGE_DEPTH or item[key] is not None]))
             pieces.append(_written(head))
             for key, name, _ in reversed(names):
-                waiting += ((one[key], depth + 1), (_Encoded(_written(name)), depth))
-        elif isinstance(one, (list, tuple)) and set(map(type, one)) == {int}:
-            pieces.append(_written(_numbers(one)))
-        elif isinstance(one, (list, tuple)):
-            pieces.append(b"[%d:" % len(one))
-            waiting += [(item, depth + 1) for item in reversed(one)]
-        elif isinstance(one, (bytes, bytearray)):
-            pieces.append(b"%s%d:%b" % (type(one).__name__.encode(), len(one), bytes(one)))
+                waiting += ((item[key], depth + 1), (_Encoded(_written(name)), depth))
+        elif isinstance(item, (list, tuple)) and set(map(type, item)) == {int}:
+            pieces.append(_written(_numbers(item)))
+        elif isinstance(item, (list, tuple)):
+            pieces.append(b"[%d:" % len(item))
+            waiting += [(part, depth + 1) for part in reversed(item)]
+        elif isinstance(item, (bytes, bytearray)):
+            pieces.append(b"%s%d:%b" % (type(item).__name__.encode(), len(item), bytes(item)))
         else:
-            pieces.append(_written(_scalar(one)))
+            pieces.append(_written(_scalar(item)))
     return b"".join(pieces)
 
 

@@ -213,7 +213,7 @@ class Pool:
 
     def _take(self, report: Report) -> None:
         self.note = self.note or report.note
-        self._overran = (*self._overran, *(one for one in report.overran if one not in self._overran))
+        self._overran = (*self._overran, *(overrun for overrun in report.overran if overrun not in self._overran))
         if len(self._overran) > bound.MOST_DEATHS:
             last = self._overran[-1]
             raise SftuiError(f"{last.why}, as {bound.MOST_DEATHS} pieces of work did before, so no more is tried")

@@ -49,7 +49,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     number = _number(opened, dataset)
     if len(opened.datasets) > 1:
         lines.append(f"it names {len(opened.datasets)} datasets; {number} is open, another with --dataset N or NAME:")
-        lines += [f"  {k}  {one.name}" for k, one in enumerate(opened.datasets)]
+        lines += [f"  {k}  {ref.name}" for k, ref in enumerate(opened.datasets)]
     notes = [
         f"{key.use.value}: {key.path}{f' ({key.note})' if key.note else ''}"
         for key in opened.keys
@@ -96,7 +96,7 @@ def _number(opened: OpenedConfig, wanted: str | None) -> int:
     """Which dataset `wanted` means: a number, a name, or the end of a path."""
     if wanted is None:
         return 0
-    names = [one.name for one in opened.datasets]
+    names = [ref.name for ref in opened.datasets]
     if wanted in names:
         return names.index(wanted)
     if wanted.isdecimal() and len(wanted) < 10 and int(wanted) < len(names):

@@ -82,7 +82,7 @@ def verify(session: Ready, numbers: Sequence[int], ask: Ask) -> Verified:
         mine = {place: [piece(example) for example in made] for place, made in expected.examples.items()}
         found = row_differences(len(readable), records, mine, expected.problems)
         units, unit = len(readable), "row"
-    sentences = tuple(_in_words(one, inspections, session.tools.tokenizer) for one in found)
+    sentences = tuple(_in_words(difference, inspections, session.tools.tokenizer) for difference in found)
     differ = made if unit == "pack" and made[0] != made[1] else None
     return Verified(units, unit, tuple(found), sentences, head.get("versions", {}), tuple(notes), made=differ)
 
@@ -94,11 +94,11 @@ def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -
     rows = tuple(inspections)
     examples: dict[int, tuple[Example, ...]] = {}
     problems: dict[int, str] = {}
-    for place, one in enumerate(rows):
-        if one.problem is not None:
-            problems[place] = one.problem.sentence()
-        elif one.example is not None:
-            examples[place] = one.examples
+    for place, inspection in enumerate(rows):
+        if inspection.problem is not None:
+            problems[place] = inspection.problem.sentence()
+        elif inspection.example is not None:
+            examples[place] = inspection.examples
     packs: tuple[Pack, ...] = ()
     if recipe.pack.strategy not in ("none", "multipack"):  # multipack packs while it samples batches
         packs = tuple(pack_rows(rows, recipe, tools))
@@ -172,11 +172,11 @@ def _in_words(found: Difference, inspections: Sequence[Inspection], tokenizer: L
     """A difference with the row's own number, the token as text, and both labels in words."""
     if found.unit != "row":
         return found.sentence()
-    one = inspections[found.row]
-    where = f"row {one.row.index}"
+    inspection = inspections[found.row]
+    where = f"row {inspection.row.index}"
     if found.what not in (What.IDS, What.LABELS, What.WEIGHTS) or found.position is None:
         return found.sentence().replace(f"row {found.row}", where, 1)
-    token = _token(one, found.position, tokenizer) if not found.piece else ""
+    token = _token(inspection, found.position, tokenizer) if not found.piece else ""
     at = (
         f"{where}, token"
         f" {found.position}{f' {token}' if token else ''}{f' of piece {found.piece}' if found.piece else ''}"

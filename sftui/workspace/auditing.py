@@ -180,9 +180,11 @@ def brief(figures: Figures, *, whole: bool = False) -> Figures:
     from sftui.audit import SourceFigure
 
     def groups(all_of: tuple[GroupFigure, ...]) -> tuple[GroupFigure, ...]:
-        shown = tuple([replace(one, rows=one.rows[:FIRST_ROWS]) for one in (all_of if whole else all_of[:MOST_SENT])])
-        rest = all_of[len(shown) :]
-        return (*shown, replace(rest[0], name=OTHERS, count=sum(one.count for one in rest), rows=())) if rest else shown
+        largest = all_of if whole else all_of[:MOST_SENT]
+        shown, rest = tuple([replace(group, rows=group.rows[:FIRST_ROWS]) for group in largest]), all_of[len(largest) :]
+        if not rest:
+            return shown
+        return (*shown, replace(rest[0], name=OTHERS, count=sum(group.count for group in rest), rows=()))
 
     def counts(all_of: Mapping[str, int]) -> Mapping[str, int]:
         if len(all_of) <= MOST_SENT:
@@ -198,7 +200,7 @@ def brief(figures: Figures, *, whole: bool = False) -> Figures:
             *shown,
             SourceFigure(
                 f"{len(rest):,} more",
-                *(sum(getattr(one, name) for one in rest) for name in ("rows", "tokens", "trained", "dropped")),
+                *(sum(getattr(source, name) for source in rest) for name in ("rows", "tokens", "trained", "dropped")),
             ),
         )
 

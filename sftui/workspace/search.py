@@ -159,7 +159,7 @@ def _candidate(session: Opened, row: Row, request: SearchRequest) -> Inspection 
 
 
 def _finding_matcher(now: Now, needle: str) -> Matcher:
-    """Rows with a finding: of a severity, of a code or the beginning of one, or `any` but informations."""
+    """Rows with a finding: of a severity, of a code or the beginning of one, or `any` but info."""
     from sftui.findings import CODES
 
     wanted = needle.strip()

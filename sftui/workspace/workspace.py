@@ -197,7 +197,9 @@ class Workspace:
             for kind, latest in list(self._latest.items()):
                 if latest == ticket and kind is not ev.RepairsWritten:  # the worker tells when a write has ended
                     self._latest[kind] = 0
-            self._requests = {kind: one for kind, one in self._requests.items() if getattr(one, "ticket", 0) != ticket}
+            self._requests = {
+                kind: request for kind, request in self._requests.items() if getattr(request, "ticket", 0) != ticket
+            }
             self._send(rq.Cancel(ticket))
 
     def is_current(self, event: ev.Event) -> bool:
