@@ -36,8 +36,8 @@ def compare_against(given: Mapping[str, Any], against: str, shown: int, form: st
         )
     stored = Asked(data=tuple(given["data"]), tokenizer=given["tokenizer"])
     run = stored.captured_run()
-    options, told = stored.options()
-    for sentence in told:
+    options, notes = stored.options()
+    for sentence in notes:
         click.echo(f"sftui: {visible(sentence)}", err=True)
     with contextlib.closing(open_data(options)) as sequences:
         other = _of_run(given, against, run)
@@ -120,14 +120,14 @@ def lines(found: Against, data: Ready, shown: int, collator: str | None) -> Iter
     total, equal = len(found.matches), len(found.matches) - len(found.differing)
     yield f"{equal} of {many(total, 'sequence')} equal to what {data.recipe.preset} makes of the dataset"
     for match in found.differing[:shown]:
-        yield told(match, data)
+        yield one_line(match, data)
     left = len(found.differing) - shown
     if left > 0:
         yield f"… and {left:,} more (--show N prints more)"
     yield from _causes(found, data, collator)
 
 
-def told(match: Match, data: Ready) -> str:
+def one_line(match: Match, data: Ready) -> str:
     """A sequence that differs, in one line."""
     document = match.document
     where = f"row {document.row}" + (f", document {document.number}" if document.number or document.place else "")
@@ -142,12 +142,12 @@ def told(match: Match, data: Ready) -> str:
         known = 0 <= one < tokenizer.facts.vocab_size
         return f"{visible_token(tokenizer.surface(one), tokenizer.piece(one)) if known else '?'} ({one})"
 
-    beside = f"{where} is row {match.row} of the dataset"
+    found = f"{where} is row {match.row} of the dataset"
     if parting.what == "ids":
         here, there = token(parting.theirs), token(parting.ours)
-        return f"{beside}; from token {parting.position} on the run has {here}, sftui {there}"
+        return f"{found}; from token {parting.position} on the run has {here}, sftui {there}"
     here = token(document.input_ids[parting.position])
-    return f"{beside}; token {parting.position} {here}: the run {_label(parting.theirs)}, sftui {_label(parting.ours)}"
+    return f"{found}; token {parting.position} {here}: the run {_label(parting.theirs)}, sftui {_label(parting.ours)}"
 
 
 def _label(label: int | None) -> str:

@@ -55,13 +55,13 @@ def report_bug(given: Mapping[str, Any]) -> int:
     for title, lines in sections.items():
         # Each by itself and at once, so that what comes before a crash is there.
         click.echo(f"\n### {title}\n")
-        for line in _told(lines, words):
+        for line in _guarded(lines, words):
             click.echo(line)
         sys.stdout.flush()
     return 0
 
 
-def _told(lines: Callable[[], Iterable[str]], words: Iterable[str]) -> Iterator[str]:
+def _guarded(lines: Callable[[], Iterable[str]], words: Iterable[str]) -> Iterator[str]:
     """The lines, and behind them what stopped them."""
     from sftui.exports.redacted import redacted_sentence
 
@@ -225,7 +225,7 @@ def _engine(options: OpenOptions | None) -> Iterator[str]:
     templates = counted_word(len(facts.chat_templates), "chat template")
     yield f"- {facts.vocab_size:,} tokens, {templates}, {facts.probes} probes equal"
     by = f"loaded by transformers {facts.transformers}" if facts.transformers else "loaded from its files alone"
-    yield f"- {by}; the recipe asks for {_asked(recipe, options)}"
+    yield f"- {by}; the recipe asks for {_version(recipe, options)}"
     for note in facts.notes:
         yield f"- {redacted_sentence(note, (facts.name,))}"
     bulk = Bulk(after=0)
@@ -234,7 +234,7 @@ def _engine(options: OpenOptions | None) -> Iterator[str]:
     yield f"- {facts.engine} encodes one row; {many}"
 
 
-def _asked(recipe: Recipe, options: OpenOptions) -> str:
+def _version(recipe: Recipe, options: OpenOptions) -> str:
     from sftui.exports.redacted import redacted_value
 
     version = redacted_value(recipe.tokenizer.transformers) if recipe.tokenizer.transformers else "that of its preset"

@@ -94,8 +94,8 @@ def check_data(
         text, count = baseline_text(found.audit.found, found.tokenizer)
         with memory.open() as file:
             file.write(text.encode("ascii"))
-        told = f"{counted_word(count, 'finding')} {'is' if count == 1 else 'are'}"
-        click.echo(f"sftui: {told} known from now on, in {visible(str(baseline))}", err=True)
+        counted = f"{counted_word(count, 'finding')} {'is' if count == 1 else 'are'}"
+        click.echo(f"sftui: {counted} known from now on, in {visible(str(baseline))}", err=True)
         return 0
     worst = found.audit.found.worst()
     if fail_on == "never" or worst is None:

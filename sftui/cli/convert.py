@@ -50,7 +50,7 @@ def convert_data(
 
     if reader is not None:
         check_target(reader)
-    listed = "`sftui repair --list` tells all"
+    listed = "`sftui repair --list` lists all of them"
     dropped = words_of(drop, "--drop", "reason and no code", listed)
     chosen = (*words_of(apply, "--apply", "repair", listed), *(f"{DROPPING}{one}" for one in dropped))
     columns = words_of(without, "--without", "column", "name columns, e.g. --without text")
@@ -72,15 +72,15 @@ def convert_data(
             files = [file.path for file in plan.files if file.diff or not file.exists]
             may_write(files, inputs_of(options), force)
         now = written(session, made.plan, target, journal)
-        told = alike(made).sentence()
+        comparison = alike(made).sentence()
         notes.tell()
     finally:
         session.close()
     if now.lost:  # cannot be: a row that JSON does not carry is no row of messages
         raise ExportError(f"{now.lost:,} rows could not be carried over", fix="leave them out with --drop unreadable")
     click.echo(visible(summary(now.counts, 0, target, DROP_REASONS), newline="\n"), err=True)
-    if told:
-        click.echo(f"sftui: {visible(told)}", err=True)
+    if comparison:
+        click.echo(f"sftui: {visible(comparison)}", err=True)
     if plan is not None and target is not None and target.path is not None:
         _write_config(plan, opens_with(made, plan, target.path))
     return 0

@@ -17,7 +17,7 @@ WIDTH = 79
 
 
 @contextlib.contextmanager
-def download_told(repo: str | None, kind: str) -> Iterator[None]:
+def download_progress(repo: str | None, kind: str) -> Iterator[None]:
     """Tell on stderr how long a repository (kind `models` or `datasets`) of the Hub has been loading and how many bytes
     came; in a pipe once that it is being downloaded, unless it was said that it is looked up. None: nothing to tell."""
     if repo is None:

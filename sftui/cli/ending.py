@@ -43,7 +43,7 @@ def exit_code(work: Callable[[], object], debug: bool) -> int:
 
 
 def _sentence(error: BaseException) -> str:
-    """An error as what the user is told."""
+    """An error as the sentence that the user reads."""
     if isinstance(error, SftuiError):
         return str(error)
     if isinstance(error, MemoryError):

@@ -49,8 +49,8 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     finally:
         session.close()
     tell_versions([session])
-    told = tell_notes([recipe] if plan.converted is None else [recipe, plan.converted])
-    for line in (plan.first_line, *(note for note in plan.notes if note not in told)):
+    known = tell_notes([recipe] if plan.converted is None else [recipe, plan.converted])
+    for line in (plan.first_line, *(note for note in plan.notes if note not in known)):
         click.echo(visible(line), err=True)
     if plan.converted is not None:
         tell_changes(options, recipe, plan.converted, limit)

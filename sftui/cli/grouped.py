@@ -83,8 +83,8 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except (click.NoSuchOption, click.BadParameter) as error:
-            if told := _about_format(words, error):
-                raise click.UsageError(told, ctx) from error
+            if meant := _about_format(words, error):
+                raise click.UsageError(meant, ctx) from error
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -155,10 +155,10 @@ def write_examples(examples: Examples, formatter: click.HelpFormatter) -> None:
     if not examples:
         return
     widest = max(len(command) for command, _ in examples)
-    beside = all(widest + len(told) + 5 <= formatter.width for _, told in examples)
+    one_line = all(widest + len(what) + 5 <= formatter.width for _, what in examples)
     with formatter.section("Examples"):
-        for command, told in examples:
-            if beside:
-                formatter.write(f"  {command:<{widest}}   {told}\n")
+        for command, what in examples:
+            if one_line:
+                formatter.write(f"  {command:<{widest}}   {what}\n")
             else:
-                formatter.write(f"  # {told}\n  {command}\n")
+                formatter.write(f"  # {what}\n  {command}\n")

@@ -26,27 +26,27 @@ def show_help(words: tuple[str, ...], commands: Mapping[str, click.Command]) -> 
     the list."""
     if not words:
         return _list()
-    asked = " ".join(words)
-    if _CODE.fullmatch(asked):
+    wanted = " ".join(words)
+    if _CODE.fullmatch(wanted):
         from sftui.cli.explain import explain_code
 
-        return explain_code(asked.upper())
-    found = topic_for(asked)
-    if asked in commands and (found is None or found[0].name != asked):
-        command = commands[asked]
+        return explain_code(wanted.upper())
+    found = topic_for(wanted)
+    if wanted in commands and (found is None or found[0].name != wanted):
+        command = commands[wanted]
         with command.make_context(command.name, [], resilient_parsing=True) as context:
             click.echo(command.get_help(context))
         if found is not None:
             click.echo(f"\n`sftui help {found[0].name}` tells more: {found[0].line}")
         return 0
     if found is None:
-        naming = [one.name for one in topics_that_name(asked)]
+        naming = [one.name for one in topics_that_name(wanted)]
         there = ", ".join(naming or [one.name for one in topics()])
         fix = f"it is named in {there}" if naming else f"there are {there}; `sftui help` says what each is for"
-        raise SftuiError(f"there is no page `{asked}`", fix=fix)
+        raise SftuiError(f"there is no page `{wanted}`", fix=fix)
     topic, named = found
     if not named:
-        click.echo(f"sftui: there is no page `{visible(asked)}`; this is `{topic.name}`", err=True)
+        click.echo(f"sftui: there is no page `{visible(wanted)}`; this is `{topic.name}`", err=True)
     links = [f"`sftui help {one.name}`" for one in topics_linked(topic.name)]
     more = " · ".join([f"`sftui {topic.name} --help`", *links] if topic.name in commands else links)
     _show(markdown(topic.name) + (f"\nSee also: {more}\n" if more else ""))

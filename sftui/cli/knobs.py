@@ -19,7 +19,7 @@ from sftui.text import visible
 @dataclass(frozen=True, slots=True)
 class Knob:
     """A knob as trainers know it. `keys` are those of their configs, `defaults` what their newest preset begins with,
-    `offers` the choices that each can be told; `owner` is the one trainer that has it, empty for a knob of all."""
+    `offers` the choices that each can express; `owner` is the one trainer that has it, empty for a knob of all."""
 
     info: KnobInfo
     owner: str = ""
@@ -40,7 +40,7 @@ class Knob:
         return (self.info.path, self.info.path.rpartition(".")[2], *keys, *(key.rpartition(".")[2] for key in keys))
 
 
-def knobs_told(trainer: str | None) -> tuple[Knob, ...]:
+def described_knobs(trainer: str | None) -> tuple[Knob, ...]:
     """Every knob of a preset such as `trl@1.16`, or without one those of all trainers."""
     from sftui.trainers import preset, trainer_names
 
@@ -67,18 +67,18 @@ def _tell(one: Knob, name: str, recipe: Recipe) -> None:
         one.offers[name] = trainer.choices(recipe, one.info)
 
 
-def found(told: Sequence[Knob], word: str) -> tuple[tuple[Knob, ...], tuple[Knob, ...]]:
+def found(described: Sequence[Knob], word: str) -> tuple[tuple[Knob, ...], tuple[Knob, ...]]:
     """The knobs that a word names (by path, last word or a trainer's key), and the others that contain it; RecipeError
     with the nearest name where there is none."""
     wanted = word.strip().casefold()
-    exact = tuple(one for one in told if wanted == one.info.path.casefold())
+    exact = tuple(one for one in described if wanted == one.info.path.casefold())
     if exact:
         return exact, ()
-    holding = [one for one in told if wanted in one.searched]
+    holding = [one for one in described if wanted in one.searched]
     if not wanted or not holding:
         from sftui.nearest import did_you_mean
 
-        names = dict.fromkeys(name for one in told for name in one.names)
+        names = dict.fromkeys(name for one in described for name in one.names)
         raise RecipeError(f"no knob contains `{word}`", fix=did_you_mean(word, names, "`sftui knobs` lists them"))
     named = tuple(one for one in holding if wanted in map(str.casefold, one.names))
     return named, tuple(one for one in holding if not any(one is other for other in named))
@@ -86,8 +86,8 @@ def found(told: Sequence[Knob], word: str) -> tuple[tuple[Knob, ...], tuple[Knob
 
 def show_knobs(word: str | None, trainer: str | None, form: str) -> int:
     """Print one knob whole where the word names it, else each in a line; 2 where there is none."""
-    told = knobs_told(trainer)
-    named, others = found(told, word) if word is not None else ((), told)
+    described = described_knobs(trainer)
+    named, others = found(described, word) if word is not None else ((), described)
     if not named and len(others) == 1:
         named, others = others, ()
     if form == "json":
@@ -172,21 +172,21 @@ def _defaults(one: Knob) -> str:
 
 
 def _choice(one: Knob, choice: str, trainer: str | None) -> str:
-    """What a choice does, and which trainers it cannot be told to."""
-    told = visible(one.info.meaning(choice))
+    """What a choice does, and which trainers cannot express it."""
+    meaning = visible(one.info.meaning(choice))
     without = [name for name, offered in one.offers.items() if choice not in offered]
     if not without:
-        return told
+        return meaning
     if trainer is not None:
-        return f"{told} (not in {trainer})"
+        return f"{meaning} (not in {trainer})"
     able = [name for name in one.offers if name not in without]
-    return f"{told} ({', '.join(able)})" if able else told
+    return f"{meaning} ({', '.join(able)})" if able else meaning
 
 
-def listed(told: Iterable[Knob], trainer: str | None, width: int, word: str | None) -> str:
+def listed(described: Iterable[Knob], trainer: str | None, width: int, word: str | None) -> str:
     """Each knob in a line: what it means, its default, its key; without a trainer the keys that hold the word."""
     formatter = click.HelpFormatter(width=width)
-    for section, some in groupby(told, lambda one: (one.info.path.partition(".")[0], one.owner)):
+    for section, some in groupby(described, lambda one: (one.info.path.partition(".")[0], one.owner)):
         with formatter.section(section[0] + f" ({section[1]})" * bool(section[1] and trainer is None)):
             formatter.write_dl([(one.info.path, _line(one, trainer, word)) for one in some], col_max=34)
     return formatter.getvalue().lstrip("\n")
@@ -204,8 +204,8 @@ def _line(one: Knob, trainer: str | None, word: str | None) -> str:
     by_key: dict[str, list[str]] = {}
     for name, key in keys.items():
         by_key.setdefault(key, []).append(name)
-    told = "".join(f" · {', '.join(names)}: {visible(key)}" for key, names in by_key.items())
-    return f"{visible(one.info.doc)} [{default}]{told}"
+    named = "".join(f" · {', '.join(names)}: {visible(key)}" for key, names in by_key.items())
+    return f"{visible(one.info.doc)} [{default}]{named}"
 
 
 def _wrapped(text: str, width: int) -> str:

@@ -28,7 +28,7 @@ PATIENCE = 1.0
 
 def tell_notes(recipes: Iterable[Recipe], more: Iterable[str] = ()) -> tuple[str, ...]:
     """What the trainers say of the recipes as a whole, e.g. that a version is newer than the rules known: each once, on
-    stderr, and returned. `more` is what is to be known beside, e.g. of the tokenizer as the trainer makes it."""
+    stderr, and returned. `more` is what else is to be known, e.g. of the tokenizer as the trainer makes it."""
     from sftui.trainers import trainer_named
 
     notes = [note for recipe in recipes for note in trainer_named(recipe.preset).notes(recipe)]
@@ -39,14 +39,14 @@ def tell_notes(recipes: Iterable[Recipe], more: Iterable[str] = ()) -> tuple[str
 
 
 @contextlib.contextmanager
-def waiting_told(paths: Iterable[str]) -> Iterator[None]:
+def note_waiting(paths: Iterable[str]) -> Iterator[None]:
     """Say after a second that a pipe (a fifo) is waited for: nobody may be writing to it yet."""
     pipe = next((path for path in paths if _is_pipe(path)), None)
     if pipe is None:
         yield
         return
-    told = f"sftui: waits for rows from the pipe {visible(pipe)}; Ctrl-C stops"
-    timer = threading.Timer(PATIENCE, click.echo, [told], {"err": True})
+    sentence = f"sftui: waits for rows from the pipe {visible(pipe)}; Ctrl-C stops"
+    timer = threading.Timer(PATIENCE, click.echo, [sentence], {"err": True})
     timer.daemon = True
     timer.start()
     try:
@@ -65,21 +65,21 @@ def _is_pipe(path: str) -> bool:
 def open_data(options: OpenOptions, recipe: Recipe | None = None) -> Opened:
     """Open the data under a recipe (None: that of the options); a pipe that is waited for and what comes from the Hub
     are told."""
-    from sftui.cli.downloading import download_told
+    from sftui.cli.downloading import download_progress
     from sftui.session import ready
     from sftui.sources.opening import hub_name
 
-    with waiting_told(options.paths), download_told(hub_name(options.paths), "datasets"):
+    with note_waiting(options.paths), download_progress(hub_name(options.paths), "datasets"):
         return ready.open_data(options, recipe)
 
 
 def load_tokenizer(opened: Opened) -> Opened:
     """Load the proven tokenizer and hold it against the first rows; what comes from the Hub is told."""
-    from sftui.cli.downloading import download_told, hub_tokenizer
+    from sftui.cli.downloading import download_progress, hub_tokenizer
     from sftui.session import ready
 
     name = opened.recipe.tokenizer.name
-    with download_told(hub_tokenizer(name) if name is not None else None, "models"):
+    with download_progress(hub_tokenizer(name) if name is not None else None, "models"):
         loaded = ready.tokenized(opened)
     return ready.prove_rows(loaded)
 

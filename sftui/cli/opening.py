@@ -145,10 +145,10 @@ def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
     """The options of a command line, see `Asked.options`; says on stderr what there is to say about a config, and that
     the Hub will be asked, before it is."""
     wanted = asked(given)
-    options, told = wanted.options(row, _made)
+    options, notes = wanted.options(row, _made)
     if options.config is None:
         options = replace(options, paths=data_paths(wanted.data))
-    for sentence in told:
+    for sentence in notes:
         click.echo(f"sftui: {visible(sentence)}", err=True)
     if any(map(os.path.exists, options.paths)):  # what is here needs no more of sftui loaded
         return options
@@ -167,9 +167,9 @@ def _refuse_slip(name: str) -> None:
         return
     from sftui.sources.files import missing
 
-    told = missing(name)
-    if told.fix:
-        raise told
+    error = missing(name)
+    if error.fix:
+        raise error
 
 
 def _made(version: str) -> None:

@@ -26,8 +26,8 @@ def probe_template(given: Mapping[str, Any], show: str | None, form: str, width:
     from sftui.exports.records import as_json
     from sftui.templates.probe import probe, with_problems
 
-    options, told = asked(given).options()
-    for sentence in told:
+    options, notes = asked(given).options()
+    for sentence in notes:
         click.echo(f"sftui: {visible(sentence)}", err=True)
     recipe = options.recipe
     name, ids, special_ids, special = "", None, None, None
@@ -75,8 +75,8 @@ def _lines(name: str, probed: Probed, width: int, stand_ins: bool) -> list[str]:
     groups = grouped(probed.problems)
     wrong, facts = [one for one in groups if one.grade != FACT], [one for one in groups if one.grade == FACT]
     counts = [(grade, sum(one.grade == grade for one in groups)) for grade in ("error", "warning")]
-    told = ", ".join(f"{n or 'no'} {grade}{'' if n == 1 else 's'}" for grade, n in counts)
-    lines = _wrapped(f"{name} · {len(probed.outcomes)} shapes of conversation · {told}", width, "  ")
+    totals = ", ".join(f"{n or 'no'} {grade}{'' if n == 1 else 's'}" for grade, n in counts)
+    lines = _wrapped(f"{name} · {len(probed.outcomes)} shapes of conversation · {totals}", width, "  ")
     if stand_ins:
         lines.append("without a tokenizer: <s> and </s> stand for its BOS and EOS")
     lines.append("")
@@ -145,7 +145,7 @@ def _shown(outcome: Outcome, problems: Sequence[Problem]) -> list[str]:
     else:
         lines += ["  " + line for line in visible(outcome.text[:4000], newline="⏎\n").split("\n")]
         lines += [f"  … {len(outcome.text) - 4000:,} more characters"] * (len(outcome.text) > 4000)
-    lines += ["", "What is told of it"]
+    lines += ["", "What sftui says of it"]
     for one in problems:
         place = "" if one.message is None else f", message {one.message}"
         lines.append(f"  {_SIGNS.get(one.grade, '·')} {visible(one.said)}{place}")

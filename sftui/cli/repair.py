@@ -46,7 +46,7 @@ def repair_data(
     from sftui.session.ready import tokenizer_of
     from sftui.session.repairing import conversion_of, session_plan
 
-    listed = "`sftui repair --list` tells all"
+    listed = "`sftui repair --list` lists all of them"
     dropped = words_of(drop, "--drop", "reason and no code", listed)
     chosen = (*words_of(apply, "--apply", "repair", listed), *(f"{DROPPING}{one}" for one in dropped))
     marked = _marked(marks)
@@ -153,8 +153,8 @@ def written(session: Opened, plan: Plan, target: Target | None, journal: Target 
 
     progress = Progress(session.count_now())
     now = Written(Counts())
-    with _path(target) as rows, _path(journal) as told:
-        for now in write_repaired(session, plan, rows, told):
+    with _path(target) as rows, _path(journal) as log:
+        for now in write_repaired(session, plan, rows, log):
             progress.at(now.counts.rows)
         progress.end()
     return now
@@ -172,8 +172,8 @@ def summary(
         " left out"
     ]
     for name, count in counts.by_repair.most_common():
-        told = f" ({reasons[name[5:]]})" if name.startswith("drop ") and name[5:] in reasons else ""
-        lines.append(f"  {name:<20} {count:>9,} {'row' if count == 1 else 'rows'}{told}")
+        reason = f" ({reasons[name[5:]]})" if name.startswith("drop ") and name[5:] in reasons else ""
+        lines.append(f"  {name:<20} {count:>9,} {'row' if count == 1 else 'rows'}{reason}")
     if own:
         lines.append(
             f"  map-roles left {' and '.join(own)} as they are: they are the names of ShareGPT, as which the set is"

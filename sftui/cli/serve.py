@@ -154,7 +154,9 @@ def guard(token: str, address: str) -> Any:
         given = request.path.split("/", 2)[1]
         origin = request.headers.get("Origin", address)
         if not hmac.compare_digest(given.encode(), token.encode()) or origin != address:
-            return web.Response(status=403, text="sftui: this address is not the one that was told\n", headers=headers)
+            return web.Response(
+                status=403, text="sftui: this address is not the one that sftui printed\n", headers=headers
+            )
         response = await handler(request)
         if not response.prepared:
             response.headers.update(headers)

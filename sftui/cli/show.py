@@ -79,9 +79,9 @@ def text_lines(
         yield from plain(wrap(line(visible(text)), width)).splitlines()
 
     yield from wrapped(_head(inspection, recipe))
-    for told in (why_stopped(inspection), evaluation_words(inspection)):
-        if told:
-            yield from wrapped(told)
+    for sentence in (why_stopped(inspection), evaluation_words(inspection)):
+        if sentence:
+            yield from wrapped(sentence)
     if shift:
         yield from wrapped(shift_warning(recipe.loss.shift) or convention(recipe.loss.shift))
     if explain:

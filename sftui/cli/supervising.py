@@ -35,10 +35,10 @@ _OUT_AT = bound.PAGE - _OUT.size
 
 
 class _Files:
-    """What outlives a process that is ended: its library output, the lines it told, the files it had begun."""
+    """What outlives a process that is ended: its library output, the lines it said, the files it had begun."""
 
     def __init__(self, within: contextlib.ExitStack) -> None:
-        self.log, self.told, self.begun = (
+        self.log, self.said, self.begun = (
             within.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - ends with the stack
             for _ in range(3)
         )
@@ -110,8 +110,8 @@ class _Child:
         threading.Thread(target=self._end_with_parent, name="sftui-parent", daemon=True).start()
         terminal = os.dup(2)
         os.dup2(self._files.log.fileno(), 2)
-        self._files.told.seek(0)
-        said = _Once(terminal, self._files.told)
+        self._files.said.seek(0)
+        said = _Once(terminal, self._files.said)
         out = _Further(os.dup(1), self._page, again=bool(overran))
         for name, raw, lines in (("stderr", said, True), ("stdout", out, os.isatty(1))):
             old = getattr(sys, name)
@@ -218,10 +218,10 @@ class _Further(_Raw):
 class _Once(_Raw):
     """stderr that does not repeat a line of an earlier process of the same command."""
 
-    def __init__(self, descriptor: int, told: IO[bytes]) -> None:
+    def __init__(self, descriptor: int, said: IO[bytes]) -> None:
         super().__init__(descriptor)
-        self._before = frozenset(told.read().splitlines(keepends=True))
-        self._told = told.fileno()
+        self._before = frozenset(said.read().splitlines(keepends=True))
+        self._said = said.fileno()
 
     def write(self, data: Any) -> int:
         whole = bytes(data)
@@ -231,7 +231,7 @@ class _Once(_Raw):
         for line in whole.splitlines(keepends=True):
             if line not in self._before:
                 self._put(line)
-                os.write(self._told, line)
+                os.write(self._said, line)
         return len(whole)
 
 

@@ -31,16 +31,16 @@ class DataNotes:
         self._session = session
         self._sessions = (session, *others)
         self._findings = findings
-        self._told: set[str] = set()
+        self._said: set[str] = set()
 
     def tell(self) -> None:
         """What is known by now; call it again at the end, when more was read."""
         source, detected = self._session.source, self._session.detected
         lost = tuple(one.sentence() for one in source.damage) if not self._findings else ()
-        asked = () if self._findings else tuple(note for one in self._sessions for note in one.notes)
-        for note in (*source.notes, *detected.notes, *asked, *lost):
-            if note not in self._told:
-                self._told.add(note)
+        of_recipe = () if self._findings else tuple(note for one in self._sessions for note in one.notes)
+        for note in (*source.notes, *detected.notes, *of_recipe, *lost):
+            if note not in self._said:
+                self._said.add(note)
                 click.echo(f"sftui: {visible(note)}", err=True)
 
     def look(self) -> None:

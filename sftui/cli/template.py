@@ -51,7 +51,7 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
             raise TemplateError(
                 "there is no chat template to work on", fix="choose one with --template NAME or --template FILE"
             )
-        source, told = template.source, ""
+        source, proof = template.source, ""
         if tags:
             done = add_generation_tags(
                 source,
@@ -65,20 +65,20 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
                 click.echo(f"sftui: no tags were added to {visible(template.name)}: {visible(done.refused)}", err=True)
                 return 1
             click.echo("\n".join(map(visible, done.diff.splitlines())), err=target is not None and target.path is None)
-            source, told = done.source, _told(done.proven, done.unproven, done.raised)
+            source, proof = done.source, _proof(done.proven, done.unproven, done.raised)
         elif target is None:
             click.echo(source, color=True)  # click would take escape sequences out of a pipe
         notes.tell()
     finally:
         session.close()
-    if told:
-        click.echo(f"sftui: {told}", err=True)
+    if proof:
+        click.echo(f"sftui: {proof}", err=True)
     if target is not None:
         target.write(source)
     return 0
 
 
-def _told(proven: int, unproven: int, raised: int) -> str:
+def _proof(proven: int, unproven: int, raised: int) -> str:
     parts = [
         f"{proven:,} conversations (the data's, and sftui's own probes) render byte for byte the same, and the mask is"
         " the answers and what ends them"

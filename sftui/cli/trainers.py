@@ -24,8 +24,8 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What is told of a trainer; `package` brings it where it is none of sftui's own."""
+class Description:
+    """What `sftui trainers` says of a trainer; `package` brings it where it is none of sftui's own."""
 
     name: str
     title: str
@@ -38,7 +38,7 @@ class Told:
     package: str
 
 
-def told_of(name: str) -> Told:
+def describe(name: str) -> Description:
     """What there is to say of a trainer, all of it from its traits, presets, pins and table of keys."""
     from sftui.recipe import knobs_of
     from sftui.trainers import preset, release_of, trainer_named
@@ -46,7 +46,7 @@ def told_of(name: str) -> Told:
     trainer = trainer_named(name)
     traits, recipe = trainer.traits, preset(name)
     packing = next(info for info in knobs_of(recipe) if info.path == "pack.strategy")
-    return Told(
+    return Description(
         name,
         traits.title,
         traits.about,
@@ -64,13 +64,13 @@ def _release(name: str) -> Release:
     from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version
 
     recipe, pins = preset(name), pins_of(name)
-    asked = pins.asks.get("transformers", {}).get(pins.package, "") if pins is not None else ""
+    admitted = pins.asks.get("transformers", {}).get(pins.package, "") if pins is not None else ""
     return Release(
         name,
         recipe.mask.rule,
         f"{pins.package} {pins.version}" if pins is not None else "",
         reference_version(recipe) if pins is not None and loads_by_transformers(name) else "",
-        ",".join(reversed([one for one in asked.split(",") if one and not one.startswith("!=")])),
+        ",".join(reversed([one for one in admitted.split(",") if one and not one.startswith("!=")])),
     )
 
 
@@ -78,12 +78,12 @@ def list_trainers(form: str) -> int:
     """Print every trainer, those of enabled packages too."""
     from sftui.trainers import trainer_names
 
-    told = [told_of(name) for name in trainer_names()]
+    described = [describe(name) for name in trainer_names()]
     if form == "json":
-        click.echo(json.dumps([asdict(one) for one in told], ensure_ascii=False, indent=2))
+        click.echo(json.dumps([asdict(one) for one in described], ensure_ascii=False, indent=2))
         return 0
     width = page_width()
-    click.echo("\n".join(drawn(one, width) for one in told))
+    click.echo("\n".join(drawn(one, width) for one in described))
     click.echo(
         click.wrap_text(
             "--trainer NAME[@VERSION] starts from one; `sftui knobs --trainer NAME` lists its settings and its config's"
@@ -94,25 +94,25 @@ def list_trainers(form: str) -> int:
     return 0
 
 
-def drawn(told: Told, width: int) -> str:
+def drawn(trainer: Description, width: int) -> str:
     """A trainer in some lines, none wider than `width` where words allow."""
     formatter = click.HelpFormatter(width=width)
-    brought = f" ({told.package})" if told.package else ""
-    head = visible(f"{told.name} – {told.about or told.title}{brought}")
+    brought = f" ({trainer.package})" if trainer.package else ""
+    head = visible(f"{trainer.name} – {trainer.about or trainer.title}{brought}")
     formatter.write(click.wrap_text(head, width, subsequent_indent="  ") + "\n")
-    lines = [("answers", f"found by {told.finds_answers_by}")]
-    packs = [f"{one}: {means}" if means else one for one, means in told.packs.items()]
+    lines = [("answers", f"found by {trainer.finds_answers_by}")]
+    packs = [f"{one}: {means}" if means else one for one, means in trainer.packs.items()]
     lines += [("packs" if number == 0 else "", one) for number, one in enumerate(packs or ["never"])]
-    for number, one in enumerate(told.releases):
+    for number, one in enumerate(trainer.releases):
         parts = [f"{one.preset}: mask.rule {one.mask_rule}"]
         if one.read_from:
             parts.append(f"read from {one.read_from}")
         if one.transformers:
             parts.append(f"ids of transformers {one.transformers}" + f" (asks {one.admits})" * bool(one.admits))
         lines.append(("presets" if number == 0 else "", ", ".join(parts)))
-    if told.oldest:
-        lines.append(("", f"releases before {told.oldest} are refused"))
-    lines.append(("config", "read and written" if told.config else "none: a loop written by hand"))
+    if trainer.oldest:
+        lines.append(("", f"releases before {trainer.oldest} are refused"))
+    lines.append(("config", "read and written" if trainer.config else "none: a loop written by hand"))
     with formatter.indentation():
         formatter.write_dl([(title, visible(text)) for title, text in lines])
     return formatter.getvalue()

@@ -49,15 +49,18 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
                 f"sftui: {trainer} {named} prepares {len(numbers)} rows; importing it takes a while",
                 err=True,
             )
-            told: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
+            answers: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
 
             def ask(request: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-                told.append(_ask(Path(python), trainer, request, errors))
-                return told[-1]
+                answers.append(_ask(Path(python), trainer, request, errors))
+                return answers[-1]
 
             found = verify(session, numbers, ask)
             causes = (
-                [_by_date(session, numbers, found, told), _by_version(session, numbers, found, told, Path(python))]
+                [
+                    _by_date(session, numbers, found, answers),
+                    _by_version(session, numbers, found, answers, Path(python)),
+                ]
                 if found.differences
                 else []
             )
@@ -99,15 +102,15 @@ def _by_date(
     session: Ready,
     numbers: Sequence[int],
     found: Verified,
-    told: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
+    answers: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
 ) -> str:
     """How many of the differences go where sftui's rows write today, as the trainer's do; empty where none does."""
     from sftui.recipe import TODAY, changed
 
-    if session.recipe.render.date == TODAY or not told:
+    if session.recipe.render.date == TODAY or not answers:
         return ""
     pinned = session.recipe
-    which = _which(found, _left(session, changed(pinned, "render.date", TODAY), numbers, told[-1]))
+    which = _which(found, _left(session, changed(pinned, "render.date", TODAY), numbers, answers[-1]))
     return which and (
         f"{which} because the template writes the day: the trainer that of its run, sftui that of render.date,"
         f" {pinned.render.date}"
@@ -118,7 +121,7 @@ def _left(
     session: Ready,
     recipe: Recipe,
     numbers: Sequence[int],
-    told: tuple[dict[str, Any], list[dict[str, Any]]],
+    answer: tuple[dict[str, Any], list[dict[str, Any]]],
     env: str | None = None,
 ) -> int | None:
     """How many differences to what the trainer made are left under another recipe; None where it cannot be shown."""
@@ -128,7 +131,7 @@ def _left(
     options = replace(session.options, env=env or session.options.env, recipe=recipe)
     try:
         with contextlib.closing(open_data(options, recipe)) as again:
-            made = verify(tokenized(again).ready(), numbers, lambda request: told)
+            made = verify(tokenized(again).ready(), numbers, lambda request: answer)
     except SftuiError:
         return None
     return len(made.differences)
@@ -146,7 +149,7 @@ def _by_version(
     session: Ready,
     numbers: Sequence[int],
     found: Verified,
-    told: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
+    answers: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
     python: Path,
 ) -> str:
     """How many of the differences go where the trainer's own transformers loads the tokenizer; empty where none does.
@@ -162,10 +165,10 @@ def _by_version(
     except SftuiError:
         return ""  # torchtune has no transformers
     shown = session.tokenizer.facts.transformers
-    if not told or not theirs or theirs == (shown or running_version()):
+    if not answers or not theirs or theirs == (shown or running_version()):
         return ""
     recipe = changed(session.recipe, "tokenizer.transformers", theirs)
-    which = _which(found, _left(session, recipe, numbers, told[-1], str(python)))
+    which = _which(found, _left(session, recipe, numbers, answers[-1], str(python)))
     return which and (
         f"{which} because transformers {theirs}, which runs there, loads this tokenizer differently from"
         f" {shown or running_version()}: --env {python} shows its ids"

@@ -13,7 +13,7 @@ import pytest
 
 from sftui import waiting
 from sftui.cli import downloading
-from sftui.cli.downloading import download_told, hub_tokenizer
+from sftui.cli.downloading import download_progress, hub_tokenizer
 from sftui.cli.terminal import guarded
 
 
@@ -55,7 +55,7 @@ def run(terminal: bool, kind: str, grow: bool, told: list[tuple[float, int]], fo
     stream = Stream(terminal)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("sys.stderr", stream)
-        with guarded(), download_told("org/big", kind):
+        with guarded(), download_progress("org/big", kind):
             for step in (1, 2, 3):
                 if grow:
                     (blobs / f"new-{step}.incomplete").write_bytes(b"x" * 1_500_000)
@@ -92,7 +92,7 @@ def test_only_what_comes_from_the_hub_is_watched(tmp_path: Path, monkeypatch: py
     assert hub_tokenizer("org/model") == "org/model"
     assert [hub_tokenizer(name) for name in ("builtin:chatml", "org/here", "./nothing/here", "")] == [None] * 4
     monkeypatch.setattr(waiting, "watched", lambda *arguments: pytest.fail("nothing is to be watched"))
-    with download_told(None, "models"):
+    with download_progress(None, "models"):
         pass
 
 
