@@ -30,7 +30,7 @@ class Knob:
     @property
     def searched(self) -> str:
         """All that a search looks through."""
-        choices = [f"{one} {self.info.meaning(one)}" for one in self.info.choices]
+        choices = [f"{choice} {self.info.meaning(choice)}" for choice in self.info.choices]
         return " ".join((self.info.path, self.info.doc, *choices, *self.keys.values())).casefold()
 
     @property
@@ -49,39 +49,39 @@ def described_knobs(trainer: str | None) -> tuple[Knob, ...]:
     own: list[Knob] = []
     for name, recipe in recipes.items():
         for info in knobs_of(recipe):
-            one = shared.get(info.path)
-            if one is None:
-                own.append(one := Knob(info, name))
-            _tell(one, name, recipe)
+            knob = shared.get(info.path)
+            if knob is None:
+                own.append(knob := Knob(info, name))
+            _tell(knob, name, recipe)
     return (*shared.values(), *own)
 
 
-def _tell(one: Knob, name: str, recipe: Recipe) -> None:
+def _tell(knob: Knob, name: str, recipe: Recipe) -> None:
     from sftui.trainers import trainer_named
 
     trainer = trainer_named(name)
-    if key := trainer.key_of(one.info.path):
-        one.keys[name] = key
-    one.defaults[name] = get(recipe, one.info.path)
-    if one.info.choices:
-        one.offers[name] = trainer.choices(recipe, one.info)
+    if key := trainer.key_of(knob.info.path):
+        knob.keys[name] = key
+    knob.defaults[name] = get(recipe, knob.info.path)
+    if knob.info.choices:
+        knob.offers[name] = trainer.choices(recipe, knob.info)
 
 
 def found(described: Sequence[Knob], word: str) -> tuple[tuple[Knob, ...], tuple[Knob, ...]]:
     """The knobs that a word names (by path, last word or a trainer's key), and the others that contain it; RecipeError
     with the nearest name where there is none."""
     wanted = word.strip().casefold()
-    exact = tuple(one for one in described if wanted == one.info.path.casefold())
+    exact = tuple(knob for knob in described if wanted == knob.info.path.casefold())
     if exact:
         return exact, ()
-    holding = [one for one in described if wanted in one.searched]
+    holding = [knob for knob in described if wanted in knob.searched]
     if not wanted or not holding:
         from sftui.nearest import did_you_mean
 
-        names = dict.fromkeys(name for one in described for name in one.names)
+        names = dict.fromkeys(name for knob in described for name in knob.names)
         raise RecipeError(f"no knob contains `{word}`", fix=did_you_mean(word, names, "`sftui knobs` lists them"))
-    named = tuple(one for one in holding if wanted in map(str.casefold, one.names))
-    return named, tuple(one for one in holding if not any(one is other for other in named))
+    named = tuple(knob for knob in holding if wanted in map(str.casefold, knob.names))
+    return named, tuple(knob for knob in holding if not any(knob is other for other in named))
 
 
 def show_knobs(word: str | None, trainer: str | None, form: str) -> int:
@@ -91,12 +91,12 @@ def show_knobs(word: str | None, trainer: str | None, form: str) -> int:
     if not named and len(others) == 1:
         named, others = others, ()
     if form == "json":
-        click.echo(json.dumps([_as_json(one) for one in (*named, *others)], ensure_ascii=False, indent=2))
+        click.echo(json.dumps([_as_json(knob) for knob in (*named, *others)], ensure_ascii=False, indent=2))
         return 0
     width = page_width()
-    parts = [one_knob(one, trainer, width) for one in named]
+    parts = [one_knob(knob, trainer, width) for knob in named]
     if others and named:
-        more = ", ".join(dict.fromkeys(one.info.path for one in others))
+        more = ", ".join(dict.fromkeys(knob.info.path for knob in others))
         parts.append(_wrapped(f"`{visible(word or '')}` also occurs in: {more}", width))
     elif others:
         parts.append(listed(others, trainer, width, word))
@@ -112,11 +112,11 @@ def show_knobs(word: str | None, trainer: str | None, form: str) -> int:
     return 0
 
 
-def one_knob(one: Knob, trainer: str | None, width: int) -> str:
+def one_knob(knob: Knob, trainer: str | None, width: int) -> str:
     """All of a knob: meaning, type, default, every choice with what it does, and its key in each trainer's config."""
-    info = one.info
+    info = knob.info
     formatter = click.HelpFormatter(width=width)
-    owner = f" ({one.owner}'s own)" if one.owner else ""
+    owner = f" ({knob.owner}'s own)" if knob.owner else ""
     formatter.write(f"{info.path}{owner}\n")
     with formatter.indentation():
         formatter.write_text(visible(info.doc))
@@ -125,15 +125,15 @@ def one_knob(one: Knob, trainer: str | None, width: int) -> str:
         facts = [("type", kind + ", or null" * info.type.endswith("?"))]
         if info.minimum is not None:
             facts.append(("at least", str(info.minimum)))
-        facts.append(("default", _defaults(one)))
+        facts.append(("default", _defaults(knob)))
         facts.append(("set it", f"--set {info.path}=VALUE"))
         formatter.write_dl(facts)
     if info.choices:
         with formatter.section("Choices"):
-            formatter.write_dl([(choice, _choice(one, choice, trainer)) for choice in info.choices])
-    if one.keys:
+            formatter.write_dl([(choice, _choice(knob, choice, trainer)) for choice in info.choices])
+    if knob.keys:
         with formatter.section("In the trainers' configs" if trainer is None else "In its config"):
-            formatter.write_dl([(name, visible(key)) for name, key in one.keys.items()])
+            formatter.write_dl([(name, visible(key)) for name, key in knob.keys.items()])
     elif trainer is not None:
         from sftui.trainers import trainer_named
 
@@ -159,74 +159,74 @@ KINDS = {
 """The types of knobs (`recipe.KINDS`) in words."""
 
 
-def _defaults(one: Knob) -> str:
+def _defaults(knob: Knob) -> str:
     """One default, or which presets begin with which."""
     from sftui.views import value_text
 
     by_value: dict[str, list[str]] = {}
-    for name, value in one.defaults.items():
+    for name, value in knob.defaults.items():
         by_value.setdefault(value_text(value), []).append(name)
     if len(by_value) == 1:
         return next(iter(by_value))
     return "; ".join(f"{value} ({', '.join(names)})" for value, names in by_value.items())
 
 
-def _choice(one: Knob, choice: str, trainer: str | None) -> str:
+def _choice(knob: Knob, choice: str, trainer: str | None) -> str:
     """What a choice does, and which trainers cannot express it."""
-    meaning = visible(one.info.meaning(choice))
-    without = [name for name, offered in one.offers.items() if choice not in offered]
+    meaning = visible(knob.info.meaning(choice))
+    without = [name for name, offered in knob.offers.items() if choice not in offered]
     if not without:
         return meaning
     if trainer is not None:
         return f"{meaning} (not in {trainer})"
-    able = [name for name in one.offers if name not in without]
+    able = [name for name in knob.offers if name not in without]
     return f"{meaning} ({', '.join(able)})" if able else meaning
 
 
 def listed(described: Iterable[Knob], trainer: str | None, width: int, word: str | None) -> str:
     """Each knob in a line: what it means, its default, its key; without a trainer the keys that hold the word."""
     formatter = click.HelpFormatter(width=width)
-    for section, some in groupby(described, lambda one: (one.info.path.partition(".")[0], one.owner)):
+    for section, some in groupby(described, lambda knob: (knob.info.path.partition(".")[0], knob.owner)):
         with formatter.section(section[0] + f" ({section[1]})" * bool(section[1] and trainer is None)):
-            formatter.write_dl([(one.info.path, _line(one, trainer, word)) for one in some], col_max=34)
+            formatter.write_dl([(knob.info.path, _line(knob, trainer, word)) for knob in some], col_max=34)
     return formatter.getvalue().lstrip("\n")
 
 
-def _line(one: Knob, trainer: str | None, word: str | None) -> str:
+def _line(knob: Knob, trainer: str | None, word: str | None) -> str:
     from sftui.views import value_text
 
-    default = value_text(one.defaults.get(trainer or "", one.info.default))
+    default = value_text(knob.defaults.get(trainer or "", knob.info.default))
     keys = {
         name: key
-        for name, key in one.keys.items()
+        for name, key in knob.keys.items()
         if trainer is not None or (word is not None and word.casefold() in key.casefold())
     }
     by_key: dict[str, list[str]] = {}
     for name, key in keys.items():
         by_key.setdefault(key, []).append(name)
     named = "".join(f" · {', '.join(names)}: {visible(key)}" for key, names in by_key.items())
-    return f"{visible(one.info.doc)} [{default}]{named}"
+    return f"{visible(knob.info.doc)} [{default}]{named}"
 
 
 def _wrapped(text: str, width: int) -> str:
     return click.wrap_text(text, width) + "\n"
 
 
-def _as_json(one: Knob) -> dict[str, Any]:
+def _as_json(knob: Knob) -> dict[str, Any]:
     return {
-        "knob": one.info.path,
-        "trainer": one.owner or None,
-        "type": one.info.type,
-        "doc": one.info.doc,
-        "minimum": one.info.minimum,
-        "defaults": one.defaults,
+        "knob": knob.info.path,
+        "trainer": knob.owner or None,
+        "type": knob.info.type,
+        "doc": knob.info.doc,
+        "minimum": knob.info.minimum,
+        "defaults": knob.defaults,
         "choices": [
             {
                 "value": choice,
-                "meaning": one.info.meaning(choice),
-                "trainers": [name for name, offered in one.offers.items() if choice in offered],
+                "meaning": knob.info.meaning(choice),
+                "trainers": [name for name, offered in knob.offers.items() if choice in offered],
             }
-            for choice in one.info.choices
+            for choice in knob.info.choices
         ],
-        "keys": {name: key.split(", ") for name, key in one.keys.items()},
+        "keys": {name: key.split(", ") for name, key in knob.keys.items()},
     }

@@ -110,8 +110,8 @@ class ArraysSource(Source):
         self._whole = all(len(one.shape) == 1 for one in self._columns.values())
         counts = {name: one.shape[0] for name, one in self._columns.items() if len(one.shape) > 1}
         if len(set(counts.values())) > 1:
-            told = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-            raise SourceError("has arrays that do not fit together", where=self.title, why=f"their rows are {told}")
+            listed = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+            raise SourceError("has arrays that do not fit together", where=self.title, why=f"their rows are {listed}")
         self._count = 1 if self._whole else next(iter(counts.values()))
 
     def count(self) -> Count:
@@ -206,16 +206,16 @@ def _safetensors(file: ByteFile) -> dict[str, Stored]:
     if not isinstance(header, Mapping):
         raise ValueError("its header is no JSON object")
     found = {}
-    for name, told in header.items():
+    for name, entry in header.items():
         if name == "__metadata__":
             continue
-        kind, shape = str(told["dtype"]), tuple(told["shape"])
-        start, stop = told["data_offsets"]
+        kind, shape = str(entry["dtype"]), tuple(entry["shape"])
+        start, stop = entry["data_offsets"]
         dtype = kind if kind == "BF16" else {**NAMES, **FLOATS}.get(kind)
         if dtype is None:
             raise ValueError(f"{name} is of type {kind}, which has no plain numbers")
         if not all(type(one) is int and one >= 0 for one in (*shape, start, stop)):
-            raise ValueError(f"the place of {name} is not told in whole numbers")
+            raise ValueError(f"the place of {name} is not given in whole numbers")
         one = Stored(begin + start, dtype, shape)
         if begin + stop > end or stop - start != one.row_bytes() * (shape[0] if shape else 1):
             raise ValueError(f"{name} is not where the header says")

@@ -119,7 +119,7 @@ def test_arrays_that_do_not_fit_together(tmp_path: Path) -> None:
     [
         ({"x": {"dtype": "I64", "shape": [4, 6], "data_offsets": [0, 8]}}, "x is not where the header says"),
         ({"x": {"dtype": "I64", "shape": [1], "data_offsets": [900, 908]}}, "x is not where the header says"),
-        ({"x": {"dtype": "I64", "shape": [-1], "data_offsets": [0, 8]}}, "is not told in whole numbers"),
+        ({"x": {"dtype": "I64", "shape": [-1], "data_offsets": [0, 8]}}, "is not given in whole numbers"),
         ({"x": {"dtype": "F4", "shape": [1], "data_offsets": [0, 8]}}, "is of type F4"),
         ({"x": 3}, "no readable file of arrays"),
     ],
