@@ -5,12 +5,14 @@ Families were judged by hand: templates that write the same words around turns a
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from golden_records import with_knobs
 
@@ -21,6 +23,7 @@ from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset
 from sftui.trainers.llamafactory.special import with_tokens
 
+ALL = os.environ.get("SFTUI_JUDGED") == "all"
 OWN: Mapping[str, tuple[str, str, str]] = {
     "qwen2_5": ("chatml", "", "<|im_end|>"),
     "qwen2_5_vl": ("chatml", "", "<|im_end|>"),
@@ -104,6 +107,13 @@ class Judged:
     ambiguous: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     right: Mapping[str, Sequence[str]] = field(default_factory=dict)
     refuses: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def tried(self, name: str, family: str) -> list[str]:
+        """The templates that are tried beside a tokenizer: those of its family, and one in three of the others, which
+        are others beside each tokenizer; `SFTUI_JUDGED=all`: every one."""
+        sure = {*self.families.get(family, ()), *self.right.get(name, ())}
+        turn = crc32(name.encode()) % 3
+        return [one for i, one in enumerate(sorted(self.templates)) if ALL or one in sure or i % 3 == turn]
 
     def opened(self, template: str, tokenizer: LoadedTokenizer, row: Mapping[str, Any]) -> tuple[Context, Inspection]:
         """A row under a template of the trainer, and what its checks know."""

@@ -104,7 +104,7 @@ def test_beside_published_templates(trainer: str, name: str, shared: Path, capsy
         (OWN[name][0], published(name, shared)) if name in OWN else (SHARED[name], of_shared(name, shared))
     )
     told: Counter[str] = Counter()
-    for template in sorted(TRAINERS[trainer].templates):
+    for template in TRAINERS[trainer].tried(name, family):
         told += TRAINERS[trainer].hold(template, name, family, tokenizer)
     with capsys.disabled():
         print(f"\n{trainer} {name}: {dict(told)}")
