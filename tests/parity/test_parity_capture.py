@@ -85,6 +85,12 @@ CASES = {
     ),
     "plain": Run("trl", "1.16.0", script("plain", "prompt"), ("rows.jsonl",)),
     "loop": Run("trl", "1.16.0", script("loop"), ("rows.jsonl", "--trainer", "hf-trainer")),
+    "compiled": Run(
+        *("trl", "1.16.0"),
+        script("loop"),
+        ("rows.jsonl", "--trainer", "hf-trainer"),
+        variables={"CAPTURE_COMPILE": "1"},
+    ),
     "torchrun": Run(
         *("trl", "1.16.0"),
         ("torchrun", "--nproc-per-node", "2", *script("loop")[1:]),

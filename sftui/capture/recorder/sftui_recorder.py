@@ -158,10 +158,17 @@ class Recorder:
         self._undo.append(lambda: setattr(owner, name, original))
         return original
 
+    def _compiling(self) -> Callable[[], bool]:
+        """What tells whether torch.compile traces the code that runs, where this torch has it."""
+        told = getattr(getattr(self.torch, "compiler", None), "is_compiling", None)
+        return told if told is not None else bool  # `bool()` is False
+
     def _watch_modules(self, module_class: Any) -> None:
-        original = module_class.__call__
+        original, compiling = module_class.__call__, self._compiling()
 
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if compiling():  # this very function is then traced, and must come to nothing
+                return original(module, *args, **kwargs)
             if self._over or not module.training or getattr(self._inside, "model", False):
                 return original(module, *args, **kwargs)
             if not self.torch.is_grad_enabled() or not self._surely(self.called, module, args, kwargs):
@@ -221,9 +228,11 @@ class Recorder:
         self._put(optimizer_class, "__init__", init)
 
     def _watch_loss(self, functional: Any) -> None:
-        original = functional.cross_entropy
+        original, compiling = functional.cross_entropy, self._compiling()
 
         def cross_entropy(*args: Any, **kwargs: Any) -> Any:
+            if compiling():
+                return original(*args, **kwargs)
             if not self._over and self.batches:
                 target = kwargs.get("target", args[1] if len(args) > 1 else None)
                 ignore = kwargs.get("ignore_index", args[4] if len(args) > 4 else -100)

@@ -19,6 +19,8 @@ if "RANK" in os.environ:
     torch.distributed.init_process_group("gloo")
     net = torch.nn.parallel.DistributedDataParallel(net)
     sampler = DistributedSampler(chats, shuffle=True, seed=3)
+if "CAPTURE_COMPILE" in os.environ:
+    net = torch.compile(net, backend="eager")
 optimizer = torch.optim.AdamW(net.parameters())
 
 
@@ -37,7 +39,7 @@ def collate(some):
     return {"input_ids": ids, "labels": torch.tensor(labels), "attention_mask": attention}
 
 
-loader = DataLoader(chats, batch_size=2, sampler=sampler, shuffle=sampler is None, collate_fn=collate)
+loader = DataLoader(chats, batch_size=2, sampler=sampler, shuffle=sampler is None, collate_fn=collate, num_workers=2)
 net.train()
 for batch in loader:
     try:

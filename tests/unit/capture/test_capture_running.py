@@ -142,6 +142,9 @@ model.training = True
 torch._grad[0] = False
 model(torch.Tensor([[5, 6]]))
 torch._grad[0] = True
+torch._traced[0] = True
+model(torch.Tensor([[9, 9]]))
+torch._traced[0] = False
 model(labels=torch.Tensor([[7, 8]]))
 """
         + STEPS

@@ -73,4 +73,15 @@ def is_grad_enabled() -> bool:
     return _grad[0]
 
 
+_traced = [False]
+
+
+class compiler:
+    """Whether torch.compile traces what runs."""
+
+    @staticmethod
+    def is_compiling() -> bool:
+        return _traced[0]
+
+
 from torch import nn, optim, utils  # noqa: E402, F401
