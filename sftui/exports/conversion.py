@@ -205,9 +205,12 @@ def _mask(recipe: Recipe, target: Recipe, trainer: Trainer, data_format: str | N
     if meant == "completion":
         return changed(target, "mask.rule", trainer.traits.completion_rule or own), []
     target = changed(target, "mask.rule", own)
+    if trainer.traits.last_alone:
+        every = f"{recipe.preset} trains more than the last message: {target.preset} trains that one alone"
+        return target, [] if meant == "last" else [every]
     if meant == "last":
         last = changed(target, "mask.turns", "last")
-        if not _sayable(last)[1]:
+        if set(_sayable(last)[1]) <= set(_sayable(target)[1]):
             return last, []
         return target, [
             f"{recipe.preset} trains the last assistant message only: {target.preset} has no key for it and trains"

@@ -98,6 +98,8 @@ class Traits:
     """How answers are found where only they are trained."""
     assistant_rule: str = "assistant"
     """The mask.rule that trains every answer of a chat."""
+    last_alone: bool = False
+    """That rule trains the last message of a chat alone, and no other trains each answer."""
     completion_rule: str = ""
     """The mask.rule for prompt and completion, where that is not `assistant_rule`."""
     auto_trains_answers: bool = False

@@ -13,6 +13,7 @@ TRAITS = Traits(
     ends_chats=False,
     finds=Finds.PROMPTS,
     assistant_rule="completion",
+    last_alone=True,
     completion_rule="completion",
     names_template=False,
     empty_stop="ValueError: Training set not found or empty. Must provide training set for fine-tuning.",

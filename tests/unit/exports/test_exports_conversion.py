@@ -22,6 +22,9 @@ def recipe(name: str, **knobs: Any) -> Recipe:
     return made
 
 
+TRAINERS = ("trl@1.16", "axolotl@0.19", "llamafactory@0.9.5", "unsloth@2026.10", "torchtune@0.6.1", "mlx-lm@0.32")
+
+
 @pytest.mark.parametrize(
     ("start", "knobs", "to", "expected"),
     [
@@ -61,10 +64,20 @@ def test_what_is_meant_is_carried_over(start: str, knobs: dict[str, Any], to: st
         ),
         ("hf-trainer", {}, "axolotl@0.19", "trains the last assistant message only: axolotl@0.19 has no key for it"),
         ("trl@1.16", {"pack__strategy": "bfd_split"}, "axolotl@0.19", "pack.strategy bfd_split becomes multipack"),
+        ("axolotl@0.19", {}, "mlx-lm@0.32", "axolotl@0.19 trains more than the last message"),
     ],
 )
 def test_what_has_no_equal_is_told(start: str, knobs: dict[str, Any], to: str, told: str) -> None:
     assert any(told in loss for loss in convert(recipe(start, **knobs), to, "messages").losses)
+
+
+def test_a_trainer_that_trains_the_last_message_is_told_so() -> None:
+    made = convert(recipe("hf-trainer"), "mlx-lm@0.32", "messages")
+    assert made.recipe.mask.rule == "completion" and not any("last" in loss for loss in made.losses)
+    back = convert(recipe("mlx-lm@0.32", mask__rule="completion"), "llamafactory@0.9.5", "messages")
+    assert back.recipe.mask.turns == "last" and back.losses == (
+        "length.over = 'cut_right' has no key in LLaMA-Factory's config",
+    )
 
 
 def test_a_pair_is_no_conversation() -> None:
@@ -72,10 +85,8 @@ def test_a_pair_is_no_conversation() -> None:
     assert convert(recipe("trl@1.16"), "unsloth@2026.10", "prompt_completion").recipe.mask.rule == "completion"
 
 
-@pytest.mark.parametrize("to", ["trl@1.16", "axolotl@0.19", "llamafactory@0.9.5", "unsloth@2026.10", "torchtune@0.6.1"])
-@pytest.mark.parametrize(
-    "start", ["hf-trainer", "trl@1.16", "axolotl@0.19", "llamafactory@0.9.5", "unsloth@2026.10", "torchtune@0.6.1"]
-)
+@pytest.mark.parametrize("to", TRAINERS)
+@pytest.mark.parametrize("start", ["hf-trainer", *TRAINERS])
 def test_every_trainers_recipe_becomes_every_others_config(
     start: str, to: str, tmp_path: Path, plan_for: Callable[..., ExportPlan]
 ) -> None:
