@@ -186,12 +186,32 @@ def torchtune() -> Iterator[Case]:
             yield new_case(name, data, tokenizer, {"tokenizer": block}, dataset)
 
 
+def mlx_lm() -> Iterator[Case]:
+    masked = {"mask_prompt": True}
+    settings: tuple[Setting, ...] = (
+        ("plain", "chats", {}, {}),
+        ("edges", "edges", masked, {}),
+        ("systems", "systems", masked, {}),
+        ("tiny", "tiny", {**masked, "batch_size": 8}, {}),
+        ("equal", "equal", {"max_seq_length": 32, "batch_size": 2}, {}),
+        ("strings", "strings", masked, {}),
+        ("strings_cut", "strings", {**masked, "max_seq_length": 33, "batch_size": 3}, {}),
+        ("pairs", "pairs", masked, {}),
+        ("texts", "texts", {}, {}),
+        ("texts_cut", "texts", {"max_seq_length": 100, "batch_size": 5}, {}),
+        ("sharegpt", "sharegpt", {"chat_feature": "conversations"}, {}),
+        ("alpaca", "alpaca", {"prompt_feature": "instruction", "completion_feature": "output", **masked}, {}),
+    )
+    yield from round_robin(settings, new_material.TOKENIZERS, 4)
+
+
 CASES: dict[str, Callable[[], Iterator[Case]]] = {
     "trl": trl,
     "axolotl": axolotl,
     "llamafactory": llamafactory,
     "unsloth": unsloth,
     "torchtune": torchtune,
+    "mlx-lm": mlx_lm,
 }
 
 

@@ -128,7 +128,22 @@ def torchtune() -> Iterator[Case]:
             yield _case(name, data, tokenizer, {"tokenizer": block}, dataset)
 
 
-CASES = {"trl": trl, "axolotl": axolotl, "llamafactory": llamafactory, "unsloth": unsloth, "torchtune": torchtune}
+def mlx_lm() -> Iterator[Case]:
+    masked = {"mask_prompt": True}
+    settings: tuple[Setting, ...] = (
+        *((name, name, masked, {}) for name in ("long", "empty", "oddities", "roles", "calls", "reasoning")),
+        ("parts", "parts", {"max_seq_length": 64}, {}),
+        ("strings", "strings", {**masked, "max_seq_length": 65}, {}),
+        ("texts", "texts", {"max_seq_length": 300}, {}),
+        ("whole", "reasoning", {"batch_size": 3}, {}),
+    )
+    yield from _each(settings, two.TOKENIZERS, 3)
+
+
+CASES = {
+    **{"trl": trl, "axolotl": axolotl, "llamafactory": llamafactory, "unsloth": unsloth, "torchtune": torchtune},
+    "mlx-lm": mlx_lm,
+}
 
 
 def cases(trainer: str) -> tuple[Case, ...]:

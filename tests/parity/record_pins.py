@@ -1,4 +1,5 @@
-"""Record what each preset's trainer asks of the libraries that decide ids, text and rows: `python record_pins.py`.
+"""Record what each preset's trainer asks of the libraries that decide ids, text and rows: `python record_pins.py`, or
+`record_pins.py TRAINER…` for some.
 
 Writes pins.json into each trainer's folder. pip is asked to resolve the trainer as if into an empty environment of
 Python 3.11 on this day, or 3.12 where the release wants that (`pip install --dry-run --report`), which tells what the
@@ -97,7 +98,7 @@ def main() -> int:
     read: dict[str, dict[str, Any]] = {}
     for name in PACKAGES:
         trainer, _, version = name.partition("@")
-        if trainer not in verified():
+        if trainer not in (sys.argv[1:] or verified()):
             continue
         found = pins_of(traits_of(trainer).package or trainer, version)
         if found is not None:

@@ -19,6 +19,7 @@ from case import environment
 from compare import compare
 
 from sftui.tokens.bulk import AFTER
+from sftui.trainers import traits_of
 
 pytestmark = pytest.mark.parity
 
@@ -43,7 +44,7 @@ def test_new_material_is_equal(trainer: str, capsys: pytest.CaptureFixture[str])
             f"\n{trainer} {version}: {equal} of {rows} rows or packs equal; {packs} packs, {batches} batches compared"
         )
     assert not wrong, f"{len(wrong)} differences:\n" + "\n".join(wrong[:20])
-    assert packs >= 500 and batches >= 100
+    assert batches >= 100 and (packs >= 500 or traits_of(trainer).packing == "none")
 
 
 def test_the_cases_meet_every_tokenizer_and_dataset() -> None:
