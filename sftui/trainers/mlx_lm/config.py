@@ -44,6 +44,10 @@ NO_KNOB = frozenset({"data", "hf_dataset", "train"})
 LOADED = ("name", "data_files", "data_dir", "split", "revision")
 """Keys of an entry's `config`, which goes to load_dataset, that sftui reads."""
 ENTRY_KEYS = frozenset({"path", "train_split", "config", *FEATURES.values()})
+TYPED = (
+    "files of an hf_dataset are read by the `datasets` that is installed, and mlx-lm asks for no release of it: what it"
+    " makes of a place that holds values of several kinds is not shown"
+)
 TABLE = (*TOP, *DATASET)
 
 __all__ = ["TABLE", "keys_of", "naming", "read", "write"]
@@ -63,7 +67,14 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     for number, entry in enumerate(entries):
         where = f"{path}: hf_dataset" if len(entries) == 1 else f"{path}: hf_dataset[{number}]"
         references.append(_of_entry(entry, recipe, where))
-    return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes))
+    told = (TYPED,) if any(_files(entry) for entry in entries) else ()
+    return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes), told)
+
+
+def _files(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry names files by itself."""
+    options = entry.get("config")
+    return isinstance(options, Mapping) and bool(options.get("data_files"))
 
 
 def _entries(config: Mapping[str, Any], path: str) -> list[Mapping[str, Any]]:

@@ -28,6 +28,7 @@ UNSUPPORTED = (
     "ValueError: Unsupported data format, check the supported formats here:"
     " https://github.com/ml-explore/mlx-lm/blob/main/mlx_lm/LORA.md#Data."
 )
+LIST = "the file is one JSON list: mlx-lm reads JSON lines, train.jsonl in a folder"
 FORMATS = ("messages", "prompt_completion", "text")
 """How it may read rows (data.format)."""
 NOBODY = {"tools": "tools", "template_kwargs": "", "system": ""}
@@ -55,6 +56,8 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
             "it goes by the keys of the first row alone",
             "set data.format to auto",
         )
+    if any(" record " in row.where for row in rows):
+        return replace(found, notes=(LIST,))
     return found
 
 

@@ -116,6 +116,12 @@ def test_datasets(text: str, paths: tuple[str, ...], split: str | None, subset: 
     assert reference.recipe.data.fields == fields
 
 
+def test_what_datasets_does_to_files_is_told_as_not_known() -> None:
+    files = "hf_dataset: {path: json, config: {data_files: here/train.jsonl}}\n"
+    assert any("is not shown" in note for note in read(base=files).notes)
+    assert not read().notes and not read(base="hf_dataset: {path: a/b}\n").notes
+
+
 def test_a_list_of_datasets_gives_each_its_columns() -> None:
     opened = read(
         "hf_dataset:\n- {path: a/b, text_feature: body}\n- {path: c/d, mask_prompt: false}\nmask_prompt: true\n"

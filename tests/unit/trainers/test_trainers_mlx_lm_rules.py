@@ -112,6 +112,12 @@ def test_the_first_row_says_how_all_are_read() -> None:
     assert made[1].problem is not None and "it has no `prompt`" in made[1].problem.what
 
 
+@pytest.mark.parametrize(("where", "told"), [("rows.jsonl line 1", False), ("rows.json record 0", True)])
+def test_a_file_that_is_one_list_is_told(where: str, told: bool) -> None:
+    found = pipeline.detect([Row(0, CHAT, json.dumps(CHAT), where)], preset("mlx-lm"))
+    assert any("JSON lines" in note for note in found.notes) is told
+
+
 def with_thoughts(folder: Path) -> str:
     """The tokenizer of builtin:chatml with the tags of thoughts."""
     shutil.copytree(Path(builtin.__file__).parent / "chatml", folder)
