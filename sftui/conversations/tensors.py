@@ -51,13 +51,13 @@ def detect_tensors(rows: Sequence[Row], data: Data) -> Detected | None:
     found = _columns(samples, columns, data.fields)
     if found is None:
         return None
-    told = f"tokenized: {_told(found)}"
+    reason = f"tokenized: {_columns_read(found)}"
     if "prompt_ids" in found:
-        return Detected("tokenized", found, reason=f"{told}, which are trained", given_labels="unshifted")
+        return Detected("tokenized", found, reason=f"{reason}, which are trained", given_labels="unshifted")
     convention, why = _convention(samples, found)
     if data.given_labels != "auto":
         convention, why = data.given_labels, "set by data.given_labels"
-    return Detected("tokenized", found, reason=f"{told}; {convention}, {why}", given_labels=convention)
+    return Detected("tokenized", found, reason=f"{reason}; {convention}, {why}", given_labels=convention)
 
 
 def _columns(samples: Sequence[Mapping[str, Any]], columns: Sequence[str], fields: Mapping[str, str]) -> Any:
@@ -85,7 +85,7 @@ def _is_list(value: Any, numbers: bool) -> bool:
     return isinstance(value, (list, tuple)) and bool(value) and all(type(one) in kinds for one in value[:8])
 
 
-def _told(found: Mapping[str, str]) -> str:
+def _columns_read(found: Mapping[str, str]) -> str:
     if "prompt_ids" in found:
         return f"`{found['prompt_ids']}` are masked, then come `{found['completion_ids']}`"
     said = [f"ids in `{found['input_ids']}`"]

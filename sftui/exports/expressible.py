@@ -53,8 +53,8 @@ def _check_set_up(recipe: Recipe, prepared: Prepared) -> None:
 def _check_rows(recipe: Recipe, prepared: Prepared) -> None:
     form, data = prepared.reading().format, recipe.data
     if is_tensors(prepared.reading()):
-        told = "ids with a mask, weights or parts"
-        raise _cannot(told, "write the rows with their labels: sftui encode -o OUT.parquet")
+        what = "ids with a mask, weights or parts"
+        raise _cannot(what, "write the rows with their labels: sftui encode -o OUT.parquet")
     if form in ("text", "tokenized"):
         return
     if form not in ("messages", "sharegpt", "alpaca", "prompt_completion", "columns"):

@@ -60,8 +60,8 @@ def _words(found: Conversation | None) -> str:
         return ""
     if found.kind is not Kind.CHAT:
         return found.prompt or found.text or ""
-    asked = [message for message in found.messages if message.role == "user"] or list(found.messages[:1])
-    return " · ".join(filter(None, (_text(message.content) for message in asked[:PREVIEW])))
+    prompts = [message for message in found.messages if message.role == "user"] or list(found.messages[:1])
+    return " · ".join(filter(None, (_text(message.content) for message in prompts[:PREVIEW])))
 
 
 def _text(content: object) -> str:
