@@ -11,6 +11,8 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("!  !1  i", "a warning, how many; a notice"),
     ("✓  ≈", "the tokenizer is proven to equal AutoTokenizer's; that is not known yet"),
     ("ⓘ 2", "notes on the row, the data and the recipe, which `i` shows"),
+    ("s  u  a  t", "in the strip of the whole row: a message of system, user, assistant, tool begins"),
+    ("━▸", "the pane that has the keys"),
     ("▸  B", "the row on screen; it is shown under the second recipe of a comparison"),
     ("*", "a row that repairs changed, which are in no file yet"),
     ("●", "a knob that is not as it was when opened"),
@@ -20,6 +22,7 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("‹E2 9C›  ‹200B›", "bytes that are no whole character; a character that cannot be shown"),
     ("⟦ ⟧", "what is trained, in running text"),
     ("┊", "cut off by the shift: nothing left to predict, or never predicted"),
+    ("# % + : x", "█ ▓ ▒ ░ ✂ where the terminal has no such glyphs, with ? for any other character"),
     ("≥ n", "at least so many rows: the index of the file is not complete yet"),
 )
 """Signs and what they mean; several in one entry have two spaces between them, and the order of their meanings."""

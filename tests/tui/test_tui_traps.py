@@ -203,6 +203,9 @@ def test_text_has_contrast(theme: str) -> None:
         for ground in ("back", "bar"):
             a, b = sorted((luminance(getattr(palette, name)), luminance(getattr(palette, ground))))
             assert (b + 0.05) / (a + 0.05) >= 4.0, f"{name} on {ground}"
+    for name in ("system", "user", "assistant", "tool"):
+        a, b = sorted((luminance(getattr(palette, name)), luminance(palette.back)))
+        assert (b + 0.05) / (a + 0.05) >= 4.0, name
 
 
 def test_T8_copy_says_what_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
