@@ -2,6 +2,7 @@
 
     <config folder>/sftui/settings.yaml        theme: ansi
                                                mouse: false
+                                               glyphs: ascii
                                                keymap: {row.next: "J", app.quit: "q,Q"}
                                                environment: ~/venvs/train
                                                trainers_from: [acme-sftui]
@@ -25,6 +26,7 @@ from sftui.safe_yaml import YamlProblem, load_yaml
 from sftui.side_files import read_side_file
 
 THEMES = ("dark", "light", "ansi", "mono")
+GLYPHS = ("ascii", "unicode")
 
 
 class BoundCommand(Protocol):
@@ -42,7 +44,7 @@ class BoundCommand(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`theme` None: chosen by the terminal. `keymap`: command id → its keys, replacing the default ones.
+    """`theme`, `glyphs` None: chosen by the terminal. `keymap`: command id → its keys, replacing the default ones.
     `environment`: the Python environment you train in. `trainers_from`: packages that bring trainers of their own."""
 
     theme: str | None = None
@@ -52,6 +54,7 @@ class Settings:
     file: str = ""
     environment: str | None = None
     trainers_from: tuple[str, ...] = ()
+    glyphs: str | None = None
 
 
 def settings_file() -> Path:
@@ -199,8 +202,16 @@ def _is_step(step: str) -> bool:
 
 
 def _theme(value: Any) -> str:
-    if value not in THEMES:
-        raise ValueError(f"cannot be {value!r}{_close(str(value), THEMES) or ': choose one of ' + ', '.join(THEMES)}")
+    return _one_of(value, THEMES)
+
+
+def _glyphs(value: Any) -> str:
+    return _one_of(value, GLYPHS)
+
+
+def _one_of(value: Any, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise ValueError(f"cannot be {value!r}{_close(str(value), known) or ': choose one of ' + ', '.join(known)}")
     return str(value)
 
 
@@ -236,6 +247,7 @@ def _trainers_from(value: Any) -> tuple[str, ...]:
 _READERS = {
     "theme": _theme,
     "mouse": _mouse,
+    "glyphs": _glyphs,
     "keymap": _keymap,
     "environment": _environment,
     "trainers_from": _trainers_from,

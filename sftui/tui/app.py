@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sftui.text import visible
+from sftui.tui.ascii import ascii_only
 from sftui.tui.base import KeyedApp, forget_old_size
 from sftui.tui.commands import own
 from sftui.tui.commands.table import COMMANDS
@@ -29,9 +31,15 @@ class SftuiApp(KeyedApp[None], inherit_bindings=False):
     """One screen over one workspace."""
 
     def __init__(
-        self, workspace: Workspace, settings: Settings, *, theme: str | None = None, tour: bool = False
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        *,
+        theme: str | None = None,
+        tour: bool = False,
+        in_ascii: bool = False,
     ) -> None:
-        super().__init__(theme or settings.theme)
+        super().__init__(theme or settings.theme, in_ascii)
         self.workspace = workspace
         self.main = MainScreen(workspace, build_keymap(COMMANDS, settings.keymap), self.look)
         if tour:
@@ -92,7 +100,10 @@ def pick(asks: Sequence[str], given: Mapping[str, str], settings: Settings, them
 
     forget_old_size()
     keymap = build_keymap(COMMANDS, settings.keymap)
-    return FirstApp(Picking(tuple(asks), dict(given)), keymap, theme or settings.theme).run(mouse=settings.mouse)
+    in_ascii = ascii_only(settings.glyphs, os.environ)
+    return FirstApp(Picking(tuple(asks), dict(given)), keymap, theme or settings.theme, in_ascii).run(
+        mouse=settings.mouse
+    )
 
 
 def run_app(
@@ -102,7 +113,7 @@ def run_app(
     that cannot be used."""
     mouse = mouse and settings.mouse
     forget_old_size()
-    app = SftuiApp(workspace, settings, theme=theme, tour=tour)
+    app = SftuiApp(workspace, settings, theme=theme, tour=tour, in_ascii=ascii_only(settings.glyphs, os.environ))
     app.mouse_on = mouse
     try:
         app.run(mouse=mouse)

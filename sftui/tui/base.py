@@ -12,6 +12,7 @@ from textual import events
 from textual.app import App
 from textual.filter import LineFilter, NoColor
 
+from sftui.tui.ascii import Ascii
 from sftui.tui.themes import DEFAULT, Styles, textual_theme
 
 ResultT = TypeVar("ResultT")
@@ -32,7 +33,8 @@ class KeyedApp(App[ResultT], inherit_bindings=False):
     ALLOW_SELECT = False
     CSS = "Toast { display: none; }"
 
-    def __init__(self, theme: str | None) -> None:
+    def __init__(self, theme: str | None, in_ascii: bool = False) -> None:
+        self.in_ascii = in_ascii
         super().__init__()
         self.animation_level = "none"
         self.look = Styles(theme or default_theme(os.environ))
@@ -44,8 +46,10 @@ class KeyedApp(App[ResultT], inherit_bindings=False):
         self.theme = theme.name
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """With NO_COLOR every colour goes; Textual's own choice can make text invisible (trap T5)."""
-        return [NoColor()] if self.no_color else super().get_line_filters()
+        """With NO_COLOR every colour goes, Textual's own choice can make text invisible (trap T5); without the glyphs
+        there is ASCII."""
+        colours: Sequence[LineFilter] = [NoColor()] if self.no_color else super().get_line_filters()
+        return [*colours, Ascii()] if self.in_ascii else colours
 
     async def on_event(self, event: events.Event) -> None:
         """Keys go straight to the screen on top, so that keys typed at once arrive in order.

@@ -80,8 +80,8 @@ class Pick(Filtering):
 class FirstApp(KeyedApp[dict[str, str] | None], inherit_bindings=False):
     """Asks one question after the other; its result is what was picked, None where the user left."""
 
-    def __init__(self, picking: Picking, keymap: Keymap, theme: str | None) -> None:
-        super().__init__(theme)
+    def __init__(self, picking: Picking, keymap: Keymap, theme: str | None, in_ascii: bool = False) -> None:
+        super().__init__(theme, in_ascii)
         self.picking = picking
         self.keymap = keymap
 

@@ -52,9 +52,11 @@ class Terminal:
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self.before = termios.tcgetattr(child)
         self.child = child
-        env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLORTERM", "TMUX", "COLORFGBG")}
+        left_out = ("NO_COLOR", "COLORTERM", "TMUX", "COLORFGBG", "LC_ALL", "LC_CTYPE")
+        env = {k: v for k, v in os.environ.items() if k not in left_out}
         env |= {
             "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
             "PYTHONPATH": str(REPO),
             "HF_HUB_OFFLINE": "1",
             "LINES": str(lines),

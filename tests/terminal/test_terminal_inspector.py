@@ -231,6 +231,24 @@ def test_T5_no_color_on_a_real_terminal(tmp_path: Path) -> None:
         terminal.wait()
 
 
+@pytest.mark.parametrize(
+    "environment", [{"LC_ALL": "C"}, {"LANG": "POSIX"}, {"LANG": "de_DE.ISO-8859-1"}, {"TERM": "linux"}], ids=str
+)
+def test_locales_and_terminals_without_the_glyphs_get_ascii(tmp_path: Path, environment: dict[str, str]) -> None:
+    """No byte above ASCII leaves for the terminal, whatever is opened."""
+    data = write_sample(tmp_path)
+    terminal = Terminal(["-m", "sftui", str(data), "-t", TOKENIZER], cwd=tmp_path, environment=environment)
+    try:
+        terminal.until("v proven", 60)
+        terminal.until(lambda text: "####" in text and "::::" in text and "|token" in text)
+        for keys in ("z", "z", "s", "o", "f", "c", "\x1b", "?", "\x1b", "x", "\x1b"):
+            terminal.send(keys)
+            terminal.settle(0.15)
+        assert terminal.raw.isascii()
+    finally:
+        terminal.close()
+
+
 @pytest.mark.parametrize("environment", [{}, {"COLORTERM": "truecolor"}], ids=["256 colours", "true colour"])
 def test_T7_no_cell_is_drawn_in_its_own_ground(tmp_path: Path, environment: dict[str, str]) -> None:
     with opened(tmp_path, environment=environment) as terminal:

@@ -98,12 +98,13 @@ async def running(
     recipe: Recipe | None = None,
     options: OpenOptions | None = None,
     kind: type[Workspace] = Workspace,
+    in_ascii: bool = False,
 ) -> AsyncIterator[Driven]:
     """The app over a real workspace whose worker works in this process."""
     worker = worker or WordsWorker()
     made = over(worker, recipe, options, kind)
     made.start()
-    app = SftuiApp(made, settings or Settings(), theme=theme)
+    app = SftuiApp(made, settings or Settings(), theme=theme, in_ascii=in_ascii)
     async with app.run_test(size=size) as pilot:
         driven = Driven(app, pilot, made, worker)
         await driven.settle()
