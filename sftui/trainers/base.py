@@ -29,6 +29,16 @@ from sftui.model import (
 )
 from sftui.model import Part as PartOf
 from sftui.recipe import KnobInfo, Recipe, Render, Tokenize, changed, get
+from sftui.trainers.stages import (
+    to_chat,
+    to_convert,
+    to_encode,
+    to_example,
+    to_label,
+    to_render,
+    to_strip_bos,
+    to_tokenize,
+)
 from sftui.values import value_class
 
 if TYPE_CHECKING:
@@ -177,9 +187,7 @@ class Trainer:
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         """One row as a conversation; a trainer with row types of its own overrides this."""
-        from sftui.conversations.convert import convert
-
-        return convert(row, detected, recipe.data)
+        return to_convert()(row, detected, recipe.data)
 
     def after_script(self, recipe: Recipe, detected: Detected) -> Recipe:
         """The recipe of another trainer with what a user's script does to rows read so, which this one alone would not
@@ -250,9 +258,7 @@ class Trainer:
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         """Which messages there are, which of them are the prompt, and whether the row is dropped."""
         if conversation.kind is Kind.STRINGS and recipe.data.strings == "chat":
-            from sftui.conversations.strings import as_chat
-
-            conversation = as_chat(conversation)
+            conversation = to_chat()(conversation)
         prompt, dropped = None, None
         if recipe.mask.rule == "completion":
             prompt, dropped = prompt_of(conversation, recipe.mask.prompt)
@@ -266,13 +272,11 @@ class Trainer:
 
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
         """The rendered text of a shaped conversation."""
-        from sftui.templates.render import render, without_bos
-
         conversation = shaped.conversation
         if conversation.kind is Kind.TOKENS:
             return from_ids(conversation, tools)
         template = pick_template(conversation, tools) if conversation.kind is Kind.CHAT else None
-        rendered = render(
+        rendered = to_render()(
             conversation,
             template,
             special_tokens=tools.special_tokens,
@@ -281,7 +285,7 @@ class Trainer:
             spans=spans,
         )
         bos = tools.tokenizer.facts.bos_token
-        return without_bos(rendered, bos) if recipe.tokenize.bos == "strip_text" and bos else rendered
+        return to_strip_bos()(rendered, bos) if recipe.tokenize.bos == "strip_text" and bos else rendered
 
     def brings_template(self, recipe: Recipe) -> bool:
         """Whether chats are rendered by a template, or code, that the trainer itself brings."""
@@ -325,10 +329,8 @@ class Trainer:
         """What `tokenize` will encode, so that many rows can be encoded at once."""
         if shaped.conversation.kind is Kind.TOKENS:
             return iter(())
-        from sftui.tokens.encode import texts_of
-
         options, ending = self.tokenize_as(shaped, recipe, tools)
-        return texts_of(rendered, tools.tokenizer, options, ending=ending, places=places)
+        return to_encode()(rendered, tools.tokenizer, options, ending=ending, places=places)
 
     def tokenize(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
@@ -339,10 +341,8 @@ class Trainer:
         """
         if shaped.conversation.kind is Kind.TOKENS:
             return stored_tokens(shaped.conversation, rendered, tools)
-        from sftui.tokens.encode import tokenize
-
         options, ending = self.tokenize_as(shaped, recipe, tools)
-        return tokenize(rendered, tools.tokenizer, options, ending=ending, places=places)
+        return to_tokenize()(rendered, tools.tokenizer, options, ending=ending, places=places)
 
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
@@ -352,19 +352,15 @@ class Trainer:
         A trainer whose loss has a weight for each token gives `Labels.weights`, too, for every row that it does not
         drop, and its preset says loss.weights `float`.
         """
-        import sftui.labels as label_rules
-
         if shaped.dropped is not None:
             return tokens, dropped_labels(tokens, shaped.dropped)
-        return tokens, label_rules.label(tokens, rendered, shaped.conversation, recipe)
+        return tokens, to_label()(tokens, rendered, shaped.conversation, recipe)
 
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         """What the trainer stores for the row: none where it is dropped, several where it splits rows."""
-        import sftui.labels as label_rules
-
-        made = label_rules.example(tokens, labels, recipe, stored_attention(shaped.conversation, len(tokens)))
+        made = to_example()(tokens, labels, recipe, stored_attention(shaped.conversation, len(tokens)))
         return (made,) if made is not None else ()
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:

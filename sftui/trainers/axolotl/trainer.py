@@ -58,6 +58,7 @@ from sftui.trainers.base import (
 )
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.remembering import last_asked
+from sftui.trainers.stages import to_render
 
 PACKS = "multipack"
 NOT_VARIABLES = (
@@ -205,13 +206,11 @@ class Axolotl(Trainer):
         if conversation.kind is Kind.TEXT:
             text = conversation.text or ""
             return Rendered(text=text, spans=(Span(0, len(text), -1, Part.CONTENT),) if text else ())
-        from sftui.templates import render
-
         _refuse_kwargs(recipe)
         template = _template(conversation, recipe, tools)
         turns = _turns(conversation, recipe, template)
         chat = replace(conversation, messages=tuple(Message(turn) for turn in turns), extra={})
-        return render(
+        return to_render()(
             chat,
             template,
             special_tokens=tools.special_tokens,
