@@ -82,7 +82,8 @@ async def test_figures_of_another_recipe_are_not_shown() -> None:
 
 async def test_rows_of_a_code_are_gone_through() -> None:
     async with running((140, 45)) as driven:
-        await driven.press("A", "F", *"8j", "enter")
+        await driven.press("A")
+        await driven.press("F", *"8j", "enter")
         rows = driven.main.panes.rows
         assert driven.main.state.status.row == 1 and rows.rows == 14 and "(CON008)" in driven.text
         await driven.press("]")
@@ -99,7 +100,8 @@ async def test_rows_of_a_code_are_gone_through() -> None:
 
 async def test_a_row_that_is_not_listed_is_shown_and_said_to_be_none_of_them() -> None:
     async with running((80, 24)) as driven:
-        await driven.press("A", "F", *"8j", "enter", "5", "G")
+        await driven.press("A")
+        await driven.press("F", *"8j", "enter", "5", "G")
         assert driven.main.state.status.row == 5 and driven.said.startswith("row 5 is not in the list (CON008)")
         await driven.press("]")
         assert driven.main.state.status.row == 1 and not driven.said
@@ -137,7 +139,8 @@ async def test_what_the_keys_do_fits_beside_the_row_list() -> None:
 
 async def test_rows_are_sorted_and_summaries_asked_by_name() -> None:
     async with running((80, 24)) as driven:
-        await driven.press("A", "A", "F", *"jjj", "enter")
+        await driven.press("A", "A")
+        await driven.press("F", *"jjj", "enter")
         assert driven.main.state.status.row % 5 == 3
         await driven.press("tab", "tab")
         assert [line for line in driven.lines[1:4] if " 415 " in line]
@@ -155,7 +158,8 @@ async def test_without_an_audit_it_is_begun() -> None:
 async def test_after_another_recipe_all_rows_can_be_had_again() -> None:
     """The rows listed are those of the audit before; the way back waits for no other one."""
     async with running((140, 45)) as driven:
-        await driven.press("A", "F", *"8j", "enter")
+        await driven.press("A")
+        await driven.press("F", *"8j", "enter")
         driven.workspace.change("length.max", 64)
         await driven.settle()
         driven.worker.hold = True
@@ -166,14 +170,16 @@ async def test_after_another_recipe_all_rows_can_be_had_again() -> None:
 
 async def test_nothing_found_says_so_and_changes_nothing() -> None:
     async with running() as driven:
-        await driven.press("A", "F", "j", "j", "enter")
+        await driven.press("A")
+        await driven.press("F", "j", "j", "enter")
         assert driven.said == "no rows with a warning" and driven.main.panes.rows.order is None
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_rows_of_a_group_are_gone_through(size: tuple[int, int]) -> None:
     async with running(size) as driven:
-        text = await driven.press("A", "F", *"9j")
+        await driven.press("A")
+        text = await driven.press("F", *"9j")
         assert "roles     " in text and "41 × user assistant" in text
         assert all(len(line) <= size[0] for line in text.splitlines())
         check_golden(f"{size[0]}x{size[1]}-orders-groups", text)
@@ -197,7 +203,8 @@ async def test_of_many_groups_the_largest_are_offered_and_long_names_stay_short(
     worker.figures = lambda rows: replace(made(rows), signatures=groups)  # type: ignore[method-assign]
     worker.listed = lambda by: next(one.rows for one in groups if by == f"roles: {one.name}")  # type: ignore[method-assign]
     async with running((80, 24), worker) as driven:
-        text = await driven.press("A", "F")
+        await driven.press("A")
+        text = await driven.press("F")
         assert "30 largest of 80 roles groups" in text and "\x1b" not in text
         await driven.press(*"12j", "enter")
         assert ("order", f"roles: {groups[3].name}") in worker.asked
