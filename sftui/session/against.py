@@ -6,12 +6,12 @@ Nothing is told by rules: a cause is a change of the recipe under which the row 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
-from sftui.model import IGNORE_INDEX, Example, Inspection, Kind, Pack, Row, common_prefix
+from sftui.model import IGNORE_INDEX, Conversation, Example, Inspection, Kind, Pack, Row, common_prefix
 from sftui.recipe import TODAY, Recipe, changed, diff, knobs_of
 from sftui.session.ready import Ready, tokenized, under, waits
 from sftui.trainers import Trainer, trainer_named
@@ -88,22 +88,24 @@ def documents_in(session: Ready, run: Mapping[str, Any] | None) -> list[Document
     """The documents of all rows of ids, padding left out; SftuiError where a row is none."""
     from sftui.conversations.documents import documents_of
 
-    pad = ((run or {}).get("tokenizer") or {}).get("pad_id")
-    found: list[Document] = []
+    rows: list[tuple[Row, Conversation]] = []
     for row in session.source.rows():
         early = session.early(row)
-        conversation = early.conversation
-        if conversation is None or conversation.kind is not Kind.TOKENS:
+        if early.conversation is None or early.conversation.kind is not Kind.TOKENS:
             why = early.problem.sentence() if early.problem is not None else "it holds no input_ids"
             raise SftuiError(
                 f"row {row.index} cannot be looked for", why=why, fix="name captured batches or stored ids"
             )
+        rows.append((row, early.conversation))
+    pads = {((run or {}).get("tokenizer") or {}).get("pad_id"), _fills([one for _, one in rows])}
+    found: list[Document] = []
+    for row, conversation in rows:
         ids, labels = conversation.input_ids, conversation.labels
         headless = conversation.extra.get("given_labels") in ("shifted", "targets")
         ranges = documents_of(conversation)
         for number, (start, end) in enumerate(ranges):
             if conversation.attention_mask is None and end == len(ids):
-                end = _unpadded(ids, labels, start, end, pad)
+                end = _unpadded(ids, labels, start, end, pads)
             last = number == len(ranges) - 1
             clipped = last and (row.data or {}).get("length") is not None
             own = labels[start:end] if labels is not None else None
@@ -111,9 +113,25 @@ def documents_in(session: Ready, run: Mapping[str, Any] | None) -> list[Document
     return found
 
 
-def _unpadded(ids: Sequence[int], labels: Sequence[int] | None, start: int, end: int, pad: int | None) -> int:
+def _fills(conversations: Sequence[Conversation]) -> int | None:
+    """The id that a collator of one's own fills batches with: the only one that ends sequences several times over,
+    masked, where others end otherwise; None where that is not sure."""
+    ends: set[int] = set()
+    longest = False
+    for one in conversations:
+        if one.attention_mask is not None or one.labels is None or len(one.input_ids) < 2:
+            return None
+        filled = len({*one.input_ids[-2:]}) == 1 and {*one.labels[-2:]} == {IGNORE_INDEX}
+        ends |= {one.input_ids[-1]} if filled else set()
+        longest = longest or one.labels[-1] != IGNORE_INDEX
+    return ends.pop() if len(ends) == 1 and longest else None
+
+
+def _unpadded(
+    ids: Sequence[int], labels: Sequence[int] | None, start: int, end: int, pads: Collection[int | None]
+) -> int:
     """Where a sequence without an attention mask ends: before the padding that nothing trains."""
-    while end > start + 1 and ids[end - 1] == pad and (labels is None or labels[end - 1] == IGNORE_INDEX):
+    while end > start + 1 and ids[end - 1] in pads and (labels is None or labels[end - 1] == IGNORE_INDEX):
         end -= 1
     return end
 

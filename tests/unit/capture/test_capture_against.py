@@ -195,3 +195,20 @@ def test_rows_that_are_no_ids_are_refused(data: Path, compare: Compare) -> None:
 def test_other_options_of_compare_do_not_go_with_it(tmp_path: Path, data: Path, compare: Compare) -> None:
     code, out = compare(run_of(tmp_path, data), "--with", "mask.rule=all")
     assert code == 2 and "--against takes every sequence" in out
+
+
+@pytest.mark.parametrize(("fill", "equal"), [(0, 3), (None, 1)])
+def test_padding_of_a_collator_of_ones_own_is_known_by_what_it_does(
+    tmp_path: Path, data: Path, compare: Compare, fill: int | None, equal: int
+) -> None:
+    """Filled with any id, without an attention mask. Where each sequence ends with another masked id, nobody can say
+    that it is padding."""
+    with prepared(data) as session:
+        examples = [session.inspect(row).examples[0] for row in range(3)]
+    padding = [((), ()), *(((fill if fill is not None else row,) * 4, (-100,) * 4) for row in (7, 8))]
+    rows = [
+        ((*one.input_ids, *ids), (*one.labels, *labels)) for one, (ids, labels) in zip(examples, padding, strict=True)
+    ]
+    stored = batch({"input_ids": [list(ids) for ids, _ in rows], "labels": [list(labels) for _, labels in rows]})
+    _, out = compare(written(tmp_path / "b.parquet", stored))
+    assert out.startswith(f"{equal} of 3 sequences equal to what hf-trainer makes of the dataset\n"), out
