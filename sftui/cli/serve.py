@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from sftui.cli.grouped import Command
 
 HERE = "127.0.0.1"
+IN_A_BROWSER = {"LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
+"""A page has every glyph and colour, whatever the terminal has that it is served from."""
 # As in `sftui.starting`: nothing is imported from the current folder, which may be a dataset's.
 _START = "import sys; sys.path[:] = filter(None, sys.path); from sftui.cli import main; main()"
 TOKEN_BYTES = 24
@@ -111,6 +113,7 @@ def _run(words: list[str], listening: socket.socket, address: str, token: str) -
     from textual_serve.server import Server
 
     os.environ.pop("TMUX", None)  # what a page copies goes to the browser
+    os.environ.update(IN_A_BROWSER)
     command = shlex.join([sys.executable, "-X", "utf8", "-c", _START, *words])
 
     class Inspectors(Server):

@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from sftui.cli.app import inspect
-from sftui.cli.serve import listen, words_of
+from sftui.cli.serve import IN_A_BROWSER, listen, words_of
 from sftui.errors import SftuiError
+from sftui.tui.ascii import ascii_only
 
 Sftui = Callable[..., Any]
 ROW = '{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}]}\n'
@@ -41,6 +42,11 @@ def test_the_inspector_gets_the_same_words(line: str) -> None:
 
     given = values(shlex.split(line))
     assert values(words_of(inspect, given)) == given
+
+
+@pytest.mark.parametrize("served_from", [{"LC_ALL": "C", "TERM": "xterm"}, {"LANG": "C", "TERM": "dumb"}])
+def test_a_page_is_drawn_with_glyphs_wherever_it_is_served_from(served_from: dict[str, str]) -> None:
+    assert ascii_only(None, served_from) and not ascii_only(None, {**served_from, **IN_A_BROWSER})
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])
