@@ -1,7 +1,7 @@
-"""Arrays of numbers as rows: .npy, .npz and .safetensors, a row for each entry along their first axis.
+"""Arrays of numbers as rows: .npy, .npz, .safetensors and .pt, a row for each entry along their first axis.
 
-Nothing is unpickled: arrays of objects are refused. A .npy or .safetensors file is read row by row where it lies; the
-arrays of a .npz are packed, and are held.
+Nothing is unpickled but where plain tensors stand (`torch_file`): arrays of objects are refused. A .npy or
+.safetensors file is read row by row where it lies; the arrays of a .npz and .pt are packed, and are held.
 
 Sources: numpy 2.3, lib/format.py (the header of a .npy file); safetensors 0.6, README "Format" (eight bytes with the
 length of a JSON header, then the tensors, whose places it tells).
@@ -13,14 +13,14 @@ import json
 import math
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.files import NPY, ZIP
+from sftui.sources.files import NPY, TORCH, ZIP
 from sftui.sources.records import changed_under_us
 from sftui.sources.source import COPY_AGAIN, Change, Count, Source
 
@@ -81,6 +81,28 @@ class Held:
         return math.prod(self.shape[1:]) * self.values.itemsize
 
 
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Arrays of lengths of their own in memory, one for each row."""
+
+    values: Sequence[np.ndarray[Any, Any]]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.values), max((one.size for one in self.values), default=0))
+
+    def row(self, file: ByteFile, index: int) -> Any:
+        """The array of a row, as plain numbers."""
+        return self.values[index].tolist()
+
+    def row_bytes(self) -> int:
+        """How many bytes the longest has."""
+        return max((one.nbytes for one in self.values), default=0)
+
+
+Array = Stored | Held | Ragged
+
+
 class ArraysSource(Source):
     """Rows of the arrays of one file: each has as many entries along its first axis. Arrays of one axis alone are one
     row together. SourceError where they do not fit together, or are none of plain numbers."""
@@ -138,7 +160,7 @@ class ArraysSource(Source):
             return Row(index, None, "", where, size, f"{where} cannot be decoded: {error}")
         return Row(index, data, json.dumps(data)[:RAW_LIMIT], where, size)
 
-    def _entry(self, one: Stored | Held, index: int) -> Any:
+    def _entry(self, one: Array, index: int) -> Any:
         return [one.row(self._file, i) for i in range(one.shape[0])] if self._whole else one.row(self._file, index)
 
     def change(self) -> Change | None:
@@ -149,14 +171,24 @@ class ArraysSource(Source):
         self._file.close()
 
 
-def _arrays(file: ByteFile, head: bytes) -> dict[str, Stored | Held]:
+def _arrays(file: ByteFile, head: bytes) -> dict[str, Array]:
     """The arrays by name; the only one without a name is `input_ids` where it holds whole numbers."""
     if head.startswith(NPY):
         one = _npy(file)
         return {_named("arr_0", one): one}
+    if head.startswith(ZIP) and file.label.lower().endswith(TORCH):
+        return _torch(file)
     if head.startswith(ZIP):
-        return _npz(file)
+        return dict(_npz(file))
     return dict(_safetensors(file))
+
+
+def _torch(file: ByteFile) -> dict[str, Array]:
+    from sftui.sources.torch_file import tensors_of
+
+    with file.open() as stream:
+        found = tensors_of(stream, MOST_HELD)
+    return {name: Ragged(one) if isinstance(one, list) else Held(one) for name, one in found.items()}
 
 
 def _npy(file: ByteFile) -> Stored | Held:

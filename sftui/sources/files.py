@@ -17,7 +17,8 @@ FORMATS = {
     ".jsonl": "json", ".ndjson": "json", ".json": "json",
     ".csv": "csv", ".tsv": "csv", ".parquet": "parquet",
 }  # fmt: skip
-ARRAYS = (".npy", ".npz", ".safetensors")
+TORCH = (".pt", ".pth")
+ARRAYS = (".npy", ".npz", ".safetensors", *TORCH, ".bin", ".idx", ".ds")
 NPY = b"\x93NUMPY"
 ZIP = b"PK\x03\x04"
 """How files of arrays are named, and how those of numpy begin. A folder is not searched for them: models lie there."""
@@ -53,7 +54,8 @@ def format_of(path: str) -> str | None:
 
 def is_arrays(head: bytes, name: str) -> bool:
     """Whether a file holds arrays, by its first bytes where these tell, else by its name."""
-    return head.startswith(NPY) or (head.startswith(ZIP) and name.endswith(".npz")) or name.endswith(".safetensors")
+    packed = head.startswith(ZIP) and name.endswith((".npz", *TORCH))
+    return head.startswith(NPY) or packed or name.endswith(".safetensors")
 
 
 def is_url(path: str) -> bool:

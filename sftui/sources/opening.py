@@ -34,6 +34,7 @@ from sftui.sources.records import JSON_SPACE
 from sftui.sources.shards import ShardedSource
 from sftui.sources.slices import SlicedSource, parts_of
 from sftui.sources.source import NoRows, Source, SourceSpec
+from sftui.sources.token_files import of_tokens, open_tokens
 
 LOOK = 1 << 16
 GZIP = b"\x1f\x8b"
@@ -230,6 +231,8 @@ def _open_stream(spec: SourceSpec, stream: IO[bytes], label: str) -> Source:
 
 
 def _open_file(spec: SourceSpec, path: str, label: str) -> Source:
+    if not is_url(path) and of_tokens(path):
+        return _with_rows(open_tokens(path, label, spec.row_limit))
     return _open_bytes(spec, file_at(path, label), format_of(path), separator="\t" if ".tsv" in label else ",")
 
 

@@ -1,0 +1,147 @@
+"""What `torch.save` wrote of plain tensors, read without torch, and without running anything that the file names.
+
+A file of torch.save is a ZIP archive: `data.pkl` says which tensors there are, and `data/KEY` holds the bytes of each
+storage. Of the pickle only the names below are known, each a stand-in of ours that holds numbers; any other name is
+refused.
+
+Source: torch 2.13, serialization.py (_save: persistent ids `("storage", type, key, device, numel)`) and _utils.py
+(_rebuild_tensor_v2).
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+import zipfile
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MOST_PICKLED = 64 << 20
+STORAGES = {
+    "LongStorage": "<i8", "IntStorage": "<i4", "ShortStorage": "<i2", "CharStorage": "i1", "ByteStorage": "u1",
+    "BoolStorage": "?", "DoubleStorage": "<f8", "FloatStorage": "<f4", "HalfStorage": "<f2", "BFloat16Storage": "BF16",
+}  # fmt: skip
+"""The types of storages that hold numbers; of BF16 each is the upper half of a 32-bit one."""
+
+
+class Refused(ValueError):
+    """The pickle names something that is no tensor of numbers."""
+
+
+class Storage(NamedTuple):
+    """Bytes of the archive: the type of a number, and the file's name."""
+
+    dtype: str
+    key: str
+
+
+class Tensor(NamedTuple):
+    """A view of a storage, in numbers."""
+
+    storage: Storage
+    offset: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+
+
+def _tensor(storage: Any, offset: Any, shape: Any, stride: Any, *_more: Any) -> Tensor:
+    """In place of torch._utils._rebuild_tensor_v2."""
+    numbers = (offset, *shape, *stride)
+    sound = isinstance(storage, Storage) and len(shape) == len(stride)
+    if not sound or not all(type(one) is int and one >= 0 for one in numbers):
+        raise Refused("a tensor in it is not described as torch does")
+    return Tensor(storage, offset, tuple(shape), tuple(stride))
+
+
+KNOWN: Mapping[tuple[str, str], Any] = {
+    ("torch._utils", "_rebuild_tensor_v2"): _tensor,
+    ("collections", "OrderedDict"): OrderedDict,
+    **{("torch", name): dtype for name, dtype in STORAGES.items()},
+}
+
+
+class _Tensors(pickle.Unpickler):
+    """Makes tensors of a pickle, and nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in KNOWN:
+            raise Refused(f"allow_pickle: {module}.{name}")
+        return KNOWN[module, name]
+
+    def persistent_load(self, pid: Any) -> Storage:
+        if not (isinstance(pid, tuple) and len(pid) == 5 and pid[0] == "storage"):
+            raise Refused("a storage in it is not described as torch does")
+        dtype, key = pid[1], pid[2]
+        if not isinstance(dtype, str) or not isinstance(key, str):
+            raise Refused("a storage in it is not described as torch does")
+        return Storage(dtype, key)
+
+
+def tensors_of(stream: IO[bytes], most: int) -> dict[str, list[np.ndarray[Any, Any]] | np.ndarray[Any, Any]]:
+    """The tensors of a file by name: one alone is `input_ids`; of a list of examples, a list for each of their names.
+
+    ValueError where it is none of plain tensors, or its tensors have more than `most` bytes.
+    """
+    with zipfile.ZipFile(stream) as packed:
+        names = {one.filename: one.file_size for one in packed.infolist()}
+        (described,) = [name for name in names if name.endswith("/data.pkl")] or [""]
+        if not described:
+            raise ValueError("it holds no data.pkl, as torch.save writes")
+        folder = described.removesuffix("data.pkl")
+        if names[described] > MOST_PICKLED or sum(names.values()) > most:
+            raise ValueError(f"its tensors have {sum(names.values()):,} bytes: store .npy or .safetensors")
+        if f"{folder}byteorder" in names and packed.read(f"{folder}byteorder") != b"little":
+            raise ValueError("its numbers are not little-endian")
+        with packed.open(described) as pickled:
+            held = _Tensors(pickled).load()
+        read: dict[str, bytes] = {}
+
+        def numbers(one: Tensor) -> np.ndarray[Any, Any]:
+            key = one.storage.key
+            if key not in read:
+                read[key] = packed.read(f"{folder}data/{key}")
+            return _view(one, read[key])
+
+        return _named(held, numbers)
+
+
+def _named(held: Any, numbers: Any) -> dict[str, Any]:
+    if isinstance(held, Tensor):
+        return {"input_ids": numbers(held)}
+    if isinstance(held, Mapping):
+        return {str(name): numbers(one) for name, one in held.items() if isinstance(one, Tensor)}
+    if isinstance(held, (list, tuple)) and held and all(isinstance(one, Tensor) for one in held):
+        return {"input_ids": _rows([numbers(one) for one in held])}
+    if isinstance(held, (list, tuple)) and held and all(isinstance(one, Mapping) for one in held):
+        shared = [name for name in held[0] if all(isinstance(one.get(name), Tensor) for one in held)]
+        return {str(name): _rows([numbers(one[name]) for one in held]) for name in shared}
+    raise ValueError("it holds neither tensors by name nor a list of examples")
+
+
+def _rows(examples: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+    """A row for each example; of batches one for each entry along their first axis."""
+    if all(one.ndim > 1 for one in examples):
+        return [row for one in examples for row in one]
+    return examples
+
+
+def _view(one: Tensor, data: bytes) -> np.ndarray[Any, Any]:
+    """The numbers of a tensor; ValueError where it looks behind the end of its storage."""
+    import numpy as np
+
+    kind = np.dtype("<u2" if one.storage.dtype == "BF16" else one.storage.dtype)
+    stored = np.frombuffer(data[: len(data) // kind.itemsize * kind.itemsize], kind)
+    last = one.offset + sum((size - 1) * step for size, step in zip(one.shape, one.stride))
+    if math.prod(one.shape) and last >= len(stored):
+        raise ValueError("a tensor in it looks behind the end of its storage")
+    if math.prod(one.shape) > len(stored):
+        raise ValueError("a tensor in it repeats its storage")
+    strides = tuple(step * kind.itemsize for step in one.stride)
+    found = np.lib.stride_tricks.as_strided(stored[one.offset :], one.shape, strides, writeable=False)
+    if one.storage.dtype == "BF16":
+        found = (found.astype("<u4") << 16).view("<f4")
+    return np.array(found)
