@@ -53,13 +53,11 @@ def _line(y: int, light: dict[int, set[int]], heavy: dict[int, set[int]], titled
     starts = {pane.x: pane for pane in titled}
     x = 0
     while x < width:
-        pane = starts.get(x)
+        pane = starts.pop(x, None)  # once: a pane of no cells leaves the place where it is
         if pane is not None and pane.title:
-            title = crop(pane.title, pane.width)
-            for run in title:
+            for run in crop(pane.title, pane.width):
                 builder.add(run.text, run.role, run.over)
             x = builder.width
-            starts = {at: one for at, one in starts.items() if at > x - 1}
             continue
         bold = x in heavy.get(y, ())
         builder.add(*_cell(x, ruled, above, below, across, bold))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sftui.views.cells import Role, plain
 from sftui.views.frame import Framed, frame_lines, title_cells
 
@@ -57,3 +59,11 @@ def test_every_pane_can_have_them() -> None:
 def test_panes_without_titles_have_rules_between_them_alone() -> None:
     drawn = frame_lines((Framed(0, 0, 8, 3), Framed(9, 0, 20, 3)), 29, 3)
     assert plain(drawn) == "        │\n" * 3
+
+
+@pytest.mark.parametrize("width", [0, 1, 2])
+def test_a_pane_without_cells_ends_too(width: int) -> None:
+    """Between two sizes of the terminal a pane may have none."""
+    title = title_cells("tokens", "", 30, True)
+    lines = frame_lines((Framed(0, 1, width, 3, title, True), Framed(width + 1, 1, 9 - width, 3, title)), 10, 4)
+    assert len(lines) == 4 and all(sum(run.width for run in cells) <= 10 for cells in lines)
