@@ -173,10 +173,11 @@ def environment(run: Run, here: Path) -> tuple[Path, dict[str, str]]:
 
 
 def listing(folder: Path) -> str:
-    """A hash over every file of an environment: its name, size and when it was written."""
+    """A hash over every file of an environment: its name, size and when it was written. But for what Python compiles,
+    which other runs in the same environment may write meanwhile."""
     found = hashlib.sha256()
     for where, folders, names in os.walk(folder):
-        folders.sort()
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(names):
             path = os.path.join(where, name)
             stat = os.lstat(path)
