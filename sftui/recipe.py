@@ -7,7 +7,7 @@ here reads files or knows a trainer: `recipe_io` loads and saves, `trainers` hol
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date
 from functools import cache
@@ -495,6 +495,13 @@ def changed(recipe: Recipe, path: str, value: Any) -> Recipe:
     if not name:
         return replace(recipe, **{section: value})
     return replace(recipe, **{section: replace(getattr(recipe, section), **{name: value})})
+
+
+def with_changes(recipe: Recipe, changes: Iterable[RecipeChange]) -> Recipe:
+    """The same recipe with each knob set to what a change makes of it."""
+    for change in changes:
+        recipe = changed(recipe, change.path, change.after)
+    return recipe
 
 
 def day_of(recipe: Recipe) -> date | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import ExportError, SftuiError
 from sftui.model import Problem
-from sftui.recipe import Recipe, changed, diff, get
+from sftui.recipe import Recipe, changed, diff, get, with_changes
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
@@ -76,9 +76,8 @@ def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detected
     for path in ALWAYS:
         if path != "length.over" or recipe.length.max is not None:  # without a limit nothing is over it
             target = changed(target, path, get(recipe, path))
-    for change in diff(source, recipe):
-        if change.path not in (*ALWAYS, *TRANSLATED) and not change.path.startswith("own."):
-            target = changed(target, change.path, change.after)
+    kept = [one for one in diff(source, recipe) if one.path not in (*ALWAYS, *TRANSLATED)]
+    target = with_changes(target, (one for one in kept if not one.path.startswith("own.")))
     for key, value in recipe.own.said().items():
         if (key, value) == ("type", "chat_template"):  # what every trainer does with messages
             continue
@@ -105,10 +104,8 @@ def rebased(recipe: Recipe, to: str) -> Recipe:
     """The same corrections on another version of the same trainer, whose own rules hold for the rest."""
     from sftui.trainers import preset
 
-    target = preset(to)
-    for change in diff(preset(recipe.preset), recipe):
-        if change.path != "preset":
-            target = changed(target, change.path, change.after)
+    changes = diff(preset(recipe.preset), recipe)
+    target = with_changes(preset(to), (change for change in changes if change.path != "preset"))
     return replace(target, waivers=recipe.waivers)
 
 

@@ -209,12 +209,10 @@ def explain_code(here: Inspector, code: str) -> None:
 
 def _fixed(here: Inspector, finding: Finding) -> Recipe | None:
     """The recipe with a finding's fix; None, said aloud, where that cannot be."""
-    from sftui.recipe import changed
+    from sftui.recipe import with_changes
 
-    recipe = here.workspace.recipe
     try:
-        for change in finding.fix.changes if finding.fix is not None else ():
-            recipe = changed(recipe, change.path, change.after)
+        recipe = with_changes(here.workspace.recipe, finding.fix.changes if finding.fix is not None else ())
     except SftuiError as error:
         here.say(str(error), Role.ERROR)
         return None
@@ -345,7 +343,7 @@ def _write(here: Inspector, finding: Finding, source: str, text: str) -> str | N
     """Write the template, and put it and the rest of the fix into the recipe."""
     from pathlib import Path
 
-    from sftui.recipe import changed
+    from sftui.recipe import changed, with_changes
 
     name = text.strip()
     if not name:
@@ -354,8 +352,7 @@ def _write(here: Inspector, finding: Finding, source: str, text: str) -> str | N
         told = write_out(source, name, inputs(here))
         path = Path(name.removesuffix("!")).expanduser()
         recipe = changed(here.workspace.recipe, "render.template", f"file:{path}")
-        for change in finding.fix.changes if finding.fix is not None else ():
-            recipe = changed(recipe, change.path, change.after)
+        recipe = with_changes(recipe, finding.fix.changes if finding.fix is not None else ())
     except (SftuiError, OSError) as error:
         return str(error)
     here.workspace.set_recipe(recipe)

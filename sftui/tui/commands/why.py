@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sftui.recipe import Recipe, changed
+from sftui.recipe import Recipe, with_changes
 from sftui.tui.commands.command import MEANS, command
 from sftui.tui.contexts import TOKENS, WHY
 from sftui.tui.inspector import Inspector
@@ -186,9 +186,7 @@ def turn(here: Inspector, count: int | None) -> None:
     now, table = here.state.why, here.panes.tokens.table
     if now.answer is None or not now.answer.ways or table is None:
         return
-    recipe = here.workspace.recipe
-    for change in now.answer.ways[0].changes:
-        recipe = changed(recipe, change.path, change.after)
+    recipe = with_changes(here.workspace.recipe, now.answer.ways[0].changes)
     done = "masked" if table.loss[now.token] in LEARNT else "trained"
     if here.workspace.set_recipe(recipe):
         told = new_values(now.answer.ways[0].changes)
