@@ -21,7 +21,8 @@ from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.files import NPY, TORCH, ZIP
-from sftui.sources.records import changed_under_us
+from sftui.sources.numbers import BF16, HoldsObjects, bytes_of, numbers
+from sftui.sources.records import changed_under_us, oversized
 from sftui.sources.source import COPY_AGAIN, Change, Count, Source
 
 if TYPE_CHECKING:
@@ -45,21 +46,12 @@ class Stored:
 
     def row(self, file: ByteFile, index: int) -> Any:
         """The entry at a place along the first axis, as plain numbers."""
-        import numpy as np
-
-        kind = np.dtype("<u2" if self.dtype == "BF16" else self.dtype)
-        count = math.prod(self.shape[1:])
-        data = file.pread(self.offset + index * count * kind.itemsize, count * kind.itemsize)
-        values = np.frombuffer(data, kind)
-        if self.dtype == "BF16":
-            values = (values.astype("<u4") << 16).view("<f4")
-        return values.reshape(self.shape[1:]).tolist()
+        size = self.row_bytes()
+        return numbers(file.pread(self.offset + index * size, size), self.dtype).reshape(self.shape[1:]).tolist()
 
     def row_bytes(self) -> int:
         """How many bytes an entry has."""
-        import numpy as np
-
-        return math.prod(self.shape[1:]) * np.dtype("<u2" if self.dtype == "BF16" else self.dtype).itemsize
+        return math.prod(self.shape[1:]) * bytes_of(self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +111,7 @@ class ArraysSource(Source):
                 warnings.simplefilter("ignore")  # of headers that Python 2 wrote
                 found = _arrays(file, head)
         except Exception as error:  # zipfile, zlib, ast and tokenize each raise their own at damage
-            pickled = "allow_pickle" in str(error)
+            pickled = isinstance(error, HoldsObjects) or "allow_pickle" in str(error)  # as numpy says it
             raise SourceError(
                 "is not read" if pickled else "is no readable file of arrays",
                 where=self.title,
@@ -152,8 +144,7 @@ class ArraysSource(Source):
         columns = {name: one for name, one in self._columns.items() if self._whole or one.shape[0] == self._count}
         size = sum(one.row_bytes() * (one.shape[0] if self._whole else 1) for one in columns.values())
         if size > self._row_limit:
-            problem = f"{where} is {size:,} bytes, over the limit of {self._row_limit:,} a row; --row-limit MB reads it"
-            return Row(index, None, "", where, size, problem)
+            return oversized(b"", size, self._row_limit, index, where)
         try:
             data = {name: self._entry(one, index) for name, one in columns.items()}
         except ValueError as error:  # it has shrunk meanwhile
@@ -200,7 +191,7 @@ def _npy(file: ByteFile) -> Stored | Held:
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, kind = read(stream)
         if kind.hasobject:
-            raise ValueError("allow_pickle=False")
+            raise HoldsObjects
         if not fortran and shape:
             if file.size() - stream.tell() < math.prod(shape) * kind.itemsize:
                 raise ValueError("it ends before its last row")
@@ -243,7 +234,7 @@ def _safetensors(file: ByteFile) -> dict[str, Stored]:
             continue
         kind, shape = str(entry["dtype"]), tuple(entry["shape"])
         start, stop = entry["data_offsets"]
-        dtype = kind if kind == "BF16" else {**NAMES, **FLOATS}.get(kind)
+        dtype = kind if kind == BF16 else {**NAMES, **FLOATS}.get(kind)
         if dtype is None:
             raise ValueError(f"{name} is of type {kind}, which has no plain numbers")
         if not all(type(one) is int and one >= 0 for one in (*shape, start, stop)):

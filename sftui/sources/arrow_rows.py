@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import Any
 
 from sftui.model import RAW_LIMIT, Row
+from sftui.sources.records import oversized
 
 
 class ArrowDecoder:
@@ -28,8 +29,7 @@ class ArrowDecoder:
         one = batch.slice(at, 1)
         size = one.nbytes
         if size > self._row_limit:
-            problem = f"{where} is {size:,} bytes, over the limit of {self._row_limit:,} a row; --row-limit MB reads it"
-            return Row(index, None, "", where, size, problem)
+            return oversized(b"", size, self._row_limit, index, where)
         try:
             data: dict[str, Any] = one.to_pylist()[0]
             if self._features is not None:

@@ -18,7 +18,8 @@ from contextlib import ExitStack
 from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.records import changed_under_us
+from sftui.sources.numbers import bytes_of, numbers
+from sftui.sources.records import changed_under_us, oversized
 from sftui.sources.source import COPY_AGAIN, Change, Count, Source
 
 MEGATRON = b"MMIDIDX\x00\x00"
@@ -86,8 +87,6 @@ class TokenFileSource(Source):
         return ("input_ids",)
 
     def row(self, index: int) -> Row:
-        import numpy as np
-
         if not 0 <= index < self._count:
             raise IndexError(index)
         where = f"{self.title} row {index}"
@@ -95,14 +94,13 @@ class TokenFileSource(Source):
         if change is not None and not change.readable:
             return changed_under_us(index, where, change.why)
         begin, count = self.place(index)
-        size = count * np.dtype(self.dtype).itemsize
+        size = count * bytes_of(self.dtype)
         if count < 0 or begin < 0 or begin + size > self._sizes[0]:
             problem = f"{where} is not in {self.title}: its index tells a place behind the end; write both again"
             return Row(index, None, "", where, 0, problem)
         if size > self._row_limit:
-            problem = f"{where} is {size:,} bytes, over the limit of {self._row_limit:,} a row; --row-limit MB reads it"
-            return Row(index, None, "", where, size, problem)
-        ids = np.frombuffer(self.tokens.pread(begin, size), self.dtype)
+            return oversized(b"", size, self._row_limit, index, where)
+        ids = numbers(self.tokens.pread(begin, size), self.dtype)
         if len(ids) < count:  # it has shrunk meanwhile
             return Row(index, None, "", where, size, f"{where} ends before its last token")
         data = {"input_ids": ids.tolist(), **self.beside(index)}
@@ -116,12 +114,7 @@ class TokenFileSource(Source):
 
     def _numbers(self, offset: int, dtype: str, count: int) -> list[int]:
         """Numbers of the index, fewer where it ends before."""
-        import numpy as np
-
-        kind = np.dtype(dtype)
-        data = self.index.pread(offset, count * kind.itemsize)
-        whole = len(data) // kind.itemsize * kind.itemsize
-        return list(np.frombuffer(data[:whole], kind).tolist())
+        return list(numbers(self.index.pread(offset, count * bytes_of(dtype)), dtype).tolist())
 
     def _misfit(self, why: str) -> SourceError:
         return SourceError("does not fit its index", where=self.title, why=why, fix=COPY_AGAIN)
@@ -179,7 +172,7 @@ class DatatroveSource(TokenFileSource):
 
     def place(self, index: int) -> tuple[int, int]:
         begin, end = self._ends(index)
-        return begin * int(self.dtype[-1]), end - begin
+        return begin * bytes_of(self.dtype), end - begin
 
     def beside(self, index: int) -> dict[str, list[int]]:
         if self._mask is None:

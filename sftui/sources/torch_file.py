@@ -14,8 +14,10 @@ import math
 import pickle
 import zipfile
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from sftui.sources.numbers import BF16, HoldsObjects, numbers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,13 +25,9 @@ if TYPE_CHECKING:
 MOST_PICKLED = 64 << 20
 STORAGES = {
     "LongStorage": "<i8", "IntStorage": "<i4", "ShortStorage": "<i2", "CharStorage": "i1", "ByteStorage": "u1",
-    "BoolStorage": "?", "DoubleStorage": "<f8", "FloatStorage": "<f4", "HalfStorage": "<f2", "BFloat16Storage": "BF16",
+    "BoolStorage": "?", "DoubleStorage": "<f8", "FloatStorage": "<f4", "HalfStorage": "<f2", "BFloat16Storage": BF16,
 }  # fmt: skip
-"""The types of storages that hold numbers; of BF16 each is the upper half of a 32-bit one."""
-
-
-class Refused(ValueError):
-    """The pickle names something that is no tensor of numbers."""
+"""The types of storages that hold numbers."""
 
 
 class Storage(NamedTuple):
@@ -53,7 +51,7 @@ def _tensor(storage: Any, offset: Any, shape: Any, stride: Any, *_more: Any) -> 
     numbers = (offset, *shape, *stride)
     sound = isinstance(storage, Storage) and len(shape) == len(stride)
     if not sound or not all(type(one) is int and one >= 0 for one in numbers):
-        raise Refused("a tensor in it is not described as torch does")
+        raise ValueError("a tensor in it is not described as torch does")
     return Tensor(storage, offset, tuple(shape), tuple(stride))
 
 
@@ -69,15 +67,15 @@ class _Tensors(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in KNOWN:
-            raise Refused(f"allow_pickle: {module}.{name}")
+            raise HoldsObjects(f"{module}.{name}")
         return KNOWN[module, name]
 
     def persistent_load(self, pid: Any) -> Storage:
         if not (isinstance(pid, tuple) and len(pid) == 5 and pid[0] == "storage"):
-            raise Refused("a storage in it is not described as torch does")
+            raise ValueError("a storage in it is not described as torch does")
         dtype, key = pid[1], pid[2]
         if not isinstance(dtype, str) or not isinstance(key, str):
-            raise Refused("a storage in it is not described as torch does")
+            raise ValueError("a storage in it is not described as torch does")
         return Storage(dtype, key)
 
 
@@ -100,25 +98,25 @@ def tensors_of(stream: IO[bytes], most: int) -> dict[str, list[np.ndarray[Any, A
             held = _Tensors(pickled).load()
         read: dict[str, bytes] = {}
 
-        def numbers(one: Tensor) -> np.ndarray[Any, Any]:
+        def values(one: Tensor) -> np.ndarray[Any, Any]:
             key = one.storage.key
             if key not in read:
                 read[key] = packed.read(f"{folder}data/{key}")
             return _view(one, read[key])
 
-        return _named(held, numbers)
+        return _named(held, values)
 
 
-def _named(held: Any, numbers: Any) -> dict[str, Any]:
+def _named(held: Any, values: Callable[[Tensor], np.ndarray[Any, Any]]) -> dict[str, Any]:
     if isinstance(held, Tensor):
-        return {"input_ids": numbers(held)}
+        return {"input_ids": values(held)}
     if isinstance(held, Mapping):
-        return {str(name): numbers(one) for name, one in held.items() if isinstance(one, Tensor)}
+        return {str(name): values(one) for name, one in held.items() if isinstance(one, Tensor)}
     if isinstance(held, (list, tuple)) and held and all(isinstance(one, Tensor) for one in held):
-        return {"input_ids": _rows([numbers(one) for one in held])}
+        return {"input_ids": _rows([values(one) for one in held])}
     if isinstance(held, (list, tuple)) and held and all(isinstance(one, Mapping) for one in held):
         shared = [name for name in held[0] if all(isinstance(one.get(name), Tensor) for one in held)]
-        return {str(name): _rows([numbers(one[name]) for one in held]) for name in shared}
+        return {str(name): _rows([values(one[name]) for one in held]) for name in shared}
     raise ValueError("it holds neither tensors by name nor a list of examples")
 
 
@@ -133,15 +131,11 @@ def _view(one: Tensor, data: bytes) -> np.ndarray[Any, Any]:
     """The numbers of a tensor; ValueError where it looks behind the end of its storage."""
     import numpy as np
 
-    kind = np.dtype("<u2" if one.storage.dtype == "BF16" else one.storage.dtype)
-    stored = np.frombuffer(data[: len(data) // kind.itemsize * kind.itemsize], kind)
+    stored = numbers(data, one.storage.dtype)
     last = one.offset + sum((size - 1) * step for size, step in zip(one.shape, one.stride))
     if math.prod(one.shape) and last >= len(stored):
         raise ValueError("a tensor in it looks behind the end of its storage")
     if math.prod(one.shape) > len(stored):
         raise ValueError("a tensor in it repeats its storage")
-    strides = tuple(step * kind.itemsize for step in one.stride)
-    found = np.lib.stride_tricks.as_strided(stored[one.offset :], one.shape, strides, writeable=False)
-    if one.storage.dtype == "BF16":
-        found = (found.astype("<u4") << 16).view("<f4")
-    return np.array(found)
+    strides = tuple(step * stored.itemsize for step in one.stride)
+    return np.array(np.lib.stride_tricks.as_strided(stored[one.offset :], one.shape, strides, writeable=False))

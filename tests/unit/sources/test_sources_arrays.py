@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from array_rows import rows
 
 from sftui.errors import SourceError
 from sftui.sources import SourceSpec, open_source
@@ -26,15 +27,6 @@ def safetensors(path: Path, arrays: dict[str, tuple[str, tuple[int, ...], bytes]
     text = json.dumps({**header, **more}).encode()
     path.write_bytes(len(text).to_bytes(8, "little") + text + data)
     return path
-
-
-def rows(path: Path, **more: Any) -> list[Any]:
-    source = open_source(SourceSpec((str(path),), **more))
-    try:
-        assert source.kind == "arrays" and source.count().exact
-        return [row.data if row.problem is None else row.problem for row in source.rows()]
-    finally:
-        source.close()
 
 
 def expected(columns: dict[str, Any]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from array_rows import rows
 
 from sftui.errors import SourceError
 from sftui.sources import SourceSpec, open_source
@@ -36,15 +37,6 @@ def datatrove(path: Path, documents: list[list[int]], size: str = "H", masks: li
     if masks is not None:
         Path(f"{path}.loss").write_bytes(b"".join(struct.pack(f"<{len(one)}?", *one) for one in masks))
     return path
-
-
-def rows(path: Path, **more: Any) -> list[Any]:
-    source = open_source(SourceSpec((str(path),), **more))
-    try:
-        assert source.kind == "arrays" and source.count().exact
-        return [row.data if row.problem is None else row.problem for row in source.rows()]
-    finally:
-        source.close()
 
 
 @pytest.mark.parametrize(("dtype", "code"), [("<u2", 8), ("<i4", 4), ("<i8", 5)])

@@ -14,23 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from array_rows import rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sftui.errors import SourceError
-from sftui.sources import SourceSpec, open_source
 
 FILES = Path(__file__).parents[2] / "golden" / "sources"
 IDS = np.arange(24).reshape(4, 6)
-
-
-def rows(path: Path) -> list[Any]:
-    source = open_source(SourceSpec((str(path),)))
-    try:
-        assert source.kind == "arrays"
-        return [row.data if row.problem is None else row.problem for row in source.rows()]
-    finally:
-        source.close()
 
 
 def columns(**arrays: Any) -> list[dict[str, Any]]:
