@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, Conversation, Example, Inspection, Kind, Pack, Row, common_prefix
-from sftui.recipe import TODAY, Recipe, changed, diff, knobs_of
+from sftui.recipe import TODAY, Recipe, changed, diff, knobs_of, with_changes
+from sftui.session.deciding import toggled
 from sftui.session.ready import Ready, tokenized, under, waits
 from sftui.trainers import Trainer, trainer_named
 from sftui.trainers.pins import RUNNING, reference_version
@@ -299,7 +300,7 @@ class _Ways:
         row = self.data.row(match.row if match.row is not None else 0)
         recipe = self.data.recipe
         for changes in self.known:
-            if self._nearer(match, row, _with(recipe, changes)) is True:
+            if self._nearer(match, row, with_changes(recipe, changes)) is True:
                 return changes
         if not search:
             return ()
@@ -314,7 +315,7 @@ class _Ways:
         tops = [other for _, other in better[:MOST_BETTER]]
         for first in tops:
             for second in self._singles(match):
-                other = _with(first, diff(recipe, second))
+                other = with_changes(first, diff(recipe, second))
                 if other not in (first, second) and self._nearer(match, row, other) is True:
                     return self._found(recipe, other)
         return ()
@@ -368,10 +369,7 @@ class _Ways:
         for path, value in _choices(trainer, recipe):
             yield changed(recipe, path, value)
         for role in ("system", "user", "assistant", "tool"):
-            roles = recipe.mask.roles
-            yield changed(
-                recipe, "mask.roles", tuple(one for one in roles if one != role) if role in roles else (*roles, role)
-            )
+            yield changed(recipe, "mask.roles", toggled(recipe.mask.roles, role))
 
     def _of_run(self, recipe: Recipe) -> Iterator[Recipe]:
         """The recipe with the release of its trainer, the transformers, the template of the run."""
@@ -438,16 +436,6 @@ FIRST = ("mask", "own", "length", "tokenize", "render")
 
 
 def _choices(trainer: Trainer, recipe: Recipe) -> Iterable[tuple[str, Any]]:
-    from sftui.recipe import get
-
     sections = {name: number for number, name in enumerate(FIRST)}
     for info in sorted(knobs_of(recipe), key=lambda info: sections.get(info.path.partition(".")[0], len(FIRST))):
-        for value in trainer.choices(recipe, info):
-            if value != get(recipe, info.path):
-                yield info.path, value
-
-
-def _with(recipe: Recipe, changes: Iterable[RecipeChange]) -> Recipe:
-    for change in changes:
-        recipe = changed(recipe, change.path, change.after)
-    return recipe
+        yield from ((info.path, value) for value in trainer.other_choices(recipe, info))

@@ -14,7 +14,7 @@ from sftui.comparison import compare_row
 from sftui.comparison.rows import Side
 from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, RecipeChange
-from sftui.recipe import Recipe, changed, diff, get, knobs_of
+from sftui.recipe import Recipe, changed, diff, knobs_of
 from sftui.session.opened import Opened
 from sftui.session.ready import Ready, under, waits
 from sftui.trainers import Trainer, trainer_named
@@ -96,11 +96,10 @@ def singles(trainer: Trainer, recipe: Recipe, now: Inspection, token: int) -> It
 def _values(trainer: Trainer, recipe: Recipe, now: Inspection, token: int) -> Iterator[tuple[str, Any]]:
     for info in knobs_of(recipe):
         if info.path.partition(".")[0] in DECIDING:
-            yield from ((info.path, choice) for choice in _offered(recipe, info.path, trainer.choices(recipe, info)))
+            yield from ((info.path, choice) for choice in trainer.other_choices(recipe, info))
     role = _role(now, token)
     if role is not None:
-        roles = recipe.mask.roles
-        yield "mask.roles", tuple(one for one in roles if one != role) if role in roles else (*roles, role)
+        yield "mask.roles", toggled(recipe.mask.roles, role)
     if now.tokens is not None and recipe.length.max is not None and len(now.tokens) > recipe.length.max:
         yield "length.max", len(now.tokens)
     keys: Mapping[str, str] = recipe.data.message_keys
@@ -113,18 +112,19 @@ def pairs(trainer: Trainer, recipe: Recipe) -> Iterator[Recipe]:
     """The recipe with another mask rule and one more knob of the mask changed."""
     said = set(trainer.losses(recipe))
     rules = next(info for info in knobs_of(recipe) if info.path == "mask.rule")
-    for rule in _offered(recipe, rules.path, trainer.choices(recipe, rules)):
+    for rule in trainer.other_choices(recipe, rules):
         first = changed(recipe, rules.path, rule)
         for info in knobs_of(first):
             if info.path.startswith("mask.") and info.path != rules.path:
-                for choice in _offered(first, info.path, trainer.choices(first, info)):
+                for choice in trainer.other_choices(first, info):
                     other = changed(first, info.path, choice)
                     if set(trainer.losses(other)) <= said:
                         yield other
 
 
-def _offered(recipe: Recipe, path: str, choices: Sequence[Any]) -> list[Any]:
-    return [choice for choice in choices if choice != get(recipe, path)]
+def toggled(roles: tuple[str, ...], role: str) -> tuple[str, ...]:
+    """The roles without one of them, or with one more."""
+    return tuple(one for one in roles if one != role) if role in roles else (*roles, role)
 
 
 def _role(now: Inspection, token: int) -> str | None:

@@ -171,6 +171,10 @@ class Trainer:
             one for one in offered if one == usual or set(self.losses(changed(recipe, info.path, one))) <= lost
         )
 
+    def other_choices(self, recipe: Recipe, info: KnobInfo) -> list[Any]:
+        """Those of `choices` that the recipe does not have."""
+        return [choice for choice in self.choices(recipe, info) if choice != get(recipe, info.path)]
+
     def require(self, recipe: Recipe, path: str) -> None:
         """RecipeError with what there is, where the recipe's choice for a knob is none of this trainer's."""
         value = get(recipe, path)
