@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 
-def about_run(about: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences on a run as `Captured.about` describes it."""
+def about_run(about: Mapping[str, Any], *, tokenizer_named: bool = False) -> Iterator[str]:
+    """Sentences on a run as `Captured.about` describes it; `tokenizer_named`: that of the run is not needed."""
     batches: Sequence[Mapping[str, Any]] = about["batches"]
     versions = ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items())
     trainer = about.get("trainer") or "a loop without a trainer's class"
@@ -24,7 +24,7 @@ def about_run(about: Mapping[str, Any]) -> Iterator[str]:
         )
     yield from _labels(batches)
     tokenizer = about.get("tokenizer")
-    if tokenizer is None or not tokenizer["name"]:
+    if not tokenizer_named and (tokenizer is None or not tokenizer["name"]):
         yield "the tokenizer of the run is not known: name it with -t"
 
 

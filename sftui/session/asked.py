@@ -112,8 +112,7 @@ class Asked:
             return ()
         from sftui.capture.words import about_run
 
-        told = tuple(about_run(captured))
-        return told if self.tokenizer is None else tuple(one for one in told if "name it with -t" not in one)
+        return tuple(about_run(captured, tokenizer_named=self.tokenizer is not None))
 
     def _of_run(self, captured: Mapping[str, Any], make: Callable[[str], object] | None) -> Recipe:
         """The recipe under which captured batches are shown as they are: nothing is cut, and the tokenizer is that of
