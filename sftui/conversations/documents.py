@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
+from sftui.conversations.tokenized import attended
 from sftui.model import Conversation
 
 Ranges = tuple[tuple[int, int], ...]
@@ -20,7 +21,7 @@ def documents_of(conversation: Conversation) -> Ranges:
     count, mask = len(conversation.input_ids), conversation.attention_mask
     start, end = 0, count
     if mask is not None and len(mask) == count and 1 in mask:
-        start, end = mask.index(1), count - next(i for i, one in enumerate(reversed(mask)) if one)
+        start, end = mask.index(1), attended(mask, count)
     lengths = _numbers(conversation.extra.get("seq_lengths"))
     if lengths and all(length > 0 for length in lengths) and sum(lengths) <= count:
         places = [0, *accumulate(lengths)]

@@ -87,10 +87,10 @@ def words(value: Any) -> list[str]:
     if type(value) is str:
         return [value]
     found: list[str] = []
-    return found if _told(value, found, _DEEP) else [one for one in walk(value) if isinstance(one, str)]
+    return found if _put_strings(value, found, _DEEP) else [one for one in walk(value) if isinstance(one, str)]
 
 
-def _told(value: Any, found: list[str], deep: int) -> bool:
+def _put_strings(value: Any, found: list[str], deep: int) -> bool:
     """Put every string inside plain data into `found`; False where they are of other types, or nest deeper."""
     kind = type(value)
     if kind is dict:
@@ -102,7 +102,7 @@ def _told(value: Any, found: list[str], deep: int) -> bool:
     for one in inner:
         if type(one) is str:
             found.append(one)
-        elif deep == 0 or not _told(one, found, deep - 1):
+        elif deep == 0 or not _put_strings(one, found, deep - 1):
             return False
     return True
 
