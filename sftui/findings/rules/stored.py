@@ -12,6 +12,7 @@ from sftui.findings.examples import FINE, GOOD, IDS, ROUNDS, STORED, case, store
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
+from sftui.findings.rules.drift import known_ids, places
 from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Stage, common_prefix
 
@@ -383,6 +384,9 @@ def stale(look: Look) -> Iterator[Finding]:
     at = common_prefix(fresh, held)
     # A cut or padded row is no other row; one more BOS or EOS at an edge is a setting, and told by its own code.
     if at >= min(len(fresh), len(held)) - 1:
+        return
+    # The same text in other ids is not of another setting (TOK006).
+    if known_ids(held, look.facts.vocab_size) and places(held, fresh, look.context.tools.tokenizer):
         return
     yield look.finding(
         CFG001,
