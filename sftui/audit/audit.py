@@ -98,6 +98,11 @@ class Audit:
     def _repeats(self) -> tuple[Tally, Tally, Tally]:
         return self.checks.same, self.checks.again, self.checks.leaked
 
+    @property
+    def _repeated_rows(self) -> tuple[int, int, int]:
+        """How many rows each of `_repeats` counts."""
+        return self.checks.same.count, self.checks.answered_again, self.checks.leaked.count
+
     def check(self, inspection: Inspection, context: Context) -> None:
         """Check a row and take it in with what was found."""
         look = Look(inspection, context)
@@ -169,12 +174,13 @@ class Audit:
     def _compare(self, inspection: Inspection, counts: Counts) -> None:
         """Hand the row to the checks of the dataset; where a baseline asks for it, remember which conversations come
         twice."""
-        before = self.checks.same.count, self.checks.again.count, self.checks.leaked.count
+        before = self._repeated_rows
         self.checks.add(inspection, counts)
-        again = self._marking and self.checks.same.count > before[0]
-        if self.listing is not None:
-            for name, tally, count in zip(REPEATS, self._repeats, before):
-                if tally.count > count:
+        after = self._repeated_rows
+        again = self._marking and after[0] > before[0]
+        if self.listing is not None and after != before:
+            for name, count, earlier in zip(REPEATS, after, before):
+                if count > earlier:
                     self.listing.add("repeats", name, inspection.row.index)
         whole = self.checks.whole(inspection) if again else None
         if whole is not None:

@@ -96,6 +96,11 @@ class DatasetChecks:
         found.merge(self.elsewhere)
         return found
 
+    @property
+    def answered_again(self) -> int:
+        """How many rows `again` counts, without looking for the first of them."""
+        return len(self.others) + self.elsewhere.count
+
     def add(self, inspection: Inspection, counts: Counts | None = None) -> None:
         """One more row; a row that stopped early counts with what it has, one that evaluates is only compared.
 
