@@ -10,9 +10,11 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 from textual import events
 from textual.app import App
+from textual.driver import Driver
 from textual.filter import LineFilter, NoColor
 
 from sftui.tui.ascii import Ascii
+from sftui.tui.sgr import writing_changes
 from sftui.tui.themes import DEFAULT, Styles, textual_theme
 
 ResultT = TypeVar("ResultT")
@@ -44,6 +46,9 @@ class KeyedApp(App[ResultT], inherit_bindings=False):
         theme = textual_theme(name)
         self.register_theme(theme)
         self.theme = theme.name
+
+    def get_driver_class(self) -> type[Driver]:
+        return writing_changes(super().get_driver_class())
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """With NO_COLOR every colour goes, Textual's own choice can make text invisible (trap T5); without the glyphs

@@ -259,20 +259,42 @@ def test_T7_no_cell_is_drawn_in_its_own_ground(tmp_path: Path, environment: dict
         terminal.wait()
 
 
-@pytest.mark.parametrize("environment", [{}, {"COLORTERM": "truecolor"}], ids=["256 colours", "true colour"])
-def test_bytes_per_key(tmp_path: Path, environment: dict[str, str]) -> None:
-    """A cursor move stays under 1 KB and a page under 6 KB at 80×24 (style-anchors 5.9)."""
-    with opened(tmp_path, environment=environment) as terminal:
+MOST_BYTES = {
+    "256 colours": {"cursor": 300, "line": 250, "page": 2_700, "pane": 550, "row": 850, "full": 3_500, "first": 20_000},
+    "RGB colours": {
+        "cursor": 370,
+        "line": 320,
+        "page": 3_400,
+        "pane": 740,
+        "row": 1120,
+        "full": 3_800,
+        "first": 22_000,
+    },
+}
+"""Bytes of a key at 80×24, and of all until the first row is proven."""
+
+
+@pytest.mark.parametrize("colours", MOST_BYTES)
+def test_bytes_per_key(tmp_path: Path, colours: str) -> None:
+    """Whatever moves the cursor stays below 1 KB, and a full screen below 5 KB (style-anchors 5.9)."""
+    with opened(tmp_path, environment={"COLORTERM": "truecolor"} if colours == "RGB colours" else None) as terminal:
+        costs = {"first": [len(terminal.raw)]}
         terminal.cost("\x1b[H")
-        moves = [terminal.cost("l") for _ in range(4)]
-        rows = [terminal.cost("]") for _ in range(2)]
+        costs["cursor"] = [terminal.cost("l") for _ in range(4)]
+        terminal.cost("\t")
+        terminal.cost("j")
+        costs["row"] = [terminal.cost("j") for _ in range(3)]
+        costs["pane"] = [terminal.cost("\t") for _ in range(2)]
+        costs["full"] = [terminal.cost("o")]
+        terminal.until("conversation")
+        for _ in range(3):
+            terminal.cost("o")
         terminal.cost("z")
         terminal.cost("\x1b[H")
-        downs = [terminal.cost("j") for _ in range(4)]
-        pages = [terminal.cost("\x1b[6~") for _ in range(2)]
-        print(f"{environment}: cursor {moves}, line {downs}, page {pages}, row {rows}")
-        assert max(moves) <= 1024 and max(downs) <= 1024
-        assert max(pages) <= 6 * 1024
+        costs["line"] = [terminal.cost("j") for _ in range(4)]
+        costs["page"] = [terminal.cost("\x1b[6~") for _ in range(2)]
+        print(f"{colours}: {costs}")
+        assert {name: max(cost) for name, cost in costs.items() if max(cost) > MOST_BYTES[colours][name]} == {}
         terminal.send("q")
         terminal.wait()
 

@@ -1,0 +1,78 @@
+"""Styles written as changes draw what whole styles draw, in fewer bytes."""
+
+from __future__ import annotations
+
+import random
+
+import pyte
+import pytest
+from rich.color import ColorSystem
+from rich.style import Style
+from textual.strip import Strip
+
+from sftui.tui.sgr import PLAIN, Sgr, changes_only
+
+COLOURS = ("#5fafff", "#121212", "#262626", "red", "bright_black", "default", None)
+ATTRIBUTES = ("bold", "italic", "underline", "reverse", "strike", "blink")
+TEXTS = ("word", "two words", " ", "    ", " led", "trailed ", "░░██", "e\u0301", "日本")
+
+
+def style_of(rng: random.Random) -> Style:
+    on = Style.parse(" ".join(name for name in ATTRIBUTES if rng.random() < 0.2))
+    return on + Style(color=rng.choice(COLOURS), bgcolor=rng.choice(COLOURS))
+
+
+def seen(written: str) -> list[list[tuple[object, ...]]]:
+    """The cells of a terminal: of a blank only what is drawn of it."""
+    screen = pyte.Screen(60, 8)
+    pyte.Stream(screen).feed(written)
+    cells = [[screen.buffer[y][x] for x in range(60)] for y in range(8)]
+    return [
+        [
+            (cell.data, cell.bg) if cell.data == " " and not (cell.reverse or cell.underscore or cell.strikethrough)
+            else tuple(cell)
+            for cell in line
+        ]
+        for line in cells
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("system", [ColorSystem.STANDARD, ColorSystem.EIGHT_BIT, ColorSystem.TRUECOLOR])
+def test_changes_draw_what_whole_styles_draw(system: ColorSystem) -> None:
+    rng = random.Random(7)
+    before = after = 0
+    for _ in range(150):
+        parts = []
+        for y in range(1, 8):
+            parts.append(f"\x1b[{y};{rng.randint(1, 9)}H")
+            parts += [Strip.render_style(style_of(rng), rng.choice(TEXTS), system) for _ in range(rng.randint(1, 6))]
+            parts += ["\n"] * rng.randint(0, 1)
+        whole = "".join(parts)
+        shorter, style = changes_only(whole)
+        assert seen(shorter) == seen(whole) and style == PLAIN
+        before, after = before + len(whole), after + len(shorter)
+    assert after < 0.85 * before
+
+
+def test_a_style_goes_on_in_what_is_written_next() -> None:
+    first, style = changes_only("\x1b[1;31mred")
+    second, end = changes_only(" and\x1b[0m plain", style)
+    assert (first, second) == ("\x1b[1;31mred", " and\x1b[m plain")
+    assert style == Sgr(frozenset([1]), "31") and end == PLAIN
+
+
+@pytest.mark.parametrize(
+    ("whole", "shorter"),
+    [
+        ("\x1b[1ma\x1b[0m\x1b[2mb\x1b[0m", "\x1b[1ma\x1b[0;2mb\x1b[m"),
+        ("\x1b[1;2ma\x1b[0m\x1b[2mb\x1b[0m", "\x1b[1;2ma\x1b[0;2mb\x1b[m"),
+        ("\x1b[31;48;5;235ma\x1b[0m\x1b[48;5;235mb\x1b[0m", "\x1b[31;48;5;235ma\x1b[39mb\x1b[m"),
+        ("\x1b[31ma\x1b[0m\x1b[2;32m  \x1b[0m\x1b[31mb\x1b[0m", "\x1b[31ma  b\x1b[m"),
+        ("\x1b[31ma\x1b[0m\x1b[4m  \x1b[0m", "\x1b[31ma\x1b[0;4m  \x1b[m"),
+        ("\x1b[41ma\x1b[0m\x1b[2J", "\x1b[41ma\x1b[m\x1b[2J"),
+        ("\x1b[41ma\x1b[0m\x1b[?2026l", "\x1b[41ma\x1b[m\x1b[?2026l"),
+    ],
+    ids=["bold to dim", "dim stays", "ground stays", "blanks", "underlined blanks", "erasing", "a mode"],
+)
+def test_what_stays_is_not_said_again(whole: str, shorter: str) -> None:
+    assert changes_only(whole)[0] == shorter
