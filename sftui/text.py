@@ -8,7 +8,8 @@ turns all of them into stand-ins, so that what it returns can be drawn as it is:
 - everything invisible, unassigned or of disputed width becomes its code point, `‹200B›`;
 - bytes that are no whole character become `‹E2 9C›`.
 
-The width of the result is the number of cells that Rich, wcwidth and common terminals agree on.
+The width of the result is the number of cells that Rich, wcwidth and common terminals agree on. `prose` keeps the
+clusters of scripts and emoji whose cells they count differently; `cell_width` is then what the widest of them counts.
 East Asian "ambiguous" characters count one cell, as terminals do outside legacy CJK locales.
 """
 
@@ -61,6 +62,36 @@ _JOINING_RANGES = (
     (0x1F1E6, 0x1F1FF),
     (0x1F3FB, 0x1F3FF),
 )
+# Scripts whose letters carry marks of disputed width: Indic, Thai, Lao, Tibetan, Myanmar, Khmer and those beside them.
+_CLUSTERED_SCRIPTS = (
+    (0x0900, 0x109F),
+    (0x1700, 0x17D3),
+    (0x1900, 0x1AAF),
+    (0x1B00, 0x1BFF),
+    (0x1C00, 0x1C4F),
+    (0xA800, 0xA8FF),
+    (0xA930, 0xA95F),
+    (0xA980, 0xABFF),
+)
+_SYLLABLE_MARKS = 4
+"""Marks on one letter of these that are shown; more would climb over the lines above."""
+_EMOJI = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u25aa-\u262f\u2638-\u2689\u2690-\u27bf\u2934-\u2b55"
+    "\u3030\u303d\u3297\u3299\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
+)
+_AM = "\u0e33\u0eb3"
+_TONES = "\U0001f3fb-\U0001f3ff"
+_FLAGS = "\U0001f1e6-\U0001f1ff"
+_MAYBE_CLUSTERED = re.compile(f"[\u0900-\u1cff\u200c\u200d\ufe0f\ua800-\uabff{_TONES}{_FLAGS}]")
+# What takes more or less than its own kind in some terminal: joiners and the later jamo of a syllable nothing, a
+# selector makes its character wide, and half a flag may be as wide as one.
+_WIDEST = {
+    "\u200c": 0,
+    "\u200d": 0,
+    "\ufe0f": 1,
+    **dict.fromkeys(map(chr, range(0x1160, 0x1200)), 0),
+    **dict.fromkeys(map(chr, range(0x1F1E6, 0x1F200)), 2),
+}
 _SHOWN = frozenset(
     ["Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So"]
 )
@@ -80,6 +111,25 @@ def visible(text: str, *, newline: str = NEWLINE) -> str:
         return text
     shown = text.translate(_STAND_INS)
     return shown if shown.isascii() else _marked().sub(_steady_marks, shown)
+
+
+def prose(text: str, *, newline: str = NEWLINE) -> str:
+    """`visible` for words that are read and not taken apart: letters with their vowel signs, viramas and joiners, jamo
+    and emoji of several characters stay as they are.
+
+    Terminals count the cells of such clusters differently. Only where columns are held in place whatever they count
+    (`sftui.tui.clusters`), or where nothing stands behind it, may it be drawn; `cell_width` of it is the most cells
+    that any takes.
+    """
+    if not has_clusters(text):
+        return visible(text, newline=newline)
+    parts = enumerate(_clusters().split(text))
+    return "".join(part if odd % 2 else visible(part, newline=newline) for odd, part in parts)
+
+
+def has_clusters(text: str) -> bool:
+    """Whether a text holds characters, never those of `visible`, that terminals give different cells."""
+    return bool(not text.isascii() and _MAYBE_CLUSTERED.search(text) and _clustered().search(text))
 
 
 def visible_token(surface: bytes, piece: str) -> str:
@@ -112,7 +162,7 @@ def clip(text: str, width: int) -> str:
     if cell_width(text) <= width:
         return text
     head, _ = split_at(text, width - 1)
-    return head + ELLIPSIS
+    return head.rstrip("\u200c\u200d") + ELLIPSIS
 
 
 def fit(text: str, width: int, *, right: bool = False) -> str:
@@ -123,8 +173,8 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
 
 
 def visible_blanks(text: str) -> str:
-    """`visible` for text in lines: a line's own end is a ⏎, blanks at its ends and several in a row are ␣."""
-    return _BLANKS.sub(lambda found: SPACE * len(found[0]), visible(text, newline=f"{NEWLINE}\n"))
+    """`prose` for text in lines: a line's own end is a ⏎, blanks at its ends and several in a row are ␣."""
+    return _BLANKS.sub(lambda found: SPACE * len(found[0]), prose(text, newline=f"{NEWLINE}\n"))
 
 
 def readable(text: str) -> int:
@@ -156,6 +206,8 @@ def split_at(text: str, width: int) -> tuple[str, str]:
     for i, char in enumerate(text):
         used += _WIDTHS[char]
         if used > width:
+            while i and (text[i - 1] == "\u200d" or has_clusters(text[i])):
+                i -= 1  # a cluster is not torn
             return text[:i], text[i:]
     return text, ""
 
@@ -221,6 +273,30 @@ def _marked() -> re.Pattern[str]:
     return re.compile(f"([^{marks}]?)([{marks}]+)")
 
 
+@cache
+def _script_characters(*categories: str) -> str:
+    scripts = (chr(code) for low, high in _CLUSTERED_SCRIPTS for code in range(low, high + 1))
+    return "".join(char for char in scripts if unicodedata.category(char) in categories and char not in _AM)
+
+
+@cache
+def _clusters() -> re.Pattern[str]:
+    """What `prose` keeps, in one group; built when first needed (7 ms)."""
+    letters, marks = _script_characters("Lo"), _script_characters("Mn", "Mc") + _AM
+    syllable = f"[{letters}][{marks}]{{1,{_SYLLABLE_MARKS}}}(?:[\u200c\u200d](?=[{letters}]))?"
+    arabic = "[\u0620-\u064a\u066e-\u06d3\u0750-\u077f]"
+    jamo = "[\u1100-\u115e]+[\u1161-\u11a7]+[\u11a8-\u11ff]*"
+    emoji = f"[{_EMOJI}](?:\ufe0f|[{_TONES}])?"
+    joined = f"{emoji}(?:\u200d{emoji})+|[{_EMOJI}](?:\ufe0f|[{_TONES}])|[0-9#*]\ufe0f\u20e3"
+    return re.compile(f"({syllable}|{arabic}\u200c(?={arabic})|{jamo}|{joined}|(?:[{_FLAGS}]{{2}})+)")
+
+
+@cache
+def _clustered() -> re.Pattern[str]:
+    marks = "".join(char for char in _script_characters("Mn", "Mc") if _stand_in(ord(char)) != char)
+    return re.compile(f"[{marks}{_AM}\u1160-\u11ff\u200c\u200d\ufe0f{_TONES}{_FLAGS}]")
+
+
 class _StandIns(dict[int, str]):
     """Filled as characters are met, so that only the first of each is looked up in Unicode."""
 
@@ -231,7 +307,9 @@ class _StandIns(dict[int, str]):
 
 class _Widths(dict[str, int]):
     def __missing__(self, char: str) -> int:
-        if unicodedata.category(char) in ("Mn", "Me"):
+        if char in _WIDEST:
+            width = _WIDEST[char]
+        elif unicodedata.category(char) in ("Mn", "Me"):
             width = 0
         else:
             width = 2 if unicodedata.east_asian_width(char) in "WF" else 1

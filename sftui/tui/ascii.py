@@ -43,7 +43,9 @@ class Ascii(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [
-            segment if segment.text.isascii() else segment._replace(text=segment.text.translate(self._table))
+            segment
+            if segment.text.isascii()
+            else segment._replace(text=segment.text.translate(self._table)[: segment.cell_length])
             for segment in segments
         ]
 

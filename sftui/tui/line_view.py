@@ -18,9 +18,11 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from sftui.text import cell_width
+from sftui.text import cell_width, has_clusters
+from sftui.tui.clusters import padded
 from sftui.tui.themes import DEFAULT, Styles
 from sftui.views.cells import Line, Role
+from sftui.views.cells import Segment as Run
 from sftui.views.frame import title_cells
 
 STRIPS = 1024
@@ -205,7 +207,7 @@ def difference(old: Line, new: Line) -> tuple[int, int]:
     for a, b in zip(old, new):
         if a != b:
             if (a.role, a.over) == (b.role, b.over):
-                start += cell_width(_shared(a.text, b.text))
+                start += cell_width(_shared(a, b))
             break
         start += a.width
         common += 1
@@ -215,18 +217,21 @@ def difference(old: Line, new: Line) -> tuple[int, int]:
         for a, b in zip(reversed(old[common:]), reversed(new[common:])):
             if a != b:
                 if (a.role, a.over) == (b.role, b.over):
-                    end -= cell_width(_shared(a.text[::-1], b.text[::-1]))
+                    end -= cell_width(_shared(a, b, -1))
                 break
             end -= a.width
     return start, max(start, end)
 
 
-def _shared(a: str, b: str) -> str:
-    """The beginning that two texts share."""
-    for i, (x, y) in enumerate(zip(a, b)):
+def _shared(a: Run, b: Run, step: int = 1) -> str:
+    """The beginning that two texts share, or the end (-1); none of words whose cells are held as a whole."""
+    if has_clusters(a.text) or has_clusters(b.text):
+        return ""
+    one, other = a.text[::step], b.text[::step]
+    for i, (x, y) in enumerate(zip(one, other)):
         if x != y:
-            return a[:i]
-    return min(a, b, key=len)
+            return one[:i]
+    return min(one, other, key=len)
 
 
 def strip_of(cells: Line, look: Styles, ground: str = "back") -> Strip:
@@ -236,11 +241,12 @@ def strip_of(cells: Line, look: Styles, ground: str = "back") -> Strip:
     for run in cells:
         own = look.of(run.role, run.over, ground)
         blank = not run.over and style is not None and run.text.isspace() and not _drawn_on_blanks(style)
+        shown = padded(run.text)
         if style is None or own == style or blank:
-            text, style = text + run.text, style or own
+            text, style = text + shown, style or own
         else:
             segments.append(Segment(text, style))
-            text, style = run.text, own
+            text, style = shown, own
     if style is not None:
         segments.append(Segment(text, style))
     return Strip(segments)

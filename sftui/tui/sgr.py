@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from textual.driver import Driver
 
+from sftui.tui.clusters import in_place
+
 _OFF = {1: 22, 2: 22, 3: 23, 4: 24, 5: 25, 6: 25, 7: 27, 8: 28, 9: 29, 21: 24, 53: 55}
 """What turns each attribute off; bold and dim share one."""
 _ON_BLANKS = frozenset((4, 5, 6, 7, 9, 21, 53))
@@ -46,7 +48,7 @@ def changes_only(written: str, before: Sgr = PLAIN) -> tuple[str, Sgr]:
             if there != now:
                 parts.append(_change(now, there))
                 now = there
-            parts.append(text)
+            parts.append(in_place(text))
         else:
             wanted = _after(wanted, style)
     if wanted != now:

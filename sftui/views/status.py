@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from sftui.model import Inspection
-from sftui.text import cell_width, clip, fit, many, share, visible
+from sftui.text import cell_width, clip, fit, many, prose, share, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 from sftui.views.frame import ACTIVE, HEAVY, LIGHT
 from sftui.views.strip import SMALL
@@ -181,7 +181,7 @@ def row_line(
         _add_strip(builder.add(" ", Role.PLAIN, over), summary, over)
         room -= SMALL + 1
     if room > 3:
-        builder.add(" " + clip(visible(summary.preview), room), Role.DIM, over)
+        builder.add(" " + clip(prose(summary.preview), room), Role.DIM, over)
     if current:
         builder.add(" " * (width - builder.width), Role.PLAIN, over)
     return crop(builder.line(), width)
@@ -225,7 +225,7 @@ def row_sentence(summary: Summary) -> Line:
         if count:
             told.append((many(count, noun), role))
     if summary.preview:
-        told.append((visible(summary.preview), Role.DIM))
+        told.append((prose(summary.preview), Role.DIM))
     builder = LineBuilder().add(f" row {summary.index:,}", Role.TITLE)
     for number, (text, role) in enumerate(told):
         builder.add(" · " if number else ": ", Role.DIM).add(text, role)

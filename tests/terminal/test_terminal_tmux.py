@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -100,6 +104,51 @@ def test_T11_columns_stand_in_tmux(tmux: Tmux) -> None:
 
         places = {cell_width(line[: line.index("│")]) for line in lines if "│" in line}
         assert len(places) == 1, lines
+
+
+WORDS = ("मुझे भारत की राजधानी बताओ", "ภาษาไทย น้ำตก", "தமிழ் மொழி எது", "বাংলা ভাষা", "👨‍👩‍👧 👍🏽 family", "plain words")
+
+
+def test_T11_columns_stand_behind_words_of_any_script(tmp_path: Path) -> None:
+    """However many cells tmux gives to vowel signs and joined emoji, what stands behind stays in its column."""
+    rows = [
+        {"messages": [{"role": "user", "content": f"{words} "}, {"role": "assistant", "content": "ok"}]}
+        for words in WORDS
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    server = Tmux(tmp_path)
+    try:
+        command = f"{sys.executable} -m sftui rows.jsonl -t builtin:chatml"
+        server("new-session", "-d", "-s", "main", "-x", "170", "-y", "30", "-c", str(tmp_path), command)
+        server.until("✓ proven")
+        server.until(WORDS[-1])
+        for keys in ((), ("Tab",), ("j", "j"), ("k", "j", "j")):
+            server.keys(*keys)
+            time.sleep(0.5)
+            lines = [line for line in server.screen().splitlines() if any(words[:4] in line for words in WORDS)]
+            assert len(lines) >= len(WORDS)
+            ruled = [part[0] for line in lines if len(part := re.split("[│┃]", line)) > 1]
+            assert len(ruled) >= len(WORDS)
+            ways = itertools.product((0, 1), (0, 2), (0, 2))
+            assert any(len({counted(part, *way) for part in ruled}) == 1 for way in ways), ruled
+    finally:
+        server("kill-server", check=False)
+
+
+def counted(text: str, signs: int, joined: int, tones: int) -> int:
+    """Cells of a text where a terminal gives so many to vowel signs, emoji after a joiner and tones of skin."""
+    cells, before = 0, ""
+    for char in text:
+        if before == "\u200d":
+            cells += joined
+        elif "\U0001f3fb" <= char <= "\U0001f3ff":
+            cells += tones
+        elif unicodedata.category(char) == "Mc":
+            cells += signs
+        elif unicodedata.category(char) not in ("Mn", "Cf"):
+            cells += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        before = char
+    return cells
 
 
 def test_leaving_gives_the_shell_back(tmux: Tmux) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from wcwidth import wcswidth
 
-from sftui.text import cell_width, clip, fit, many, split_at, visible, visible_token
+from sftui.text import cell_width, clip, fit, many, prose, split_at, visible, visible_token
 
 HOSTILE = [
     ("\x1b]0;owned\x07", "␛]0;owned␇"),
@@ -49,6 +49,68 @@ def test_t11_clusters_of_disputed_width_are_taken_apart() -> None:
     assert visible("e\u0301") == "e\u0301"
     assert visible("\u0301e") == "‹0301›e"
     assert visible("a" + "\u0301" * 4) == "a\u0301\u0301‹0301›‹0301›"
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        ("मुझे भारत की राजधानी बताओ", 23),
+        ("हिन्दी क्\u200dष", 8),
+        ("தமிழ் மொழி", 9),
+        ("বাংলা", 5),
+        ("ភាសាខ្មែរ", 8),
+        ("မြန်မာ", 5),
+        ("ภาษาไทย น้ำ", 10),
+        ("السَّلامُ عليكم", 12),
+        ("می\u200cخواهم", 7),
+        (unicodedata.normalize("NFD", "한글 말"), 7),
+        ("한글 말", 7),
+        ("👨\u200d👩\u200d👧 ok", 9),
+        ("👩\u200d❤\ufe0f\u200d👨", 6),
+        ("🇹🇷👍🏽❤\ufe0f1\ufe0f\u20e3", 12),
+        (unicodedata.normalize("NFD", "Tiếng Việt"), 10),
+    ],
+)
+def test_words_of_any_script_are_read_as_they_stand(text: str, cells: int) -> None:
+    assert prose(text) == text
+    assert cell_width(text) == cells >= max(cell_len(text), wcswidth(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\u093fक", "‹093F›क"),
+        ("क" + "\u094d" * 6, "क" + "\u094d" * 4 + "‹094D›‹094D›"),
+        ("a\u200db\u200d", "a‹200D›b‹200D›"),
+        ("a\u200cb x\ufe0f", "a‹200C›b x‹FE0F›"),
+        ("👍\u200d\u200d👍", "👍‹200D›‹200D›👍"),
+        ("🏽 🇹", "‹1F3FD› ‹1F1F9›"),
+        ("कि\x1b[31m\u202e", "कि␛[31m‹202E›"),
+        ("\u1161\u11a8", "‹1161›‹11A8›"),
+    ],
+)
+def test_what_hides_or_stands_alone_shows_in_words_too(text: str, shown: str) -> None:
+    assert prose(text) == shown
+
+
+CLUSTERED = (
+    st.characters(min_codepoint=0x0900, max_codepoint=0x1CFF)
+    | st.sampled_from("किन्दीก้ำ\u1112\u1161\u11ab👨❤🇹🏽1\u200c\u200d\ufe0f\u20e3م")
+    | st.characters(exclude_categories=())
+)
+
+
+@given(st.text(CLUSTERED, max_size=40))
+def test_words_are_safe_for_any_text(text: str) -> None:
+    shown = prose(text)
+    shown.encode()
+    assert not any(
+        unicodedata.category(c) in ("Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp") for c in shown if c not in "\u200c\u200d"
+    )
+    assert cell_width(shown) >= cell_len(shown), "blanks make them equal"
+    assert len(visible(text)) >= len(shown)
+    if shown == visible(text):
+        assert cell_width(shown) == cell_len(shown) == wcswidth(shown)
 
 
 def test_newlines_stay_lines_where_asked() -> None:
