@@ -23,7 +23,7 @@ class Choice(NamedTuple):
     """What may be picked, as a command line would name it, and what it is."""
 
     value: str
-    told: str
+    about: str
 
 
 def data_in(folder: Path) -> tuple[Choice, ...]:

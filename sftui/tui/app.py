@@ -72,7 +72,7 @@ class SftuiApp(KeyedApp[None], inherit_bindings=False):
             self._tell_mouse()
 
     def farewell(self) -> str:
-        """What is lost without having been asked about."""
+        """What is lost without a question."""
         return own.farewell(self.main)
 
     def toggle_mouse(self) -> bool:
@@ -122,8 +122,8 @@ def run_app(
             sys.stderr.write("sftui: the last review marks could not be saved\n")
     workspace.close()
     with contextlib.suppress(OSError):  # the terminal may be gone
-        if told := app.farewell():
-            sys.stderr.write(f"sftui: {told}\n")
+        if lost := app.farewell():
+            sys.stderr.write(f"sftui: {lost}\n")
             sys.stderr.flush()
     for text in app.main.state.kept.to_print:
         sys.stdout.write(visible(text, newline="\n") + "\n")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sftui.tui.contexts import (
-    BESIDE,
     CONVERSATION,
+    CONVERSATION_PANE,
     DOCUMENT,
     FIGURES,
     FINDINGS,
@@ -19,20 +19,20 @@ from sftui.tui.state import Open, Sizes
 
 NARROW = 80
 WIDE = 120
-"""From this width on a view stands beside the tokens, and panes have titles where there is height."""
+"""From this width on a view stands next to the tokens, and panes have titles where there is height."""
 WIDEST = 160
-"""From this width on the conversation and the findings stand beside the tokens, whatever else is open."""
+"""From this width on the conversation and the findings stand next to the tokens, whatever else is open."""
 HUGE = 240
 """From this width on the recipe stands there too, and the rendered text below the tokens."""
 TITLED = 30
 """Lines from which on a line of titles over the panes is not missed."""
 TALL = 36
 TALLEST = 50
-SIDES = (DOCUMENT, BESIDE, FINDINGS, FIGURES)
-"""Who may hold the keys beside the tokens, or in their place."""
+SIDES = (DOCUMENT, CONVERSATION_PANE, FINDINGS, FIGURES)
+"""Who may hold the keys next to the tokens, or in their place."""
 PREVIEW = 18
 """Cells of a row's preview where the list is as narrow as it may be with one."""
-LEAST = {LIST: 12, RECIPE: 24, BESIDE: 24, TOKENS: 30}
+LEAST = {LIST: 12, RECIPE: 24, CONVERSATION_PANE: 24, TOKENS: 30}
 """Cells of a column that is made narrower by hand."""
 FEWEST = 3
 """Lines of a pane that is made lower by hand."""
@@ -69,13 +69,15 @@ class Arrangement(NamedTuple):
 
     def pane_of(self, view: str) -> str:
         """The pane that shows a view."""
-        if view == CONVERSATION and BESIDE in self.panes and view in self.standing:
-            return BESIDE
+        if view == CONVERSATION and CONVERSATION_PANE in self.panes and view in self.standing:
+            return CONVERSATION_PANE
         return {FINDINGS: FINDINGS, FIGURES: FIGURES}.get(view, DOCUMENT)
 
     def holder(self, context: str, view: str | None = None) -> str:
         """Who holds the keys where `context` should: the nearest one where that pane is hidden."""
-        moved = (context == DOCUMENT and view in self.standing) or (context == BESIDE and BESIDE not in self.panes)
+        moved = (context == DOCUMENT and view in self.standing) or (
+            context == CONVERSATION_PANE and CONVERSATION_PANE not in self.panes
+        )
         if moved and view is not None:
             context = self.pane_of(view)
         if context in self.panes:
@@ -119,9 +121,9 @@ def _arrange(what: Open, width: int, height: int) -> Arrangement:
         columns.append((RECIPE,))
     shown = () if view is None else (view,)
     if roomy and tall:
-        columns += [(TOKENS, *shown), (BESIDE, FINDINGS)]
+        columns += [(TOKENS, *shown), (CONVERSATION_PANE, FINDINGS)]
     elif roomy:
-        columns += [(TOKENS,), (*(shown or (BESIDE,)), FINDINGS)]
+        columns += [(TOKENS,), (*(shown or (CONVERSATION_PANE,)), FINDINGS)]
         standing = standing if not shown else tuple(one for one in standing if one != CONVERSATION)
     elif wide and not what.recipe:
         columns += [(TOKENS,), shown] if shown else [(TOKENS,)]
@@ -185,9 +187,9 @@ def _widths(now: Arrangement, sizes: Sizes, width: int, bare: int) -> tuple[int,
     usual, made = [0] * len(now.columns), [0] * len(now.columns)
     for number, column in enumerate(now.columns):
         if number != main:
-            name = column[0] if column[0] in (LIST, RECIPE) else BESIDE
+            name = column[0] if column[0] in (LIST, RECIPE) else CONVERSATION_PANE
             usual[number] = _usual(name, now, width, bare)
-            by_hand = {LIST: sizes.list, RECIPE: sizes.recipe, BESIDE: sizes.side}[name]
+            by_hand = {LIST: sizes.list, RECIPE: sizes.recipe, CONVERSATION_PANE: sizes.side}[name]
             made[number] = max(usual[number] + by_hand, LEAST[name]) if by_hand else usual[number]
     over = sum(made) + LEAST[TOKENS] - room
     for number in sorted(range(len(made)), key=lambda n: usual[n] - made[n]):
@@ -212,8 +214,8 @@ def _usual(name: str, now: Arrangement, width: int, bare: int) -> int:
             return 39
         return 51 if width < WIDEST else min(max(43, int(width * 0.19)), 60)
     if width < WIDEST:
-        beside = width - 1 - (bare if width < WIDE + 20 else bare + PREVIEW) if (LIST,) in now.columns else width
-        return (beside - 1) // 2
+        most = width - 1 - (bare if width < WIDE + 20 else bare + PREVIEW) if (LIST,) in now.columns else width
+        return (most - 1) // 2
     return int(width * (0.25 if recipe else 0.27))
 
 
@@ -228,7 +230,7 @@ def resized(what: Open, cells: int, lines: int, size: tuple[int, int], body: tup
         return what
     holder = now.holder(what.context, what.view)
     before = place(now, what.sizes, *body, bare)
-    wanted = _asked(now, holder, what.sizes, cells, lines)
+    wanted = _requested(now, holder, what.sizes, cells, lines)
     after = place(now, wanted, *body, bare)
     if after == before:
         return what
@@ -236,8 +238,8 @@ def resized(what: Open, cells: int, lines: int, size: tuple[int, int], body: tup
     return what._replace(sizes=_kept(now, wanted, usual, after))
 
 
-def _asked(now: Arrangement, holder: str, sizes: Sizes, cells: int, lines: int) -> Sizes:
-    """The sizes with one of them changed: the tokens grow at the cost of what stands beside them."""
+def _requested(now: Arrangement, holder: str, sizes: Sizes, cells: int, lines: int) -> Sizes:
+    """The sizes with one of them changed: the tokens grow at the cost of what stands next to them."""
     if lines:
         column = next(column for column in now.columns if holder in column)
         if len(column) == 1:
@@ -262,7 +264,7 @@ def _wider(sizes: Sizes, first: str, cells: int) -> Sizes:
 
 
 def _kept(now: Arrangement, wanted: Sizes, usual: dict[str, Box], after: dict[str, Box]) -> Sizes:
-    """What was asked for as far as there was room for it, so that the way back begins at once."""
+    """What was requested as far as there was room for it, so that the way back begins at once."""
     kept = wanted
     if LIST in after:
         kept = kept._replace(list=after[LIST].width - usual[LIST].width)
@@ -273,6 +275,6 @@ def _kept(now: Arrangement, wanted: Sizes, usual: dict[str, Box], after: dict[st
             kept = kept._replace(side=after[column[0]].width - usual[column[0]].width)
         if len(column) == 2:
             more = after[column[1]].height - usual[column[1]].height
-            beside = column[1] == FINDINGS and column[0] != TOKENS
-            kept = kept._replace(findings=more) if beside else kept._replace(view=more)
+            side = column[1] == FINDINGS and column[0] != TOKENS
+            kept = kept._replace(findings=more) if side else kept._replace(view=more)
     return kept

@@ -61,7 +61,7 @@ def status_cells(status: Status, width: int) -> Line:
     verdict, grave = _verdict(status)
     if verdict and length(place, data, mark, repaired, rule.split(" ", 1)[-1], trained, verdict, notes, state) > width:
         trained, verdict = verdict, ""  # how much is trained says less than what comes of it
-    told = Role.ERROR if status.stopped else grave if not verdict and grave is not None else Role.TRAINED
+    share_role = Role.ERROR if status.stopped else grave if not verdict and grave is not None else Role.TRAINED
     rest = length(place, data, mark, repaired, rule, trained, verdict, notes, state)
     if rest + 6 > width and " " in rule:
         rule = rule.split(" ", 1)[1]
@@ -88,7 +88,7 @@ def status_cells(status: Status, width: int) -> Line:
         (mark, Role.KEY),
         (repaired, Role.CHANGED),
         (rule, Role.PLAIN),
-        (trained, told),
+        (trained, share_role),
         (verdict, grave or Role.PLAIN),
         (notes, Role.KEY),
         (state, state_role),
@@ -133,19 +133,19 @@ def _trained(status: Status) -> str:
 
 def footer_cells(context: str, width: int, keymap: Keymap, idle: Collection[str] = ()) -> Line:
     """The keys worth knowing here but those of `idle` commands: as many as fit whole, and always the last one, help."""
-    told = [
+    hints = [
         (" ".join(show_key(keymap.keys_of(name)[0]) for name in ids), word)
         for ids, word in footer(context)
         if all(keymap.keys_of(name) and name not in idle for name in ids)
     ]
-    room = width - 1 - sum(cell_width(key) + len(word) + 1 for key, word in told[-1:])
+    room = width - 1 - sum(cell_width(key) + len(word) + 1 for key, word in hints[-1:])
     cells = LineBuilder().add(" ")
-    for key, word in told[:-1]:
+    for key, word in hints[:-1]:
         room -= cell_width(key) + len(word) + 3
         if room < 0:
             break
         cells.add(key, Role.KEY).add(f" {word}  ", Role.DIM)
-    for key, word in told[-1:]:
+    for key, word in hints[-1:]:
         cells.add(key, Role.KEY).add(f" {word}", Role.DIM)
     return cells.line()
 

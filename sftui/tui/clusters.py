@@ -1,4 +1,4 @@
-"""Columns that hold beside words whose cells terminals count differently (`text.prose`).
+"""Columns that hold next to words whose cells terminals count differently (`text.prose`).
 
 Of an Indic letter with its vowel sign Rich makes one cell, wcwidth two, and terminals either. So a run with such words
 is given as many cells as the widest takes: `padded` makes Rich count that, and `in_place` blanks these cells, draws the

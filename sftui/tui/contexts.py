@@ -14,8 +14,8 @@ CONTEXTS = (ANY, TOKENS, LIST, RECIPE, FINDINGS, FIGURES, DOCUMENT, DIALOG)
 """A pane's own commands win over those that work anywhere; a dialog knows only its own."""
 
 CONVERSATION, RENDERED, RAW, BOUNDARY = "conversation", "rendered text", "raw row", "prompt boundary"
-BESIDE = "conversation pane"
-"""The conversation that stands beside the tokens on a wide screen: a pane of its own, with the keys of other panes."""
+CONVERSATION_PANE = "conversation pane"
+"""The conversation that stands next to the tokens on a wide screen: a pane of its own, with the keys of other panes."""
 
 BATCH, PACKS, COMPARE, WHY = "batch", "packs", "compare", "why"
 """What the document pane shows; findings and figures are views with a pane of their own."""
@@ -23,4 +23,4 @@ BATCH, PACKS, COMPARE, WHY = "batch", "packs", "compare", "why"
 
 def keys_of(pane: str) -> str:
     """Whose keys work while a pane holds them."""
-    return DOCUMENT if pane == BESIDE else pane
+    return DOCUMENT if pane == CONVERSATION_PANE else pane

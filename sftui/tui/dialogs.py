@@ -124,7 +124,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         self.fit(event.size)
 
     def fit(self, size: Size) -> None:
-        """As tall as its lines, at most as tall as the screen; the title and the meaning of the marked line are told
+        """As tall as its lines, at most as tall as the screen; the title and the meaning of the marked line are shown
         whole."""
         width = max(8, min(size.width, 100) - 2)
         title = self.title_lines(width)
@@ -162,8 +162,8 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         key = event.character if event.character and event.is_printable and event.character != " " else event.key
         stroke = self.reader.feed(key, DIALOG)
         if stroke.unknown:
-            told = self.reader.keymap.went(DIALOG, stroke.sequence)
-            self.foot.show(line((f" {told or self.keys()}", Role.DIM)))
+            moved = self.reader.keymap.went(DIALOG, stroke.sequence)
+            self.foot.show(line((f" {moved or self.keys()}", Role.DIM)))
         if stroke.command is not None and stroke.command.context == DIALOG:
             self.obey(stroke.command.id.removeprefix("dialog."), stroke.count or 1)
 

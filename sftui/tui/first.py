@@ -26,7 +26,7 @@ class Pick(Filtering):
 
     def __init__(self, picking: Picking, keymap: Keymap, look: Styles) -> None:
         self.picking = picking
-        self.asked = f"type to filter, or {picking.typed}"
+        self.placeholder = f"type to filter, or {picking.typed}"
         self.choices = picking.choices(Path())
         self.found = self.choices
         self.complaint = ""
@@ -42,7 +42,7 @@ class Pick(Filtering):
         lines = []
         for one in self.found:
             cells = LineBuilder().add(f" {fit(visible(one.value or '–'), widest)}  ", Role.TITLE)
-            lines.append(cells.add(fit(clip(visible(one.told), width), max(0, width - cells.width)), Role.DIM).line())
+            lines.append(cells.add(fit(clip(visible(one.about), width), max(0, width - cells.width)), Role.DIM).line())
         if self.text.strip():
             said = self.complaint or f"open `{visible(self.text.strip())}` as it is typed"
             lines.append(line((clip(f" {said}", width), Role.ERROR if self.complaint else Role.VALUE)))
@@ -89,7 +89,7 @@ class FirstApp(KeyedApp[dict[str, str] | None], inherit_bindings=False):
         self.ask()
 
     def ask(self) -> None:
-        if not self.picking.asked:
+        if not self.picking.question:
             self.exit(dict(self.picking.chosen))
             return
         question = Pick(self.picking, self.keymap, self.look)

@@ -62,9 +62,9 @@ def _tell_step(here: Inspector, verdict: tuple[str, str] | None) -> None:
     """What to do about a grave verdict, once a verdict and where nothing else was answered."""
     if verdict is None or verdict[0] != "error" or here.state.said.role is Role.ERROR:
         return
-    words, told = verdict[1], here.state.reading.told
-    if words not in told:
-        here.put(here.state.reading._replace(told=(*told, words)))
+    words, reported = verdict[1], here.state.reading.reported
+    if words not in reported:
+        here.put(here.state.reading._replace(reported=(*reported, words)))
         here.say(f"✗ {words}: f shows why and what helps, A counts such rows", Role.ERROR)
 
 
@@ -90,7 +90,7 @@ def _data_changed(here: Inspector, event: ev.SourceChanged) -> None:
 
 def _source(here: Inspector, event: ev.SourceOpened) -> None:
     here.put(here.state.status._replace(source=event.title))
-    here.panes.tokens.tell_coming("")
+    here.panes.tokens.show_coming("")
     if event.refused is not None:
         here.panes.tokens.fail(event.refused)
         here.say(convert.refusal(event.refused), Role.ERROR)
@@ -102,18 +102,18 @@ def _source(here: Inspector, event: ev.SourceOpened) -> None:
 
 
 def _coming(here: Inspector, event: ev.DataLoading) -> None:
-    """How much of the data came, where its rows will be; beside them where they are read anew."""
+    """How much of the data came, where its rows will be; next to them where they are read anew."""
     if here.panes.tokens.inspection is not None:
-        here.say(visible(event.told), Role.DIM)
+        here.say(visible(event.progress), Role.DIM)
     else:
-        here.panes.tokens.tell_coming(visible(event.told))
+        here.panes.tokens.show_coming(visible(event.progress))
 
 
 def _tokenizer(here: Inspector, event: ev.TokenizerChanged) -> None:
     tokens, before = here.panes.tokens, here.state.status.state
     here.put(here.state.status._replace(state=event.state, version=event.whose))
     tokens.unloaded = event.state == "failed"
-    tokens.tell_loading(visible(event.message) if event.state == "loading" else "")
+    tokens.show_loading(visible(event.message) if event.state == "loading" else "")
     if event.state == "corrected" and tokens.inspection is not None:
         here.put(here.state.reading._replace(provisional=tokens.inspection))
     if event.state == "failed" and event.problem is not None:

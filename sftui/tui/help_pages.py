@@ -1,4 +1,4 @@
-"""The pages of help as lines of cells. Loaded when asked for."""
+"""The pages of help as lines of cells. Loaded on request."""
 
 from __future__ import annotations
 

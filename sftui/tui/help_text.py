@@ -50,7 +50,9 @@ def help_sections(context: str, keymap: Keymap) -> Iterator[Section]:
     here = (context,) if context != ANY else ()
     for name in (*here, ANY):
         yield _keys(name, context, keymap, lambda one: one.group != MOVE)
-    yield Section("Signs", tuple(Entry(f"sign {sign} {told}", partial(_sign, sign, told)) for sign, told in SIGNS))
+    yield Section(
+        "Signs", tuple(Entry(f"sign {sign} {meaning}", partial(_sign, sign, meaning)) for sign, meaning in SIGNS)
+    )
     yield Section("Concepts", tuple(Entry(f"concept {text}", partial(_concept, text)) for text in concepts()))
     for name in (*here, ANY):
         section = _keys(name, context, keymap, lambda one: one.group == MOVE)
@@ -68,10 +70,10 @@ def concepts() -> tuple[str, ...]:
     return tuple(f"### {text.strip()}\n" for text in markdown("concepts").split("\n## ")[1:])
 
 
-def _keys(name: str, context: str, keymap: Keymap, told: Callable[[Command], bool]) -> Section:
-    """The commands of a pane that are to be told, by group."""
+def _keys(name: str, context: str, keymap: Keymap, listed: Callable[[Command], bool]) -> Section:
+    """The commands of a pane that are to be listed, by group."""
     where = {ANY: "anywhere", DIALOG: "in a dialog"}.get(name, f"in the {name}")
-    by_group = groups(one for one in available(name) if one.context == name and told(one))
+    by_group = groups(one for one in available(name) if one.context == name and listed(one))
     entries = [Entry(_text(one, keymap), partial(_command, one, keymap)) for some in by_group.values() for one in some]
     return Section(where.upper() if name == context else where.capitalize(), tuple(entries))
 
@@ -87,13 +89,13 @@ def _text(command: Command, keymap: Keymap) -> str:
 def _command(command: Command, keymap: Keymap, width: int) -> Sequence[Line]:
     keys = _shown(command, keymap)
     head = f"  {keys:<{KEYS_WIDTH}}" if len(keys) <= KEYS_WIDTH else f"  {keys} "
-    told = command.help if keys != PALETTE_ONLY else f"{command.help} (in the palette: {command.title})"
-    return wrap(line((head, Role.KEY), (told, Role.PLAIN)), width, " " * (KEYS_WIDTH + 2))
+    text = command.help if keys != PALETTE_ONLY else f"{command.help} (in the palette: {command.title})"
+    return wrap(line((head, Role.KEY), (text, Role.PLAIN)), width, " " * (KEYS_WIDTH + 2))
 
 
-def _sign(sign: str, told: str, width: int) -> Sequence[Line]:
+def _sign(sign: str, meaning: str, width: int) -> Sequence[Line]:
     head = f"  {sign:<{KEYS_WIDTH}}" if cell_width(sign) < KEYS_WIDTH else f"  {sign} "
-    return wrap(line((head, Role.KEY), (told, Role.PLAIN)), width, " " * (KEYS_WIDTH + 2))
+    return wrap(line((head, Role.KEY), (meaning, Role.PLAIN)), width, " " * (KEYS_WIDTH + 2))
 
 
 @lru_cache(64)

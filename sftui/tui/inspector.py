@@ -130,7 +130,7 @@ class Inspector(Protocol):
         """Whether a view is open, or stands there."""
 
     def open_view(self, name: str) -> None:
-        """Opens a view beside the tokens and gives it the keys; the same one is closed. Of one that stands there the
+        """Opens a view next to the tokens and gives it the keys; the same one is closed. Of one that stands there the
         keys go to it, and back."""
 
     def close_view(self) -> None: ...

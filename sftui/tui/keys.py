@@ -1,7 +1,7 @@
 """Keys to commands: counts, prefix keys and the user's keymap, checked before anything runs.
 
 Pure. Textual's own keymaps silently drop a binding that clashes and ignore an unknown id
-(trap T9), so keys are resolved here and every mistake in a user's keymap is told at once.
+(trap T9), so keys are resolved here and every mistake in a user's keymap is reported at once.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from sftui.tui.commands import figures, findings, marks, notes, rows, search, to
 from sftui.tui.commands.command import Command, show_key
 from sftui.tui.commands.footers import footer
 from sftui.tui.commands.table import BY_ID
-from sftui.tui.contexts import BESIDE, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS, keys_of
+from sftui.tui.contexts import CONVERSATION_PANE, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS, keys_of
 from sftui.tui.dialogs import Dialog, Options
 from sftui.tui.hearing import HEARING
 from sftui.tui.inspector import Answer, Maker, Panes, Terminal
@@ -57,9 +57,9 @@ class WorkspaceEvent(Message):
 class MarksFailed(Message):
     """From the thread that writes marks."""
 
-    def __init__(self, told: str) -> None:
+    def __init__(self, reason: str) -> None:
         super().__init__()
-        self.told = told
+        self.reason = reason
 
 
 class MainScreen(Screen[None], inherit_bindings=False):
@@ -80,7 +80,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.look = look
         self.state = State(Kept(workspace.recipe), compared=Compared(drawn=Memo()))
         self.marks_file = MarksFile(workspace.options, self.marks_failed)
-        self.told_moved: set[str] = set()
+        self.said_moved: set[str] = set()
         self.notes = notes.Count()
         self.laid_out_for = Size(0, 0)
         self.status_bar = Bar("status")
@@ -98,7 +98,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             RECIPE: self.panes.recipe,
             TOKENS: self.panes.tokens,
             DOCUMENT: self.panes.document,
-            BESIDE: self.panes.conversation,
+            CONVERSATION_PANE: self.panes.conversation,
             FINDINGS: self.panes.findings,
             FIGURES: self.panes.figures,
         }
@@ -147,9 +147,9 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """Called on the workspace's thread; `post_message` is safe from any thread."""
         self.post_message(WorkspaceEvent(event))
 
-    def marks_failed(self, told: str) -> None:
+    def marks_failed(self, reason: str) -> None:
         """Called on the thread that writes marks."""
-        self.post_message(MarksFailed(told))
+        self.post_message(MarksFailed(reason))
 
     # — the state and what is drawn of it —
 
@@ -165,8 +165,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.draw_tour()
         self.status_bar.show(status_cells(self.state.status._replace(notes=self.notes.now(self)), self.width))
         said, context = self.state.said, self.state.open.context
-        told, left = message_lines(said.text, said.role, self.width) if said.text else (self.sentence(), ())
-        self.detail.show(told)
+        shown, left = message_lines(said.text, said.role, self.width) if said.text else (self.sentence(), ())
+        self.detail.show(shown)
         self.body.draw(context)
         context = keys_of(context)
         idle = {name for ids, _ in footer(context) for name in ids if BY_ID[name].when(self) is not None}
@@ -182,12 +182,12 @@ class MainScreen(Screen[None], inherit_bindings=False):
         if tokens.inspection is not None and state.status.state not in ("loading", "provisional"):
             seen = Seen(tokens.inspection, tokens.state.cursor, state.open.view, self.workspace.recipe)
         self.put(tour.after(state.tour, seen))
-        keys = {name: self._asked_by(name) for name in (*tour.commands_named(), "tour")}
-        told = tour.lines(self.state.tour, keys, keys["tour"], self.width)
-        self.tour.display, self.tour.styles.height = bool(told), max(1, len(told))
-        self.tour.show(*told)
+        keys = {name: self._how_to_run(name) for name in (*tour.commands_named(), "tour")}
+        lines = tour.lines(self.state.tour, keys, keys["tour"], self.width)
+        self.tour.display, self.tour.styles.height = bool(lines), max(1, len(lines))
+        self.tour.show(*lines)
 
-    def _asked_by(self, name: str) -> str:
+    def _how_to_run(self, name: str) -> str:
         """The key of a command, or what to type for one that has none."""
         keys = self.keymap.keys_of(name)
         return show_key(keys[0]) if keys else f":{BY_ID[name].title}"
@@ -305,8 +305,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         moved = self.keymap.went(context, stroke.sequence, stroke.command)
         if stroke.command is not None:
             did = self.run_command(stroke.command, stroke.count)
-            if moved and not (did and moved in self.told_moved):
-                self.told_moved.add(moved)
+            if moved and not (did and moved in self.said_moved):
+                self.said_moved.add(moved)
                 said = self.state.said
                 self.say(f"{said.text} · {moved}" if said.text else moved, said.role if said.text else Role.DIM)
         elif stroke.unknown and not (had_pending and key == "escape"):
@@ -352,7 +352,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.draw()
 
     def on_marks_failed(self, message: MarksFailed) -> None:
-        self.say(message.told, Role.ERROR)
+        self.say(message.reason, Role.ERROR)
         self.draw()
 
     def on_row_list_wanted(self, message: RowList.Wanted) -> None:
@@ -430,7 +430,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         return self.state.open != before
 
     def pane_showing(self, view: str) -> DocumentPane:
-        return self.panes.conversation if self.arranged.pane_of(view) == BESIDE else self.panes.document
+        return self.panes.conversation if self.arranged.pane_of(view) == CONVERSATION_PANE else self.panes.document
 
     def on_screen(self, view: str) -> bool:
         return view == self.state.open.view or view in self.arranged.views

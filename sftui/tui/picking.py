@@ -20,14 +20,14 @@ TITLES = {
 
 
 class Picking(NamedTuple):
-    """`asks` are what is to be picked, `chosen` what is known by now, `at` which of `asks` is asked."""
+    """`asks` are what is to be picked, `chosen` what is known by now, `at` which of `asks` is the question."""
 
     asks: tuple[str, ...]
     chosen: Mapping[str, str]
     at: int = 0
 
     @property
-    def asked(self) -> str:
+    def question(self) -> str:
         """What is to be picked now; empty where nothing is left."""
         return self.asks[self.at] if self.at < len(self.asks) else ""
 
@@ -35,17 +35,17 @@ class Picking(NamedTuple):
     def title(self) -> str:
         """The question, and the how manieth it is."""
         many = f" ({self.at + 1} of {len(self.asks)})" if len(self.asks) > 1 else ""
-        return TITLES[self.asked][0] + many
+        return TITLES[self.question][0] + many
 
     @property
     def typed(self) -> str:
         """What may be typed instead."""
-        return TITLES[self.asked][1]
+        return TITLES[self.question][1]
 
     def picked(self, value: str) -> Picking:
         """The next question; none after what brings all else with it."""
-        chosen = {**self.chosen, self.asked: value}
-        whole = self.asked == DATA and (value == DEMO or is_config(value))
+        chosen = {**self.chosen, self.question: value}
+        whole = self.question == DATA and (value == DEMO or is_config(value))
         return Picking(self.asks, chosen, len(self.asks) if whole else self.at + 1)
 
     def back(self) -> Picking | None:
@@ -54,17 +54,17 @@ class Picking(NamedTuple):
 
     def choices(self, folder: Path) -> tuple[Choice, ...]:
         """What there is to pick from in a folder and on this disk."""
-        if self.asked == DATA:
+        if self.question == DATA:
             return (*data_in(folder), Choice(DEMO, "bundled rows with defects, and a tour of six steps"))
-        if self.asked == TOKENIZER:
+        if self.question == TOKENIZER:
             here = Path(self.chosen.get(DATA) or ".").parent
-            beside = dict.fromkeys((here if here.is_dir() else Path(), Path()))
-            return (*tokenizers_at_hand(beside, hub_cache()), Choice("", "none: the rows without their tokens"))
+            folders = dict.fromkeys((here if here.is_dir() else Path(), Path()))
+            return (*tokenizers_at_hand(folders, hub_cache()), Choice("", "none: the rows without their tokens"))
         return trainers_at_hand()
 
     def refused(self, value: str) -> str:
         """Why a typed value cannot be; empty where it may."""
-        if self.asked != TRAINER:
+        if self.question != TRAINER:
             return ""
         from sftui.trainers import preset
 
@@ -85,4 +85,4 @@ def is_config(value: str) -> bool:
 def matching(choices: tuple[Choice, ...], text: str) -> tuple[Choice, ...]:
     """The choices that hold every word of a text, in their order."""
     words = text.casefold().split()
-    return tuple(one for one in choices if all(word in f"{one.value} {one.told}".casefold() for word in words))
+    return tuple(one for one in choices if all(word in f"{one.value} {one.about}".casefold() for word in words))

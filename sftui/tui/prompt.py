@@ -32,12 +32,12 @@ def edit(text: str, cursor: int, key: str, character: str | None) -> tuple[str, 
 
 
 class Prompt(LineView):
-    """Takes the place of the keys in the footer while it is open; the line above says what is asked."""
+    """Takes the place of the keys in the footer while it is open; the line above shows the question."""
 
     DEFAULT_CSS = "Prompt { height: 1; display: none; }"
 
     def __init__(self, say: Callable[[str, Role], None]) -> None:
-        """`say` shows what is asked, and a complaint, in the line above."""
+        """`say` shows the question, and a complaint, in the line above."""
         super().__init__("prompt")
         self.ground = "bar"
         self._say = say

@@ -1,4 +1,4 @@
-"""The views beside the tokens: what each shows of the row on screen, how it is drawn anew, and what follows it."""
+"""The views next to the tokens: what each shows of the row on screen, how it is drawn anew, and what follows it."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Said(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """What was made larger or smaller by hand: cells more than usual of the list, the recipe and what stands beside
+    """What was made larger or smaller by hand: cells more than usual of the list, the recipe and what stands next to
     the tokens; lines more of the view below them, and of the findings below the conversation."""
 
     list: int = 0
@@ -46,7 +46,7 @@ class Sizes(NamedTuple):
 
 
 class Open(NamedTuple):
-    """Who holds the keys (`context`), what stands beside the tokens (`view`), and whether the recipe and the list of
+    """Who holds the keys (`context`), what stands next to the tokens (`view`), and whether the recipe and the list of
     rows are wanted. `alone`: only the pane that holds the keys."""
 
     context: str = TOKENS
@@ -57,7 +57,7 @@ class Open(NamedTuple):
     sizes: Sizes = Sizes()
 
     def opened(self, name: str) -> Open:
-        """A view beside the tokens, which takes the keys; the card of a token leaves them to the tokens."""
+        """A view next to the tokens, which takes the keys; the card of a token leaves them to the tokens."""
         holder = {FINDINGS: FINDINGS, FIGURES: FIGURES, WHY: TOKENS}.get(name, DOCUMENT)
         return self._replace(view=name, context=holder, alone=False)
 
@@ -114,9 +114,9 @@ class Status(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What the row that was asked for is shown with, and what was said of the data: `hits` are to be marked in the row
-    that comes, entered at the last one where `backwards`; `provisional` is what a correction is told against, `told`
-    the verdicts that were said with their next step, which is once each."""
+    """What the requested row is shown with, and what was said of the data: `hits` are to be marked in the row
+    that comes, entered at the last one where `backwards`; `provisional` is what a correction is held against;
+    `reported` are the verdicts that were said with their next step, which is once each."""
 
     hits: tuple[int, ...] | None = None
     backwards: bool = False
@@ -125,7 +125,7 @@ class Reading(NamedTuple):
     whose: str = ""
     damage: str = ""
     changed: bool = False
-    told: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
 
     @property
     def data(self) -> str:
@@ -194,14 +194,14 @@ class Hits(NamedTuple):
 
 
 class Searching(NamedTuple):
-    """What `n` and `N` go on with; `ticket` and `counting` are questions that are open, `told` what was said of the hit
-    found last."""
+    """What `n` and `N` go on with; `ticket` and `counting` are questions that are open, `reported` what was said of the
+    hit found last."""
 
     query: SearchQuery | None = None
     ticket: int | None = None
     running: Search | None = None
     found: Hit | None = None
-    told: str = ""
+    reported: str = ""
     hits: Hits = Hits()
     counting: int | None = None
 
@@ -234,13 +234,13 @@ class Memo:
 
 class Compared(NamedTuple):
     """The second recipe (B), or other repairs of the data, and what came of the comparison. It stays chosen until
-    another is. `told` says what it is where the name is too short to, `file` is what it was read from, `on_b`: its
-    tokens are shown, `of_finding`: it previews what a finding offers, and `before` is what was compared until then;
+    another is. `description` says what it is where the name is too short to, `file` is what it was read from, `on_b`:
+    its tokens are shown, `of_finding`: it previews what a finding offers, and `before` is what was compared until then;
     `peeking`: the comparison makes way for the tokens under B."""
 
     other: Recipe | None = None
     name: str = ""
-    told: str = ""
+    description: str = ""
     file: str | None = None
     repairs: tuple[str, ...] | None = None
     answer: ev.ComparisonReady | None = None
@@ -254,13 +254,19 @@ class Compared(NamedTuple):
     drawn: Memo = Memo()
 
     def chosen(
-        self, other: Recipe, name: str, repairs: tuple[str, ...] | None, told: str, of_finding: bool
+        self, other: Recipe, name: str, repairs: tuple[str, ...] | None, description: str, of_finding: bool
     ) -> Compared:
         """Another B, of which nothing is known yet."""
         before = None if not of_finding else self.before if self.of_finding else self
-        told = told if (other, name) != (self.other, self.name) else told or self.told
+        description = description if (other, name) != (self.other, self.name) else description or self.description
         return self._replace(
-            other=other, name=name, repairs=repairs, told=told, answer=None, counted=None, of_finding=of_finding
+            other=other,
+            name=name,
+            repairs=repairs,
+            description=description,
+            answer=None,
+            counted=None,
+            of_finding=of_finding,
         )._replace(before=before)
 
     def restored(self) -> Compared:
@@ -335,7 +341,7 @@ class Judged(NamedTuple):
 
 
 class Repairing(NamedTuple):
-    """The repairs in force (`seen`) as counted, and the one whose count is to be told."""
+    """The repairs in force (`seen`) as counted, and the one whose count is to be reported."""
 
     counted: ev.RepairsCounted | None = None
     seen: tuple[str, ...] = ()
@@ -352,8 +358,8 @@ class Batched(NamedTuple):
     batch_row: int | None = None
     packs_row: int | None = None
 
-    def asked(self, name: str, row: int) -> Batched:
-        """Another one was asked for."""
+    def requested(self, name: str, row: int) -> Batched:
+        """Another one was requested."""
         if name == BATCH:
             return self._replace(batch=None, batch_row=row)
         return self._replace(packs=None, packs_row=row)
@@ -393,7 +399,7 @@ class Seen(NamedTuple):
 
 
 class Tour(NamedTuple):
-    """Which step of the tour is told, from 0 (None: none is), and what was seen when it began."""
+    """Which step of the tour is shown, from 0 (None: none is), and what was seen when it began."""
 
     at: int | None = None
     since: Seen | None = None

@@ -2,7 +2,7 @@
 
 SSH seldom forwards COLORTERM, so colours fall to 256; saturated dark surfaces then collapse into
 black or navy (trap T7). Greys of the 24-step ramp and points of the 6×6×6 cube come out as they
-are. Trained and masked are a blue/orange pair and never told by colour alone: a glyph row, bold,
+are. Trained and masked are a blue/orange pair and never shown by colour alone: a glyph row, bold,
 underline and reverse say the same, for NO_COLOR and the mono theme (T6).
 """
 

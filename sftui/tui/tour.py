@@ -1,4 +1,4 @@
-"""The tour: six things to do, each told until what is on screen shows that it was done. Pure, no Textual."""
+"""The tour: six things to do, each explained until what is on screen shows that it was done. Pure, no Textual."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Step(NamedTuple):
     """What to press and what it shows; `{ids}` of commands stand for their keys. `done` compares what is seen now with
     what was seen when the step began."""
 
-    told: str
+    text: str
     done: Callable[[Seen, Seen], bool]
 
 
@@ -59,17 +59,17 @@ def commands_named() -> tuple[str, ...]:
     """The commands whose keys the texts name."""
     from string import Formatter
 
-    texts = [*(step.told for step in STEPS), ENDED]
+    texts = [*(step.text for step in STEPS), ENDED]
     return tuple(name for text in texts for _, name, _, _ in Formatter().parse(text) if name)
 
 
 def after(tour: Tour, now: Seen | None) -> Tour:
-    """The tour once this is seen (None: no row yet): the next step where the one that is told was done."""
+    """The tour once this is seen (None: no row yet): the next step where the one that is shown was done."""
     if tour.at is None or now is None or tour.at >= len(STEPS):
         return tour
     if tour.since is not None and STEPS[tour.at].done(tour.since, now):
         return Tour(tour.at + 1, now)
-    # Other tokens bring another cursor, which is not what was asked for: what follows counts from there.
+    # Other tokens bring another cursor, which is not what was requested: what follows counts from there.
     return tour if tour.since is not None and tour.since.shown is now.shown else tour._replace(since=now)
 
 
@@ -79,11 +79,11 @@ def toggled(tour: Tour) -> Tour:
 
 
 def lines(tour: Tour, keys: Mapping[str, str], leave: str, width: int) -> tuple[Line, ...]:
-    """The step that is told; nothing without a tour. `keys` are those of each command as the user has them."""
+    """The step that is shown; nothing without a tour. `keys` are those of each command as the user has them."""
     if tour.at is None:
         return ()
     ended = tour.at >= len(STEPS)
-    text = (ENDED if ended else STEPS[tour.at].told).replace("{", "\0").replace("}", "\0")
+    text = (ENDED if ended else STEPS[tour.at].text).replace("{", "\0").replace("}", "\0")
     builder = LineBuilder().add(" Tour " if ended else f" Tour {tour.at + 1} of {len(STEPS)} ", Role.TITLE)
     for number, part in enumerate(text.split("\0")):
         builder.add(keys[part] if number % 2 else part, Role.KEY if number % 2 else Role.PLAIN)

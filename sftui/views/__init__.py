@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from sftui.views.search import check_query, find
     from sftui.views.why import Effect, Offer, why_lines
 
-# Panes that first paint does not need are loaded when they are asked for.
+# Panes that first paint does not need are loaded on request.
 _LATER = {
     "batch": ("batch_lines", "pack_lines"),
     "boundary": ("boundary_lines", "boundary_words", "straddler"),

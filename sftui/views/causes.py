@@ -1,4 +1,4 @@
-"""Why two sides of a comparison differ, cause by cause, with the settings of both beside each other."""
+"""Why two sides of a comparison differ, cause by cause, with the settings of both side by side."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sftui.views.knobs import value_text
 def cause_lines(causes: Causes, one: Recipe, other: Recipe, width: int, sides: tuple[int, int]) -> tuple[Line, ...]:
     """Every line of the causes at `width` cells; `sides` are the numbers of the two sides, 0 for A."""
     a, b = (chr(ord("A") + number) for number in sides)
-    told = f" ({causes.looked_at:,} of {many(causes.of, 'differing row')})"
-    lines = [line((f"why {b} differs from {a}", Role.TITLE), (told, Role.LABEL))]
+    text = f" ({causes.looked_at:,} of {many(causes.of, 'differing row')})"
+    lines = [line((f"why {b} differs from {a}", Role.TITLE), (text, Role.LABEL))]
     for cause in causes.found:
         lines += _cause(cause, (one, other), (a, b))
     return tuple(row for cells in lines for row in wrap(cells, width, "      "))
@@ -24,12 +24,12 @@ def cause_lines(causes: Causes, one: Recipe, other: Recipe, width: int, sides: t
 
 def _cause(cause: Cause, recipes: tuple[Recipe, Recipe], sides: tuple[str, str]) -> Iterator[Line]:
     of_each = [_trained(*figures) for figures in zip(cause.trained, cause.received)]
-    told = f"  {many(cause.rows, 'row')}: {sides[0]} trains {of_each[0]} tokens, {sides[1]} {of_each[1]}"
+    text = f"  {many(cause.rows, 'row')}: {sides[0]} trains {of_each[0]} tokens, {sides[1]} {of_each[1]}"
     if cause.one_sided:
         only = "all of them" if cause.one_sided == cause.rows else f"{cause.one_sided:,} of them"
-        told += f"; {only} on one side only"
+        text += f"; {only} on one side only"
     rows = ", ".join(map(str, cause.first)) + (", …" if cause.rows > len(cause.first) else "")
-    yield line((told, Role.PLAIN), (f"  (row {rows})", Role.LABEL))
+    yield line((text, Role.PLAIN), (f"  (row {rows})", Role.LABEL))
     if not cause.settings:
         yield line(("    none of their settings explains it", Role.PLAIN))
     for setting in (*cause.settings, *cause.bound):

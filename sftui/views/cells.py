@@ -1,7 +1,7 @@
 """Cells as data: a line is a tuple of segments, each a run of one role.
 
 Roles say what a run means, never how it looks; a theme maps them to styles, and `ROLE_LETTERS`
-to letters, for tests. Nothing may be told by role alone: a glyph always says it too.
+to letters, for tests. Nothing may be shown by role alone: a glyph always says it too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Two or more recipes side by side for one row: tokens aligned in columns, one mask line a side.
 
-Nothing is told by colour alone: █ trained, ▓ with another weight than 1, ░ masked, ✂ cut, a blank where a side has no
+Nothing is shown by colour alone: █ trained, ▓ with another weight than 1, ░ masked, ✂ cut, a blank where a side has no
 such token; the last line of a band marks what differs: ≠ the label, ~ the token, × the weight.
 """
 
@@ -75,15 +75,15 @@ def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tup
             count.received[number] if count.received else 0,
         )
         part = f" ({share(trained, received, 1)})" if received else ""
-        told = f"{trained:,} of {received:,} tokens trained{part}"
+        text = f"{trained:,} of {received:,} tokens trained{part}"
         for figure, words in (
             (count.dropped, "dropped"),
             (count.stopped, "failed"),
             (count.evaluation_rows, "for evaluation"),
         ):
             if figure and figure[number]:
-                told += f", {many(figure[number], 'row')} {words}"
-        lines.append(line((f"{_letter(number)} ", Role.LABEL), (fit(visible(name), longest), Role.KEY), f"  {told}"))
+                text += f", {many(figure[number], 'row')} {words}"
+        lines.append(line((f"{_letter(number)} ", Role.LABEL), (fit(visible(name), longest), Role.KEY), f"  {text}"))
     return tuple(row for cells in lines for row in wrap(cells, width, "  "))
 
 
@@ -144,12 +144,12 @@ def _heads(comparison: RowComparison, names: Sequence[str], groups: Sequence[Seq
     longest = max(map(cell_width, named))
     for group, name in zip(groups, named):
         side = comparison.sides[group[0]]
-        told = f"{side.trained:,} of {side.received:,} trained"
+        text = f"{side.trained:,} of {side.received:,} trained"
         if side.evaluates:
-            told = f"{EVALUATES}, {side.with_loss:,} of {side.received:,} carry loss"
+            text = f"{EVALUATES}, {side.with_loss:,} of {side.received:,} carry loss"
         if side.gone is not None:
-            told = f"{'stops' if side.stopped else 'dropped'}: {visible(side.gone)}"
-        yield line((fit(name, longest), Role.KEY), f"  {told}")
+            text = f"{'stops' if side.stopped else 'dropped'}: {visible(side.gone)}"
+        yield line((fit(name, longest), Role.KEY), f"  {text}")
     marks = f"{LABEL_DIFFERS} label  {TOKEN_DIFFERS} token  "
     if any(side.weights for side in comparison.sides):
         marks += f"{WEIGHT_DIFFERS} weight  "

@@ -23,7 +23,7 @@ def draw(table: TokenTable | None, layout: Layout, state: GridState) -> tuple[Li
 
 
 def draw_all(table: TokenTable | None, layout: Layout, state: GridState) -> Iterator[Line]:
-    """Every line from the first band in view on, however many, each drawn when it is asked for."""
+    """Every line from the first band in view on, however many, each drawn on request."""
     if table is None or not layout.count:
         yield crop(line((NO_TOKENS, Role.DIM)), layout.width)
         return

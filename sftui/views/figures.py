@@ -1,6 +1,6 @@
 """The figures of the whole dataset as lines: bars and tables that need neither colour nor a wide screen.
 
-Every number stands beside its bar or in a table, and a line says which rows are behind it.
+Every number stands next to its bar or in a table, and a line says which rows are behind it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHOWN = 8
 SHORTEST_CUT, LONGEST_NAME = 12, 60
 """Cells that names must share before these are left out, and cells that a name has at most."""
 NARROW_TABLE = 73
-"""Cells below which what a limit takes is told in parts of the whole alone."""
+"""Cells below which what a limit takes is given in parts of the whole alone."""
 BAR, HALF = "█", "▌"
 
 
@@ -174,7 +174,7 @@ def _quantiles(quantiles: Mapping[float, int]) -> str:
 
 
 def _sources(figures: Figures, width: int) -> Iterator[Behind]:
-    """Each source with its figures; its name in a line of its own where there is no room beside them."""
+    """Each source with its figures; its name in a line of its own where there is no room next to them."""
     made = [
         line(
             f"{one.rows:>9,} rows {one.tokens:>12,} tokens {one.trained:>12,} trained  ",
@@ -182,12 +182,12 @@ def _sources(figures: Figures, width: int) -> Iterator[Behind]:
         )
         for one in figures.sources
     ]
-    beside = all(sum(run.width for run in cells) <= width for cells in made)
+    in_one_line = all(sum(run.width for run in cells) <= width for cells in made)
     for one, cells in zip(figures.sources, made):
         words = f"  {many(one.rows, 'row')} · {one.tokens:,} tokens · {one.trained:,} trained"
         block = (
             (cells,)
-            if beside
+            if in_one_line
             else (*wrap(line((visible(one.name), Role.VALUE)), width), *wrap(line(words), width, "  "))
         )
         yield from _behind(listed_by("source", one.name), block)
@@ -218,26 +218,26 @@ def _limit(one: LimitFigure, trained: int, width: int) -> Line:
 def apart(names: Sequence[str], room: int) -> list[str]:
     """The names, without what they all begin with where that leaves no room for what tells them apart.
 
-    Those that still look the same in that room are told apart among themselves.
+    Those that still look the same in that room are distinguished among themselves.
     """
-    told = [visible(name) for name in names]
-    if len(told) < 2 or max(map(cell_width, told)) <= room:
-        return told
-    told = _without_beginning(told)
-    seen = [clip(name, room) for name in told]
+    shown = [visible(name) for name in names]
+    if len(shown) < 2 or max(map(cell_width, shown)) <= room:
+        return shown
+    shown = _without_beginning(shown)
+    seen = [clip(name, room) for name in shown]
     for text, count in Counter(seen).items():
         alike = [number for number, other in enumerate(seen) if other == text]
-        if 1 < count < len(told):
-            for number, name in zip(alike, apart([told[number] for number in alike], room)):
-                told[number] = name
-    return told
+        if 1 < count < len(shown):
+            for number, name in zip(alike, apart([shown[number] for number in alike], room)):
+                shown[number] = name
+    return shown
 
 
-def _without_beginning(told: list[str]) -> list[str]:
-    first, last = min(told), max(told)
+def _without_beginning(names: list[str]) -> list[str]:
+    first, last = min(names), max(names)
     shared = next((at for at, (one, other) in enumerate(zip(first, last)) if one != other), len(first))
     cut = max(first.rfind("<", 0, shared), first.rfind(" ", 0, shared) + 1)
-    return [f"…{name[cut:]}" for name in told] if cut > SHORTEST_CUT else told
+    return [f"…{name[cut:]}" for name in names] if cut > SHORTEST_CUT else names
 
 
 def _groups(kind: str, groups: Sequence[GroupFigure], width: int) -> Iterator[Behind]:

@@ -43,8 +43,8 @@ def finding_block(
             lines += wrap(line((f"{INDENT}{place}", Role.DIM)), width, INDENT)
         lines += _fix(finding, width, trainer)
         lines += _repairs(finding, width)
-        for told in finding.declined:
-            lines += wrap(line((f"{INDENT}{visible(told)}", Role.DIM)), width, INDENT + "  ")
+        for text in finding.declined:
+            lines += wrap(line((f"{INDENT}{visible(text)}", Role.DIM)), width, INDENT + "  ")
     return tuple(lines)
 
 
@@ -55,9 +55,9 @@ def _repairs(finding: Finding, width: int) -> list[Line]:
     lines: list[Line] = []
     named = fixes_for(finding.code).repairs if finding.repairs is None else finding.repairs
     for number, name in enumerate(named):
-        told = TITLES[name] if name == DROP else f"{name}: {TITLES[name]}"
+        text = TITLES[name] if name == DROP else f"{name}: {TITLES[name]}"
         lines += wrap(
-            line((f"{INDENT}{'data ' if number == 0 else '     '}", Role.KEY), (told, Role.PLAIN)),
+            line((f"{INDENT}{'data ' if number == 0 else '     '}", Role.KEY), (text, Role.PLAIN)),
             width,
             INDENT + "     ",
         )
@@ -70,8 +70,8 @@ def _fix(finding: Finding, width: int, trainer: str) -> list[Line]:
         return []
     lines = list(wrap(line((f"{INDENT}fix  ", Role.KEY), (visible(fix.title), Role.PLAIN)), width, INDENT + "     "))
     for change in fix.changes:
-        told = f"{change.path}: {visible(str(change.before))} → {visible(str(change.after))}"
-        shown = clip(told, 3 * width)  # the value may be a whole template
+        text = f"{change.path}: {visible(str(change.before))} → {visible(str(change.after))}"
+        shown = clip(text, 3 * width)  # the value may be a whole template
         lines += wrap(line((f"{INDENT}     ", Role.PLAIN), (shown, Role.CHANGED)), width, INDENT + "     ")
     own = fix.trainer_keys.get(trainer, "")
     if own and own != fix.title:
@@ -96,5 +96,5 @@ def _place(finding: Finding) -> str:
 def finding_counts(findings: Sequence[Finding], waived: int = 0) -> str:
     """`✗2 !1 i3 · 1 waived`; empty where nothing was found."""
     counts = [(glyph, sum(one.severity.value == name for one in findings)) for name, glyph in GLYPHS.items()]
-    told = " ".join(f"{glyph}{count}" for glyph, count in counts if count)
-    return " · ".join(part for part in (told, f"{waived:,} waived" if waived else "") if part)
+    text = " ".join(f"{glyph}{count}" for glyph, count in counts if count)
+    return " · ".join(part for part in (text, f"{waived:,} waived" if waived else "") if part)

@@ -87,9 +87,9 @@ def title_cells(name: str, hint: str, width: int, active: bool, rule: bool = Tru
         builder.add(HEAVY["lr"] if active else LIGHT["lr"], Role.FOCUS if active else Role.BORDER)
     builder.add(ACTIVE if active else " ", Role.FOCUS if active and rule else Role.TITLE)
     builder.add(f"{clip(name, width - 2 - rule)} ", Role.TITLE)
-    told = hint.split(" · ") if hint else []
-    while told and cell_width(" · ".join(told)) > width - builder.width - 2:
-        told.pop()
-    if told:
-        builder.add("" if rule else " ", Role.PLAIN).add(" · ".join(told) + (" " if rule else ""), Role.DIM)
+    hints = hint.split(" · ") if hint else []
+    while hints and cell_width(" · ".join(hints)) > width - builder.width - 2:
+        hints.pop()
+    if hints:
+        builder.add("" if rule else " ", Role.PLAIN).add(" · ".join(hints) + (" " if rule else ""), Role.DIM)
     return builder.line()

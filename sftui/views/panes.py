@@ -94,8 +94,8 @@ def raw_lines(row: Row, width: int) -> tuple[Line, ...]:
         head += wrap(line((f"! not repaired: {visible(row.skipped)}", Role.WARNING)), width)
     elif row.repairs:
         head += wrap(line(("* as repaired; the file still holds it as it was", Role.CHANGED)), width)
-        for told in row.repairs:
-            head += wrap(line((f"  {visible(told)}", Role.DIM)), width, "    ")
+        for text in row.repairs:
+            head += wrap(line((f"  {visible(text)}", Role.DIM)), width, "    ")
     if row.data is not None and row.size <= PANE_LIMIT * 4:
         return (*head, *_block(_json(dict(row.data)), width, limit=PANE_LIMIT))
     return (*head, *_block(row.raw, width, limit=PANE_LIMIT, size=max(row.size, len(row.raw))))

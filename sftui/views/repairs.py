@@ -44,9 +44,9 @@ def repair_words(counted: Counted) -> str:
 
 def skipped_words(counted: Skipping) -> list[str]:
     """A sentence for each row that stays as it is because a repair could not be made on it: row, place and why."""
-    told = [f"row {row:,} ({where}) stays as it is: {why}" for row, where, why in counted.named]
-    more = counted.skipped - len(told)
-    return [*told, f"and {more:,} more, each in the log"] if more > 0 else told
+    text = [f"row {row:,} ({where}) stays as it is: {why}" for row, where, why in counted.named]
+    more = counted.skipped - len(text)
+    return [*text, f"and {more:,} more, each in the log"] if more > 0 else text
 
 
 def repair_count_lines(counted: Counted | None, total: int | None, done: bool, width: int) -> tuple[Line, ...]:
@@ -62,8 +62,8 @@ def repair_count_lines(counted: Counted | None, total: int | None, done: bool, w
             width,
             "    ",
         )
-    for told in skipped_words(counted):
-        lines += wrap(line((f"  ! {visible(told)}", Role.WARNING)), width, "    ")
+    for text in skipped_words(counted):
+        lines += wrap(line((f"  ! {visible(text)}", Role.WARNING)), width, "    ")
     return tuple(lines)
 
 
@@ -82,6 +82,6 @@ def repaired_row_lines(row: Row, diff: str, width: int) -> tuple[Line, ...]:
     if not row.repairs:
         return (line((f"row {row.index:,} stays as it is", Role.DIM)),)
     lines = list(wrap(line((f"{STAR} row {row.index:,} becomes", Role.TITLE)), width))
-    for told in row.repairs:
-        lines += wrap(line((f"  {visible(told)}", Role.CHANGED)), width, "    ")
+    for text in row.repairs:
+        lines += wrap(line((f"  {visible(text)}", Role.CHANGED)), width, "    ")
     return (*lines, *(diff_text_lines(diff, width) if diff else ()))

@@ -63,7 +63,7 @@ def stop_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
 
 
 def row_notes(inspection: Inspection) -> tuple[tuple[str, Role], ...]:
-    """What there is to know of the row beside its tokens: what becomes of it, its repairs, and the notes of every
+    """What there is to know of the row besides its tokens: what becomes of it, its repairs, and the notes of every
     stage, each once and visible."""
     found: dict[str, Role] = {}
     aside = evaluation_words(inspection)
@@ -98,8 +98,8 @@ def note_lines(blocks: Sequence[tuple[str, Sequence[tuple[str, Role]]]], width: 
     for heading, notes in blocks:
         if notes:
             lines += [*([()] if lines else []), *wrap(line((heading, Role.TITLE)), width)]
-            for told, role in notes:
-                lines += wrap(line(("• ", Role.DIM), (told, role)), width, "  ")
+            for text, role in notes:
+                lines += wrap(line(("• ", Role.DIM), (text, role)), width, "  ")
     return tuple(lines) or wrap(line(("no notes", Role.DIM)), width)
 
 
@@ -116,13 +116,20 @@ def token_line(table: TokenTable, i: int, width: int, *, shift: bool = False) ->
     """The token under the cursor: position, text, id, part, and above all what happens there and why."""
     if not 0 <= i < len(table):
         return ()
-    position, number, told = f"{i:,} ", f" {table.ids[i]} ", explain(table, i, shift=shift)
+    position, number, explained = f"{i:,} ", f" {table.ids[i]} ", explain(table, i, shift=shift)
     glyph = (table.loss_shifted if shift else table.loss)[i]
     role = Role.WEIGHTED if glyph == WEIGHTED else Role.TRAINED if glyph in LEARNT else Role.MASKED
-    short = told.replace(", because it is ", ": ", 1).replace(", because it ", ": ", 1).replace(", because ", ": ", 1)
+    short = (
+        explained.replace(", because it is ", ": ", 1).replace(", because it ", ": ", 1).replace(", because ", ": ", 1)
+    )
     left = width - len(position) - len(number)
     # The reason is what the line is for: before it is cut the token, then its words, then the part give way.
-    for reason, part in ((told, f"{table.parts[i]} · "), (short, f"{table.parts[i]} · "), (told, ""), (short, "")):
+    for reason, part in (
+        (explained, f"{table.parts[i]} · "),
+        (short, f"{table.parts[i]} · "),
+        (explained, ""),
+        (short, ""),
+    ):
         room = left - cell_width(part) - cell_width(reason)
         if room >= min(cell_width(table.cells[i]), LEAST_TOKEN):
             break
@@ -208,26 +215,26 @@ def row_heading(width: int, *, digits: int = 6, gutter: int = 0, active: bool = 
 
 def row_sentence(summary: Summary) -> Line:
     """A line of the row list in words, and what the row begins with, for where the list has no room for it."""
-    told: list[tuple[str, Role]] = []
+    parts: list[tuple[str, Role]] = []
     if summary.tokens is not None:
-        told.append((many(summary.tokens, "token"), Role.PLAIN))
+        parts.append((many(summary.tokens, "token"), Role.PLAIN))
         if summary.evaluates:
-            told.append((EVALUATES, Role.PLAIN))
+            parts.append((EVALUATES, Role.PLAIN))
         elif summary.trained is not None:
-            told.append((f"{share(summary.trained, summary.tokens)} trained", _share_role(summary)))
+            parts.append((f"{share(summary.trained, summary.tokens)} trained", _share_role(summary)))
     if summary.cut:
-        told.append((f"{summary.cut:,} cut", Role.CUT))
+        parts.append((f"{summary.cut:,} cut", Role.CUT))
     if summary.dropped is not None:
-        told.append(("dropped", Role.ERROR))
+        parts.append(("dropped", Role.ERROR))
     elif summary.problem is not None:
-        told.append(("could not be prepared", Role.ERROR))
+        parts.append(("could not be prepared", Role.ERROR))
     for count, noun, role in ((summary.errors, "error", Role.ERROR), (summary.warnings, "warning", Role.WARNING)):
         if count:
-            told.append((many(count, noun), role))
+            parts.append((many(count, noun), role))
     if summary.preview:
-        told.append((prose(summary.preview), Role.DIM))
+        parts.append((prose(summary.preview), Role.DIM))
     builder = LineBuilder().add(f" row {summary.index:,}", Role.TITLE)
-    for number, (text, role) in enumerate(told):
+    for number, (text, role) in enumerate(parts):
         builder.add(" · " if number else ": ", Role.DIM).add(text, role)
     return builder.line()
 

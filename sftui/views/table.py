@@ -248,7 +248,7 @@ def _masked(label: int, ignore: int) -> bool:
 
 
 def weighed(loss: str, weights: Runs[float]) -> str:
-    """The glyphs of labels with what weighs 0 masked, and what weighs neither 0 nor 1 told apart."""
+    """The glyphs of labels with what weighs 0 masked, and what weighs neither 0 nor 1 distinguished."""
     return "".join(
         [
             loss[a:b] if one == 1 else loss[a:b].replace(TRAINED, WEIGHTED if one else MASKED)

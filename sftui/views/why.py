@@ -120,8 +120,8 @@ def why_lines(
     the mask rule (empty: none)."""
     if not 0 <= i < len(table):
         return ()
-    told, role = verdict_word(table, i)
-    head = line((f"token {i:,} of {len(table):,} is ", Role.DIM), (told, role))
+    text, role = verdict_word(table, i)
+    head = line((f"token {i:,} of {len(table):,} is ", Role.DIM), (text, role))
     lines = [_around(table, i, width), *wrap(head, width)]
     rule = rule_in_force(table, i, recipe)
     stated = recipe.mask.rule
@@ -179,10 +179,10 @@ def offer_lines(table: TokenTable, i: int, trainer: str, offer: Offer, width: in
 def _effect(effect: Effect) -> str:
     if effect.rows is None:
         return "over the dataset: counting …"
-    told = f"over the dataset: {many(effect.rows, 'row')}, {many(effect.tokens, 'token')} change"
+    text = f"over the dataset: {many(effect.rows, 'row')}, {many(effect.tokens, 'token')} change"
     so_far = "" if effect.done else f" in {effect.counted:,} so far"
     broken = f"; {many(effect.broken, 'more row')} can then not be prepared" if effect.broken else ""
-    return f"{told}{so_far}{broken}"
+    return f"{text}{so_far}{broken}"
 
 
 def _changes(way: Way) -> str:
@@ -190,8 +190,8 @@ def _changes(way: Way) -> str:
 
 
 def _keys(way: Way) -> str:
-    told = [(visible(key), value) for key, value in way.keys]
-    return ", ".join(f"no {key}" if value is None else f"{key}: {value_text(value)}" for key, value in told)
+    text = [(visible(key), value) for key, value in way.keys]
+    return ", ".join(f"no {key}" if value is None else f"{key}: {value_text(value)}" for key, value in text)
 
 
 def _around(table: TokenTable, i: int, width: int) -> Line:

@@ -1,4 +1,4 @@
-"""Who wrote something: the colour of each role, which always stands beside its name or its letter."""
+"""Who wrote something: the colour of each role, which always stands next to its name or its letter."""
 
 from __future__ import annotations
 

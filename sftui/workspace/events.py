@@ -36,7 +36,7 @@ class SourceOpened(NamedTuple):
 class DataLoading(NamedTuple):
     """Data that is not here yet is still on its way: a sentence on how long, and how much of it came."""
 
-    told: str
+    progress: str
 
 
 class ExportPrepared(NamedTuple):

@@ -449,7 +449,7 @@ async def test_keys_do_nothing_to_what_is_hidden() -> None:
         await driven.press("s")
         assert not driven.said and driven.main.panes.tokens.state.shift, "the screen shows it"
         await driven.press("c", "L", "L")
-        assert str(driven.said) == "no room for the row list beside the recipe"
+        assert str(driven.said) == "no room for the row list next to the recipe"
 
 
 async def test_a_tokenizer_that_does_not_load_is_told_with_what_to_press() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tui_driver import Driven, check_golden, running
 
-from sftui.tui.contexts import BESIDE, CONVERSATION, DOCUMENT, FINDINGS, LIST, RECIPE, TOKENS
+from sftui.tui.contexts import CONVERSATION, CONVERSATION_PANE, DOCUMENT, FINDINGS, LIST, RECIPE, TOKENS
 from sftui.views import plain
 
 SIZES = ((60, 20), (80, 24), (120, 36), (200, 50), (300, 80))
@@ -59,7 +59,7 @@ async def test_a_wide_screen_follows_the_row_whatever_is_open(size: tuple[int, i
 
 async def test_keys_go_to_what_stands_there_and_back() -> None:
     async with running((200, 50)) as driven:
-        for key, pane in (("f", FINDINGS), ("o", BESIDE), ("O c", BESIDE)):
+        for key, pane in (("f", FINDINGS), ("o", CONVERSATION_PANE), ("O c", CONVERSATION_PANE)):
             await driven.press(*key.split())
             assert held(driven) == pane and driven.main.state.open.view is None
             await driven.press(*key.split()) if key != "o" else await driven.press("escape")
@@ -100,7 +100,7 @@ async def test_one_key_gives_a_pane_the_screen_and_brings_the_others_back() -> N
             assert held(driven) == FINDINGS and driven.main.panes.findings.display
     async with running((200, 50)) as driven:
         await driven.press("m", "tab")
-        assert held(driven) == BESIDE and driven.main.panes.conversation.size.width == 200
+        assert held(driven) == CONVERSATION_PANE and driven.main.panes.conversation.size.width == 200
 
 
 async def test_panes_are_made_wider_and_higher_by_keys_and_stay_so() -> None:
@@ -139,7 +139,7 @@ async def test_resizing_the_terminal_moves_what_stands_there() -> None:
         assert driven.main.panes.document.name_of_view == CONVERSATION
         await driven.pilot.resize_terminal(200, 50)
         await driven.settle()
-        assert held(driven) == BESIDE and "Say [/INST]" in plain(driven.main.panes.conversation.lines)
+        assert held(driven) == CONVERSATION_PANE and "Say [/INST]" in plain(driven.main.panes.conversation.lines)
         await driven.press("f")
         await driven.pilot.resize_terminal(120, 36)
         await driven.settle()

@@ -11,7 +11,7 @@ from words_worker import WordsWorker
 from sftui.findings import Finding, Severity
 from sftui.recipe import Recipe, changed
 from sftui.trainers import preset
-from sftui.tui.copying import file_beside
+from sftui.tui.copying import file_next_to
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 
@@ -232,7 +232,7 @@ async def test_rows_with_an_audited_finding_can_be_left_out() -> None:
     ],
 )
 def test_the_name_of_a_file_made_from_the_data(data: str, name: str) -> None:
-    assert file_beside(data, "x") == name
+    assert file_next_to(data, "x") == name
 
 
 async def test_a_repair_that_cannot_help_says_so() -> None:

@@ -11,9 +11,9 @@ from sftui.trainers import preset
 from sftui.tui.arrangement import arrange, place, resized
 from sftui.tui.contexts import (
     BATCH,
-    BESIDE,
     COMPARE,
     CONVERSATION,
+    CONVERSATION_PANE,
     DOCUMENT,
     FIGURES,
     FINDINGS,
@@ -95,12 +95,12 @@ def test_the_recipe_opens_takes_the_keys_and_closes(before: Open, after: Open) -
         (Open(recipe=True), (80, 24), (RECIPE, TOKENS)),
         (Open(recipe=True, view=FIGURES), (140, 24), (RECIPE, FIGURES)),
         (Open(recipe=True, view=FIGURES), (160, 24), (LIST, RECIPE, TOKENS, FIGURES, FINDINGS)),
-        (Open(), (160, 45), (LIST, TOKENS, BESIDE, FINDINGS)),
-        (Open(view=CONVERSATION), (200, 50), (LIST, TOKENS, BESIDE, FINDINGS)),
-        (Open(view=FIGURES), (200, 50), (LIST, TOKENS, FIGURES, BESIDE, FINDINGS)),
+        (Open(), (160, 45), (LIST, TOKENS, CONVERSATION_PANE, FINDINGS)),
+        (Open(view=CONVERSATION), (200, 50), (LIST, TOKENS, CONVERSATION_PANE, FINDINGS)),
+        (Open(view=FIGURES), (200, 50), (LIST, TOKENS, FIGURES, CONVERSATION_PANE, FINDINGS)),
         (Open(view=COMPARE, rows=False), (160, 24), (TOKENS, DOCUMENT, FINDINGS)),
-        (Open(), (240, 40), (LIST, RECIPE, TOKENS, BESIDE, FINDINGS)),
-        (Open(), (300, 80), (LIST, RECIPE, TOKENS, DOCUMENT, BESIDE, FINDINGS)),
+        (Open(), (240, 40), (LIST, RECIPE, TOKENS, CONVERSATION_PANE, FINDINGS)),
+        (Open(), (300, 80), (LIST, RECIPE, TOKENS, DOCUMENT, CONVERSATION_PANE, FINDINGS)),
         (Open(alone=True), (300, 80), (TOKENS,)),
         (Open(FINDINGS, alone=True), (300, 80), (FINDINGS,)),
         (Open(FINDINGS, alone=True), (80, 24), (TOKENS,)),
@@ -143,13 +143,13 @@ def test_wide_screens_show_tokens_conversation_and_findings_whatever_is_open(
 ) -> None:
     what = Open(view=view)
     now = arrange(what, *size)
-    assert {TOKENS, BESIDE, FINDINGS} <= set(now.panes) and {CONVERSATION, FINDINGS} <= set(now.views)
+    assert {TOKENS, CONVERSATION_PANE, FINDINGS} <= set(now.panes) and {CONVERSATION, FINDINGS} <= set(now.views)
     boxes = place(now, Sizes(), size[0], size[1] - 3, 23)
     assert boxes[LIST].width >= 41, "with previews"
-    assert boxes[TOKENS].width >= 60 and boxes[BESIDE].width >= 40
+    assert boxes[TOKENS].width >= 60 and boxes[CONVERSATION_PANE].width >= 40
 
 
-@pytest.mark.parametrize("context", [LIST, TOKENS, BESIDE, FINDINGS])
+@pytest.mark.parametrize("context", [LIST, TOKENS, CONVERSATION_PANE, FINDINGS])
 @pytest.mark.parametrize("step", [6, -6])
 def test_a_pane_is_made_wider_as_far_as_the_others_leave_room_and_back(context: str, step: int) -> None:
     what, size, body = Open(context), (200, 50), (200, 47)
@@ -168,7 +168,9 @@ def test_a_pane_is_made_wider_as_far_as_the_others_leave_room_and_back(context: 
     assert width(back) == width(far) - step, "the way back begins at once"
 
 
-@pytest.mark.parametrize(("context", "lower"), [(BESIDE, FINDINGS), (FINDINGS, BESIDE), (TOKENS, DOCUMENT)])
+@pytest.mark.parametrize(
+    ("context", "lower"), [(CONVERSATION_PANE, FINDINGS), (FINDINGS, CONVERSATION_PANE), (TOKENS, DOCUMENT)]
+)
 def test_a_pane_is_made_higher_at_the_cost_of_the_one_above_or_below(context: str, lower: str) -> None:
     what, size, body = Open(context, RAW), (200, 50), (200, 47)
 
@@ -203,9 +205,9 @@ def test_a_hidden_pane_gives_its_keys_to_the_nearest(what: Open, holder: str) ->
 
 def test_the_conversation_that_stands_there_has_the_keys_of_the_one_that_is_opened() -> None:
     opened = Open().opened(CONVERSATION)
-    assert arrange(opened, 200, 50).holder(opened.context, opened.view) == BESIDE
-    assert arrange(opened, 120, 36).holder(BESIDE, opened.view) == DOCUMENT
-    assert arrange(Open(), 120, 36).holder(BESIDE) == TOKENS
+    assert arrange(opened, 200, 50).holder(opened.context, opened.view) == CONVERSATION_PANE
+    assert arrange(opened, 120, 36).holder(CONVERSATION_PANE, opened.view) == DOCUMENT
+    assert arrange(Open(), 120, 36).holder(CONVERSATION_PANE) == TOKENS
 
 
 def test_what_is_opened_ends_that_a_pane_is_alone() -> None:
@@ -261,18 +263,18 @@ def test_a_search_that_finds_nothing_keeps_the_hit_before() -> None:
 
 
 @pytest.mark.parametrize(
-    ("held", "told"), [(Compared(), "more"), (Compared(other=RULE, name="b", told="before"), "more")]
+    ("held", "told"), [(Compared(), "more"), (Compared(other=RULE, name="b", description="before"), "more")]
 )
 def test_another_side_is_compared_from_the_beginning(held: Compared, told: str) -> None:
     made = held._replace(on_b=True).chosen(RULE, "b", ("trim",), told, True)
-    assert (made.other, made.name, made.repairs, made.told) == (RULE, "b", ("trim",), "more")
+    assert (made.other, made.name, made.repairs, made.description) == (RULE, "b", ("trim",), "more")
     assert made.answer is None and made.counted is None and made.of_finding
 
 
 def test_the_same_side_keeps_its_words() -> None:
-    held = Compared(other=RULE, name="b", told="before")
-    assert held.chosen(RULE, "b", None, "", False).told == "before"
-    assert held.chosen(RULE, "c", None, "", False).told == ""
+    held = Compared(other=RULE, name="b", description="before")
+    assert held.chosen(RULE, "b", None, "", False).description == "before"
+    assert held.chosen(RULE, "c", None, "", False).description == ""
 
 
 @pytest.mark.parametrize(("done", "running"), [(False, True), (True, False)])
@@ -284,7 +286,7 @@ def test_an_audit_runs_until_it_is_done(done: bool, running: bool) -> None:
 
 def test_a_batch_is_asked_for_anew_for_another_row_and_kept_on_screen_under_another_recipe() -> None:
     ready = ev.BatchReady(1, 1, None)
-    held = Batched().asked(BATCH, 3).answered(ready)
+    held = Batched().requested(BATCH, 3).answered(ready)
     assert held.begins_with(BATCH, 3) and not held.begins_with(BATCH, 4) and not held.begins_with(PACKS, 3)
     assert held.under_another_recipe(BATCH).batch == ready and held.under_another_recipe(PACKS).batch is None
 

@@ -1,6 +1,6 @@
 """The batch as the collator pads it, and the packs that the trainer makes of the rows from here on.
 
-Both views begin with the row on screen and are asked for anew when it changes.
+Both views begin with the row on screen and are requested anew when it changes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def show(here: Inspector, name: str, keep: bool) -> None:
     """The view for the row on screen."""
     row = here.state.row
     if not here.state.batched.begins_with(name, row):
-        here.put(here.state.batched.asked(name, row))
+        here.put(here.state.batched.requested(name, row))
         if name == BATCH:
             here.workspace.ask(rq.BatchRequest, row, here.state.batched.rows)
         else:
@@ -103,14 +103,14 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     stored = recipe.pack.strategy == "none"
     rows = f"{many(answer.rows, 'row')} from row {first:,} on"
     packed = f"{recipe.pack.strategy}: {rows} in {many(len(answer.packs), 'pack')}"
-    told = [((f"as stored: {rows}, a pack each" if stored else packed, Role.TITLE),)]
+    heads = [((f"as stored: {rows}, a pack each" if stored else packed, Role.TITLE),)]
     if not stored:
         attention = f"attention: {recipe.batch.attention}{', flattened into one row' if recipe.batch.flatten else ''}"
-        told += [
+        heads += [
             ((f"{group}; other rows of its group may share these packs", Role.DIM),),
             ((attention, Role.PLAIN),),
         ]
-    lines: list[Line] = [cells for part in told for cells in wrap(line(*part), width)]
+    lines: list[Line] = [cells for part in heads for cells in wrap(line(*part), width)]
     lines += takewhile(
         bool, batch_lines(answer.batch, width, ignore_index=ignore)
     )  # its strips are drawn a pack each below
@@ -123,5 +123,5 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
 
 
 def _problem(answer: ev.BatchReady | ev.PacksReady, width: int) -> tuple[Line, ...]:
-    told = answer.problem.sentence() if answer.problem is not None else "there is nothing to show"
-    return wrap(line((f"✗ {told}", Role.ERROR)), width)
+    reason = answer.problem.sentence() if answer.problem is not None else "there is nothing to show"
+    return wrap(line((f"✗ {reason}", Role.ERROR)), width)

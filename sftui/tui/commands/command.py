@@ -1,4 +1,4 @@
-"""A command, declared beside the function that does it. No Textual."""
+"""A command, declared with the function that does it. No Textual."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def command(
     ident: str,
     keys: str | tuple[str, ...],
     title: str,
-    told: str,
+    help_text: str,
     group: str,
     context: str = ANY,
     *,
@@ -85,7 +85,7 @@ def command(
 
     def declared(run: Run) -> Command:
         known = (keys,) if isinstance(keys, str) else keys
-        return Command(ident, known, title, told, group, context, counted, run, when, means, was, was_in)
+        return Command(ident, known, title, help_text, group, context, counted, run, when, means, was, was_in)
 
     return declared
 
@@ -131,7 +131,7 @@ def moves(context: str, what: str, move: Move | None = None, when: When = always
             f"{name}.{kind}",
             keys,
             title,
-            told,
+            help_text,
             "Move",
             context,
             kind not in ("home", "end"),
@@ -139,7 +139,7 @@ def moves(context: str, what: str, move: Move | None = None, when: When = always
             when,
             MEANS[kind],
         )
-        for kind, keys, title, told in declared
+        for kind, keys, title, help_text in declared
     )
 
 

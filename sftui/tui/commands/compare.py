@@ -51,7 +51,7 @@ def open_or_close(here: Inspector, count: int | None) -> None:
         _pick(here)
     else:
         start(here, now.other, now.name, now.repairs)
-        here.say(f"B: {here.state.compared.told or now.name} · {_hint(here)}")
+        here.say(f"B: {here.state.compared.description or now.name} · {_hint(here)}")
 
 
 @command("compare.pick", "=", "compare with another", "Picks another recipe to compare with.", "Look")
@@ -126,17 +126,17 @@ def start(
     name: str,
     repairs: tuple[str, ...] | None = None,
     *,
-    told: str = "",
+    description: str = "",
     of_finding: bool = False,
 ) -> None:
     """Compare with `other` (with other repairs of the data) from here on, and count over the dataset in the background.
 
-    `told` says what it is where the name is too short to; `of_finding`: it previews what a finding offers, which is
-    shown again afterwards.
+    `description` says what it is where the name is too short to; `of_finding`: it previews what a finding offers, which
+    is shown again afterwards.
     """
     if here.state.compared.on_b:
         _back_to_a(here)
-    here.put(here.state.compared.chosen(other, name, repairs, told, of_finding))
+    here.put(here.state.compared.chosen(other, name, repairs, description, of_finding))
     if here.state.open.view == COMPARE:
         stop_counting(here)
         here.show_view()
@@ -174,7 +174,7 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
         return wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)
     return (
         *_counted(here, width, names, count_lines),
-        *(row for told in unmarked_words(answer.unmarked, names) for row in _warned(told, width)),
+        *(row for text in unmarked_words(answer.unmarked, names) for row in _warned(text, width)),
         (),
         *_repaired(here, answer, width),
         *_row(here, answer, names, width),
@@ -201,11 +201,11 @@ def _row(here: Inspector, answer: ev.ComparisonReady, names: tuple[str, str], wi
     def make() -> tuple[Line, ...]:
         found = compare_lines(compared, names, width, differing=now.differing)
         if answer.left_out:
-            told = (
+            text = (
                 f"a long row: {len(compared.columns):,} tokens from the first difference on are shown, "
                 f"{answer.left_out:,} are not; {answer.differing:,} differ in all"
             )
-            found = (*wrap(line((told, Role.WARNING)), width), *found)
+            found = (*wrap(line((text, Role.WARNING)), width), *found)
         return found
 
     return now.drawn.lines((id(answer), answer.ticket, answer.version, names, width, now.differing), make)
@@ -217,12 +217,12 @@ def _counted(
     now = here.state.compared
     count = now.counted
     if count is None or count.count is None:
-        told = (
+        text = (
             "over the dataset: counting …"
             if count is None or count.problem is None
             else f"✗ {count.problem.sentence()}"
         )
-        return list(wrap(line((told, Role.DIM)), width))
+        return list(wrap(line((text, Role.DIM)), width))
     found = list(count_lines(count.count, names, width))
     if count.causes is not None and now.other is not None:
         from sftui.views import cause_lines
@@ -312,10 +312,10 @@ def hide_equal(here: Inspector, count: int | None) -> None:
 # — A/B —
 
 
-def _no_b(here: Inspector, told: str = "no comparison") -> Said | None:
+def _no_b(here: Inspector, missing: str = "no comparison") -> Said | None:
     if here.state.compared.other is not None:
         return None
-    return Said(f"{told}; press C to pick a second recipe", Role.DIM)
+    return Said(f"{missing}; press C to pick a second recipe", Role.DIM)
 
 
 def _show_b(here: Inspector) -> None:
@@ -330,7 +330,7 @@ def _show_b(here: Inspector) -> None:
     if answer.other.row.index == here.state.row:
         here.panes.tokens.show(answer.other, now.other)
         rows.tell_figures(here, answer.other, now.other, side="B")
-        here.panes.rows.show_beside(answer.other)
+        here.panes.rows.show_other_side(answer.other)
         here.paint_view(WHY)
         here.say(f"B: {now.name} · v goes back to A: {here.workspace.recipe.preset}")
 
@@ -350,7 +350,7 @@ def drop_preview(here: Inspector) -> bool:
 def left_b(here: Inspector) -> None:
     """The tokens of the recipe in force are shown."""
     here.put(here.state.compared._replace(on_b=False))
-    here.panes.rows.show_beside(None)
+    here.panes.rows.show_other_side(None)
 
 
 def _back_to_a(here: Inspector) -> None:
@@ -400,5 +400,5 @@ def applied(here: Inspector, repair: str) -> None:
     here.say(f"applied: {repair} · counting … · u undoes it, x exports it")
 
 
-def _warned(told: str, width: int) -> tuple[Line, ...]:
-    return wrap(line((visible(told), Role.WARNING)), width)
+def _warned(text: str, width: int) -> tuple[Line, ...]:
+    return wrap(line((visible(text), Role.WARNING)), width)

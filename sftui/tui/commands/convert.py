@@ -37,5 +37,5 @@ def convert(here: Inspector, count: int | None) -> None:
 
 def refusal(problem: Problem) -> str:
     """Why the trainer does not read the rows, behind the key that helps where one does."""
-    told = problem.sentence()
-    return f"M makes messages of the rows · {told}" if CONVERT in problem.fix else told
+    sentence = problem.sentence()
+    return f"M makes messages of the rows · {sentence}" if CONVERT in problem.fix else sentence

@@ -143,12 +143,12 @@ def _way(
             f"{verb}.{what}",
             (f"{key} {letter}",) if shown else (),
             f"{verb} the {what}{after}",
-            told,
+            help_text,
             "Copy",
             run=partial(_take, out, what),
             was=None if shown else (f"{key} {letter}",),
         )
-        for what, letter, told in zip(WHAT, (key, "i", "l", "t"), helps)
+        for what, letter, help_text in zip(WHAT, (key, "i", "l", "t"), helps)
     )
 
 
@@ -190,8 +190,10 @@ PRINT = _way(
     shown=False,
 )
 EDIT = tuple(
-    Command(f"edit.{what}", (f"e {letter}",), f"{what} in the editor", told, "Copy", run=partial(_take, _edit, what))
-    for what, letter, told in (
+    Command(
+        f"edit.{what}", (f"e {letter}",), f"{what} in the editor", help_text, "Copy", run=partial(_take, _edit, what)
+    )
+    for what, letter, help_text in (
         ("row", "e", "Opens a read-only copy of the row in $VISUAL or $EDITOR."),
         ("text", "t", "Opens a read-only copy of the rendered text."),
         ("template", "c", "Opens a read-only copy of the chat template."),

@@ -6,8 +6,8 @@ from sftui.tui.commands.command import MEANS, Command, moves
 from sftui.tui.contexts import DIALOG
 
 
-def _answer(name: str, key: str, title: str, told: str, means: str, was: tuple[str, ...] | None = None) -> Command:
-    return Command(f"dialog.{name}", (key,), title, told, "Move", DIALOG, means=MEANS[means], was=was)
+def _answer(name: str, key: str, title: str, help_text: str, means: str, was: tuple[str, ...] | None = None) -> Command:
+    return Command(f"dialog.{name}", (key,), title, help_text, "Move", DIALOG, means=MEANS[means], was=was)
 
 
 MOVES = moves(DIALOG, "line")

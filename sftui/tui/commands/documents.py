@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sftui.tui.commands import tokens
 from sftui.tui.commands.command import MEANS, command, moves
-from sftui.tui.contexts import BESIDE, DOCUMENT, WHY
+from sftui.tui.contexts import CONVERSATION_PANE, DOCUMENT, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.document_pane import DocumentPane
 from sftui.views import Action
@@ -15,7 +15,7 @@ COLUMNS = 8
 
 def _held(here: Inspector) -> DocumentPane:
     """The pane to read in that holds the keys."""
-    return here.panes.conversation if here.state.open.context == BESIDE else here.panes.document
+    return here.panes.conversation if here.state.open.context == CONVERSATION_PANE else here.panes.document
 
 
 def _move(here: Inspector, kind: str, count: int) -> None:

@@ -59,8 +59,8 @@ def _own(here: Inspector) -> list[tuple[str, str]]:
     """What only this session has: the data as repaired, and the review marks."""
     kept = here.state.kept.marks
     dropped = len(kept.rows_with("drop"))
-    told = [*here.workspace.repairs, *([f"without {dropped:,} marked drop"] if dropped else [])]
-    data = [("data", f"a new file with the rows as repaired ({', '.join(told)}), and a log")] if told else []
+    changes = [*here.workspace.repairs, *([f"without {dropped:,} marked drop"] if dropped else [])]
+    data = [("data", f"a new file with the rows as repaired ({', '.join(changes)}), and a log")] if changes else []
     return [*data, *([("marks", f"the review marks as lines of JSON: {kept.words()}")] if kept else [])]
 
 

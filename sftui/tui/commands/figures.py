@@ -1,6 +1,6 @@
 """The audit of the whole dataset: its figures, its findings by code, and the row list filtered or sorted by them.
 
-The audit runs in the worker, behind everything that is asked there; it goes on while the view is closed.
+The audit runs in the worker, behind all that is requested there; it goes on while the view is closed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ORDERS = (
 )
 MOST_GROUPS = 30
 """Groups of each kind to pick from, the largest."""
-WIDEST_ORDER, WIDEST_TOLD = 16, 40
+WIDEST_ORDER, WIDEST_SHOWN = 16, 40
 """Cells of the status line, and of what is said, that name what the list shows."""
 GLYPHS = {"error": ("✗", Role.ERROR), "warning": ("!", Role.WARNING), "info": ("i", Role.DIM)}
 
@@ -144,18 +144,18 @@ def lines(here: Inspector, width: int) -> Owned:
         _unowned(repairs.lines(here, width)),
         _audited(here, width),
     ):
-        told = list(block)
-        while told and not told[-1][0]:
-            told.pop()
-        made += [((), ""), *told] if made and told else told
+        kept = list(block)
+        while kept and not kept[-1][0]:
+            kept.pop()
+        made += [((), ""), *kept] if made and kept else kept
     return tuple(made)
 
 
 def _audited(here: Inspector, width: int) -> Owned:
     answer = here.state.audited.answer
     if answer is None:
-        told = "auditing …" if here.state.audited.running else "not audited under this recipe; press X"
-        return _unowned((line((told, Role.DIM)),))
+        text = "auditing …" if here.state.audited.running else "not audited under this recipe; press X"
+        return _unowned((line((text, Role.DIM)),))
     if answer.problem is not None:
         return _unowned(wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width))
     blocks = [_unowned(_progress(here, answer, width)), _verdict(here, answer, width), _codes(here, answer, width)]
@@ -197,12 +197,12 @@ def _codes(here: Inspector, answer: ev.AuditReady, width: int) -> Owned:
         whole = one.code == marked(here)
         first = f"row {one.first:,}: " if one.first is not None else ""
         head = f" {one.code}  {one.count:>{widest},}  "
-        told = visible((f"{one.share}; " if one.share else "") + first + one.sentence)
+        words = visible((f"{one.share}; " if one.share else "") + first + one.sentence)
         cells = _under_cursor(here, line((glyph, role), (head, Role.KEY)), one.code)
         if whole:
-            block = wrap((*cells, *line((told, Role.PLAIN))), width, "    ")
+            block = wrap((*cells, *line((words, Role.PLAIN))), width, "    ")
         else:
-            block = ((*cells, *line((clip(told, max(4, width - len(head) - 1)), Role.PLAIN))),)
+            block = ((*cells, *line((clip(words, max(4, width - len(head) - 1)), Role.PLAIN))),)
         made += [(cells, one.code) for cells in block]
     return tuple(made)
 
@@ -388,15 +388,15 @@ def pick_order(here: Inspector, count: int | None) -> None:
                 if one.first is not None
             ),
         ]
-    asked = [by for by, _ in entries]
+    listings = [by for by, _ in entries]
     title = "which rows"
     for kind, field in GROUPS.items():
         groups: tuple[GroupFigure, ...] = getattr(answer.figures, field, ()) if answer is not None else ()
-        names = apart([one.name for one in groups[:MOST_GROUPS]], WIDEST_TOLD)
+        names = apart([one.name for one in groups[:MOST_GROUPS]], WIDEST_SHOWN)
         entries += [(kind, f"{one.count:,} × {name}") for one, name in zip(groups, names)]
-        asked += [listed_by(kind, one.name) for one in groups[:MOST_GROUPS]]
+        listings += [listed_by(kind, one.name) for one in groups[:MOST_GROUPS]]
         title += f" · the {MOST_GROUPS} largest of {len(groups):,} {kind} groups" if len(groups) > MOST_GROUPS else ""
-    here.pick(title, entries, lambda number: order(here, asked[number]))
+    here.pick(title, entries, lambda number: order(here, listings[number]))
 
 
 def order(here: Inspector, by: str) -> None:
@@ -425,12 +425,12 @@ def _list(here: Inspector, by: str, order: Sequence[int], after: int = -1) -> No
     rows.go(here, row)
     if shown is not None and shown.row.index == row == here.state.row:
         on_row(here, row)
-    here.say(f"{clip(visible(by), WIDEST_TOLD)}: {many(len(order), 'row')} · ] [ go through them, F all rows")
+    here.say(f"{clip(visible(by), WIDEST_SHOWN)}: {many(len(order), 'row')} · ] [ go through them, F all rows")
 
 
 def on_order(here: Inspector, event: ev.OrderReady) -> None:
     """The list shows these rows; the first of them is opened."""
-    by, now = clip(visible(event.by), WIDEST_TOLD), here.state.audited
+    by, now = clip(visible(event.by), WIDEST_SHOWN), here.state.audited
     if event.problem is not None:
         here.say(event.problem.sentence(), Role.ERROR)
     elif not event.total:
@@ -460,12 +460,12 @@ def _worst(event: ev.AuditReady) -> str:
     """What the findings lead to, the worst of it; else how many there are."""
     if event.verdict:
         return visible(event.verdict[0].sentence)
-    told = [
+    parts = [
         f"{count:,} {name}{'s' if count != 1 else ''}"
         for name, count in zip(("error", "warning"), event.found)
         if count
     ]
-    return ", ".join(told) or "no error and no warning"
+    return ", ".join(parts) or "no error and no warning"
 
 
 def _time(seconds: float) -> str:

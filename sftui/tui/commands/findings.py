@@ -82,8 +82,8 @@ def _no_cure(here: Inspector) -> Said | None:
     if chosen:
         verb = "are" if len(chosen) > 1 else "is"
         return Said(f"{' and '.join(chosen)} {verb} applied already and cannot fix {finding.code} here", Role.WARNING)
-    told = "" if own is None else f": {own.trainer_keys.get(here.workspace.recipe.trainer) or own.title}"
-    return Said(f"no recipe knob fixes {finding.code}{told}", Role.WARNING)
+    key = "" if own is None else f": {own.trainer_keys.get(here.workspace.recipe.trainer) or own.title}"
+    return Said(f"no recipe knob fixes {finding.code}{key}", Role.WARNING)
 
 
 def _marked(here: Inspector) -> Finding | None:
@@ -100,18 +100,18 @@ def sentence(here: Inspector) -> Line:
     if answer is not None and not answer.tried:
         return line((f" {finding.code}: testing fixes …", Role.DIM))
     own = finding.fix
-    told = [name for name, _ in repairs.cures(here, finding)]
+    ways = [name for name, _ in repairs.cures(here, finding)]
     if own is not None and own.changes:
-        told.insert(0, new_values(own.changes))
+        ways.insert(0, new_values(own.changes))
     elif own is not None and own.template:
-        told.insert(0, "generation tags in the chat template")
-    if not told:
+        ways.insert(0, "generation tags in the chat template")
+    if not ways:
         return line(
             (f" {finding.code}: no automatic fix; press", Role.DIM),
             (" W", Role.KEY),
             (" for advice", Role.DIM),
         )
-    return line((" a", Role.KEY), (" applies ", Role.DIM), (" or ".join(told), Role.PLAIN))
+    return line((" a", Role.KEY), (" applies ", Role.DIM), (" or ".join(ways), Role.PLAIN))
 
 
 # — to the tokens —
@@ -272,12 +272,12 @@ def _preview_fix(here: Inspector) -> None:
         return
     recipe = _fixed(here, finding)
     if recipe is not None:
-        told = new_values(finding.fix.changes)
+        values = new_values(finding.fix.changes)
         compare.start(
             here,
             recipe,
             f"{finding.code}'s fix",
-            told=f"the fix of {finding.code} ({told})",
+            description=f"the fix of {finding.code} ({values})",
             of_finding=True,
         )
         tags = f" · {TAGS}" if finding.fix.template is not None else ""
@@ -297,8 +297,8 @@ def _apply_fix(here: Inspector) -> None:
     if recipe is None:
         return
     if here.workspace.set_recipe(recipe):
-        told = ", ".join(f"{change.path} → {change.after}" for change in finding.fix.changes)
-        here.say(f"applied: {told} · u undoes it, x exports")
+        changes = ", ".join(f"{change.path} → {change.after}" for change in finding.fix.changes)
+        here.say(f"applied: {changes} · u undoes it, x exports")
     else:
         here.say("the recipe already says so", Role.DIM)
 
@@ -321,10 +321,10 @@ def on_tags(here: Inspector, event: ev.TagsReady) -> None:
     if event.problem is not None:
         here.say(event.problem.sentence(), Role.ERROR)
         return
-    told = f"same text and correct mask in {event.proven:,} conversations; sftui template proves it on every row"
+    proof = f"same text and correct mask in {event.proven:,} conversations; sftui template proves it on every row"
 
     def page(width: int) -> list[Line]:
-        return [*wrap(line((told, Role.GOOD)), width), (), *diff_text_lines(event.diff.rstrip("\n"), width)]
+        return [*wrap(line((proof, Role.GOOD)), width), (), *diff_text_lines(event.diff.rstrip("\n"), width)]
 
     def answered(answer: int | None) -> None:
         if answer is None:
@@ -349,14 +349,14 @@ def _write(here: Inspector, finding: Finding, source: str, text: str) -> str | N
     if not name:
         return None
     try:
-        told = write_out(source, name, inputs(here))
+        written = write_out(source, name, inputs(here))
         path = Path(name.removesuffix("!")).expanduser()
         recipe = changed(here.workspace.recipe, "render.template", f"file:{path}")
         recipe = with_changes(recipe, finding.fix.changes if finding.fix is not None else ())
     except (SftuiError, OSError) as error:
         return str(error)
     here.workspace.set_recipe(recipe)
-    here.say(f"{told}; the recipe uses it now · u undoes that, x exports")
+    here.say(f"{written}; the recipe uses it now · u undoes that, x exports")
     return None
 
 

@@ -10,7 +10,7 @@ from sftui.tui.commands import notes, rows
 from sftui.tui.commands.command import command
 from sftui.tui.commands.inputs import inputs
 from sftui.tui.contexts import FIGURES
-from sftui.tui.copying import file_beside, write_out
+from sftui.tui.copying import file_next_to, write_out
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Said
 from sftui.views import Line, Role, line, wrap
@@ -178,7 +178,7 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
 
 def export(here: Inspector) -> None:
     """Ask for a file and write the marks into it."""
-    name = file_beside(here.workspace.options.paths[0], "marks")
+    name = file_next_to(here.workspace.options.paths[0], "marks")
     words = here.state.kept.marks.words()
     here.ask(f"file for the review marks ({words})", lambda text: _export(here, text), value=name)
 
@@ -188,8 +188,8 @@ def _export(here: Inspector, text: str) -> str | None:
     if not name:
         return None
     try:
-        told = write_out(marks.to_text(), name, inputs(here))
+        written = write_out(marks.to_text(), name, inputs(here))
     except (SftuiError, OSError) as error:
         return str(error)
-    here.say(f"{told}: {marks.words()} · sftui repair --marks leaves out what is marked drop")
+    here.say(f"{written}: {marks.words()} · sftui repair --marks leaves out what is marked drop")
     return None

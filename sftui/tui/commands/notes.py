@@ -17,12 +17,12 @@ def _notes(here: Inspector) -> Notes:
     made = here.panes.tokens.inspection
     own = here.state.mark.note
     of_row = row_notes(made) if made is not None and made.row.index == here.state.row else ()
-    known = {told for told, _ in of_row}
-    told = tuple((visible(one), Role.PLAIN) for one in here.state.reading.notes if visible(one) not in known)
+    known = {text for text, _ in of_row}
+    texts = tuple((visible(one), Role.PLAIN) for one in here.state.reading.notes if visible(one) not in known)
     return (
         ("your note", ((visible(own), Role.VALUE),) if own else ()),
         (f"row {here.state.row:,}", of_row),
-        ("the data and the recipe", told),
+        ("the data and the recipe", texts),
     )
 
 

@@ -114,7 +114,7 @@ def farewell(here: Inspector) -> str:
     left = lost(here)
     if not left or here.state.kept.let_go:
         return ""
-    return f"{left.words()}: {', '.join(told for _, told in lost_parts(left))}"
+    return f"{left.words()}: {', '.join(words for _, words in lost_parts(left))}"
 
 
 @command("interrupt", "ctrl+c", "interrupt", "Cancels a running search or audit, else quits at once.", "Help")
@@ -140,6 +140,6 @@ def lost_lines(lost: Unexported, width: int) -> list[Line]:
     """What quitting would lose, one by one."""
     return [
         cells
-        for kind, told in lost_parts(lost)
-        for cells in wrap(line((f"{kind}  ", Role.KEY), (told, Role.PLAIN)), width, " " * 8)
+        for kind, words in lost_parts(lost)
+        for cells in wrap(line((f"{kind}  ", Role.KEY), (words, Role.PLAIN)), width, " " * 8)
     ]

@@ -213,7 +213,9 @@ def find_previous(here: Inspector, count: int | None) -> None:
 def _find(here: Inspector, step: int) -> None:
     """The next knob that holds the text, round the ends."""
     pane, looked_for = here.panes.recipe, here.state.kept.looked_for
-    found = [number for number, info in enumerate(pane.infos) if looked_for.casefold() in pane.told(info).casefold()]
+    found = [
+        number for number, info in enumerate(pane.infos) if looked_for.casefold() in pane.searched_text(info).casefold()
+    ]
     if not found:
         here.say(f"no knob matches {visible(looked_for)}", Role.WARNING)
         return
@@ -253,14 +255,14 @@ def _replay(here: Inspector, step: Callable[[], bool], times: int, word: str) ->
     from sftui.recipe import diff
 
     now = here.workspace.recipe
-    told = [change_text(change) for change in diff(before, now)]
+    parts = [change_text(change) for change in diff(before, now)]
     if before.waivers != now.waivers:
-        told.append(f"waivers {len(before.waivers)} → {len(now.waivers)}")
+        parts.append(f"waivers {len(before.waivers)} → {len(now.waivers)}")
     after = here.workspace.repairs
-    told += [f"{one} is no longer applied" for one in repairs if one not in after] + [
+    parts += [f"{one} is no longer applied" for one in repairs if one not in after] + [
         f"{one} is applied" for one in after if one not in repairs
     ]
-    here.say(f"{word}: {', '.join(told)}")
+    here.say(f"{word}: {', '.join(parts)}")
 
 
 @command("template", "T", "chat template", "Picks a chat template: the family's, a built-in, or a file.", "Recipe")

@@ -1,7 +1,7 @@
 """Repairs of the data: previewed, put over the rows on screen, taken back, counted; the file stays until they are
 exported.
 
-They stand in the workspace's history, beside the recipe: `u` takes back either.
+They stand in the workspace's history, with the recipe: `u` takes back either.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def pick(here: Inspector, count: int | None) -> None:
         for name in names
     ]
     counted = here.state.repairing.counted
-    told = f" · {_words(counted)}" if counted is not None and now else ""
-    here.pick(f"repairs of the data{told}", entries, lambda number: _toggle(here, names[number]))
+    text = f" · {_words(counted)}" if counted is not None and now else ""
+    here.pick(f"repairs of the data{text}", entries, lambda number: _toggle(here, names[number]))
 
 
 def _toggle(here: Inspector, name: str) -> None:
@@ -157,9 +157,9 @@ def _without_effect(here: Inspector, name: str, counted: ev.RepairCount) -> None
     from sftui.views.repairs import skipped_words
 
     here.workspace.set_repairs(tuple(one for one in here.workspace.repairs if one != name))
-    told = f"{name} changes none of {many(counted.rows, 'row')}, so it is not applied"
+    text = f"{name} changes none of {many(counted.rows, 'row')}, so it is not applied"
     why = f"; {visible(skipped_words(counted)[0])}" if counted.skipped else ""
-    here.say(told + why, Role.WARNING)
+    here.say(text + why, Role.WARNING)
 
 
 def _converts(here: Inspector) -> bool:
@@ -193,7 +193,7 @@ def orders(here: Inspector) -> list[tuple[str, str]]:
         ("repaired", counted.changed, "rows that a repair changes"),
         ("left out", counted.dropped, "rows that a repair leaves out"),
     )
-    return [(by, f"{count:,} × {told}") for by, count, told in listed if count]
+    return [(by, f"{count:,} × {meaning}") for by, count, meaning in listed if count]
 
 
 def lines(here: Inspector, width: int) -> tuple[Line, ...]:

@@ -162,12 +162,12 @@ def _stop_counting(here: Inspector) -> None:
 
 
 def on_counted(here: Inspector, event: ev.HitsCounted) -> None:
-    """More hits: what was said of the last one found, and what stands beside the token, follow."""
+    """More hits: what was said of the last one found, and what stands next to the token, follow."""
     if event.ticket != here.state.searching.counting or event.problem is not None:
         return
     now = here.state.searching.counted(event)
     here.put(now)
-    if now.found is not None and now.told and here.state.said.text == now.told:
+    if now.found is not None and now.reported and here.state.said.text == now.reported:
         _tell(here, now.found)
 
 
@@ -194,9 +194,9 @@ def _tell(here: Inspector, found: Hit) -> None:
         words = f"{row} has it, outside its tokens{f' · hit {place}' if place else ''}"
     else:
         words = f"hit {place} · {row}" if place else f"{many(n, 'hit')} in {row}"
-    told = words + (", search wrapped around" if search.wrapped else "") + " · n N"
-    here.say(told)
-    here.put(here.state.searching._replace(told=told))
+    reported = words + (", search wrapped around" if search.wrapped else "") + " · n N"
+    here.say(reported)
+    here.put(here.state.searching._replace(reported=reported))
 
 
 def _at_the_end(here: Inspector, search: Search, unread: int) -> None:

@@ -26,7 +26,7 @@ CELLS, LINES = 6, 2
 
 def _resize(here: Inspector, cells: int, lines: int) -> None:
     if not here.resize_pane(cells, lines):
-        here.say("no room for that" if cells + lines > 0 else "no pane beside it to give that to", Role.DIM)
+        here.say("no room for that" if cells + lines > 0 else "no pane next to it to give that to", Role.DIM)
 
 
 @command("pane.wider", "O >", "wider", "Makes the pane that has the keys wider.", "Look", counted=True, was=())

@@ -46,9 +46,11 @@ def _move(here: Inspector, kind: str, count: int) -> None:
     act(here, LINES[kind], count)
 
 
-def _mover(name: str, keys: tuple[str, ...], title: str, told: str, action: Action, *, counted: bool = True) -> Command:
+def _mover(
+    name: str, keys: tuple[str, ...], title: str, help_text: str, action: Action, *, counted: bool = True
+) -> Command:
     return Command(
-        f"tokens.{name}", keys, title, told, "Move", TOKENS, counted, _acts(action), means=MEANS.get(name, "")
+        f"tokens.{name}", keys, title, help_text, "Move", TOKENS, counted, _acts(action), means=MEANS.get(name, "")
     )
 
 

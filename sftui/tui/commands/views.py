@@ -1,4 +1,4 @@
-"""What is looked at: zoom and shift of the tokens, and the panes beside them."""
+"""What is looked at: zoom and shift of the tokens, and the panes next to them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def toggle_list(here: Inspector, count: int | None) -> None:
     now = here.state.open
     here.put(now._replace(rows=not now.rows))
     if here.state.open.rows and not here.panes.rows.display:
-        here.say("no room for the row list beside the recipe", Role.DIM)
+        here.say("no room for the row list next to the recipe", Role.DIM)
 
 
 @command("pane.cycle", "o", "other panes", "Cycles through conversation, rendered text and raw row.", "Look")

@@ -189,5 +189,5 @@ def turn(here: Inspector, count: int | None) -> None:
     recipe = with_changes(here.workspace.recipe, now.answer.ways[0].changes)
     done = "masked" if table.loss[now.token] in LEARNT else "trained"
     if here.workspace.set_recipe(recipe):
-        told = new_values(now.answer.ways[0].changes)
-        here.say(f"token {now.token:,} is {done}: {told} · u takes it back, x exports")
+        values = new_values(now.answer.ways[0].changes)
+        here.say(f"token {now.token:,} is {done}: {values} · u takes it back, x exports")

@@ -11,7 +11,7 @@ from sftui.errors import SftuiError
 from sftui.text import visible
 from sftui.tui.commands.inputs import inputs
 from sftui.tui.contexts import FIGURES
-from sftui.tui.copying import file_beside
+from sftui.tui.copying import file_next_to
 from sftui.tui.inspector import Inspector
 from sftui.views import Line, Role, line, wrap
 from sftui.workspace import events as ev
@@ -22,9 +22,9 @@ def ask(here: Inspector, what: str = "repaired") -> None:
     if here.state.kept.writing is not None:
         here.say("already writing; Esc stops it", Role.DIM)
         return
-    name = file_beside(here.workspace.options.paths[0], what)
+    name = file_next_to(here.workspace.options.paths[0], what)
     here.ask(
-        "new file for the repaired data; the log of changes goes beside it",
+        "new file for the repaired data; the log of changes goes next to it",
         lambda text: _named(here, text),
         value=name,
     )
@@ -90,8 +90,8 @@ def lines(here: Inspector, target: str, log: str, width: int) -> tuple[Line, ...
     dropped = here.state.kept.marks.rows_with("drop")
     if dropped:
         listed = ", ".join(f"{row:,}" for row in dropped[:8]) + (" …" if len(dropped) > 8 else "")
-        told = f"{len(dropped):,} {'row is' if len(dropped) == 1 else 'rows are'} left out too: {listed}"
-        lines += wrap(line(("marked drop  ", Role.KEY), (told, Role.PLAIN)), width, " " * 13)
+        text = f"{len(dropped):,} {'row is' if len(dropped) == 1 else 'rows are'} left out too: {listed}"
+        lines += wrap(line(("marked drop  ", Role.KEY), (text, Role.PLAIN)), width, " " * 13)
         if here.marks_file.stale:
             lines += wrap(
                 line(

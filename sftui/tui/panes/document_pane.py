@@ -25,7 +25,7 @@ class DocumentPane(LineView):
         self._make: Maker = lambda width: ()
 
     def show(self, name: str, make: Maker, *, keep: bool = False, hint: str = HINT) -> None:
-        """Another document, with what its keys do beside the title; `keep` stays where the reader is (the same view of
+        """Another document, with what its keys do next to the title; `keep` stays where the reader is (the same view of
         a changed row)."""
         if not (keep and name == self.name_of_view):
             self.top = self.left = 0

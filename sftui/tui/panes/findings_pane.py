@@ -143,8 +143,8 @@ class FindingsPane(LineView):
         ):
             if made:
                 made.append(((), -1))
-            told = "checking …" if group is None else finding_counts(group, waived) or "nothing found"
-            made.append((line((f" {title}  ", Role.TITLE), (told, Role.DIM)), -1))
+            counts = "checking …" if group is None else finding_counts(group, waived) or "nothing found"
+            made.append((line((f" {title}  ", Role.TITLE), (counts, Role.DIM)), -1))
             for finding in group or ():
                 block = finding_block(
                     finding, width, marked=number == self.marked, active=self.active, trainer=self.trainer

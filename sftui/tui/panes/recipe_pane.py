@@ -16,7 +16,7 @@ ROOM_FOR_NAMES = 88
 """Laid out for this width and cropped, names and values are whole; the meaning stands in the line below."""
 
 WITH_MEANING = 72
-"""From this width on the meaning stands beside the value as well."""
+"""From this width on the meaning stands next to the value as well."""
 
 
 class RecipePane(LineView):
@@ -55,7 +55,7 @@ class RecipePane(LineView):
         recipe = self.workspace.base_recipe
         return recipe.preset if info is PRESET else value_of(recipe, info)
 
-    def told(self, info: KnobInfo) -> str:
+    def searched_text(self, info: KnobInfo) -> str:
         """All that is said of a knob, for a search."""
         from sftui.trainers import trainer_named
 

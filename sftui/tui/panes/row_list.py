@@ -14,16 +14,16 @@ from sftui.views.strip import strip_of
 from sftui.workspace.events import RowSummary
 
 BLOCK = 64
-"""Rows asked for beyond the screen on each side, so that paging finds them at hand."""
+"""Rows requested beyond the screen on each side, so that paging finds them at hand."""
 MOST = 20_000
 """Summaries kept at most."""
 
 QUIET = {Role.TRAINED: Role.GOOD}
-"""A list of bold shares would shout down the tokens beside it."""
+"""A list of bold shares would shout down the tokens next to it."""
 
 
 class RowList(LineView):
-    """Rows of any number: only what is on screen is asked for, painted and kept (O(1) in rows)."""
+    """Rows of any number: only what is on screen is requested, painted and kept (O(1) in rows)."""
 
     name_of_pane = "rows"
 
@@ -47,8 +47,8 @@ class RowList(LineView):
         self.glyph: Callable[[int], str] = lambda row: ""
         self.summaries: dict[int, RowSummary] = {}
         self.opened: dict[int, RowSummary] = {}
-        self.beside: RowSummary | None = None
-        self._asked = (0, 0)
+        self.other_side: RowSummary | None = None
+        self._requested = (0, 0)
 
     # — content —
 
@@ -69,7 +69,7 @@ class RowList(LineView):
         """Other rows, or in another order; None for all of them as they stand."""
         self.order = order
         self._places = {} if order is None else {row: line for line, row in enumerate(order)}
-        self._asked = (0, 0)
+        self._requested = (0, 0)
         self.top = 0
         self.resized()
         self.repaint()
@@ -108,10 +108,10 @@ class RowList(LineView):
             self.opened[made.row.index] = self._made(made)
             self.repaint()
 
-    def show_beside(self, made: Inspection | None) -> None:
+    def show_other_side(self, made: Inspection | None) -> None:
         """One row as it is on the other side of a comparison, under a B; None where that is not shown."""
-        before, self.beside = self.beside, self._made(made) if made is not None else None
-        if before != self.beside:
+        before, self.other_side = self.other_side, self._made(made) if made is not None else None
+        if before != self.other_side:
             self.repaint()
 
     def _made(self, made: Inspection) -> RowSummary:
@@ -147,13 +147,13 @@ class RowList(LineView):
         start, stop = self.window()
         if self.size.height == 0 or all(self.row_at(i) in self.summaries for i in range(start, stop)):
             return
-        if self._asked[0] <= start and stop <= self._asked[1]:
+        if self._requested[0] <= start and stop <= self._requested[1]:
             return
-        self._asked = (max(0, start - BLOCK), min(self.rows, stop + BLOCK))
+        self._requested = (max(0, start - BLOCK), min(self.rows, stop + BLOCK))
         if len(self.summaries) > MOST:
             self.summaries.clear()
-        named = () if self.order is None else tuple(self.order[slice(*self._asked)])
-        self.post_message(self.Wanted(*self._asked, named))
+        named = () if self.order is None else tuple(self.order[slice(*self._requested)])
+        self.post_message(self.Wanted(*self._requested, named))
 
     # — lines —
 
@@ -170,14 +170,14 @@ class RowList(LineView):
         if summary.tokens is None and row in self.opened:
             summary = replace(self.opened[row], preview=summary.preview, repaired=summary.repaired)
         gutter = f"{self.glyph(row) or ' '}{'*' if summary.repaired else ' '}" if self.signs else ""
-        beside = self.beside if self.beside is not None and self.beside.index == row else None
+        other = self.other_side if self.other_side is not None and self.other_side.index == row else None
         cells = row_line(
-            beside or summary,
+            other or summary,
             self.size.width,
             current=here,
             digits=self.digits,
             gutter=gutter,
-            sign="B" if beside else "▸",
+            sign="B" if other else "▸",
             headed=self.headed,
         )
         over = Over.CURSOR if here and self.active else Over.NONE

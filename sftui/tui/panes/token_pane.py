@@ -54,7 +54,7 @@ class TokenPane(LineView):
         self.heading: tuple[Line, ...] = ()
         self.waiting_for: int | None = None
         self.failure: Problem | None = None
-        self.told = ""
+        self.loading_text = ""
         self.coming = ""
         self.unloaded = False
         self._strip: tuple[object, tuple[tuple[str, Role], ...]] = (None, ())
@@ -78,7 +78,7 @@ class TokenPane(LineView):
         self.repaint()
 
     def wait(self, row: int) -> None:
-        """Another row was asked for and is not here yet."""
+        """Another row was requested and is not here yet."""
         self.inspection, self.table, self.waiting_for = None, None, row
         self.resized()
         self.repaint()
@@ -102,7 +102,7 @@ class TokenPane(LineView):
         width = max(self.size.width, 8)
         if self.table is None and self.inspection.stopped_at is None:
             return wrap(
-                line((self.told or "tokenizing a long row …", Role.WARNING)),
+                line((self.loading_text or "tokenizing a long row …", Role.WARNING)),
                 width,
             )
         lines = stop_lines(self.inspection, width)
@@ -169,8 +169,8 @@ class TokenPane(LineView):
     def visible_lines(self) -> list[Line]:
         if self.inspection is None:
             waiting = "opening …" if self.waiting_for is None else f"row {self.waiting_for:,} …"
-            told = wrap(line((self.coming or waiting, Role.DIM)), max(self.size.width, 8))
-            return list(told) if self.failure is None else self._failed(self.failure)
+            lines = wrap(line((self.coming or waiting, Role.DIM)), max(self.size.width, 8))
+            return list(lines) if self.failure is None else self._failed(self.failure)
         body = self._hints() if self.table is None else draw(self.table, self.bands, self.state)
         return [*self.heading, *body][: self.size.height]
 
@@ -183,21 +183,21 @@ class TokenPane(LineView):
             keys = f"M{keys}"
         if self.untokenized:
             keys = f"DK{keys}"
-        elif self.told:
+        elif self.loading_text:
             keys = f"K{keys}q"
         return [(), *(line((f"  {key}  ", Role.KEY), (HINTS[key], Role.DIM)) for key in keys)]
 
-    def tell_loading(self, told: str) -> None:
+    def show_loading(self, text: str) -> None:
         """What is loading, in the place of tokens that wait for it; "" once nothing is."""
-        if told != self.told:
-            self.told = told
+        if text != self.loading_text:
+            self.loading_text = text
             self.resized()
             self.repaint()
 
-    def tell_coming(self, told: str) -> None:
+    def show_coming(self, text: str) -> None:
         """How much of the data came, while none of its rows can be shown; "" once it is open."""
-        if told != self.coming:
-            self.coming = told
+        if text != self.coming:
+            self.coming = text
             self.repaint()
 
     def fail(self, problem: Problem) -> None:
@@ -212,8 +212,8 @@ class TokenPane(LineView):
         return self.unloaded and here is not None and here.stopped_at is Stage.TOKENS and here.rendered is None
 
     def _failed(self, failure: Problem) -> list[Line]:
-        told = wrap(line((f"✗ {visible(failure.sentence())}", Role.ERROR)), max(self.size.width, 8))
-        return [*told, (), line(("  q  ", Role.KEY), (HINTS["q"], Role.DIM))]
+        lines = wrap(line((f"✗ {visible(failure.sentence())}", Role.ERROR)), max(self.size.width, 8))
+        return [*lines, (), line(("  q  ", Role.KEY), (HINTS["q"], Role.DIM))]
 
     def sentence(self, place: str = "") -> Line:
         """The token under the cursor in one line, after which hit of a search it is."""

@@ -67,7 +67,7 @@ def test_tokenizers_come_from_beside_the_data_the_cache_and_sftui(folder: Path, 
         (cache / name).mkdir(parents=True)
         (cache / name / file).write_text("{}")
     found = tokenizers_at_hand([folder], cache)
-    assert [(one.value, one.told) for one in found if one.told != "built in, small, for trying things"] == [
+    assert [(one.value, one.about) for one in found if one.about != "built in, small, for trying things"] == [
         (str(folder / "model"), "on this disk"),
         ("Qwen/Qwen3-0.6B", "in the Hub cache"),
         ("gpt2", "in the Hub cache"),
@@ -78,7 +78,7 @@ def test_tokenizers_come_from_beside_the_data_the_cache_and_sftui(folder: Path, 
 
 def test_each_trainer_is_offered_by_a_preset() -> None:
     found = trainers_at_hand()
-    assert [preset(one.value).trainer for one in found] == list(TRAINERS) and all(one.told for one in found)
+    assert [preset(one.value).trainer for one in found] == list(TRAINERS) and all(one.about for one in found)
 
 
 @pytest.mark.parametrize(
