@@ -65,7 +65,7 @@ def clean_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class InThisProcess:
-    """What `AskedProcess` is to a proof, without a process."""
+    """What `TokenizerProcess` is to a proof, without a process."""
 
     def __init__(self, environment: Any, place: Any) -> None:
         self.environment, self.place = environment, place
@@ -96,8 +96,8 @@ class InThisProcess:
 @pytest.fixture
 def proofs_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tokenizers are proven in this process, also on rows, which spares a start of transformers each."""
-    monkeypatch.setattr("sftui.tokens.prove.AskedProcess", InThisProcess)
-    monkeypatch.setattr("sftui.tokens.rows.AskedProcess", InThisProcess)
+    monkeypatch.setattr("sftui.tokens.prove.TokenizerProcess", InThisProcess)
+    monkeypatch.setattr("sftui.tokens.rows.TokenizerProcess", InThisProcess)
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def differing() -> Callable[[Path, str], Any]:
         from sftui.tokens import cache, load_tokenizer
 
         with pytest.MonkeyPatch.context() as here:
-            here.setattr("sftui.tokens.prove.AskedProcess", InThisProcess)
+            here.setattr("sftui.tokens.prove.TokenizerProcess", InThisProcess)
             load_tokenizer(str(folder))
         (proof,) = cache.cache_root().iterdir()
         backend = json.loads((proof / "tokenizer.json").read_text())

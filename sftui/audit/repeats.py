@@ -28,7 +28,7 @@ class Repeats:
     To put them into tables again, for each share, would take a hundred times as long as to read them."""
 
     seen: tuple[bytes, bytes]
-    asked: tuple[bytes, bytes]
+    by_prompt: tuple[bytes, bytes]
     others: tuple[bytes, bytes]
 
     def share(self, number: int, of: int) -> Share:
@@ -36,13 +36,13 @@ class Repeats:
         import numpy as np
 
         whole, row = _columns(self.seen, ROW)
-        prompt, first, answer = _columns(self.asked, ROW, HASH)
-        other, later, asked = _columns(self.others, ROW, HASH)
-        same, one, two = (keys % np.uint64(of) == number for keys in (whole, prompt, asked))
+        prompt, first, answer = _columns(self.by_prompt, ROW, HASH)
+        other, later, prompt_of_other = _columns(self.others, ROW, HASH)
+        same, one, two = (keys % np.uint64(of) == number for keys in (whole, prompt, prompt_of_other))
         return Share(
             whole[same],
             row[same],
-            np.concatenate((prompt[one], asked[two])),
+            np.concatenate((prompt[one], prompt_of_other[two])),
             np.concatenate((first[one], later[two])),
             np.concatenate((answer[one], other[two])),
         )
@@ -74,9 +74,9 @@ class Repeated:
 
 def take_repeats(checks: DatasetChecks) -> Repeats:
     """What tells repeated rows, taken out of the checks: they then merge without looking for them."""
-    seen, asked, others = (one.__getstate__()[1:] for one in (checks.seen, checks.asked, checks.others))
-    taken = Repeats(seen, asked, others)
-    checks.seen, checks.asked, checks.others = Hashes(ROW), Hashes(ROW + HASH), Hashes(ROW + HASH)
+    seen, by_prompt, others = (one.__getstate__()[1:] for one in (checks.seen, checks.by_prompt, checks.others))
+    taken = Repeats(seen, by_prompt, others)
+    checks.seen, checks.by_prompt, checks.others = Hashes(ROW), Hashes(ROW + HASH), Hashes(ROW + HASH)
     return taken
 
 
@@ -84,7 +84,7 @@ def add_repeated(checks: DatasetChecks, found: Repeated) -> None:
     """Add what is repeated to the checks that all parts are merged into."""
     checks.same.merge(found.same)
     for prompt in found.leaked:
-        checks.asked.add(prompt, bytes(ROW + HASH))
+        checks.by_prompt.add(prompt, bytes(ROW + HASH))
     kept = 0
     for answer, row in zip(found.answers, found.rows):
         if len(checks.others) >= checks.remembered:

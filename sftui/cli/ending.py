@@ -53,10 +53,10 @@ def _sentence(error: BaseException) -> str:
         if error.filename is None:
             return f"the output could not be written, because of this: {reason}"
         return f"{os.fsdecode(error.filename)}: the system refused: {reason}"
-    from sftui.tokens.loaded import is_panic, panic_told
+    from sftui.tokens.loaded import is_panic, panic_text
 
     if is_panic(error):
-        return f"the tokenizer's library gave up: {panic_told(error)}"
+        return f"the tokenizer's library gave up: {panic_text(error)}"
     return f"this is a bug, --debug shows where: {type(error).__name__}: {error}"
 
 

@@ -38,13 +38,13 @@ def calls_of(message: Message) -> list[Call]:
     return found
 
 
-def told_of(tools: Any) -> Tools:
+def declared(tools: Any) -> Tools:
     """What a list of tools says; the same lists come again and again."""
     found = REPEATED.of(tools)
-    return _told(tools) if found is None else found
+    return _declared(tools) if found is None else found
 
 
-def _told(tools: Any) -> Tools:
+def _declared(tools: Any) -> Tools:
     listed = tools if isinstance(tools, (list, tuple)) else ()
     names = [name for tool in listed if isinstance(tool, Mapping) if (name := _tool_name(tool))]
     empty = [
@@ -56,7 +56,7 @@ def _told(tools: Any) -> Tools:
     return Tools(tuple(names), frozenset(names), tuple(empty), "\n".join(words(tools)))
 
 
-REPEATED = Repeated(_told)
+REPEATED = Repeated(_declared)
 
 
 def _tool_name(tool: Mapping[str, Any]) -> str:

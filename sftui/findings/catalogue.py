@@ -39,7 +39,8 @@ FILES = (
     "injection",
     "tokenizer",
 )
-"""In this order findings of one severity are told; what other files find comes behind, file by file by their names."""
+"""In this order findings of one severity are reported; what other files find comes behind, file by file by their
+names."""
 FAMILIES = (
     *("ROW", "ROL", "CON", "TOO", "THK", "INJ", "TOK", "TPL", "BOS", "BND"),
     *("GEN", "EOS", "LAB", "PAD", "PAC", "TRU", "RUN", "DUP", "CFG"),
@@ -59,7 +60,7 @@ def _modules() -> Iterator[ModuleType]:
 
 
 def listed(found: Iterable[Rule]) -> Mapping[str, Rule]:
-    """The rules by their codes, in the order in which they are told; ValueError where two have the same."""
+    """The rules by their codes, in the order in which they are reported; ValueError where two have the same."""
     known: dict[str, Rule] = {}
     for one in found:
         if known.setdefault(one.code, one) is not one:
@@ -81,9 +82,9 @@ DATASET_CHECKS = tuple(one for one in _CHECKS if isinstance(one, DatasetCheck))
 PARTS: Mapping[str, Parts] = {rule.code: one.parts for one in DATASET_CHECKS if one.parts for rule in one.rules}
 """Of what the findings of the whole dataset consist (see `DatasetCheck.parts`)."""
 IN_ROWS = frozenset(rule.code for one in ROW_CHECKS for rule in one.rules)
-"""Codes that are told of single rows, be it that they are of the set-up and only some rows show them."""
+"""Codes that are reported of single rows, be it that they are of the set-up and only some rows show them."""
 ALIASES: Mapping[str, str] = {alias: one.code for one in CODES.values() for alias in one.aliases}
-"""Codes of the project's reference that are told under another one."""
+"""Codes of the project's reference that are reported under another one."""
 REPAIR_OF: Mapping[str, tuple[str, ...]] = {one.code: one.repair for one in CODES.values() if one.repair}
 """What `sftui repair` can do to the data against a code (see `Rule.repair`)."""
 

@@ -1,4 +1,4 @@
-"""When a check is asked, and the rules by which it reports."""
+"""When a check is run, and the rules by which it reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Parts = Callable[[DatasetChecks, Iterable[bytes]], Iterable[object]]
 
 
 class When(Enum):
-    """Of which rows a check is asked."""
+    """Of which rows a check is run."""
 
     DATA = "data"
     """Every one: it needs the row's data only."""
@@ -34,9 +34,9 @@ class When(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RowCheck:
-    """A check of single rows, with what can be told cheaply beforehand: where a gate is shut, it finds nothing.
+    """A check of single rows, with what can be said cheaply beforehand: where a gate is shut, it finds nothing.
 
-    `kinds` (none: all), `recipe` and `shape` are asked once for all rows of one shape, `row` of every row.
+    `kinds` (none: all), `recipe` and `shape` are run once for all rows of one shape, `row` of every row.
     """
 
     when: When

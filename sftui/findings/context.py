@@ -51,7 +51,7 @@ class Context:
         object.__setattr__(self, "traits", traits_of(self.recipe.preset))
 
     def once(self, key: Any, work: Callable[[], T]) -> T:
-        """The result of `work`, done the first time `key` is asked for; old results are forgotten when there are
+        """The result of `work`, done the first time `key` is requested; old results are forgotten when there are
         many."""
         known: Any = self.memo.get(key, _UNKNOWN)
         if known is _UNKNOWN:
@@ -70,7 +70,7 @@ class Context:
 
     @property
     def variables(self) -> dict[str, Any]:
-        """What a template is given beside the messages."""
+        """What a template is given next to the messages."""
         return {**self.tools.special_tokens, **self.template_kwargs}
 
     @property
@@ -153,13 +153,13 @@ class Context:
         return self.once("opening", self._opening)
 
     def _opening(self) -> frozenset[int]:
-        asked, prompt = self.render(_PLAIN[:1]), self.render(_PLAIN[:1], prompt=True)
-        if asked is None or prompt is None:
+        whole, prompt = self.render(_PLAIN[:1]), self.render(_PLAIN[:1], prompt=True)
+        if whole is None or prompt is None:
             return frozenset()
         tokenizer = self.tools.tokenizer
         before, after = (
             {one for one in tokenizer.encode(text.rpartition(FIRST_USER)[2]).ids if tokenizer.is_special(one)}
-            for text in (asked, prompt)
+            for text in (whole, prompt)
         )
         return frozenset(after - before)
 

@@ -20,7 +20,7 @@ from sftui.findings.shapes import order_of
 from sftui.model import IGNORE_INDEX, Conversation, Inspection, Kind, Labels, Part, Reason, RecipeChange
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
-"""The lengths for which is told what cutting there would take."""
+"""The lengths for which is reported what cutting there would take."""
 REMEMBERED = 2_000_000
 """Conversations whose hashes are kept; later ones are no longer compared (see `Hashes`; 80 MB at most)."""
 ROW = 5
@@ -74,7 +74,7 @@ class DatasetChecks:
         self.seen = Hashes(ROW)
         # Of each prompt the first row that asks it, with the hash of its answer; of each other answer its first row,
         # with the hash of its prompt.
-        self.asked = Hashes(ROW + HASH)
+        self.by_prompt = Hashes(ROW + HASH)
         self.others = Hashes(ROW + HASH)
         self.elsewhere = Tally()
         self.same, self.leaked = Tally(), Tally()
@@ -86,7 +86,7 @@ class DatasetChecks:
     @property
     def prompts(self) -> Hashes:
         """The hashes of every prompt seen; give them to the checks of the training set to find a leak."""
-        return self.asked.alone()
+        return self.by_prompt.alone()
 
     @property
     def again(self) -> Tally:
@@ -139,14 +139,14 @@ class DatasetChecks:
         row, whole = inspection.row.index, self.whole(inspection)
         if whole is None:
             return
-        asked = _asked(conversation, roles, inspection.row.data)
-        if asked is not None and asked[0] in self.evaluation:
+        prompt = _prompt_of(conversation, roles, inspection.row.data)
+        if prompt is not None and prompt[0] in self.evaluation:
             self.leaked.add(row)
         number = row.to_bytes(ROW, "big")
         if self._see(whole, number) is not None:
             self.same.add(row)
-        if asked is not None:
-            self._ask(asked[0], number + asked[1])
+        if prompt is not None:
+            self._ask(prompt[0], number + prompt[1])
 
     def _see(self, whole: bytes, number: bytes) -> bytes | None:
         """The first row that was the same so far, None where there is none or no more are remembered."""
@@ -159,13 +159,13 @@ class DatasetChecks:
         return before
 
     def _ask(self, prompt: bytes, given: bytes) -> None:
-        """A prompt with its row and answer: the earliest row stays in `asked`, other answers go to `others`."""
-        room = len(self.asked) < self.remembered
-        before = self.asked.add(prompt, given) if room else self.asked.get(prompt)
+        """A prompt with its row and answer: the earliest row stays in `by_prompt`, other answers go to `others`."""
+        room = len(self.by_prompt) < self.remembered
+        before = self.by_prompt.add(prompt, given) if room else self.by_prompt.get(prompt)
         if before is None:
             return
         if given < before:
-            self.asked.change(prompt, given)
+            self.by_prompt.change(prompt, given)
         first, other = sorted((given, before))
         answer, later = other[ROW:], other[:ROW] + prompt
         if answer == first[ROW:]:
@@ -239,7 +239,7 @@ class DatasetChecks:
             known = self.others.add(answer, later)
             if known is not None and later < known:
                 self.others.change(answer, later)
-        for prompt, given in other.asked.items():
+        for prompt, given in other.by_prompt.items():
             self._ask(prompt, given)
 
     def finding(
@@ -258,7 +258,7 @@ class DatasetChecks:
         )
 
 
-def _asked(
+def _prompt_of(
     conversation: Conversation, roles: tuple[str, ...], data: Mapping[str, Any] | None
 ) -> tuple[bytes, bytes] | None:
     """What a row asks, with its media and tools, and that with its answer; white space aside. None where it asks
@@ -273,14 +273,12 @@ def _asked(
         return None
     turns = [f"{role}:{squeezed(content)}\0" for role, content in said]
     prompt = "".join(turns[:asking]).encode("utf-8", "surrogatepass")
-    beside = (
-        {} if not data or _MEDIA.isdisjoint(data) else {name: data[name] for name in MEDIA_COLUMNS if data.get(name)}
-    )
+    more = {} if not data or _MEDIA.isdisjoint(data) else {name: data[name] for name in MEDIA_COLUMNS if data.get(name)}
     if conversation.tools:
-        alone = _TOOLS.of(conversation.tools) if not beside else None
-        prompt += identity({**beside, "tools": conversation.tools}, ()) if alone is None else alone
-    elif beside:
-        prompt += identity(beside, ())
+        alone = _TOOLS.of(conversation.tools) if not more else None
+        prompt += identity({**more, "tools": conversation.tools}, ()) if alone is None else alone
+    elif more:
+        prompt += identity(more, ())
     return hashes_of(prompt, "".join(turns[asking:]).encode("utf-8", "surrogatepass"))
 
 

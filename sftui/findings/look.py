@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sftui import trainers
-from sftui.findings.calls import Call, Tools, calls_of, told_of
+from sftui.findings.calls import Call, Tools, calls_of, declared
 from sftui.findings.context import Context
 from sftui.findings.model import GENERATION_TAGS, Finding, Fix, Severity
 from sftui.findings.rule import Rule
@@ -160,7 +160,7 @@ class Look:
         if conversation is None:
             return Shape(None, stopped)
         roles, contents, flagged = self._read
-        told = (
+        early = (
             conversation.kind,
             stopped,
             roles,
@@ -172,10 +172,10 @@ class Look:
         )
         labels, rendered, boundary = inspection.labels, inspection.rendered, inspection.boundary
         if labels is None or rendered is None or inspection.tokens is None:
-            return Shape(*told)
+            return Shape(*early)
         _, _, messages, parts = tuple(zip(*self.stretches)) or ((), (), (), ())
         return Shape(
-            *told,
+            *early,
             True,
             self.known,
             self.whole,
@@ -219,7 +219,7 @@ class Look:
     @lazy
     def tools(self) -> Tools:
         """What several checks ask of the row's list of tools, once for all rows that have the same."""
-        return told_of(self.conversation.tools)
+        return declared(self.conversation.tools)
 
     @lazy
     def edged(self) -> bool:
@@ -605,7 +605,7 @@ def fix_of(
     if pairs and not made:
         title, template = "", None
     if not title:
-        title = ", ".join(map(_told, made)) or rule.fix_text(context.trainer)
+        title = ", ".join(map(_change_text, made)) or rule.fix_text(context.trainer)
     return _fix(rule, made, title, template)
 
 
@@ -643,7 +643,7 @@ def shown(text: str, width: int = SHOWN_TEXT) -> str:
     return visible(text if len(text) <= width else text[: width - 1] + "…")
 
 
-def _told(change: RecipeChange) -> str:
+def _change_text(change: RecipeChange) -> str:
     """A change in words; of a mapping only the entries that are new."""
     if isinstance(change.after, Mapping) and isinstance(change.before, Mapping):
         new = [f"{key}: {_value(value)}" for key, value in change.after.items() if change.before.get(key) != value]

@@ -1,6 +1,6 @@
 """A finding in one place: what it is called, how bad it is, what it means and what repairs it, with two examples.
 
-Rules stand beside the checks that report by them, in the files of `rules/`; `catalogue` finds them there.
+Rules stand next to the checks that report by them, in the files of `rules/`; `catalogue` finds them there.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class Rule:
     """All that is said of one code.
 
     `scope` is `row`, `setup` or `dataset`. `fixes` maps a trainer to the exact key or step there; one that is not
-    in it has nothing to be told. `data` is what can be done to the data, whatever the trainer. `repair` are what
+    in it has nothing to be reported. `data` is what can be done to the data, whatever the trainer. `repair` are what
     `sftui repair` can do to the data against it, by the names that it takes, the gentlest first; a gentler one may
     have nothing to do in a row, e.g. no text can be put in place of an answer that is null. `tags`: some of its
-    findings are repaired by generation tags in the chat template. `share`: which part of the rows has it is told with
-    its count. `moves` names where a fix of the recipe or the
+    findings are repaired by generation tags in the chat template. `share`: which part of the rows has it is reported
+    with its count. `moves` names where a fix of the recipe or the
     template may move labels, as the tests' `fix_proof.place_of` draws it. `aliases` are codes of the project's
-    reference that are told under this one. `leads_to`: what its errors and warnings mean for what the
+    reference that are reported under this one. `leads_to`: what its errors and warnings mean for what the
     model learns, of rules of rows and of the set-up. `bad` raises it and `good` does not; `more` raise it where another
     fix is offered, or where a repair has something to do.
     """
@@ -89,7 +89,7 @@ class Rule:
 
     def fix_text(self, trainer: str) -> str:
         """What to do against it under a trainer; hand-written loops all do the same. "" where there is nothing that
-        this trainer could be told: what another one reads would lead nowhere."""
+        this trainer could be given: what another one reads would lead nowhere."""
         traits = traits_of(trainer)
         if not traits.by_hand and trainer not in NAMED:
             return traits.fixes.get(self.code, self.data)
@@ -127,7 +127,7 @@ def rule(
     keys = {name.replace("_", "-"): text for name, text in keys.items()} | {BY_HAND: hf}
     if strange := {*keys, *spared} - {*NAMED}:
         raise ValueError(f"{code} says what to do in {', '.join(sorted(strange))}, which is no trainer")
-    told = {one: keys.get(one) or traits_of(one).fixes.get(code) or data for one in NAMED if one not in spared}
+    texts = {one: keys.get(one) or traits_of(one).fixes.get(code) or data for one in NAMED if one not in spared}
     return Rule(
         code,
         name,
@@ -135,7 +135,7 @@ def rule(
         scope,
         title,
         explanation,
-        {one: text for one, text in told.items() if text},
+        {one: text for one, text in texts.items() if text},
         data,
         repair,
         tags,

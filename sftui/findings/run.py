@@ -15,11 +15,11 @@ from sftui.findings.rules.rows import ROW007
 from sftui.findings.shapes import Shape
 from sftui.model import Inspection
 
-_Asked = Sequence[tuple[Callable[[Look], object] | None, Callable[[Look], Iterable[Finding]]]]
-"""What is asked of a row before, where anything is, and the check."""
+_Checks = Sequence[tuple[Callable[[Look], object] | None, Callable[[Look], Iterable[Finding]]]]
+"""What is tried on a row before, where anything is, and the check."""
 
 MOST_STRETCHES = 400
-"""Of how many stretches a shape may be, so that what is asked of its rows is remembered."""
+"""Of how many stretches a shape may be, so that what is tried on its rows is remembered."""
 MOST_SHAPES = 2_000
 """How many are remembered at a time: a hostile set has a new one in every row."""
 
@@ -50,7 +50,7 @@ def check_row(
 
 def _found(look: Look, slow: bool) -> tuple[Finding, ...]:
     found: list[Finding] = []
-    for row, check in _asked(look, slow):
+    for row, check in _checks(look, slow):
         if row is None or row(look):
             found.extend(check(look))
     if len(found) > 1:
@@ -58,23 +58,23 @@ def _found(look: Look, slow: bool) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _asked(look: Look, slow: bool) -> _Asked:
+def _checks(look: Look, slow: bool) -> _Checks:
     """What may find anything in a row of this shape, in order."""
     context, shape = look.context, look.shape
-    remembered: dict[tuple[bool, Shape], _Asked] = context.once("asked", dict)
-    asked = remembered.get((slow, shape))
-    if asked is None:
+    remembered: dict[tuple[bool, Shape], _Checks] = context.once("asked", dict)
+    checks_to_run = remembered.get((slow, shape))
+    if checks_to_run is None:
         checks = (one for when in moments(look.inspection, slow) for one in _BY_MOMENT[when])
-        asked = [(one.row, one.found) for one in checks if one.open(context, shape)]
+        checks_to_run = [(one.row, one.found) for one in checks if one.open(context, shape)]
         if len(shape.parts) <= MOST_STRETCHES and len(shape.roles) <= MOST_STRETCHES:
             if len(remembered) >= MOST_SHAPES:
                 remembered.clear()
-            remembered[slow, shape] = asked
-    return asked
+            remembered[slow, shape] = checks_to_run
+    return checks_to_run
 
 
 def moments(inspection: Inspection, slow: bool = True) -> Iterator[When]:
-    """Which checks are asked of a row, in their order."""
+    """Which checks are tried on a row, in their order."""
     yield When.DATA
     if inspection.conversation is not None:
         yield When.CONVERSATION
@@ -94,7 +94,7 @@ def check_setup(context: Context, sample: Sequence[Inspection]) -> tuple[Finding
 
 
 def check_dataset(checks: DatasetChecks) -> tuple[Finding, ...]:
-    """Every finding over what was gathered; may be asked at any time."""
+    """Every finding over what was gathered; may be queried at any time."""
     found = [finding for check in DATASET_CHECKS for finding in check.found(checks)]
     found.sort(key=lambda one: one.severity.rank)
     return tuple(found)

@@ -14,7 +14,7 @@ from sftui.runs import joined, together
 
 
 def said_once(rendered: Rendered) -> Rendered:
-    """The text with the spans of messages that an earlier sample holds told as nobody's."""
+    """The text with the spans of messages that an earlier sample holds marked as nobody's."""
     if not rendered.samples:
         return rendered
     spans: list[Span] = []

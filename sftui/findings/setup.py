@@ -1,4 +1,4 @@
-"""The set-up as its checks see it, which are asked once, with some rows of the dataset inspected."""
+"""The set-up as its checks see it, which are run once, with some rows of the dataset inspected."""
 
 from __future__ import annotations
 

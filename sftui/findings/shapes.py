@@ -1,7 +1,7 @@
 """What rows have in common whatever their messages say.
 
 A check that can find nothing by the shape of one row finds nothing in any row of that shape, so that it is decided once
-for all of them which checks are asked.
+for all of them which checks are run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sftui.conversations.messages import KNOWN_ROLES
 from sftui.model import Kind, Part
 
 RESULT_ROLES = ("tool", "function", "ipython", "environment")
-"""Roles of results; `function` is LLaMA-Factory's name for a call, and aliases are told as such (ROL001)."""
+"""Roles of results; `function` is LLaMA-Factory's name for a call, and aliases are reported as such (ROL001)."""
 NONE, SOME, ALL = range(3)
 """How many of some tokens the mask trains, their extent; of no tokens none."""
 

@@ -1,4 +1,4 @@
-"""The roles of a row in order, by which rows are told apart and waivers are held against them."""
+"""The roles of a row in order, by which rows are distinguished and waivers are held against them."""
 
 from __future__ import annotations
 

@@ -120,6 +120,6 @@ def disagreement(methods: Sequence[AnswerSpans], text: str) -> tuple[int, str, R
     for number in set.intersection(*(set(one.found) for one in outer)) if len(outer) > 1 else ():
         ends = {len(text[: one.found[number][1]].rstrip()) for one in outer}
         if len(ends) > 1:
-            told = ", ".join(f"at {one.found[number][1]} by {one.method}" for one in outer)
-            return number, f"message {number} ends {told}", (min(ends), max(ends))
+            places = ", ".join(f"at {one.found[number][1]} by {one.method}" for one in outer)
+            return number, f"message {number} ends {places}", (min(ends), max(ends))
     return None

@@ -1,4 +1,4 @@
-"""The texts of a row: what is said in its messages, beside their content too, and where a text is only spoken of."""
+"""The texts of a row: what is said in its messages, next to their content too, and where a text is only spoken of."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sftui.model import Conversation, Message
 from sftui.text import readable
 
 REASONING = ("reasoning_content", "thinking", "reasoning")
-"""Where messages keep their reasoning beside the content."""
-_BESIDE = (*REASONING, "tool_calls")
+"""Where messages keep their reasoning next to the content."""
+_OTHER_TEXTS = (*REASONING, "tool_calls")
 """The same, and what they call."""
-_ANY_BESIDE = frozenset(_BESIDE)
+_ANY_OTHER_TEXT = frozenset(_OTHER_TEXTS)
 
 WANTED = (
     "think",
@@ -37,7 +37,7 @@ WANTED = (
 """Parts of the names of marks that data is meant to hold: reasoning, tools, code, and fill-in-the-middle."""
 
 _DEEP = 40
-"""How deep data are told from calls."""
+"""How deep data are distinguished from calls."""
 _PLAIN = frozenset({int, float, bool, type(None)})
 _QUOTES = "\"'‘’“”«»*"
 OPENING, CLOSING = "<think>", "</think>"
@@ -55,7 +55,7 @@ def texts(conversation: Conversation) -> list[tuple[int | None, str, bool]]:
             found.append((number, content, True))
         elif isinstance(content, (list, tuple)):
             found += [(number, text, True) for part in content for text in part_texts(part)]
-        for key in () if _ANY_BESIDE.isdisjoint(data) else _BESIDE:
+        for key in () if _ANY_OTHER_TEXT.isdisjoint(data) else _OTHER_TEXTS:
             if value := data.get(key):
                 found += [(number, text, False) for text in words(value)]
     if conversation.prompt is not None:
@@ -78,7 +78,7 @@ def part_texts(part: Any) -> Iterator[str]:
 
 def said(message: Message) -> Iterator[str]:
     """Every text of a message that a template may print: content, reasoning, and what its calls are given."""
-    for key in ("content", *_BESIDE):
+    for key in ("content", *_OTHER_TEXTS):
         yield from words(message.data.get(key) if key != "content" else message.content)
 
 
@@ -215,7 +215,7 @@ class Standing:
     """Whether texts stand in a long one, `said in standing`; ask for them in the order in which they were written.
 
     Each search goes on from the last hit, and all of them together read no more than `readable`: the work of a
-    row is then linear in it. What is asked for behind that counts as standing, so that no finding rests on it.
+    row is then linear in it. What is looked for behind that counts as standing, so that no finding rests on it.
     """
 
     def __init__(self, text: str) -> None:

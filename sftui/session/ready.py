@@ -130,7 +130,7 @@ class Ready(Tokenized):
     @property
     def engine_note(self) -> str | None:
         """Where a shortcut for all rows was found wrong, and is not taken any more: the faster engine, or skeletons."""
-        found = (self.bulk.told, *(one.skeletons.told for one in self.tools.templates.values()))
+        found = (self.bulk.mismatch, *(one.skeletons.mismatch for one in self.tools.templates.values()))
         return "; ".join(one for one in found if one is not None) or None
 
     def batch(self, start: int, rows: int) -> Batch:

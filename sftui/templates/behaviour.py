@@ -45,7 +45,7 @@ class Rendering:
 
 _CHANGES: tuple[tuple[str, dict[str, object]], ...] = (
     ("4.57.0", {"continues": "tag"}),  # render_jinja_template: CONTINUE_FINAL_MESSAGE_TAG
-    ("5.4.0", {"tracks_first": True}),  # AssistantTracker.is_active: `is not None` where lists were asked for truth
+    ("5.4.0", {"tracks_first": True}),  # AssistantTracker.is_active: `is not None` where lists were tested for truth
     ("5.9.0", {"continues": "key"}),  # render_jinja_template: continue_final_message may be a key
     ("5.13.0", {"refuses_empty": True}),  # apply_chat_template
     ("5.21.0", {"aliases_reasoning": True, "continues": "reasoning"}),  # _alias_reasoning_fields

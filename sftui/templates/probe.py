@@ -1,6 +1,6 @@
 """What a chat template does with shapes of conversation that no data has shown yet, and what of it is wrong.
 
-Everything is told from renderings: nothing is read out of the source but what it never mentions. What a template does
+Everything is found in renderings: nothing is read out of the source but what it never mentions. What a template does
 with every conversation, the plainest too, is its family's way and no problem of a shape.
 """
 
@@ -129,7 +129,7 @@ def grouped(problems: Iterable[Problem]) -> tuple[Group, ...]:
 
 
 class _Bench:
-    """A template, what it was asked, and what it does with the plainest conversations."""
+    """A template, what it was tried with, and what it does with the plainest conversations."""
 
     def __init__(self, template: ChatTemplate, variables: Mapping[str, Any]) -> None:
         self.template = template
@@ -501,7 +501,7 @@ class _Bench:
 
 
 def with_problems(probed: Probed, name: str) -> tuple[Outcome, tuple[Problem, ...]]:
-    """One shape with what is told of it; TemplateError for a name that is none."""
+    """One shape with what is reported of it; TemplateError for a name that is none."""
     for outcome in probed.outcomes:
         if outcome.shape.name == name:
             return outcome, tuple(one for one in probed.problems if one.shape == name)

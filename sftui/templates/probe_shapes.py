@@ -1,7 +1,7 @@
 """Shapes of conversation that a user's data may not hold yet, for `sftui template --probe`.
 
-What a message says is told by the name of a bird: each stands in one text of a shape, and can be looked for in whatever
-the template makes of that text.
+What a message says is recognised by the name of a bird: each stands in one text of a shape, and can be looked for in
+whatever the template makes of that text.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from sftui.errors import TemplateError
 from sftui.model import NOWHERE, Conversation, Kind, Part, Rendered, Span
 from sftui.recipe import Render
 from sftui.templates import limits
-from sftui.templates.skeletons import Asked
+from sftui.templates.skeletons import RenderRequest
 from sftui.templates.spans import attribute
 from sftui.templates.template import ChatTemplate
 
@@ -28,7 +28,7 @@ def render(
     special_literals: Sequence[str] = (),
     now: datetime | None = None,
 ) -> Rendered:
-    """The rendered text of a conversation, with spans and, where asked for, the prompt alone.
+    """The rendered text of a conversation, with spans and, where requested, the prompt alone.
 
     `special_tokens` is what transformers passes to templates (`bos_token`, `eos_token`, …);
     `prompt_messages` how many leading messages make the prompt, None where none is wanted;
@@ -87,7 +87,7 @@ def _chat(
         messages.insert(0, {"role": "system", "content": options.inject_system})
     # A row's own keyword arguments win over the recipe's, as in TRL's `apply_chat_template`.
     variables = {**special_tokens, **options.kwargs, **conversation.template_kwargs}
-    asked = Asked(
+    request = RenderRequest(
         messages,
         conversation.tools,
         variables,
@@ -100,33 +100,33 @@ def _chat(
         tuple(special_literals),
         now,
     )
-    sighting = template.skeletons.see(asked)
+    sighting = template.skeletons.see(request)
     if sighting is None:
-        return _in_full(asked, template)
+        return _in_full(request, template)
     known = sighting.rendered if not sighting.due else None
     if known is not None and sighting.complete:
         return known
     begun = time.process_time()
     try:
-        rendered = _in_full(asked, template) if known is None else _attributed(known, asked, template)
+        rendered = _in_full(request, template) if known is None else _attributed(known, request, template)
     except TemplateError:
         template.skeletons.settle(sighting, template, None, 0.0)
         raise
-    alone = known is None and not asked.spans and asked.prompt is None
-    told = template.skeletons.settle(
+    alone = known is None and not request.spans and request.prompt is None
+    mismatch = template.skeletons.settle(
         sighting, template, rendered, time.process_time() - begun, template.steps if alone else None
     )
-    return rendered if told is None else replace(rendered, notes=(*rendered.notes, told))
+    return rendered if mismatch is None else replace(rendered, notes=(*rendered.notes, mismatch))
 
 
 def render_text(
-    asked: Asked, template: ChatTemplate, plainly: Callable[[], tuple[str, tuple[tuple[int, int], ...]]]
+    request: RenderRequest, template: ChatTemplate, plainly: Callable[[], tuple[str, tuple[tuple[int, int], ...]]]
 ) -> tuple[str, int]:
-    """The text of a chat of which nothing else is asked, and the steps that the template takes for it.
+    """The text of a chat of which nothing else is needed, and the steps that the template takes for it.
 
     Put together where the shape of the row is known, else rendered by `plainly`: the same text and steps either way.
     """
-    sighting = template.skeletons.see(asked)
+    sighting = template.skeletons.see(request)
     if sighting is not None and sighting.rendered is not None and not sighting.due and sighting.steps is not None:
         return sighting.rendered.text, sighting.steps
     begun = time.process_time()
@@ -144,10 +144,10 @@ def render_text(
 
 
 def _text_of(
-    some: Sequence[Mapping[str, Any]], asked: Asked, template: ChatTemplate, prompt: bool = False
+    some: Sequence[Mapping[str, Any]], request: RenderRequest, template: ChatTemplate, prompt: bool = False
 ) -> tuple[str, tuple[tuple[int, int], ...]]:
     return template.text(
-        some, tools=asked.tools, add_generation_prompt=prompt, variables=asked.variables, now=asked.now
+        some, tools=request.tools, add_generation_prompt=prompt, variables=request.variables, now=request.now
     )
 
 
@@ -163,17 +163,17 @@ def _rendered(
     )
 
 
-def _in_full(asked: Asked, template: ChatTemplate) -> Rendered:
+def _in_full(request: RenderRequest, template: ChatTemplate) -> Rendered:
     """What the template itself gives."""
-    text, generation = _text_of(asked.messages, asked, template)
+    text, generation = _text_of(request.messages, request, template)
     prompt = None
-    if asked.prompt is not None:
-        prompt = _text_of(asked.messages[: asked.prompt], asked, template, prompt=True)[0]
+    if request.prompt is not None:
+        prompt = _text_of(request.messages[: request.prompt], request, template, prompt=True)[0]
     rendered = _rendered(template, text, generation, prompt)
-    return _attributed(rendered, asked, template) if asked.spans else rendered
+    return _attributed(rendered, request, template) if request.spans else rendered
 
 
-def _attributed(rendered: Rendered, asked: Asked, template: ChatTemplate) -> Rendered:
+def _attributed(rendered: Rendered, request: RenderRequest, template: ChatTemplate) -> Rendered:
     """The same with whose text each character is."""
     worked = 0
 
@@ -183,14 +183,14 @@ def _attributed(rendered: Rendered, asked: Asked, template: ChatTemplate) -> Ren
         if worked > limits.SPAN_WORK:
             return None
         try:
-            drawn = _text_of(some, asked, template)[0]
+            drawn = _text_of(some, request, template)[0]
         except TemplateError:
             drawn = None
         worked += template.steps + len(some) + len(drawn or "") // 100
         return drawn
 
     found = attribute(
-        rendered.text, asked.messages, draw, literals=asked.literals, bos=asked.bos, injected=asked.injected
+        rendered.text, request.messages, draw, literals=request.literals, bos=request.bos, injected=request.injected
     )
     return replace(rendered, spans=found.spans, exact=found.exact, notes=found.notes)
 

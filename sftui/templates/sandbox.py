@@ -2,7 +2,7 @@
 
 Text for text what `transformers.utils.chat_template_utils._compile_jinja_template` gives: the immutable
 sandbox, `trim_blocks`, `lstrip_blocks`, loop controls, the `generation` tag, `tojson`, `raise_exception`,
-`strftime_now`, `dict` and `namespace`, each as in the version asked for. There is no loader, so a template reaches no
+`strftime_now`, `dict` and `namespace`, each as in the version requested. There is no loader, so a template reaches no
 file.
 """
 

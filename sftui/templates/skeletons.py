@@ -4,7 +4,7 @@ What two rows share is their shape: roles, keys, tools, the template's variables
 space at the ends of the others. `tracing` follows one row of a shape and tells where its texts stand and on what
 conditions; `_planned` puts words in place of the texts and has `spans.attribute` say who wrote what, taking only what
 would be said of any other texts too. A row of a known shape that meets the conditions is then put together, and every
-`CHECK_EVERY`th of them is rendered as well: where the two differ, shapes are not used any more and `told` says so.
+`CHECK_EVERY`th of them is rendered as well: where the two differ, shapes are not used any more and `mismatch` says so.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ Place = tuple[int, int]
 """A place in a text: the piece that it stands before, and characters on from there (back, where negative)."""
 
 
-class Asked(NamedTuple):
+class RenderRequest(NamedTuple):
     """A chat that is to be rendered: `prompt` leading messages as the prompt (None: no prompt), and how."""
 
     messages: Sequence[Mapping[str, Any]]
@@ -136,14 +136,16 @@ class _Shape:
 class Sighting:
     """A row that may be put together: `rendered` is that, None where it is not known how.
 
-    `complete`: with its spans, where they are asked for. `due`: it is to be rendered as well. `thinks`: one of its
+    `complete`: with its spans, where they are requested. `due`: it is to be rendered as well. `thinks`: one of its
     texts opens with a thought. `steps` are those that the template takes for it, where they are known.
     """
 
-    __slots__ = ("asked", "complete", "due", "edges", "rendered", "shape", "steps", "texts", "thinks")
+    __slots__ = ("complete", "due", "edges", "rendered", "request", "shape", "steps", "texts", "thinks")
 
-    def __init__(self, asked: Asked, shape: _Shape, texts: list[str], edges: tuple[Edge, ...], thinks: bool) -> None:
-        self.asked, self.shape, self.texts, self.edges, self.thinks = asked, shape, texts, edges, thinks
+    def __init__(
+        self, request: RenderRequest, shape: _Shape, texts: list[str], edges: tuple[Edge, ...], thinks: bool
+    ) -> None:
+        self.request, self.shape, self.texts, self.edges, self.thinks = request, shape, texts, edges, thinks
         self.rendered: Rendered | None = None
         self.complete = self.due = False
         self.steps: int | None = None
@@ -152,33 +154,33 @@ class Sighting:
 class Skeletons:
     """The shapes that one template has met, under one recipe at a time.
 
-    `told` is a sentence where a row was put together otherwise than it is rendered. `put_together` counts rows.
+    `mismatch` is a sentence where a row was put together otherwise than it is rendered. `put_together` counts rows.
     """
 
     def __init__(self) -> None:
-        self.told: str | None = None
+        self.mismatch: str | None = None
         self.put_together = 0
         self._shapes: dict[Any, _Shape] = {}
         self._about: tuple[Mapping[str, Any], Render, tuple[str, ...]] | None = None
 
-    def see(self, asked: Asked) -> Sighting | None:
+    def see(self, request: RenderRequest) -> Sighting | None:
         """Take note of a row; None where it has no shape, or shapes are not used any more."""
-        if self.told is not None:
+        if self.mismatch is not None:
             return None
-        about = (asked.special_tokens, asked.options, asked.special_literals)
+        about = (request.special_tokens, request.options, request.special_literals)
         if self._about is None or not _same(self._about, about):
             self._shapes.clear()
         self._about = about
-        read = _read(asked.messages)
+        read = _read(request.messages)
         if read is None:
             return None
         key, texts, edges = read
-        key.append((asked.prompt, asked.spans, asked.injected))
+        key.append((request.prompt, request.spans, request.injected))
         try:
-            if asked.tools is not None:
-                key.append(_digest(asked.tools))
-            if asked.kwargs:
-                key.append(_digest(dict(asked.kwargs)))
+            if request.tools is not None:
+                key.append(_digest(request.tools))
+            if request.kwargs:
+                key.append(_digest(dict(request.kwargs)))
         except ValueError:
             return None
         kept = tuple(key)
@@ -188,13 +190,13 @@ class Skeletons:
                 del self._shapes[next(iter(self._shapes))]
             shape = self._shapes[kept] = _Shape()
         shape.seen += 1
-        sighting = Sighting(asked, shape, texts, tuple(edges), _THOUGHT in key)
+        sighting = Sighting(request, shape, texts, tuple(edges), _THOUGHT in key)
         for way in shape.ways:
-            sighting.rendered = way.rendered(texts, sighting.edges, asked.now)
+            sighting.rendered = way.rendered(texts, sighting.edges, request.now)
             if sighting.rendered is not None:
                 shape.used += 1
                 self.put_together += 1
-                sighting.complete = way.plan is not None or not asked.spans
+                sighting.complete = way.plan is not None or not request.spans
                 sighting.steps = way.steps
                 sighting.due = shape.used % CHECK_EVERY == 0
                 break
@@ -221,17 +223,17 @@ class Skeletons:
             if rendered is not None and alike:
                 return None
             self._shapes.clear()
-            self.told = (
+            self.mismatch = (
                 f"{template.name}: a row was put together otherwise than the chat template renders it (it begins with"
                 f" {known.text[:40]!r}); that row and all later ones are rendered; please report it to sftui"
             )
-            return self.told
+            return self.mismatch
         shape = sighting.shape
         wanted = shape.seen > LEARN_AFTER * 4**shape.tries and shape.tries < MOST_TRIES and len(shape.ways) < MOST_WAYS
         if rendered is None or not wanted or seconds > SLOW or template.compiled_in > 5 * SLOW:
             return None
         way = _followed(sighting, template, rendered)
-        complete = way is not None and (way.plan is not None or not sighting.asked.spans)
+        complete = way is not None and (way.plan is not None or not sighting.request.spans)
         shape.tries += not complete
         if way is not None and (complete or known is None):
             if way.held + sum(one.held for kept in self._shapes.values() for one in kept.ways) > MOST_HELD:
@@ -425,7 +427,7 @@ class _Plan:
     def of(
         self, text: str, pieces: Sequence[str], texts: Sequence[str], edges: tuple[Edge, ...]
     ) -> tuple[Span, ...] | None:
-        """The spans; None where they cannot be told for these texts."""
+        """The spans; None where they is not known for these texts."""
         if edges and edges != self.edges and (self.edges is not None or any(one[0] in self.quoted for one in edges)):
             return None
         if self.edges and not edges:
@@ -497,10 +499,10 @@ class _Skeleton:
         text = "".join(pieces)
         spans: tuple[Span, ...] = ()
         if self.plan is not None:
-            told = self.plan.of(text, pieces, texts, edges)
-            if told is None:
+            found_spans = self.plan.of(text, pieces, texts, edges)
+            if found_spans is None:
                 return None
-            spans = told
+            spans = found_spans
         generation: tuple[tuple[int, int], ...] = ()
         if self._generation:
             at = [0, *accumulate(map(len, pieces))]
@@ -523,8 +525,8 @@ def _compiled(function: Callable[..., Any], refs: tuple[Any, ...]) -> Callable[[
     from sftui.templates.tracing import ASK, Register
 
     if function is ASK:
-        asked, expected = int(refs[0]), refs[1]
-        return lambda registers: ASK(registers[asked], expected)
+        request, expected = int(refs[0]), refs[1]
+        return lambda registers: ASK(registers[request], expected)
     if all(type(ref) is not Register for ref in refs[1:]) and type(refs[0]) is Register:
         first, rest = int(refs[0]), refs[1:]
 
@@ -542,13 +544,13 @@ def _compiled(function: Callable[..., Any], refs: tuple[Any, ...]) -> Callable[[
 
 
 def _followed(sighting: Sighting, template: Followed, rendered: Rendered) -> _Skeleton | None:
-    """The way of this row through the template; None where it cannot be told, or tells another text."""
-    for spans in (True, False) if sighting.asked.spans else (False,):
+    """The way of this row through the template; None where it is not known, or tells another text."""
+    for spans in (True, False) if sighting.request.spans else (False,):
         try:
             found = _skeleton(sighting, template, spans)
         except Exception:  # Lost, or whatever else a template raises that is given no strings
             continue
-        known = found.rendered(sighting.texts, sighting.edges, sighting.asked.now)
+        known = found.rendered(sighting.texts, sighting.edges, sighting.request.now)
         if known == (rendered if spans else _without_spans(rendered)):
             return found
     return None
@@ -557,18 +559,18 @@ def _followed(sighting: Sighting, template: Followed, rendered: Rendered) -> _Sk
 def _skeleton(sighting: Sighting, template: Followed, spans: bool) -> _Skeleton:
     from sftui.templates.tracing import Lost, Recording
 
-    asked = sighting.asked
-    recording = Recording(sighting.texts, asked.now)
-    messages = _filled(asked.messages, recording.texts)
+    request = sighting.request
+    recording = Recording(sighting.texts, request.now)
+    messages = _filled(request.messages, recording.texts)
 
     def follow(some: Sequence[Mapping[str, Any]], prompt: bool = False) -> tuple[tuple[Any, ...], Any]:
         return template.follow(
-            some, recording, tools=asked.tools, add_generation_prompt=prompt, variables=asked.variables
+            some, recording, tools=request.tools, add_generation_prompt=prompt, variables=request.variables
         )
 
     parts, generated = follow(messages)
     generation = tuple((_place(before, parts), _place(until, parts)) for before, until in generated)
-    prompt = follow(messages[: asked.prompt], True)[0] if asked.prompt is not None else None
+    prompt = follow(messages[: request.prompt], True)[0] if request.prompt is not None else None
     for some in (parts, prompt or ()):
         if _most(some) > limits.OUTPUT_LIMIT or len(_Rope(some).literals()) > MOST_LITERAL:
             raise _lost("it may write too much")
@@ -710,14 +712,14 @@ def _planned(
     is none; Lost where that depends on more than the conditions of the recording."""
     from sftui.templates.tracing import Refused
 
-    asked = sighting.asked
+    request = sighting.request
     if sighting.thinks:
         raise _lost("a thought inside a text")
     literals = _Rope(parts).literals()
     words = _Words(len(sighting.texts), edges, literals)
     sure = _Sure(words)
     registers = _Registers(recording, words.texts)
-    messages = _filled(asked.messages, words.texts)
+    messages = _filled(request.messages, words.texts)
     if _read(messages) is None or any(slots_of(message).other for message in messages):
         raise _lost("content that is no text")
     texts = dict(zip(words.texts, recording.texts))
@@ -727,7 +729,7 @@ def _planned(
         nonlocal steps, written
         given = [_replaced(message, texts) for message in some]
         try:
-            drawn = template.follow(given, recording, tools=asked.tools, variables=asked.variables)[0]
+            drawn = template.follow(given, recording, tools=request.tools, variables=request.variables)[0]
         except Refused:
             return None
         finally:
@@ -745,12 +747,12 @@ def _planned(
         text,
         messages,
         draw,
-        literals=asked.literals,
-        bos=asked.bos,
-        injected=asked.injected,
+        literals=request.literals,
+        bos=request.bos,
+        injected=request.injected,
         comparing=sure,
     )
-    if steps + written // 100 + len(asked.messages) > limits.SPAN_WORK:
+    if steps + written // 100 + len(request.messages) > limits.SPAN_WORK:
         raise _lost("too much work")
     if not found.exact or not all(note.endswith((ABSENT, LEAVES_OUT)) for note in found.notes):
         raise _lost("not proven")
@@ -772,13 +774,13 @@ def _planned(
     anything = not edges and not sure.trims and registers.alike and _apart(parts, registers)
     if not edges and sighting.edges and not anything:
         raise _lost("white space at the ends of texts")
-    special = special_pattern(asked.literals)
+    special = special_pattern(request.literals)
     return _Plan(
         tuple((*place(one.start), *place(one.end), one.message, one.part) for one in found.spans),
         found.notes,
         special,
-        opener_of(text, special, asked.bos),
-        asked.bos,
+        opener_of(text, special, request.bos),
+        request.bos,
         writes_thoughts(literals),
         registers.in_json,
         None if anything else edges,

@@ -196,20 +196,20 @@ class _Bench:
     def _harmless(
         self, tree: Tree, learn: Sequence[Conversation], sets: set[int], every: dict[int, list[str]], wanted: int
     ) -> dict[int, list[str]]:
-        """For each place the conditions that can be asked there: some raise for some conversations."""
-        if self._all_told(with_marks(tree, sets, every), tree, learn, wanted):
+        """For each place the conditions that can be tested there: some raise for some conversations."""
+        if self._all_resolved(with_marks(tree, sets, every), tree, learn, wanted):
             return every
 
         def among(number: int, some: list[str]) -> list[str]:
-            # Few raise, and compiling is what takes the time: halves are asked first.
-            if not some or self._all_told(with_marks(tree, sets, {number: some}), tree, learn, wanted):
+            # Few raise, and compiling is what takes the time: halves are tested first.
+            if not some or self._all_resolved(with_marks(tree, sets, {number: some}), tree, learn, wanted):
                 return some
             half = len(some) // 2
             return [*among(number, some[:half]), *among(number, some[half:])] if half else []
 
         return {number: among(number, some) for number, some in every.items()}
 
-    def _all_told(self, source: str, tree: Tree, learn: Sequence[Conversation], wanted: int) -> bool:
+    def _all_resolved(self, source: str, tree: Tree, learn: Sequence[Conversation], wanted: int) -> bool:
         return len(self._evidence(source, tree, learn)) == wanted
 
     def _evidence(self, source: str, tree: Tree, learn: Sequence[Conversation]) -> list[surgery_plan.Evidence]:

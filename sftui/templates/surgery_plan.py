@@ -16,7 +16,7 @@ LAST = "messages and messages[-1]['role'] == 'assistant'"
 _BRANCHES = 5
 _SIMPLE = re.compile(r"[\w.]+|\([^()]*\)|\w+\([^()]*\)")
 Vector = tuple[list["Shape | None"], str]
-"""What the operands of a place wrote in one go, and the truth values asked for there."""
+"""What the operands of a place wrote in one go, and the truth values tested there."""
 
 
 class CannotTell(Exception):
@@ -124,8 +124,8 @@ def plan(
     sets: Mapping[int, int],
     conditions: Mapping[int, Sequence[str]],
 ) -> tuple[dict[int, LeafPlan], dict[int, list[str]]]:
-    """A plan for every place that wrote something; for those whose ways of writing could not yet be told apart, what to
-    ask."""
+    """A plan for every place that wrote something; for those whose ways of writing could not yet be distinguished, what
+    to ask."""
     seen: dict[int, list[Vector]] = defaultdict(list)
     foreign: set[int] = set()
     loops: dict[int, int] = {}
@@ -266,15 +266,15 @@ def _merged(vectors: Sequence[Sequence[Shape | None]]) -> list[Shape | None] | N
 def _made(leaf: Leaf, branches: Sequence[tuple[str, list[Shape | None]]], rest: Sequence[Shape | None]) -> LeafPlan:
     """The ways as pieces; where a constant text is cut off, only if it is there: else the place writes as ever, without
     a tag."""
-    told = []
+    made = []
     for condition, shapes in branches:
         more = [test for test in _fits(leaf, shapes) if condition != f"({test})"]
         whole = f"({condition})" if more and " or " in condition else condition
-        told.append((" and ".join([whole, *more]), _pieces(leaf, shapes)))
+        made.append((" and ".join([whole, *more]), _pieces(leaf, shapes)))
     fits = _fits(leaf, rest)
     if fits:
-        return LeafPlan([Piece(False, _source(leaf.operands))], [*told, (" and ".join(fits), _pieces(leaf, rest))])
-    return LeafPlan(_pieces(leaf, rest), told)
+        return LeafPlan([Piece(False, _source(leaf.operands))], [*made, (" and ".join(fits), _pieces(leaf, rest))])
+    return LeafPlan(_pieces(leaf, rest), made)
 
 
 def _fits(leaf: Leaf, shapes: Sequence[Shape | None]) -> list[str]:
@@ -302,7 +302,7 @@ def _pieces(leaf: Leaf, shapes: Sequence[Shape | None]) -> list[Piece]:
         else:
             head, tail = len(head_of(shape)), len(tail_of(shape))
             for k, (text, said) in enumerate(shape):
-                # An operand is text here: `_fits` has asked for what it begins or ends with.
+                # An operand is text here: `_fits` has tested what it begins or ends with.
                 source = f"{_text_of(operand)}[{head or ''}:{-tail if tail else ''}]" if text is None else quoted(text)
                 parts.append((said, Operand(source, text or "", operand.joiner if k == 0 else "+")))
     filled = _filled(parts)

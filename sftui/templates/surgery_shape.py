@@ -40,8 +40,8 @@ def stretches(text: str, answer: Sequence[Range], start: int, end: int) -> Shape
 def opened(seen: Sequence[Shape | None]) -> list[Shape | None]:
     """The shapes of what one expression wrote at different times, each with one stretch that may be any text.
 
-    Which one is told by the others: they come again, letter by letter. What is nothing but such constant texts has the
-    shape of which they are left.
+    Which one is recognised by the others: they come again, letter by letter. What is nothing but such constant texts
+    has the shape of which they are left.
     """
     choices = Counter(choice for one in set(seen) if one is not None and len(one) > 1 for choice in _choices(one))
     found = {

@@ -43,7 +43,7 @@ def targets(rendered: Rendered, messages: Sequence[Mapping[str, Any]], draw: Dra
     if not rendered.exact:
         return None
     found: list[Range] = []
-    usual = _asked([{"role": "user", "content": make_mark(rendered.text, "u")}], draw).lstrip()
+    usual = _generation_prompt([{"role": "user", "content": make_mark(rendered.text, "u")}], draw).lstrip()
     for number, message in enumerate(messages):
         if message.get("role") != "assistant":
             continue
@@ -98,7 +98,7 @@ def targets(rendered: Rendered, messages: Sequence[Mapping[str, Any]], draw: Dra
     return joined(found)
 
 
-def _asked(messages: Sequence[Mapping[str, Any]], draw: Draw) -> str:
+def _generation_prompt(messages: Sequence[Mapping[str, Any]], draw: Draw) -> str:
     """The generation prompt after some messages; "" where it does not stand behind them."""
     before, prompt = draw(messages), draw(messages, prompt=True)
     return "" if before is None or prompt is None or not prompt.startswith(before) else prompt[len(before) :]
@@ -112,9 +112,9 @@ def _said_before(
     if header is None:
         return []
     text = rendered.text[header.start : header.end]
-    for asked in (_asked(messages[:number], draw).lstrip(), usual):
-        if asked.strip() and asked in text:
-            start = header.start + text.rindex(asked) + len(asked)
+    for header_text in (_generation_prompt(messages[:number], draw).lstrip(), usual):
+        if header_text.strip() and header_text in text:
+            start = header.start + text.rindex(header_text) + len(header_text)
             return [(start, header.end)] if rendered.text[start : header.end].strip() else []
     return []
 

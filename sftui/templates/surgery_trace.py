@@ -18,7 +18,7 @@ Range = tuple[int, int]
 class Written:
     """One time that a node wrote: the characters of each operand, the role of the message at hand, and its conditions.
 
-    `role` is None outside loops over messages, `loop` the one it came from; `values` are the truth values asked for, as
+    `role` is None outside loops over messages, `loop` the one it came from; `values` are the truth values tested, as
     a string of 0 and 1.
     """
 
@@ -49,8 +49,8 @@ def with_marks(tree: Tree, sets: Collection[int] = (), conditions: Mapping[int, 
             edits.append((leaf.start, leaf.end, "{% set " + f"{leaf.target} = {text}" + " %}"))
             continue
         values = "".join(f"(1 if ({condition}) else 0) ~ " for condition in (conditions or {}).get(leaf.number, ()))
-        asked = "{{ " + _mark(f"C{leaf.number}:", values) + " }}" if values else ""
-        edits.append((leaf.start, leaf.end, asked + "{{ " + text + " }}"))
+        tests = "{{ " + _mark(f"C{leaf.number}:", values) + " }}" if values else ""
+        edits.append((leaf.start, leaf.end, tests + "{{ " + text + " }}"))
     return applied(tree.source, edits)
 
 

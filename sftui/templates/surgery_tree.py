@@ -118,8 +118,8 @@ def without_tags(source: str) -> str:
             and item.kind == "block"
             and any(value in ("generation", "endgeneration") for _, value, _ in item.tokens[:2])
         ):
-            beside = source[item.start - 1 : item.start] + source[item.end : item.end + 1]
-            bare = item.opening + item.closing == "{%%}" and not any(letter.isspace() for letter in beside)
+            around = source[item.start - 1 : item.start] + source[item.end : item.end + 1]
+            bare = item.opening + item.closing == "{%%}" and not any(letter.isspace() for letter in around)
             out += source[at : item.start] + (
                 "" if bare else f"{item.opening.replace('%', '#')} {item.closing.replace('%', '#')}"
             )

@@ -194,7 +194,7 @@ def _edge_end(closing: str, words: str) -> str:
 
 
 def _keep_white_space(chunks: list[_Chunk], start: int, end: int) -> None:
-    """Write text of the template as an expression where a block tag beside it would eat its blanks or line break."""
+    """Write text of the template as an expression where a block tag next to it would eat its blanks or line break."""
     before = chunks[start - 1] if start else None
     if before is not None and before.data and chunks[start].opening in ("{{", "") and before.text[-1:] in " \t\n":
         before.text = before.data

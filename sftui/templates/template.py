@@ -1,4 +1,4 @@
-"""Chat templates as sftui holds them: compiled on first use, errors told in one sentence."""
+"""Chat templates as sftui holds them: compiled on first use, errors reported in one sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GENERATION_TAG = re.compile(r"\{%-?\s*generation\s*-?%\}")
 EMPTY_CONVERSATION = "Cannot apply chat template to an empty conversation. Provide at least one message."
 EMPTY_BEFORE = "transformers before 5.13 stops there with IndexError: list index out of range"
 _KEPT = (date, time, timedelta, Decimal, UUID, bytes)
-"""What rows of Parquet and Arrow and values of YAML hold beside JSON's types."""
+"""What rows of Parquet and Arrow and values of YAML hold besides JSON's types."""
 
 Spans = tuple[tuple[int, int], ...]
 

@@ -69,7 +69,7 @@ class Refused(Exception):
 
 
 class Recording:
-    """Steps over registers, of which the first are the texts; conditions stand where they were asked.
+    """Steps over registers, of which the first are the texts; conditions stand where they were tested.
 
     `values` are the registers for the texts it was made with. `times` are the formats in which a template writes the
     time of day, and what it wrote.
@@ -82,11 +82,11 @@ class Recording:
         self.times: list[tuple[str, str]] = []
         self.texts = tuple(Text(self, value, register, solid=True) for register, value in enumerate(texts))
         self._known: dict[Any, int] = {}
-        self._asked: set[int] = set()
+        self._requested: set[int] = set()
         self._work = 0
 
     def worked(self, amount: int) -> None:
-        """Count what following takes beside its steps: a text in a thousand parts is one for Jinja."""
+        """Count what following takes next to its steps: a text in a thousand parts is one for Jinja."""
         self._work += amount
         if self._work > MOST_WORK:
             raise Lost("too much work")
@@ -105,12 +105,12 @@ class Recording:
             self.values.append(value)
         return Text(self, self.values[register], register, solid=solid)
 
-    def ask(self, asked: Text) -> Any:
+    def ask(self, text: Text) -> Any:
         """The value of a register, which must be the same wherever the recording is to hold."""
-        if asked.register not in self._asked:
-            self._asked.add(asked.register)
-            self._add(ASK, (Register(asked.register), asked.value))
-        return asked.value
+        if text.register not in self._requested:
+            self._requested.add(text.register)
+            self._add(ASK, (Register(text.register), text.value))
+        return text.value
 
     def _add(self, function: Callable[..., Any], refs: tuple[Any, ...]) -> None:
         if len(self.steps) >= MOST_STEPS:

@@ -63,18 +63,18 @@ def _placed(processor: Any, text: str) -> list[Any]:
     return [ids, offsets]
 
 
-def answer(asked: dict[str, Any], held: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any], held: dict[str, Any]) -> dict[str, Any]:
     """The answer to one request; `held` keeps the processor between them."""
-    if "load" in asked:
-        held["processor"] = load(asked["load"]["path"])
+    if "load" in request:
+        held["processor"] = load(request["load"]["path"])
         return facts(held["processor"])
     processor = held["processor"]
-    if "encode" in asked:
-        return {"rows": encode(processor, asked["encode"], asked["placed"])}
+    if "encode" in request:
+        return {"rows": encode(processor, request["encode"], request["placed"])}
     size = processor.vocab_size()
-    if "pieces" in asked:
-        return {"pieces": [processor.id_to_piece(i) if 0 <= i < size else None for i in asked["pieces"]]}
-    found = [(piece, processor.piece_to_id(piece)) for piece in asked["ids"]]
+    if "pieces" in request:
+        return {"pieces": [processor.id_to_piece(i) if 0 <= i < size else None for i in request["pieces"]]}
+    found = [(piece, processor.piece_to_id(piece)) for piece in request["ids"]]
     return {"ids": [i if 0 <= i < size and processor.id_to_piece(i) == piece else None for piece, i in found]}
 
 

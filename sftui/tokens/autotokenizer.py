@@ -1,4 +1,4 @@
-"""AutoTokenizer in a process of its own, under whichever Python is asked; imports nothing of sftui.
+"""AutoTokenizer in a process of its own, under whichever Python is given; imports nothing of sftui.
 
 Run as a script, with Python 3.9 or newer and transformers 4.5x to 5.x. It reads requests from stdin, one JSON object a
 line, and answers each with one line; what libraries print goes to stderr, and they find no stdin. Requests:
@@ -35,7 +35,7 @@ LIFELINE = "SFTUI_LIFELINE"
 NO_CLASS = "there is no tokenizer class"
 
 
-def load(asked: dict[str, Any]) -> Any:
+def load(request: dict[str, Any]) -> Any:
     """The tokenizer object of transformers.
 
     `trust_remote_code` is False in every call: None would ask on stdin for a repo with `auto_map`.
@@ -44,21 +44,21 @@ def load(asked: dict[str, Any]) -> Any:
     from transformers.utils import logging
 
     logging.set_verbosity(logging.CRITICAL)
-    kind, argument = asked["kind"], asked["argument"]
+    kind, argument = request["kind"], request["argument"]
     if kind == "file":
         return _bare_class()(tokenizer_file=argument)
     if kind == "gguf":
-        return _from_gguf(argument, asked.get("gguf"))
-    revision = asked.get("revision") or "main"
-    if asked.get("class"):
+        return _from_gguf(argument, request.get("gguf"))
+    revision = request.get("revision") or "main"
+    if request.get("class"):
         from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
-        kind = tokenizer_class_from_name(asked["class"])
+        kind = tokenizer_class_from_name(request["class"])
         if kind is None:
-            raise LookupError(f"{NO_CLASS} {asked['class']}")
+            raise LookupError(f"{NO_CLASS} {request['class']}")
         return kind.from_pretrained(argument, revision=revision, trust_remote_code=False)
-    if asked.get("named"):
-        named = _named(asked["named"])
+    if request.get("named"):
+        named = _named(request["named"])
         # As axolotl 0.19.0 calls it (loaders/tokenizer.py load_tokenizer), whose key `tokenizer_type` it is.
         return named.from_pretrained(argument, trust_remote_code=False, use_fast=True, revision=revision)
     return AutoTokenizer.from_pretrained(argument, revision=revision, trust_remote_code=False)
@@ -211,7 +211,7 @@ def token_ids(tokenizer: Any, wanted: list[str]) -> list[Any]:
 
 
 def faults(error: Any) -> list[dict[str, Any]]:
-    """An exception and all that led to it, as what can be told of them without their classes."""
+    """An exception and all that led to it, as what can be said of them without their classes."""
     found = []
     seen = set()
     while error is not None and id(error) not in seen:
@@ -243,17 +243,17 @@ def _installed(module: str) -> bool:
         return False
 
 
-def answer(asked: dict[str, Any], held: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any], held: dict[str, Any]) -> dict[str, Any]:
     """The answer to one request; `held` keeps the tokenizer between them."""
-    if "load" in asked:
-        held["tokenizer"] = load(asked["load"])
+    if "load" in request:
+        held["tokenizer"] = load(request["load"])
         return facts(held["tokenizer"])
     tokenizer = held["tokenizer"]
-    if "encode" in asked:
-        return {"rows": encode(tokenizer, asked["encode"], asked["special"])}
-    if "pieces" in asked:
-        return {"pieces": pieces(tokenizer, asked["pieces"])}
-    return {"ids": token_ids(tokenizer, asked["ids"])}
+    if "encode" in request:
+        return {"rows": encode(tokenizer, request["encode"], request["special"])}
+    if "pieces" in request:
+        return {"pieces": pieces(tokenizer, request["pieces"])}
+    return {"ids": token_ids(tokenizer, request["ids"])}
 
 
 def serve(answer: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] = answer) -> None:
@@ -266,12 +266,12 @@ def serve(answer: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] = a
     held: dict[str, Any] = {}
     for line in requests:
         try:
-            told = answer(json.loads(line), held)
+            reply = answer(json.loads(line), held)
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:  # PanicException of tokenizers is no Exception
-            told = {"error": faults(error), "missing": missing_modules()}
-        say.write(json.dumps(told, ensure_ascii=True) + "\n")
+            reply = {"error": faults(error), "missing": missing_modules()}
+        say.write(json.dumps(reply, ensure_ascii=True) + "\n")
         say.flush()
 
 

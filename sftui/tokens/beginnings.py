@@ -1,4 +1,4 @@
-"""The ids of a text that begins as another one does, whose ids are known: a prompt beside the whole row.
+"""The ids of a text that begins as another one does, whose ids are known: a prompt next to the whole row.
 
 `tokenizers` (0.23, tokenizer/added_vocabulary.rs) first cuts a text at its added tokens, from left to right, and then
 normalizes, splits and encodes each stretch between them by itself. Up to an added token that stands in both texts, so

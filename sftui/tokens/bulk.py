@@ -4,7 +4,7 @@ fastokens, where it is installed, encodes 10 to 20 times as fast, but knows no o
 proven before it is used, on the probe strings and on texts of the user's own rows. Offsets are reckoned from the bytes
 of the tokens where the tokenizer allows it (`tokens.offsets`), and a prompt's ids are read off those of the whole row
 (`tokens.beginnings`). As long as it runs, a text of every chunk goes the plain way too: where they differ, the chunk
-and all that follows is encoded by `tokenizers`, and `Bulk.told` says so.
+and all that follows is encoded by `tokenizers`, and `Bulk.mismatch` says so.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ AFTER = 512
 class Bulk:
     """Which engine encodes a dataset, and what is to be known of it; one for each pass over the rows.
 
-    `engine` is its name. `told` is a sentence where it differed after it was proven. fastokens is loaded after so many
-    rows, or never (None): that takes half a second, in which nothing else is done. `at_once` are the rows that are read
-    before the first of them is given.
+    `engine` is its name. `mismatch` is a sentence where it differed after it was proven. fastokens is loaded after so
+    many rows, or never (None): that takes half a second, in which nothing else is done. `at_once` are the rows that are
+    read before the first of them is given.
     """
 
     FAST = "fastokens"
@@ -48,7 +48,7 @@ class Bulk:
         self._after = after
         self.at_once = at_once
         self.engine = PLAIN
-        self.told: str | None = None
+        self.mismatch: str | None = None
         self._rows, self._tried = 0, False
         self._plain: LoadedTokenizer | None = None
         self._many: LoadedTokenizer | None = None
@@ -58,7 +58,7 @@ class Bulk:
     def of(self, plain: LoadedTokenizer) -> LoadedTokenizer:
         """The tokenizer for many rows, with what it has loaded and learnt so far."""
         encoding = _encoding(plain)
-        if encoding is None or self.told is not None:
+        if encoding is None or self.mismatch is not None:
             return plain
         if self._many is None or self._plain is not plain:
             self._plain, self._offsets = plain, byte_offsets(encoding.backend)
@@ -68,7 +68,7 @@ class Bulk:
         return self._many
 
     def due(self, rows: int) -> bool:
-        """Whether, with so many rows more, it is time to ask for `faster`; so until it was asked for."""
+        """Whether, with so many rows more, it is time to ask for `faster`; so until it was requested."""
         self._rows += rows
         return self._after is not None and self._rows >= self._after and not self._tried
 
@@ -76,7 +76,7 @@ class Bulk:
         """The same with fastokens, where that is installed, takes the tokenizer and equals it on `texts`."""
         made, self._tried = self.of(plain), True
         encoding = _encoding(plain)
-        if encoding is None or self.told is not None:
+        if encoding is None or self.mismatch is not None:
             return made
         if self._offsets is not None:
             self._offsets.prove()
@@ -93,7 +93,7 @@ class Bulk:
     def differs(self, text: str, who: str, what: str = "ids", where: str = "sftui") -> None:
         """`who` gave other ids, or offsets, for a text; to be reported to `where`."""
         self.engine = PLAIN
-        self.told = (
+        self.mismatch = (
             f"{who} gives other {what} than tokenizers for a text that begins with {text[:40]!r}: tokenizers encoded"
             f" its rows and all later ones; please report the text to {where}"
         )
@@ -120,12 +120,12 @@ class _BulkEngine(FastEngine):
     ) -> None:
         super().__init__(plain.backend, split_special_tokens=plain.backend.encode_special_tokens)
         self._fast, self._offsets, self._bulk = fast, offsets, bulk
-        self._asked = 0
+        self._counter = 0
         if fast is None and begun is not None:  # fastokens encodes a prompt sooner than it is looked up
             self.begun = partial(self._by_beginning, begun)
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
-        if len(texts) < 2 or self._bulk.told is not None or self._fast is None:
+        if len(texts) < 2 or self._bulk.mismatch is not None or self._fast is None:
             return super().ids_batch(texts, add_special_tokens)
         found = self._flat(texts, add_special_tokens)
         one = self._next(len(texts))
@@ -138,12 +138,12 @@ class _BulkEngine(FastEngine):
         self, known: Beginnings, begun: Sequence[Begun], add_special_tokens: bool
     ) -> list[tuple[int, ...]]:
         texts = [one.text for one in begun]
-        if len(texts) < 2 or self._bulk.told is not None:
+        if len(texts) < 2 or self._bulk.mismatch is not None:
             return self.ids_batch(texts, add_special_tokens)
-        told = known.of(begun, add_special_tokens, lambda tails: self.ids_batch(tails, False))
-        untold = [text for text, ids in zip(texts, told) if ids is None]
-        rest = iter(self.ids_batch(untold, add_special_tokens) if untold else ())
-        found = [next(rest) if ids is None else ids for ids in told]
+        found_ids = known.of(begun, add_special_tokens, lambda tails: self.ids_batch(tails, False))
+        unknown = [text for text, ids in zip(texts, found_ids) if ids is None]
+        rest = iter(self.ids_batch(unknown, add_special_tokens) if unknown else ())
+        found = [next(rest) if ids is None else ids for ids in found_ids]
         one = self._next(len(texts))
         if self.ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
             return found
@@ -152,7 +152,7 @@ class _BulkEngine(FastEngine):
 
     def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
         offsets = self._offsets
-        if len(texts) < 2 or self._bulk.told is not None or offsets is None:
+        if len(texts) < 2 or self._bulk.mismatch is not None or offsets is None:
             return self.encode_batch(texts, add_special_tokens)
         found = []
         for ids, text in zip(self._flat(texts, add_special_tokens), texts):
@@ -179,8 +179,8 @@ class _BulkEngine(FastEngine):
 
     def _next(self, count: int) -> int:
         """The place of the text that goes the plain way, too."""
-        self._asked += 1
-        return self._asked % count
+        self._counter += 1
+        return self._counter % count
 
 
 def _proven(plain: FastEngine, probes: Sequence[str], texts: Sequence[ToEncode]) -> Any:

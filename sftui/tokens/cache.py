@@ -2,7 +2,7 @@
 
 A proof holds for one set of file hashes and library versions; its folder is named by their hash,
 so a changed file or an updated library simply has no proof yet. Nothing is ever changed in place; which of the user's
-texts were compared since (`rows`) is put beside it.
+texts were compared since (`rows`) is put next to it.
 """
 
 from __future__ import annotations
@@ -105,12 +105,12 @@ def compared(root: Path, key: str, texts: Sequence[str]) -> int | None:
 
 def write_compared(root: Path, key: str, texts: Sequence[str], left_out: int) -> None:
     """Keep that these texts were compared and none differed; where it cannot be kept they are compared again."""
-    _put_beside(_texts_file(root, key, texts), {"texts": len(texts), "left_out": left_out})
+    _put_counts(_texts_file(root, key, texts), {"texts": len(texts), "left_out": left_out})
 
 
 def write_unequal(root: Path, key: str, differ: int, texts: int) -> str:
     """Keep that the backend of a proof differs on texts of the user's; returns the note that says so."""
-    _put_beside(root / key / UNEQUAL, {"differ": differ, "texts": texts})
+    _put_counts(root / key / UNEQUAL, {"differ": differ, "texts": texts})
     return _differ_note(differ, texts)
 
 
@@ -141,8 +141,8 @@ def _texts_file(root: Path, key: str, texts: Sequence[str]) -> Path:
     return root / key / f"texts-{hashlib.sha256(stated).hexdigest()[:32]}.json"
 
 
-def _put_beside(path: Path, found: Mapping[str, int]) -> None:
-    """A file whole or not at all; nothing where there is no proof to put it beside, or no room."""
+def _put_counts(path: Path, found: Mapping[str, int]) -> None:
+    """A file whole or not at all; nothing where there is no proof to put it next to, or no room."""
     made = ""
     try:
         handle, made = tempfile.mkstemp(prefix=".new-", dir=path.parent)

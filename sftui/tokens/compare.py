@@ -9,7 +9,7 @@ from sftui.tokens.loaded import FastEngine, RefusedText
 
 
 class Encoder(Protocol):
-    """What encodes texts as `autotokenizer.encode` does: a process that was asked, or a tokenizer of our own."""
+    """What encodes texts as `autotokenizer.encode` does: a process that was requested, or a tokenizer of our own."""
 
     def encode(self, texts: Sequence[str], special: bool) -> list[list[Any]]: ...
 
@@ -68,11 +68,11 @@ def count_differences(answers: Wanted, backend: Any, probes: Sequence[str]) -> i
     )
 
 
-def backend_differences(told: Mapping[str, Any], answers: Wanted, probes: Sequence[str]) -> int:
+def backend_differences(reported: Mapping[str, Any], answers: Wanted, probes: Sequence[str]) -> int:
     """The same for the backend of which `autotokenizer.facts` told, read by our tokenizers; all where we cannot read
     it."""
     try:
-        again = read_json_backend(told["backend"], told["split_special_tokens"])
+        again = read_json_backend(reported["backend"], reported["split_special_tokens"])
     except Exception:  # tokenizers raises bare Exception for everything it cannot read
         return len(probes)
     return count_differences(answers, again, probes)
@@ -109,6 +109,6 @@ def same(row: Sequence[Any], backend: Any, text: str, special: bool) -> bool:
     return bool(list(row[0]) == got.ids and [tuple(pair) for pair in row[1]] == got.offsets)
 
 
-def added_contents(told: Mapping[str, Any]) -> list[str]:
+def added_contents(reported: Mapping[str, Any]) -> list[str]:
     """The added tokens of what `autotokenizer.facts` told, in the order of their ids."""
-    return [one[1] for one in told["added"]]
+    return [one[1] for one in reported["added"]]

@@ -2,7 +2,7 @@
 
 Byte-pair encoding (tokenizers 0.23, models/bpe/model.rs) begins with the characters of a word, as normalizer and
 pre-tokenizer leave it, and joins two neighbours at a time; whatever it looks up is a stretch of that word. Tokens that
-stand in no word of a text, and merges that make them, change nothing in how it is encoded. The words are told by the
+stand in no word of a text, and merges that make them, change nothing in how it is encoded. The words are given by the
 tokenizer itself, with a model of single bytes; a part of a vocabulary numbers its tokens anew, and its ids are taken
 back by what they stand for.
 """
@@ -30,7 +30,7 @@ STRETCHES = 200_000
 
 
 class EarlyEngine(FastEngine):
-    """A FastEngine that encodes a few first texts by a part of its vocabulary; asked for more, or for its `backend`, it
+    """A FastEngine that encodes a few first texts by a part of its vocabulary; requested more, or for its `backend`, it
     is the one that was packed, or else the one that `otherwise` reads. One thread may encode while another loads."""
 
     def __init__(self, form: Form, otherwise: Callable[[], Any], *, split_special_tokens: bool = False) -> None:
@@ -136,7 +136,7 @@ class _Part:
         if sum(map(len, texts)) > CHARACTERS:
             return None
         try:
-            words = self._told(texts)
+            words = self._words_of(texts)
             if self._made is None or not words <= self._words:
                 self._made = self._of(self._words | words) if self._left > 0 else None
                 self._words, self._left = self._words | words, self._left - 1
@@ -154,7 +154,7 @@ class _Part:
         except Exception:  # tokenizers raises bare Exception: what the whole says of the text counts
             return None
 
-    def _told(self, texts: Sequence[str]) -> set[str]:
+    def _words_of(self, texts: Sequence[str]) -> set[str]:
         """The words of texts, each as the characters that stand for its bytes."""
         found = set()
         for one in self.bytewise.backend.encode_batch(list(texts), add_special_tokens=False):

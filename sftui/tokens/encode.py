@@ -16,7 +16,7 @@ from sftui.tokens.surface import METASPACE
 T = TypeVar("T")
 
 UNPLACED: Runs[Any] = Runs()
-"""Messages and parts where nobody asked for places."""
+"""Messages and parts where nobody requested places."""
 
 
 class _Columns:

@@ -43,7 +43,7 @@ def versions() -> dict[str, str]:
     """The versions of the libraries that take part in loading; an absent one is left out.
 
     Read from the names of the .dist-info folders, because asking importlib.metadata costs 70 ms of
-    a start that takes 500; it is asked where the required ones are not found that way.
+    a start that takes 500; it is consulted where the required ones are not found that way.
     """
     found = versions_in(folder or "." for folder in sys.path)
     if not found.keys() >= set(LIBRARIES[:2]):
@@ -74,7 +74,7 @@ def environment_at(path: str | Path, origin: str) -> Environment:
         return own_environment()
     found = versions_under(prefix)
     if "transformers" not in found or "tokenizers" not in found:
-        found = _asked(python, origin)
+        found = _queried(python, origin)
     if "transformers" not in found:
         raise SftuiError(
             f"there is no transformers in {given}",
@@ -123,7 +123,7 @@ def _python_of(path: Path) -> Path | None:
     return None
 
 
-def _asked(python: Path, origin: str) -> dict[str, str]:
+def _queried(python: Path, origin: str) -> dict[str, str]:
     """The versions that a python itself tells, for one that has no folder of its own."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     try:

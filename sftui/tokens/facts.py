@@ -15,7 +15,7 @@ class TokenizerFacts:
     """One tokenizer as `AutoTokenizer` loads it (state `proven`) or as its files read (`provisional`).
 
     `special_tokens` is the mapping that `apply_chat_template` hands to the template (transformers 5.23,
-    `special_tokens_map`), `special_lists` what transformers 4 hands over beside it (`additional_special_tokens`).
+    `special_tokens_map`), `special_lists` what transformers 4 hands over next to it (`additional_special_tokens`).
     `chat_templates` maps names to sources; the key `default` is the one used where none is named. `vocab_size` counts
     added tokens.
     `model_max_length` is None where the tokenizer sets no limit. `front`/`back` are the ids that
@@ -25,7 +25,7 @@ class TokenizerFacts:
     `commit` is the Hub commit, `probes` how many probe strings were compared equal in the proof.
     `transformers` is the version that loaded it, `backend` the sha256 of the serialised backend that was proven
     (both "" for a provisional or built-in one). `elsewhere` maps a version of transformers whose loading was redone
-    beside the proof (see `four`) to the number of probe strings that get other ids under it than under
+    next to the proof (see `four`) to the number of probe strings that get other ids under it than under
     `transformers`.
     """
 

@@ -1,6 +1,6 @@
 """The metadata of a .gguf file, read without torch.
 
-transformers 5.23 reads .gguf with numpy alone but imports torch beside it (integrations/gguf/reader.py).
+transformers 5.23 reads .gguf with numpy alone but imports torch next to it (integrations/gguf/reader.py).
 Where torch is not installed, this reader takes that module's place, in the process that loads the
 reference; everything that decides how the tokenizer behaves stays transformers' own.
 """

@@ -1,6 +1,6 @@
 """What of a .gguf file decides how it is served: chat templates, special tokens, and what the server adds by itself.
 
-Only the metadata at the head of the file is gone through, a key after the other; nothing is kept but what is asked for,
+Only the metadata at the head of the file is gone through, a key after the other; nothing is kept but what is requested,
 so a file that lies of its counts and lengths costs neither memory nor much time.
 
 Sources: the GGUF format (ggml, docs/gguf.md); llama.cpp, src/llama-vocab.cpp `llama_vocab::impl::load` as of 2025-08
@@ -50,7 +50,7 @@ class GgufChat:
     `templates` are by name, `default` the one without one. `special_tokens` are what a template is given (`bos_token`,
     `eos_token`). `adds_bos`: llama.cpp puts BOS before each prompt, and takes the template's own away (None: not
     known). `stops` are the texts of the tokens that end generation (None: the file names no vocabulary). `pieces` are
-    those of the ids that were asked for; `size` is the number of tokens.
+    those of the ids that were requested; `size` is the number of tokens.
     """
 
     templates: Mapping[str, str]
@@ -98,9 +98,9 @@ class _Head:
         return GgufChat(templates, special, self._adds_bos(model), self._stops(eos), pieces, len(self._tokens))
 
     def _adds_bos(self, model: Any) -> bool | None:
-        told = self._values.get("tokenizer.ggml.add_bos_token")
-        if isinstance(told, bool):
-            return told
+        value = self._values.get("tokenizer.ggml.add_bos_token")
+        if isinstance(value, bool):
+            return value
         if model == "gpt2":
             return self._values.get("tokenizer.ggml.pre") in _BOS_PRE
         return True if model in ("llama", "bert") else None
@@ -115,8 +115,8 @@ class _Head:
         return frozenset(one for one in found if one is not None)
 
     def _id(self, name: str, default: int | None = None) -> int | None:
-        told = self._values.get(f"tokenizer.ggml.{name}_token_id")
-        return told if type(told) is int else default
+        value = self._values.get(f"tokenizer.ggml.{name}_token_id")
+        return value if type(value) is int else default
 
     def _piece(self, token: int | None) -> str | None:
         if token is None or not 0 <= token < len(self._tokens):

@@ -48,7 +48,7 @@ class Given:
 
     def _load(self) -> GivenTokenizer:
         try:
-            told = autotokenizer.facts(self.tokenizer)
+            reported = autotokenizer.facts(self.tokenizer)
         except Exception as error:
             raise TokenizerError(
                 "the tokenizer cannot be used", where=_name_of(self.tokenizer), why=str(error).splitlines()[0][:300]
@@ -56,14 +56,14 @@ class Given:
         from sftui.tokens.observe import observations
 
         place = Location(_name_of(self.tokenizer), "given", "")
-        facts = read_facts(told, place)
-        probes = tuple(dict.fromkeys(probe_strings([*facts.special_tokens.values(), *added_contents(told)])))
+        facts = read_facts(reported, place)
+        probes = tuple(dict.fromkeys(probe_strings([*facts.special_tokens.values(), *added_contents(reported)])))
         answers = wanted(OwnEncoder(self.tokenizer), probes)
-        facts = facts.noting(*observations(told, facts, place, probes, answers))
+        facts = facts.noting(*observations(reported, facts, place, probes, answers))
         if facts.is_fast:
-            differ = backend_differences(told, answers, probes)
+            differ = backend_differences(reported, answers, probes)
             if not differ:
-                return Carried(replace(facts, probes=len(probes)), told["backend"], None).load()
+                return Carried(replace(facts, probes=len(probes)), reported["backend"], None).load()
             facts = replace(facts, engine="transformers").noting(
                 f"its serialised backend differs from it on {differ} of {len(probes)} probe strings, so it encodes"
                 " itself"
@@ -102,7 +102,7 @@ class Carried:
 
     def load(self) -> GivenTokenizer:
         if self.backend is None:
-            return GivenTokenizer(self.facts, PipedEngine(AskedObject(self.tokenizer)), self)
+            return GivenTokenizer(self.facts, PipedEngine(InProcessTokenizer(self.tokenizer)), self)
         backend = read_json_backend(self.backend, self.facts.split_special_tokens)
         engine = FastEngine(backend, split_special_tokens=self.facts.split_special_tokens)
         return GivenTokenizer(self.facts, engine, self)
@@ -116,7 +116,7 @@ class GivenTokenizer(LoadedTokenizer):
         self.carried = carried
 
 
-class AskedObject:
+class InProcessTokenizer:
     """A tokenizer of this process, asked as one in a process of its own is."""
 
     def __init__(self, tokenizer: Any) -> None:

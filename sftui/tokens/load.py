@@ -89,6 +89,6 @@ def _proven(proof: cache.Proof, place: Location, environment: Environment | None
             engine = FastEngine(backend or read_backend(at, place.name), split_special_tokens=split)
         return LoadedTokenizer(facts, engine)
     from sftui.tokens.environments import own_environment
-    from sftui.tokens.process import AskedProcess, PipedEngine
+    from sftui.tokens.process import PipedEngine, TokenizerProcess
 
-    return LoadedTokenizer(facts, PipedEngine(AskedProcess(environment or own_environment(), place)))
+    return LoadedTokenizer(facts, PipedEngine(TokenizerProcess(environment or own_environment(), place)))

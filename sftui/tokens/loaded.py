@@ -34,7 +34,7 @@ class Encoded:
 class ToEncode(NamedTuple):
     """A text that will be encoded: with special tokens around it or without, with offsets or for its ids alone.
 
-    `other` is a text beside it, encoded in the same way, that begins as it does: its ids may tell those of this one.
+    `other` is a text next to it, encoded in the same way, that begins as it does: its ids may tell those of this one.
     """
 
     text: str
@@ -44,7 +44,7 @@ class ToEncode(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """A text whose ids are asked for, and a text with its ids that begins as it does, encoded in the same way."""
+    """A text whose ids are requested, and a text with its ids that begins as it does, encoded in the same way."""
 
     text: str
     other: str
@@ -59,7 +59,7 @@ class Engine(Protocol):
 
     decoding: Decoding
     begun: ByBeginning | None
-    """The ids of texts beside which others are known, where there is a quicker way to them than encoding the texts."""
+    """The ids of texts next to which others are known, where there is a quicker way to them than encoding the texts."""
     reads_special: bool
     """Whether a special token that stands in a text becomes its id, where nothing says otherwise."""
 
@@ -147,7 +147,7 @@ class LoadedTokenizer:
     def encode(self, text: str, add_special_tokens: bool = False) -> Encoded:
         """One text → ids and offsets; TokenizerError where the text is no valid Unicode."""
         known = self._ahead.get((text, add_special_tokens))
-        return self._asked(self.engine.encode_batch, [text], add_special_tokens)[0] if known is None else known
+        return self._guarded(self.engine.encode_batch, [text], add_special_tokens)[0] if known is None else known
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[Encoded]:
         """Several texts at once, each as `encode` would; nothing is truncated or padded."""
@@ -156,12 +156,12 @@ class LoadedTokenizer:
             found = [one for one in known if one is not None]
             if len(found) == len(texts):
                 return found
-        return self._asked(self.engine.encode_batch, texts, add_special_tokens)
+        return self._guarded(self.engine.encode_batch, texts, add_special_tokens)
 
     def ids(self, text: str, add_special_tokens: bool = False) -> tuple[int, ...]:
         """The ids of one text without offsets, which take as long again; TokenizerError as `encode`."""
         known = self._ids_ahead.get((text, add_special_tokens))
-        return self._asked(self.engine.ids_batch, [text], add_special_tokens)[0] if known is None else known
+        return self._guarded(self.engine.ids_batch, [text], add_special_tokens)[0] if known is None else known
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[tuple[int, ...]]:
         """The ids of several texts, each as `ids` gives them."""
@@ -170,17 +170,17 @@ class LoadedTokenizer:
             found = [one for one in known if one is not None]
             if len(found) == len(texts):
                 return found
-        return self._asked(self.engine.ids_batch, texts, add_special_tokens)
+        return self._guarded(self.engine.ids_batch, texts, add_special_tokens)
 
     def ahead(self, texts: Sequence[ToEncode]) -> None:
-        """Encode texts at once that will be asked for soon; those of before are forgotten.
+        """Encode texts at once that will be requested soon; those of before are forgotten.
 
         TokenizerError as `encode`, where nothing is kept.
         """
         self._ahead, self._ids_ahead = {}, {}
         encoded: dict[tuple[str, bool], Encoded] = {}
         ids: dict[tuple[str, bool], tuple[int, ...]] = {}
-        begun, beside = self.engine.begun, list[ToEncode]()
+        begun, begun_texts = self.engine.begun, list[ToEncode]()
         placed: dict[bool, dict[str, None]] = {False: {}, True: {}}
         bare: dict[bool, dict[str, None]] = {False: {}, True: {}}
         for one in texts:
@@ -190,15 +190,15 @@ class LoadedTokenizer:
             elif begun is None or other is None:
                 bare[special][text] = None
             else:
-                beside.append(one)
+                begun_texts.append(one)
         for special, some in placed.items():
             if some:
-                encoded.update(zip(_with(some, special), self._asked(self.engine.encode_many, [*some], special)))
+                encoded.update(zip(_with(some, special), self._guarded(self.engine.encode_many, [*some], special)))
         for special, some in bare.items():
             if some:
-                ids.update(zip(_with(some, special), self._asked(self.engine.ids_batch, [*some], special)))
+                ids.update(zip(_with(some, special), self._guarded(self.engine.ids_batch, [*some], special)))
         if begun is not None:
-            ids.update(self._begun(begun, [*dict.fromkeys(beside)], encoded, ids))
+            ids.update(self._begun(begun, [*dict.fromkeys(begun_texts)], encoded, ids))
         self._ahead, self._ids_ahead = encoded, ids
 
     def _begun(
@@ -208,7 +208,7 @@ class LoadedTokenizer:
         encoded: Mapping[tuple[str, bool], Encoded],
         ids: Mapping[tuple[str, bool], tuple[int, ...]],
     ) -> Iterator[tuple[tuple[str, bool], tuple[int, ...]]]:
-        """The ids of texts beside which others are encoded, where those are."""
+        """The ids of texts next to which others are encoded, where those are."""
         for special in (False, True):
             begun: list[Begun] = []
             for text, own, _, other in wanted:
@@ -220,10 +220,12 @@ class LoadedTokenizer:
                     begun.append(Begun(text, other, known))
             if begun:
                 texts = [one.text for one in begun]
-                found = self._asked(partial(_of_begun, encode, begun), texts, special)
+                found = self._guarded(partial(_of_begun, encode, begun), texts, special)
                 yield from zip([(text, special) for text in texts], found)
 
-    def _asked(self, encode: Callable[[Sequence[str], bool], list[T]], texts: Sequence[str], special: bool) -> list[T]:
+    def _guarded(
+        self, encode: Callable[[Sequence[str], bool], list[T]], texts: Sequence[str], special: bool
+    ) -> list[T]:
         try:
             return encode(texts, special)
         except Exception as error:  # tokenizers raises bare Exception, e.g. where the unknown token is missing
@@ -232,7 +234,7 @@ class LoadedTokenizer:
             if not is_panic(error):
                 raise
             raise TokenizerError(
-                "the tokenizer gives up on the text", where=self.facts.name, why=panic_told(error)
+                "the tokenizer gives up on the text", where=self.facts.name, why=panic_text(error)
             ) from error
 
     def piece(self, token: int) -> str:
@@ -258,7 +260,7 @@ class LoadedTokenizer:
         return {token: self.piece(token) for token in self._special}
 
     def describe(self, ids: Sequence[int]) -> tuple[tuple[str, ...], tuple[bytes, ...], tuple[bool, ...]]:
-        """Pieces, bytes and special marks of many ids at once; what was asked before is remembered."""
+        """Pieces, bytes and special marks of many ids at once; what was requested before is remembered."""
         if len(self._described) > KEPT:
             self._described = {}  # a new one: another thread may be reading the old
         known = self._described
@@ -272,14 +274,14 @@ class LoadedTokenizer:
         known = self._spelt
         try:
             return b"".join(itemgetter(*ids)(known))
-        except (TypeError, IndexError):  # one that was not asked for before or is in no vocabulary, or fewer than two
+        except (TypeError, IndexError):  # one that was not requested before or is in no vocabulary, or fewer than two
             for token in {one for one in ids if 0 <= one < len(known) and known[one] is None}:
                 known[token] = self._bytes[token]
             return b"".join(map(self._bytes.__getitem__, ids))
 
     @cached_property
     def _spelt(self) -> list[bytes | None]:
-        """The bytes of every id by its number, None for what was not asked for: a look-up takes a third of a dict's."""
+        """The bytes of every id by its number, None for what was not requested: a look-up takes a third of a dict's."""
         return [None] * max(self.facts.vocab_size, max(self._added, default=0) + 1)
 
     @property
@@ -325,7 +327,7 @@ class LoadedTokenizer:
 
 
 class _Remembered(dict[int, bytes]):
-    """The bytes of ids, each worked out when it is first asked for."""
+    """The bytes of ids, each worked out when it is first requested."""
 
     def __init__(self, work: Callable[[int], bytes]) -> None:
         self._work = work
@@ -346,7 +348,7 @@ def is_panic(error: BaseException) -> bool:
     return type(error).__name__ == "PanicException" and type(error).__module__.startswith("pyo3")
 
 
-def panic_told(error: BaseException) -> str:
+def panic_text(error: BaseException) -> str:
     """The first line of what Rust said."""
     text = str(error).strip()
     return text.splitlines()[0][:300] if text else "it panicked without a word"

@@ -80,11 +80,11 @@ def may_differ(place: Location, a: str, b: str, elsewhere: Mapping[str, int] | N
         return "its files are not on disk yet" if place.kind == "hub" else "of .gguf only the running release is known"
     try:
         config, model = _object(place.folder, "tokenizer_config.json"), _object(place.folder, "config.json")
-        told = [_counted(version, measured[version]) for version in _around(a) if version in measured]
-        if any(told):
-            return next(filter(None, told))
-        asked = [version for one in (a, b) for version in _around(one) if one is b or version not in measured]
-        ways = {_way(version, config, model, place) for version in asked}
+        counts = [_counted(version, measured[version]) for version in _around(a) if version in measured]
+        if any(counts):
+            return next(filter(None, counts))
+        versions = [version for one in (a, b) for version in _around(one) if one is b or version not in measured]
+        ways = {_way(version, config, model, place) for version in versions}
     except (OSError, ValueError) as error:
         return f"its files cannot be read ({error})"
     if None in ways:

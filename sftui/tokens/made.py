@@ -1,8 +1,8 @@
 """Small environments that sftui makes when it is asked to: one version of transformers and what reads vocabularies.
 
-    <cache folder>/environments/transformers-5.6.0/    a virtual environment, and `made.json` beside its pyvenv.cfg
+    <cache folder>/environments/transformers-5.6.0/    a virtual environment, and `made.json` next to its pyvenv.cfg
 
-Without torch: tokenizers do not need it. One is built beside its place and renamed when it is whole, under a lock, so
+Without torch: tokenizers do not need it. One is built next to its place and renamed when it is whole, under a lock, so
 that a build that was killed leaves nothing that would be used; what it left is swept by the next.
 """
 
@@ -27,7 +27,7 @@ from sftui.tokens.environments import Environment, versions_under
 
 PREFIX = "transformers-"
 MEGABYTES, MINUTES = 240, 2
-"""What one takes, measured: 235 MB on disk for 5.6.0, 125 s beside other work."""
+"""What one takes, measured: 235 MB on disk for 5.6.0, 125 s during other work."""
 WANTED = ("sentencepiece", "protobuf", "tiktoken", "jinja2")
 """What transformers reads vocabularies and renders templates with, and does not ask for by itself."""
 PATIENCE = 1800.0
@@ -141,9 +141,9 @@ def _build(part: Path, version: str) -> None:
     python = str(_python(part))
     pip = [python, "-I", "-m", "pip", "--disable-pip-version-check", "--quiet", "--no-input"]
     _run(version, [*pip, "install", "--no-compile", f"transformers=={version}", *WANTED])
-    asked = _mistral_common(part)
-    if asked is not None:
-        _run(version, [*pip, "install", "--no-compile", f"mistral-common{asked}"])
+    required = _mistral_common(part)
+    if required is not None:
+        _run(version, [*pip, "install", "--no-compile", f"mistral-common{required}"])
     _run(version, [*pip, "uninstall", "--yes", "setuptools", "pip"])
 
 
@@ -192,8 +192,10 @@ def _why(errors: str, version: str) -> str:
         return f"the package registry has no transformers {version}, or cannot be reached"
     if "ensurepip" in errors:
         return "this Python has no ensurepip (on Debian: apt install python3-venv)"
-    told = [line for line in errors.strip().splitlines() if line.lower().startswith("error")] or errors.splitlines()
-    return told[-1].removeprefix("ERROR: ")[:300] if told else "the installation failed"
+    errors_shown = [
+        line for line in errors.strip().splitlines() if line.lower().startswith("error")
+    ] or errors.splitlines()
+    return errors_shown[-1].removeprefix("ERROR: ")[:300] if errors_shown else "the installation failed"
 
 
 def _not_made(version: str, why: str) -> SftuiError:

@@ -15,7 +15,7 @@ from sftui.tokens.reference import config_of
 
 
 def observations(
-    told: Mapping[str, Any], facts: TokenizerFacts, place: Location, probes: tuple[str, ...], answers: Wanted
+    reported: Mapping[str, Any], facts: TokenizerFacts, place: Location, probes: tuple[str, ...], answers: Wanted
 ) -> tuple[str, ...]:
     """The notes on a tokenizer of which `autotokenizer.facts` told; `answers` are its ids of the `probes`, which
     tokenizer.json as it stands is compared with."""
@@ -44,18 +44,18 @@ def observations(
         notes.append(
             "there is no tokenizer_config.json: the roles of special tokens and the chat template may be missing"
         )
-    notes += _saved_settings(facts, place, probes, told, answers)
+    notes += _saved_settings(facts, place, probes, reported, answers)
     for key, acts in (("add_bos_token", facts.adds_bos), ("add_eos_token", facts.adds_eos)):
         if config.get(key) is True and not acts:
             notes.append(f"tokenizer_config.json says {key}: true, but {facts.class_name} does not add it")
     if place.kind != "file":
         notes += _missing(facts)
     if facts.back:
-        notes.append(f"add_special_tokens puts {_names(told, facts.back)} after every text")
+        notes.append(f"add_special_tokens puts {_names(reported, facts.back)} after every text")
     if facts.front and not facts.adds_bos:
-        notes.append(f"add_special_tokens puts {_names(told, facts.front)} before every text")
-    notes += _swallowing(told)
-    if told["mistral_regex"] is False:
+        notes.append(f"add_special_tokens puts {_names(reported, facts.front)} before every text")
+    notes += _swallowing(reported)
+    if reported["mistral_regex"] is False:
         notes.append(
             "transformers says that this Mistral tokenizer splits text wrongly unless it is loaded with"
             " fix_mistral_regex=True"
@@ -71,7 +71,7 @@ def observations(
 
 
 def _saved_settings(
-    facts: TokenizerFacts, place: Location, probes: tuple[str, ...], told: Mapping[str, Any], answers: Wanted
+    facts: TokenizerFacts, place: Location, probes: tuple[str, ...], reported: Mapping[str, Any], answers: Wanted
 ) -> list[str]:
     """Truncation, padding and pre-tokenization that tokenizer.json holds and AutoTokenizer does not use."""
     from tokenizers import Tokenizer
@@ -94,7 +94,7 @@ def _saved_settings(
             f"tokenizer.json was saved with padding to {raw.padding['length'] or 'the longest'}: AutoTokenizer ignores"
             " it, raw tokenizers does not"
         )
-    new = [(i, content) for i, content, *_ in told["added"] if raw.token_to_id(content) is None]
+    new = [(i, content) for i, content, *_ in reported["added"] if raw.token_to_id(content) is None]
     if new:
         shown = ", ".join(f"{content} (id {i})" for i, content in new[:4]) + (
             f" and {len(new) - 4} more" if len(new) > 4 else ""
@@ -129,14 +129,14 @@ def _missing(facts: TokenizerFacts) -> list[str]:
     return notes
 
 
-def _names(told: Mapping[str, Any], ids: tuple[int, ...]) -> str:
-    named = {**{i: content for i, content, *_ in told["added"]}, **{i: piece for i, piece in told["around"]}}
+def _names(reported: Mapping[str, Any], ids: tuple[int, ...]) -> str:
+    named = {**{i: content for i, content, *_ in reported["added"]}, **{i: piece for i, piece in reported["around"]}}
     return " ".join(str(named.get(i, i)) for i in ids)
 
 
-def _swallowing(told: Mapping[str, Any]) -> list[str]:
+def _swallowing(reported: Mapping[str, Any]) -> list[str]:
     """Added tokens with lstrip/rstrip take white space of the content into themselves."""
-    found = [content for _, content, _, left, right in told["added"] if left or right]
+    found = [content for _, content, _, left, right in reported["added"] if left or right]
     if not found:
         return []
     shown = ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")

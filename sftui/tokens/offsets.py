@@ -24,7 +24,7 @@ _AROUND = frozenset({"ByteLevel", "TemplateProcessing"})
 _LEADS = bytes(0 if 0x80 <= byte < 0xC0 else 1 for byte in range(256))
 """1 for the first byte of a character in UTF-8."""
 _UNKNOWN = 0xFFFF
-"""Bytes of an id that was not asked for before, or whose bytes are not known: more than the longest piece has."""
+"""Bytes of an id that was not requested before, or whose bytes are not known: more than the longest piece has."""
 _SPACE = "Ġ"
 
 Offsets = tuple[tuple[int, ...], tuple[int, ...]]
@@ -48,8 +48,8 @@ class ByteOffsets:
         self._back = next((i for i, put in enumerate(reversed(mask)) if not put), 0)
 
     def prove(self) -> None:
-        """Look once, when the next places are asked for, whether tokens whose bytes are as many as the text's are
-        always the text, cut: it takes 0.1 s, which pays where many are asked for."""
+        """Look once, when the next places are requested, whether tokens whose bytes are as many as the text's are
+        always the text, cut: it takes 0.1 s, which pays where many are requested."""
         self._due = True
 
     def _proven(self) -> bool:
@@ -120,7 +120,7 @@ class ByteOffsets:
         return None
 
     def _learn(self, ids: Sequence[int]) -> bool:
-        """Look up the bytes of ids that were not asked for before; whether there are some."""
+        """Look up the bytes of ids that were not requested before; whether there are some."""
         new = [token for token in set(ids).difference(self._learnt) if self._bytes[token] == _UNKNOWN]
         for token in new:
             content = self._added.get(token)

@@ -33,7 +33,7 @@ _SECRET = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 _FOREIGN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX")
 
 
-class AskedProcess:
+class TokenizerProcess:
     """A Python that has loaded one tokenizer, and is started again if it ends; one request at a time."""
 
     endless = "look at the normalizer and the patterns in its tokenizer.json: one may repeat without end"
@@ -214,14 +214,14 @@ class PipedEngine:
     begun: ByBeginning | None = None
     reads_special = True
 
-    def __init__(self, process: Asking, told: Mapping[str, Any] | None = None) -> None:
-        told = process.load() if told is None else told
+    def __init__(self, process: Asking, reported: Mapping[str, Any] | None = None) -> None:
+        reported = process.load() if reported is None else reported
         self.process = process
-        self._fast = bool(told["is_fast"])
-        self.decoding = _decoding(told)
+        self._fast = bool(reported["is_fast"])
+        self.decoding = _decoding(reported)
         # Slow classes do not mark their named special tokens as special in the added tokens.
-        special = set(told["special_ids"])
-        self._added = {i: (content, marked or i in special) for i, content, marked, *_ in told["added"]}
+        special = set(reported["special_ids"])
+        self._added = {i: (content, marked or i in special) for i, content, marked, *_ in reported["added"]}
         self._pieces: dict[int, str | None] = {}
         self._surface = surfacer(self.decoding, self.piece, lambda token: self._added.get(token, (None,))[0])
 
@@ -273,15 +273,15 @@ def _with_offsets(ids: list[int], offsets: list[list[int]], mask: list[int]) -> 
     return Encoded(tuple(ids), tuple(start for start, _ in pairs), tuple(end for _, end in pairs))
 
 
-def _decoding(told: Mapping[str, Any]) -> Decoding:
+def _decoding(reported: Mapping[str, Any]) -> Decoding:
     """Fast: what the backend says; slow sentencepiece classes spell spaces `▁` and bytes `<0xE2>`, ByT5 one byte a
     piece."""
-    if told["backend"] is not None:
-        parts = json.loads(told["backend"])
+    if reported["backend"] is not None:
+        parts = json.loads(reported["backend"])
         return decoding_of(parts.get("decoder") or {}, parts.get("pre_tokenizer") or {})
-    if "byt5" in told["class_name"].lower():
+    if "byt5" in reported["class_name"].lower():
         return Decoding(one_byte=True)
-    return Decoding(space="▁", byte_fallback=True, dummy_prefix=True) if told["sentencepiece"] else Decoding()
+    return Decoding(space="▁", byte_fallback=True, dummy_prefix=True) if reported["sentencepiece"] else Decoding()
 
 
 def refused_text(chain: Sequence[Mapping[str, Any]]) -> RefusedText:

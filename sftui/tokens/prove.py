@@ -34,7 +34,7 @@ from sftui.tokens.environments import Environment, own_environment
 from sftui.tokens.loading import loaded_otherwise
 from sftui.tokens.locate import Location, fingerprint, locate
 from sftui.tokens.probes import probe_strings
-from sftui.tokens.process import AskedProcess
+from sftui.tokens.process import TokenizerProcess
 
 PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 LIMIT = 420.0
@@ -66,8 +66,8 @@ def prove(
         answer = Path(folder) / "answer.json"
         # Started in the package's own folder: with -m the current folder comes first on sys.path,
         # and a data folder may hold a file called json.py. The child changes back by itself.
-        asked = Path(folder) / "asked.json"
-        asked.write_text(
+        request = Path(folder) / "asked.json"
+        request.write_text(
             json.dumps(
                 {
                     "name": name,
@@ -81,7 +81,7 @@ def prove(
             ),
             encoding="utf-8",
         )
-        code, lines = _run(asked, name)
+        code, lines = _run(request, name)
         try:
             found = json.loads(answer.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -100,7 +100,7 @@ def prove(
     return proof
 
 
-def _run(asked: Path, name: str) -> tuple[int, list[str]]:
+def _run(request: Path, name: str) -> tuple[int, list[str]]:
     """The exit code and last words of the process that proves; TokenizerError where it takes longer than LIMIT.
 
     It lives no longer than this process: both hold an end of a pipe that the other closes by ending.
@@ -109,7 +109,7 @@ def _run(asked: Path, name: str) -> tuple[int, list[str]]:
     variables = {**os.environ, LIFELINE: str(theirs)} if theirs >= 0 else dict(os.environ)
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "sftui.tokens.prove", str(asked)],
+            [sys.executable, "-m", "sftui.tokens.prove", str(request)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -150,7 +150,7 @@ def make_proof(
     texts: Sequence[str] = (),
     loader: str = "",
 ) -> str:
-    """Load the reference, compare, write the proof; returns its key. `texts` are compared beside the probe strings.
+    """Load the reference, compare, write the proof; returns its key. `texts` are compared besides the probe strings.
 
     TokenizerError, OSError.
     """
@@ -161,8 +161,8 @@ def make_proof(
     place = locate(name, revision, loader)
     before = fingerprint(place)
     environment = environment or own_environment()
-    reference = AskedProcess(environment, place)
-    told = reference.load()
+    reference = TokenizerProcess(environment, place)
+    reported = reference.load()
     if place.kind == "hub":
         place = locate(name, revision, loader)
     files = fingerprint(place)
@@ -170,16 +170,16 @@ def make_proof(
         raise TokenizerError(
             "the tokenizer cannot be loaded", where=name, why="its files changed while they were read", fix="try again"
         )
-    facts = read_facts(told, place)
-    if facts.is_fast and facts.vocab_size <= len(told["added"]):
+    facts = read_facts(reported, place)
+    if facts.is_fast and facts.vocab_size <= len(reported["added"]):
         raise no_vocabulary(place, facts.vocab_size)
     redone = four.redone(place) if facts.is_fast and not loader else None
-    probes = probe_strings([*_in_one_only(told, redone), *facts.special_tokens.values(), *added_contents(told)])
+    probes = probe_strings([*_in_one_only(reported, redone), *facts.special_tokens.values(), *added_contents(reported)])
     probes = tuple(dict.fromkeys((*probes, *texts)))
     answers = wanted(reference, probes)
     backend: str | None = None
     if facts.is_fast:
-        backend, differ = told["backend"], backend_differences(told, answers, probes)
+        backend, differ = reported["backend"], backend_differences(reported, answers, probes)
         if differ:
             backend = None
             facts = replace(facts, engine="transformers").noting(
@@ -191,7 +191,7 @@ def make_proof(
     if environment.own and not loader:
         elsewhere |= _by_other_classes(place, reference, facts.transformers, answers, probes)
     facts = replace(facts, elsewhere=elsewhere)
-    facts = facts.noting(*observations(told, facts, place, probes, answers))
+    facts = facts.noting(*observations(reported, facts, place, probes, answers))
     if not environment.own:
         facts = facts.noting(*_against_ours(place, environment, answers, probes))
     reference.close()
@@ -216,7 +216,7 @@ def make_proof(
     return key
 
 
-def _in_one_only(told: dict[str, Any], redone: Any) -> list[str]:
+def _in_one_only(reported: dict[str, Any], redone: Any) -> list[str]:
     """The added tokens that only one of two ways of loading has, or with other flags: probed before all others."""
     if redone is None:
         return []
@@ -224,11 +224,11 @@ def _in_one_only(told: dict[str, Any], redone: Any) -> list[str]:
         (i, token.content, token.special, token.lstrip, token.rstrip)
         for i, token in redone.get_added_tokens_decoder().items()
     }
-    return sorted({one[1] for one in flags ^ {tuple(one) for one in told["added"]}})
+    return sorted({one[1] for one in flags ^ {tuple(one) for one in reported["added"]}})
 
 
 def _by_other_classes(
-    place: Location, reference: AskedProcess, running: str, answers: Wanted, probes: Sequence[str]
+    place: Location, reference: TokenizerProcess, running: str, answers: Wanted, probes: Sequence[str]
 ) -> dict[str, int]:
     """How many probes get other ids by the class that another version takes, which this one has as well."""
     found: dict[str, int] = {}
@@ -248,7 +248,7 @@ def _by_other_classes(
 
 def _against_ours(place: Location, environment: Environment, answers: Any, probes: Sequence[str]) -> tuple[str, ...]:
     """A note where the transformers that runs sftui gives other ids, or does not load the tokenizer."""
-    ours = AskedProcess(own_environment(), place)
+    ours = TokenizerProcess(own_environment(), place)
     theirs, running = environment.transformers, ours.environment.transformers
     try:
         ours.load()
@@ -276,16 +276,16 @@ def main(arguments: list[str]) -> None:
     from sftui.tokens.autotokenizer import stay_with_caller
 
     stay_with_caller()
-    asked = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
-    os.chdir(asked["cwd"])
-    stated = asked["environment"]
+    request = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+    os.chdir(request["cwd"])
+    stated = request["environment"]
     environment = (
         Environment(Path(stated["python"]), stated["versions"], stated["origin"]) if stated is not None else None
     )
     try:
         found: dict[str, Any] = {
             "key": make_proof(
-                asked["name"], asked["revision"], Path(asked["root"]), environment, loader=asked["loader"]
+                request["name"], request["revision"], Path(request["root"]), environment, loader=request["loader"]
             )
         }
     except TokenizerError as error:
@@ -293,9 +293,9 @@ def main(arguments: list[str]) -> None:
     except Exception as error:
         from sftui.tokens.refusal import explain
 
-        told = explain(error, Location(asked["name"], "unknown", asked["name"], revision=asked["revision"]))
-        found = {"error": {"what": told.what, "where": told.where, "why": told.why, "fix": told.fix}}
-    Path(asked["answer"]).write_text(json.dumps(found), encoding="utf-8")
+        problem = explain(error, Location(request["name"], "unknown", request["name"], revision=request["revision"]))
+        found = {"error": {"what": problem.what, "where": problem.where, "why": problem.why, "fix": problem.fix}}
+    Path(request["answer"]).write_text(json.dumps(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

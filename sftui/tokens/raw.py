@@ -9,7 +9,7 @@ from typing import Any
 from sftui.errors import TokenizerError
 from sftui.side_files import read_side_file
 from sftui.tokens.facts import PROVISIONAL, TokenizerFacts
-from sftui.tokens.loaded import FastEngine, LoadedTokenizer, is_panic, panic_told
+from sftui.tokens.loaded import FastEngine, LoadedTokenizer, is_panic, panic_text
 from sftui.tokens.locate import Location, read_json
 from sftui.tokens.release import read_backend
 
@@ -72,7 +72,7 @@ def _probed(engine: FastEngine, place: Location, special: bool) -> tuple[int, ..
     except BaseException as error:
         if not isinstance(error, Exception) and not is_panic(error):
             raise
-        raise TokenizerError("the tokenizer cannot be shown yet", where=place.name, why=panic_told(error)) from error
+        raise TokenizerError("the tokenizer cannot be shown yet", where=place.name, why=panic_text(error)) from error
 
 
 def _object(folder: Path | None, name: str) -> dict[str, Any]:

@@ -39,17 +39,17 @@ def load_reference(place: Location) -> Any:
         raise explain(error, place) from error
 
 
-def read_facts(told: Mapping[str, Any], place: Location) -> TokenizerFacts:
-    """The facts of what `autotokenizer.facts` told of a tokenizer."""
-    specials, named = dict(told["special_tokens"]), told["named_ids"]
-    front, back = tuple(told["front"]), tuple(told["back"])
+def read_facts(reported: Mapping[str, Any], place: Location) -> TokenizerFacts:
+    """The facts of what `autotokenizer.facts` reported of a tokenizer."""
+    specials, named = dict(reported["special_tokens"]), reported["named_ids"]
+    front, back = tuple(reported["front"]), tuple(reported["back"])
     return TokenizerFacts(
         name=place.name,
-        class_name=told["class_name"],
-        is_fast=told["is_fast"],
-        vocab_size=told["vocab_size"],
+        class_name=reported["class_name"],
+        is_fast=reported["is_fast"],
+        vocab_size=reported["vocab_size"],
         special_tokens=specials,
-        special_lists={name: tuple(tokens) for name, tokens in told["special_lists"].items()},
+        special_lists={name: tuple(tokens) for name, tokens in reported["special_lists"].items()},
         bos_token=specials.get("bos_token"),
         bos_id=named["bos"],
         eos_token=specials.get("eos_token"),
@@ -58,18 +58,18 @@ def read_facts(told: Mapping[str, Any], place: Location) -> TokenizerFacts:
         pad_id=named["pad"],
         unk_token=specials.get("unk_token"),
         unk_id=named["unk"],
-        padding_side=told["padding_side"],
-        truncation_side=told["truncation_side"],
-        model_max_length=told["model_max_length"],
-        chat_templates=dict(told["chat_templates"]),
+        padding_side=reported["padding_side"],
+        truncation_side=reported["truncation_side"],
+        model_max_length=reported["model_max_length"],
+        chat_templates=dict(reported["chat_templates"]),
         adds_bos=named["bos"] is not None and named["bos"] in front,
         adds_eos=named["eos"] is not None and named["eos"] in back,
         front=front,
         back=back,
-        split_special_tokens=told["split_special_tokens"],
-        engine="tokenizers" if told["is_fast"] else "transformers",
+        split_special_tokens=reported["split_special_tokens"],
+        engine="tokenizers" if reported["is_fast"] else "transformers",
         commit=place.commit,
-        transformers=told["versions"].get("transformers", ""),
+        transformers=reported["versions"].get("transformers", ""),
     )
 
 

@@ -42,7 +42,7 @@ def explain_faults(chain: Sequence[Fault], place: Location, missing: Sequence[st
 
     Told from the classes of the exception and of all that led to it, by name; only then from messages.
     """
-    for told in (
+    for refusal in (
         _from_hub(chain, place),
         _from_pointer(chain, place),
         _from_code_request(chain, place),
@@ -50,8 +50,8 @@ def explain_faults(chain: Sequence[Fault], place: Location, missing: Sequence[st
         _from_files(chain, place),
         _from_system(chain, place),
     ):
-        if told is not None:
-            return told
+        if refusal is not None:
+            return refusal
     names = chain[0]["names"]
     kind = "" if {"ValueError", "OSError"} & set(names) else f"{names[0]}: "
     return _refused(place, kind + _first_line(chain[0]))
@@ -183,9 +183,9 @@ def _broken_json(place: Location) -> str | None:
     if place.folder is not None:
         files = [place.folder / name for name in READ_FILES]
     for path in files:
-        told = _broken(path) if path.is_file() else None
-        if told is not None:
-            return told
+        refusal = _broken(path) if path.is_file() else None
+        if refusal is not None:
+            return refusal
     return None
 
 

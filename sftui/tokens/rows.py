@@ -1,6 +1,6 @@
-"""Prove a tokenizer on texts of the user's own, beside the probe strings that its proof compared.
+"""Prove a tokenizer on texts of the user's own, besides the probe strings that its proof compared.
 
-What was compared is kept beside the proof, by the texts' hash; one text that differs anywhere makes the proof one of a
+What was compared is kept next to the proof, by the texts' hash; one text that differs anywhere makes the proof one of a
 backend that is not AutoTokenizer's, for every dataset.
 """
 
@@ -19,7 +19,7 @@ from sftui.tokens.facts import PROVEN
 from sftui.tokens.load import hub_answering
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer, RefusedText, is_panic
 from sftui.tokens.locate import fingerprint, locate
-from sftui.tokens.process import AskedProcess, PipedEngine
+from sftui.tokens.process import PipedEngine, TokenizerProcess
 
 PATIENCE = 20.0
 """Seconds after which AutoTokenizer's answer on the texts is not waited for any more."""
@@ -37,9 +37,9 @@ def prove_on(
 ) -> LoadedTokenizer:
     """The same tokenizer where AutoTokenizer gives the same ids and offsets for the texts, else one that it encodes.
 
-    The very same object where nothing is to be told. What is no proven backend (AutoTokenizer encodes already, or it is
-    a built-in one) is not compared again. Texts that AutoTokenizer does not answer in time are left out, with a note.
-    The arguments are those of `load_tokenizer`.
+    The very same object where nothing is to be reported. What is no proven backend (AutoTokenizer encodes already, or
+    it is a built-in one) is not compared again. Texts that AutoTokenizer does not answer in time are left out, with a
+    note. The arguments are those of `load_tokenizer`.
     """
     engine = loaded.engine
     if not texts or not isinstance(engine, FastEngine) or loaded.facts.state != PROVEN or not loaded.facts.backend:
@@ -51,10 +51,10 @@ def prove_on(
         return loaded  # its files are gone: whatever is loaded next says so
     left_out = cache.compared(root, key, texts)
     if left_out is None:
-        process = AskedProcess(environment or own_environment(), place)
+        process = TokenizerProcess(environment or own_environment(), place)
         try:
             with hub_answering(place):
-                told = process.load()
+                reported = process.load()
         except TokenizerError as error:
             process.close()
             return _noting(loaded, f"{NOT_COMPARED}: {error.why or error.what}")
@@ -62,7 +62,7 @@ def prove_on(
         if any(found):
             note = cache.write_unequal(root, key, sum(found), len(found))
             facts = replace(loaded.facts, engine="transformers", probes=0, backend="").noting(note)
-            return LoadedTokenizer(facts, PipedEngine(process, told))
+            return LoadedTokenizer(facts, PipedEngine(process, reported))
         process.close()
         left_out = len(texts) - len(found)
         cache.write_compared(root, key, texts, left_out)
@@ -75,7 +75,7 @@ NOT_COMPARED = "the first rows could not be compared with AutoTokenizer"
 LEFT_OUT = "were not compared with AutoTokenizer, which did not answer on them in time"
 
 
-def _answered(process: AskedProcess, texts: Sequence[str]) -> Iterator[tuple[str, list[list[Any]]]]:
+def _answered(process: TokenizerProcess, texts: Sequence[str]) -> Iterator[tuple[str, list[list[Any]]]]:
     """Each text with what AutoTokenizer makes of it, without and with special tokens (three times None: refused); ends
     at the first that it does not answer in time."""
     for text in texts:

@@ -15,7 +15,7 @@ from sftui.errors import TokenizerError
 from sftui.tokens.environments import own_environment
 from sftui.tokens.loaded import ByBeginning, Encoded
 from sftui.tokens.locate import Location
-from sftui.tokens.process import AskedProcess
+from sftui.tokens.process import TokenizerProcess
 from sftui.tokens.surface import Decoding
 
 PACKAGE = "sentencepiece"
@@ -26,7 +26,7 @@ _POINTER = b"version https://git-lfs"
 
 
 class SentencePieceEngine:
-    """The pieces of a file, and `extra` tokens beside them that no text is encoded to (name → id).
+    """The pieces of a file, and `extra` tokens next to them that no text is encoded to (name → id).
 
     TokenizerError where the file is none, or the package is not installed.
     """
@@ -37,14 +37,14 @@ class SentencePieceEngine:
 
     def __init__(self, path: Path, extra: Mapping[str, int] | None = None) -> None:
         _check(path)
-        self._process = _AskedModel(path)
-        told = self._process.load()
-        self.vocab_size: int = told["vocab_size"]
-        self.bos_id: int = told["bos"]
-        self.eos_id: int = told["eos"]
-        self.unk_id: int = told["unk"]
+        self._process = _SentencePieceProcess(path)
+        loaded = self._process.load()
+        self.vocab_size: int = loaded["vocab_size"]
+        self.bos_id: int = loaded["bos"]
+        self.eos_id: int = loaded["eos"]
+        self.unk_id: int = loaded["unk"]
         self._extra = dict(extra or {})
-        self._special = {int(i): str(piece) for i, piece in told["special"]}
+        self._special = {int(i): str(piece) for i, piece in loaded["special"]}
         self._special.update({token: name for name, token in self._extra.items()})
         self._pieces: dict[int, str | None] = dict(self._special)
 
@@ -81,7 +81,7 @@ class SentencePieceEngine:
             self._pieces.update(zip(wanted, self._process.ask({"pieces": wanted})["pieces"]))
 
 
-class _AskedModel(AskedProcess):
+class _SentencePieceProcess(TokenizerProcess):
     """The process that has loaded the file."""
 
     endless = "look at the file: no honest one takes as long"

@@ -125,7 +125,7 @@ _INNER = ("decoders", "pretokenizers", "normalizers", "processors")
 
 
 def state_of(component: Any) -> dict[str, Any]:
-    """A part of a `tokenizers.Tokenizer` as tokenizer.json has it; empty where there is none, or it cannot be told."""
+    """A part of a `tokenizers.Tokenizer` as tokenizer.json has it; empty where there is none, or it is not known."""
     if component is None:
         return {}
     try:

@@ -35,7 +35,7 @@ from sftui.session.options import OpenOptions
 from sftui.session.versions import load, version_notes
 from sftui.templates import choose_template, compile_template, rendering_of
 from sftui.tokens import LoadedTokenizer
-from sftui.tokens.process import LOADING, AskedProcess
+from sftui.tokens.process import LOADING, TokenizerProcess
 from sftui.tokens.reference import load_request
 from sftui.trainers import preset
 from sftui.trainers.pins import running_version
@@ -44,13 +44,13 @@ TABLE = Path(__file__).with_name("versions.tsv")
 ROUTES = ("--env", "--transformers", "neither")
 
 
-class Pooled(AskedProcess):
+class Pooled(TokenizerProcess):
     """One process for each Python, which loads one tokenizer after the other."""
 
-    running: dict[str, AskedProcess] = {}
+    running: dict[str, TokenizerProcess] = {}
 
     def load(self) -> dict[str, Any]:
-        one = self.running.setdefault(str(self.environment.python), AskedProcess(self.environment, self.place))
+        one = self.running.setdefault(str(self.environment.python), TokenizerProcess(self.environment, self.place))
         one.place = self.place
         process = one._process
         if process is None or process.poll() is not None:
@@ -94,7 +94,7 @@ def pooled(cache: Path) -> Iterator[None]:
     kept |= {"SFTUI_CACHE": str(cache), "XDG_CONFIG_HOME": str(cache)}
     with (
         mock.patch.dict(os.environ, kept, clear=True),
-        mock.patch.object(proving, "AskedProcess", Pooled),
+        mock.patch.object(proving, "TokenizerProcess", Pooled),
         mock.patch.object(proving, "prove", prove),
     ):
         try:

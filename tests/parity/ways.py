@@ -64,9 +64,9 @@ class Used:
         self, rows: Iterable[Row], detected: Detected, recipe: Recipe, tools: Toolbox, bulk: Bulk
     ) -> list[Inspection]:
         found = list(pipeline.inspect_all(rows, detected, recipe, tools, bulk))
-        assert bulk.told is None, bulk.told
+        assert bulk.mismatch is None, bulk.mismatch
         for template in tools.templates.values():
-            assert template.skeletons.told is None, template.skeletons.told
+            assert template.skeletons.mismatch is None, template.skeletons.mismatch
             self.rows["put together by skeletons"] += template.skeletons.put_together
         return found
 

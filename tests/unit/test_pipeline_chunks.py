@@ -78,7 +78,7 @@ def test_a_chunk_gives_what_each_row_gives_alone(
     alone = [pipeline.inspect(one, detected, recipe, tools, text=True) for one in rows]
     bulk = Bulk(after=10 if many else None, at_once=8)
     found = list(pipeline.inspect_all(iter(rows), detected, recipe, tools, bulk))
-    assert list(map(alike, found)) == list(map(alike, alone)) and bulk.told is None
+    assert list(map(alike, found)) == list(map(alike, alone)) and bulk.mismatch is None
     assert list(pipeline.inspect_all(rows, detected, recipe, tools, bulk, spans=True, text=True)) == alone
     assert sum(one.example is not None for one in found) > 20
 

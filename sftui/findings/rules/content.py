@@ -328,7 +328,7 @@ def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[
 
 
 def _speaks(message: Message) -> bool:
-    """Whether a message says something beside its content: calls or reasoning."""
+    """Whether a message says something besides its content: calls or reasoning."""
     return any(message.data.get(key) for key in ("tool_calls", "reasoning_content", "thinking", "reasoning"))
 
 
@@ -470,8 +470,8 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
     }
     names = sorted(key for key in counts if key not in flags)
     if names:
-        told = ", ".join(f"`{shown(key, 30)}`" for key in names[:6])
-        yield about(context, CON011, f"messages have {told}, which the chat template never reads", told)
+        names_shown = ", ".join(f"`{shown(key, 30)}`" for key in names[:6])
+        yield about(context, CON011, f"messages have {names_shown}, which the chat template never reads", names_shown)
 
 
 _ALPACA = {"instruction": "Capital of France?", "input": "", "output": "Paris."}

@@ -358,7 +358,7 @@ GEN000 = rule(
     kinds=(Kind.CHAT,),
 )
 def methods_disagree(look: Look) -> Iterator[Finding]:
-    """GEN000: decided once for each order of roles, and then told at every row that has it."""
+    """GEN000: decided once for each order of roles, and then reported at every row that has it."""
     if (
         not look.chat
         or look.context.template is None

@@ -45,7 +45,7 @@ LAB001 = rule(
 def nothing_trained(look: Look) -> Iterator[Finding]:
     """LAB001, with the cause named; rows that are cut are TRU001's."""
     dropped = look.labels.dropped
-    # A row that is dropped before any mask is drawn is TRU006's; one dropped for its empty mask is told here too.
+    # A row that is dropped before any mask is drawn is TRU006's; one dropped for its empty mask is reported here too.
     if look.any_drawn or not len(look.tokens) or (dropped is not None and "trained" not in dropped):
         return
     if look.cut and answer_cut(look) is not None:

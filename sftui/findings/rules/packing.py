@@ -188,16 +188,18 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
         longest, limit = max(len(one.input_ids) for one in examples), context.recipe.length.max
         if unsplit and limit is not None and longest > limit:
             changes.append(("length.max", round_up(longest)))  # what does not fit into a pack is cut
-        yield _told(
+        yield _reported(
             context, PAC003, f"{len(parts)} of {count} packed documents are only a part of their row", parts, changes
         )
     if first and not context.recipe.batch.flatten:  # the collator that flattens masks the first label of each document
-        yield _told(context, PAC004, f"the first token of {len(first)} of {count} packed documents is trained", first)
+        yield _reported(
+            context, PAC004, f"the first token of {len(first)} of {count} packed documents is trained", first
+        )
     if open_ends:
         token = open_ends[0][1]
         tokenizer = context.tools.tokenizer
         shown = visible_token(tokenizer.surface(token), tokenizer.piece(token))
-        yield _told(
+        yield _reported(
             context,
             PAC006,
             f"{len(open_ends)} of {count} packed documents end with {shown} or the like, no stop token, and another"
@@ -205,7 +207,7 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
             [row for row, _ in open_ends],
         )
     if masked:
-        yield _told(context, PAC007, f"{len(masked)} of {count} packed documents have no trained token", masked)
+        yield _reported(context, PAC007, f"{len(masked)} of {count} packed documents have no trained token", masked)
 
 
 def _ends(context: Context, ids: Sequence[int]) -> bool:
@@ -220,7 +222,7 @@ def _ends(context: Context, ids: Sequence[int]) -> bool:
     return False
 
 
-def _told(
+def _reported(
     context: Context, rule: Rule, sentence: str, rows: Sequence[int], changes: Sequence[tuple[str, object]] = ()
 ) -> Finding:
     places = tuple(dict.fromkeys(rows))

@@ -105,14 +105,14 @@ PAD005 = rule(
 def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """PAD001 and PAD005."""
     pad, rows = _pad(context), context.model_rows
-    told = (context.model_config or {}).get("pad_token_id")
-    if rows is not None and type(told) is int and told >= rows:
+    pad_id = (context.model_config or {}).get("pad_token_id")
+    if rows is not None and type(pad_id) is int and pad_id >= rows:
         yield about(
             context,
             PAD005,
-            f"config.json has the pad_token_id {told}, outside the model's {rows} embedding rows: most models do not"
+            f"config.json has the pad_token_id {pad_id}, outside the model's {rows} embedding rows: most models do not"
             " load with it",
-            f"pad_token_id: {told}",
+            f"pad_token_id: {pad_id}",
         )
     if pad is None:
         return

@@ -135,7 +135,7 @@ def lost(look: Look) -> Iterator[Finding]:
 
 
 def _reasons(look: Look) -> bool:
-    """Whether some message keeps reasoning beside its content."""
+    """Whether some message keeps reasoning next to its content."""
     return any([not message.data.keys().isdisjoint(REASONING) for message in look.messages])
 
 
@@ -195,7 +195,7 @@ def _fault(text: str, opening: str, closing: str) -> tuple[str, int]:
     opened, closed = text.count(opening), text.count(closing)
     if opened == closed:
         crossed = 0 <= text.find(closing) < text.find(opening)
-        # A block that is whole in itself, behind a text about tags, is told by its edges alone.
+        # A block that is whole in itself, behind a text about tags, is recognised by its edges alone.
         meant = crossed and _closes(text, text.find(closing), closing) and _begins(text, text.rfind(opening))
         return (f"has {closing} before {opening}", text.find(closing)) if meant and opened == 1 else ("", -1)
     # A tag in the middle of a sentence is talked about; one at an edge of the text, a line or a sentence is meant.

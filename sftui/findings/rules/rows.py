@@ -112,8 +112,8 @@ def no_conversation(look: Look) -> Iterator[Finding]:
         return
     if any(True for _ in stale_content(look)):
         return
-    told = inspection.problem.sentence() + _doubled(inspection.row.raw)
-    yield look.finding(ROW002, told, evidence=shown(inspection.row.raw))
+    text = inspection.problem.sentence() + _doubled(inspection.row.raw)
+    yield look.finding(ROW002, text, evidence=shown(inspection.row.raw))
 
 
 def _doubled(raw: str) -> str:
@@ -167,9 +167,9 @@ def not_read(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding
     refused = context.detected.refused
     if refused is None or not sample:
         return
-    told = f"{refused.what}, because {refused.why}" if refused.why else refused.what
+    text = f"{refused.what}, because {refused.why}" if refused.why else refused.what
     rows = tuple(one.row.index for one in sample)
-    yield about(context, ROW009, told, title=refused.fix, rows=rows, count=len(rows))
+    yield about(context, ROW009, text, title=refused.fix, rows=rows, count=len(rows))
 
 
 LAB006 = rule(
@@ -226,7 +226,7 @@ ROW005 = rule(
 
 @row_check(When.DATA, ROW005, row=lambda look: float in map(type, (look.inspection.row.data or {}).values()))
 def not_strict(look: Look) -> Iterator[Finding]:
-    """ROW005: NaN or infinity somewhere in the columns beside the conversation."""
+    """ROW005: NaN or infinity somewhere in the columns next to the conversation."""
     data = look.inspection.row.data
     for column, value in data.items() if data is not None else ():
         if type(value) is float and not isfinite(value):

@@ -1,5 +1,5 @@
-"""What a model will be served with, on the rows themselves: the ids in front of each trained answer beside those that a
-server sends there, and the token that ends it beside those on which generation ends."""
+"""What a model will be served with, on the rows themselves: the ids in front of each trained answer next to those that
+a server sends there, and the token that ends it next to those on which generation ends."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sftui.findings.examples import GOOD, case
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import rule
-from sftui.findings.rules.template_truth import MOST_SIGNATURES, in_parts, place_of, says_all, signature, where_told
+from sftui.findings.rules.template_truth import MOST_SIGNATURES, in_parts, place_of, place_words, says_all, signature
 from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Rendered, Span, common_prefix
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
-from sftui.templates.beside import Apart, Difference, parted
+from sftui.templates.apart import Apart, Difference, parted
 from sftui.text import visible_token
 from sftui.trainers import trainer_named
 
@@ -81,19 +81,19 @@ def served_otherwise(look: Look) -> Iterator[Finding]:
     served = look.context.tools.served
     if served is None or look.labels.dropped is not None or not look.chat or not look.any_drawn:
         return
-    compared: dict[tuple[object, ...], tuple[_Told, ...]] = look.context.once("served", dict)
+    compared: dict[tuple[object, ...], tuple[_Report, ...]] = look.context.once("served", dict)
     shape = (*signature(look), look.extents, look.conversation.template_kwargs != {})
     if shape not in compared and len(compared) < MOST_SIGNATURES:
-        compared[shape] = _told(look, served)
-    for told in compared.get(shape, ()):
-        apart = told.difference
+        compared[shape] = _reports(look, served)
+    for report in compared.get(shape, ()):
+        apart = report.difference
         yield look.finding(
             TPL017,
-            told.sentence,
+            report.sentence,
             message=None if apart is None or apart.after == NOWHERE else apart.after,
-            tokens=told.tokens if apart is None else place_of(look, apart),
-            evidence=told.evidence,
-            severity=told.severity,
+            tokens=report.tokens if apart is None else place_of(look, apart),
+            evidence=report.evidence,
+            severity=report.severity,
         )
 
 
@@ -128,8 +128,8 @@ def served_without_stop(look: Look) -> Iterator[Finding]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What is told of each row of a signature: where by messages, or `tokens` where it stands at the same ones."""
+class _Report:
+    """What is reported of each row of a signature: where by messages, or `tokens` where it stands at the same ones."""
 
     sentence: str
     evidence: str
@@ -148,44 +148,46 @@ _SAID: Mapping[Apart, tuple[str, Severity | None]] = {
 }
 
 
-def _told(look: Look, served: Served) -> tuple[_Told, ...]:
-    """All that is told of a row: the worst difference of text or ids, and BOS."""
+def _reports(look: Look, served: Served) -> tuple[_Report, ...]:
+    """All that is reported of a row: the worst difference of text or ids, and BOS."""
     context = look.context
     trainer = trainer_named(context.recipe.preset)
-    told = trainer.as_chat(look.conversation)
-    if told is None:
+    chat = trainer.as_chat(look.conversation)
+    if chat is None:
         return ()
-    messages, tools = told
+    messages, tools = chat
     try:
         name, source = choose_template(served.templates, tools)
         template = context.once(
             ("served", name), lambda: compile_template(source, f"{served.name} ({name})", clock=_clock(context))
         )
     except SftuiError as error:
-        return (_Told(f"{served.name} has no template for these rows: {error}", "", Severity.WARNING),)
-    found: list[_Told] = []
+        return (_Report(f"{served.name} has no template for these rows: {error}", "", Severity.WARNING),)
+    found: list[_Report] = []
     for number in _answers(look):
-        asked = _Asked(look, served, messages, tools, number)
-        made = asked.prompt(template, served.special_tokens)
+        prompted = _Prompted(look, served, messages, tools, number)
+        made = prompted.prompt(template, served.special_tokens)
         if isinstance(made, str):
             what = f"the template of {served.name} refuses what stands before message {number} ({look.roles[number]})"
             at = Difference(Apart.FRAME, NOWHERE, number, "", "")
-            found.append(_Told(what, shown(made), Severity.WARNING, at))
-            rest = asked.prompt(template, {**_NO_TOKENS, **served.special_tokens}, leave=look.roles[0] == "system")
-            if isinstance(rest, Rendered):  # without what it refuses, only its family is told
-                found += [one for one in asked.apart(rest) if one.difference and one.difference.apart is Apart.FAMILY]
+            found.append(_Report(what, shown(made), Severity.WARNING, at))
+            rest = prompted.prompt(template, {**_NO_TOKENS, **served.special_tokens}, leave=look.roles[0] == "system")
+            if isinstance(rest, Rendered):  # without what it refuses, only its family is reported
+                found += [
+                    one for one in prompted.apart(rest) if one.difference and one.difference.apart is Apart.FAMILY
+                ]
             continue
         if not any(one.tokens is not None for one in found):
-            found += asked.bos(made)
-        found += asked.apart(made)
+            found += prompted.bos(made)
+        found += prompted.apart(made)
     worst = sorted((one for one in found if one.tokens is None), key=_rank)[:1]
     if worst and worst[0].severity is None:
         return tuple(worst)  # another family begins its texts in another way, too
     return (*worst, *[one for one in found if one.tokens is not None][:1])
 
 
-def _rank(told: _Told) -> int:
-    return (told.severity or TPL017.severity).rank
+def _rank(report: _Report) -> int:
+    return (report.severity or TPL017.severity).rank
 
 
 def _clock(context: Context) -> Any:
@@ -203,8 +205,8 @@ def _answers(look: Look) -> tuple[int, ...]:
     return (*found[: MOST_ANSWERS - 1], *found[MOST_ANSWERS - 1 :][-1:])
 
 
-class _Asked:
-    """One trained answer of a row, and what a server is asked for it: the messages before it."""
+class _Prompted:
+    """One trained answer of a row, and what a server gets for it: the messages before it."""
 
     def __init__(
         self, look: Look, served: Served, messages: Sequence[Mapping[str, Any]], tools: Any, number: int
@@ -220,7 +222,7 @@ class _Asked:
         before, why = self._messages[leave : self._number], ""
         first: Rendered | None = None
         for some in (before, [in_parts(one) for one in before]):  # templates of models that see take parts alone
-            asked = Conversation(
+            conversation = Conversation(
                 Kind.CHAT,
                 "messages",
                 tuple(Message(dict(one), "") for one in some),
@@ -229,7 +231,7 @@ class _Asked:
             )
             try:
                 made = render(
-                    asked,
+                    conversation,
                     template,
                     special_tokens=tokens,
                     options=Render(kwargs=self._look.context.template_kwargs),
@@ -247,7 +249,7 @@ class _Asked:
             first = first or made
         return first or why
 
-    def bos(self, made: Rendered) -> Iterator[_Told]:
+    def bos(self, made: Rendered) -> Iterator[_Report]:
         """How many BOS begin the row, and how many the server sends."""
         served, look = self._served, self._look
         theirs = _leading(made.prompt or "", self._their_bos)
@@ -259,7 +261,7 @@ class _Asked:
         ids = look.tokens.input_ids
         added = ", which the server puts there by itself (add_bos_token)" if served.adds_bos else ""
         sent = f"{theirs} BOS" if theirs else "no BOS"
-        yield _Told(
+        yield _Report(
             f"rows are trained with {f'{ours} BOS' if ours else 'no BOS'} in front, and {served.name} sends {sent}"
             f"{added if theirs else ''}",
             f"{look.quote(0, min(ours + 2, len(ids)))} ≠ {f'[{self._their_bos}]' * theirs or 'no BOS'}",
@@ -267,7 +269,7 @@ class _Asked:
             tokens=(0, min(ours + 1, len(ids))),
         )
 
-    def apart(self, made: Rendered) -> Iterator[_Told]:
+    def apart(self, made: Rendered) -> Iterator[_Report]:
         """Where what is trained before the answer parts from the prompt."""
         look, prompt = self._look, made.prompt or ""
         text, skipped = look.rendered.text, _leading(look.rendered.text, self._bos) * len(self._bos)
@@ -286,8 +288,8 @@ class _Asked:
         thinks = "</think>" in choose_template(self._served.templates, self._tools)[1]
         if found.apart is Apart.THOUGHT and thinks:
             severity = Severity.INFO  # a family that thinks writes empty thoughts in several ways
-        yield _Told(
-            f"the template of {self._served.name} {what}{where_told(look, found)}",
+        yield _Report(
+            f"the template of {self._served.name} {what}{place_words(look, found)}",
             sides(found.ours, found.theirs),
             severity,
             found,
@@ -356,7 +358,7 @@ class _Asked:
             return None
         return Difference(Apart.FRAME, NOWHERE, NOWHERE, rest[at : at + 40], other[at : at + 40])
 
-    def _other_ids(self, prompt: str, until: int) -> Iterator[_Told]:
+    def _other_ids(self, prompt: str, until: int) -> Iterator[_Report]:
         """Where the text is the same and the ids are not."""
         look, served, context = self._look, self._served, self._look.context
         tokens, skipped = look.tokens, self._trained_bos()
@@ -367,7 +369,7 @@ class _Asked:
             for i, token in enumerate(ours, skipped):
                 piece = served.pieces.get(token, "nothing")
                 if own.is_special(token) and piece != own.piece(token):
-                    yield _Told(
+                    yield _Report(
                         f"id {token} is {own.piece(token)} in training and {piece} in the vocabulary of {served.name}",
                         look.quote(i, i + 1),
                         None,
@@ -385,7 +387,7 @@ class _Asked:
             return
         theirs = "".join(f"[{visible_token(other.surface(token), other.piece(token))}]" for token in sent[at : at + 3])
         what, severity = _SAID[Apart.IDS]
-        yield _Told(
+        yield _Report(
             f"{'the template' if same else 'the tokenizer'} of {served.name} {what}",
             f"{look.quote(skipped + at, skipped + at + 3)} ≠ {theirs}",
             severity if same else None,
@@ -416,7 +418,7 @@ def _leading_ids(ids: Sequence[int], bos: int | None) -> int:
 
 
 def sides(ours: str, theirs: str) -> str:
-    """Two texts beside each other; of long ones what differs, aligned from both ends, with a little around it."""
+    """Two texts side by side; of long ones what differs, aligned from both ends, with a little around it."""
     start = end = 0
     if max(len(ours), len(theirs)) > _WIDE:
         start = common_prefix(ours, theirs)

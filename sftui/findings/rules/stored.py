@@ -382,7 +382,7 @@ def stale(look: Look) -> Iterator[Finding]:
             return
         fresh, held = look.tokens.input_ids, ids
     at = common_prefix(fresh, held)
-    # A cut or padded row is no other row; one more BOS or EOS at an edge is a setting, and told by its own code.
+    # A cut or padded row is no other row; one more BOS or EOS at an edge is a setting, and reported by its own code.
     if at >= min(len(fresh), len(held)) - 1:
         return
     # The same text in other ids is not of another setting (TOK006).

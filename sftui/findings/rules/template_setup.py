@@ -229,7 +229,7 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
 
 
 def _unsaid(context: Context) -> bool:
-    """Whether the trainer cannot be told a day, and writes the one on which it runs."""
+    """Whether the trainer cannot be given a day, and writes the one on which it runs."""
     recipe = (
         context.recipe
         if context.recipe.render.date != TODAY
@@ -274,7 +274,7 @@ TPL008 = rule(
 
 @setup_check(TPL008)
 def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
-    """TPL008, for plain answers and for answers with reasoning; only told for sets that have several answers."""
+    """TPL008, for plain answers and for answers with reasoning; only reported for sets that have several answers."""
     several = [
         one
         for one in chats(sample)
@@ -350,8 +350,8 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         return
     if trainer_named(context.recipe.preset).brings_template(context.recipe):
         return  # TPL016 looks at the rows themselves
-    beside = compile_template(own, "the tokenizer's own", rendering=context.template.rendering)
-    theirs = Context(context.recipe, context.facts, beside, context.detected, context.tools)
+    own_template = compile_template(own, "the tokenizer's own", rendering=context.template.rendering)
+    theirs = Context(context.recipe, context.facts, own_template, context.detected, context.tools)
     for what, messages, prompt in (("a conversation", [user(), answer()], False), ("a prompt", [user()], True)):
         a, b = context.render(messages, prompt=prompt), theirs.render(messages, prompt=prompt)
         if a is not None and b is not None and a != b:
@@ -554,18 +554,18 @@ def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterato
 def other_prompt(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """TPL007 where no mask hangs on the prompt: a server still begins the answer otherwise than it is trained."""
     if not chats(sample) or any(one.tokens is not None and one.tokens.prompt_ids is not None for one in sample):
-        return  # told of each row
+        return  # reported of each row
     prompt, whole = context.render([user()], prompt=True), context.plain
     if prompt is None or whole is None or whole.startswith(prompt) or FIRST_ANSWER not in whole:
         return
     # Families that think leave an open or an empty block in the prompt on purpose.
     meant = whole.startswith(prompt.partition("<think>")[0])
-    asked, trained = prompt.rpartition(FIRST_USER)[2], whole.rpartition(FIRST_USER)[2].partition(FIRST_ANSWER)[0]
+    generated, trained = prompt.rpartition(FIRST_USER)[2], whole.rpartition(FIRST_USER)[2].partition(FIRST_ANSWER)[0]
     yield about(
         context,
         TPL007,
         "a server begins answers in another way than they are trained",
-        f"asked for with {shown(asked[-40:], 40)}, trained behind {shown(trained[-40:], 40)}",
+        f"asked for with {shown(generated[-40:], 40)}, trained behind {shown(trained[-40:], 40)}",
         Severity.INFO if meant else None,
         title="use a template whose generation prompt is how its answers begin",
         rows=tuple(one.row.index for one in chats(sample)),

@@ -1,4 +1,4 @@
-"""The template that a trainer brings beside the tokenizer's own, on the rows themselves."""
+"""The template that a trainer brings next to the tokenizer's own, on the rows themselves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sftui.findings.rules.template_setup import absent_words
 from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Rendered, Span
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
-from sftui.templates.beside import Apart, Difference, parted
+from sftui.templates.apart import Apart, Difference, parted
 from sftui.text import visible_token
 from sftui.trainers import trainer_named
 
@@ -63,11 +63,11 @@ def other_family(look: Look) -> Iterator[Finding]:
     """TPL016: found once for all rows with the same roles, calls, tools and thoughts."""
     if look.labels.dropped is not None or not look.chat:
         return
-    compared: dict[tuple[object, ...], _Beside | None] = look.context.once("beside", dict)
+    compared: dict[tuple[object, ...], _Compared | None] = look.context.once("beside", dict)
     shape = signature(look)
     if shape not in compared and len(compared) < MOST_SIGNATURES:
         before = [one.fits for one in compared.values() if one is not None and one.fits is not None]
-        compared[shape] = _beside(look, before)
+        compared[shape] = _compared(look, before)
     found = compared.get(shape)
     if found is None:
         return
@@ -138,9 +138,9 @@ def signature(look: Look) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Beside:
-    """Where rows of a signature and the tokenizer's own rendering part, and what is told of each of them; `fits`: the
-    trainer's template that renders as the tokenizer's, where there is one."""
+class _Compared:
+    """Where rows of a signature and the tokenizer's own rendering part, and what is reported of each of them; `fits`:
+    the trainer's template that renders as the tokenizer's, where there is one."""
 
     difference: Difference
     sentence: str
@@ -150,14 +150,14 @@ class _Beside:
     fits: str | None
 
 
-def _beside(look: Look, before: Sequence[str]) -> _Beside | None:
-    """The row beside the tokenizer's own rendering of it; None where they are the same, or nobody can tell."""
+def _compared(look: Look, before: Sequence[str]) -> _Compared | None:
+    """The row next to the tokenizer's own rendering of it; None where they are the same, or nobody can tell."""
     context, conversation = look.context, look.conversation
     given, trainer = context.tools.untouched, trainer_named(context.recipe.preset)
-    told = trainer.as_chat(conversation) if _brings_its_own(context) else None
-    if told is None:
+    chat = trainer.as_chat(conversation) if _brings_its_own(context) else None
+    if chat is None:
         return None
-    messages, tools = told
+    messages, tools = chat
     facts = given.facts
     roles = [str(one.get("role")) for one in messages]
     calls = frozenset(number for number, message in enumerate(messages) if message.get("tool_calls"))
@@ -169,7 +169,7 @@ def _beside(look: Look, before: Sequence[str]) -> _Beside | None:
         theirs = None if rest is None else replace(rest, spans=tuple(_moved(rest.spans)))
     if theirs is None:
         return None
-    whole = says_all(theirs, messages)  # else only its family is told: what it leaves out, other findings say
+    whole = says_all(theirs, messages)  # else only its family is reported: what it leaves out, other findings say
     found = parted(look.rendered, theirs, roles, unsaid=unsaid, thought=thought, calls=calls, tools=bool(tools))
     if found is None and look.rendered.text == theirs.text:
         found = _encoded(look, given)
@@ -181,9 +181,9 @@ def _beside(look: Look, before: Sequence[str]) -> _Beside | None:
     what, severity, title = _SAID[found.apart]
     if found.apart is Apart.THOUGHT and thinks:
         severity = Severity.INFO  # a family that thinks writes empty thoughts in several ways
-    return _Beside(
+    return _Compared(
         found,
-        f"{what}{where_told(look, found)}{_split(context, found)}",
+        f"{what}{place_words(look, found)}{_split(context, found)}",
         f"{written(found.ours)} ≠ {written(found.theirs)}",
         severity,
         _fix(context, fits, title),
@@ -214,8 +214,8 @@ def _written_by_own(
     them."""
     found: list[Rendered] = []
     for some in (messages, [in_parts(one) for one in messages]):  # templates of models that see take parts alone
-        asked = Conversation(Kind.CHAT, "messages", tuple(Message(dict(one), "") for one in some), tools=tools)
-        made = _own(context, tokenizer, asked)
+        conversation = Conversation(Kind.CHAT, "messages", tuple(Message(dict(one), "") for one in some), tools=tools)
+        made = _own(context, tokenizer, conversation)
         if made is not None:
             found.append(made)
             if says_all(made, messages):
@@ -256,7 +256,7 @@ def says_all(rendered: Rendered, messages: Sequence[Mapping[str, Any]]) -> bool:
     return all(number in there for number, one in enumerate(messages) if one.get("content"))
 
 
-def where_told(look: Look, found: Difference) -> str:
+def place_words(look: Look, found: Difference) -> str:
     if found.before == found.after == NOWHERE:
         return "" if found.apart is Apart.IDS else " in what messages say"
     if found.before == NOWHERE:

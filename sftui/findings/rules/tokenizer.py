@@ -115,7 +115,8 @@ def _may_be_bytes(look: Look) -> bool:
     kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
 )
 def lossy(look: Look) -> Iterator[Finding]:
-    """TOK002, TOK005: the bytes of the tokens are not the text; told where they part, and what has no token at all."""
+    """TOK002, TOK005: the bytes of the tokens are not the text; reported where they part, and what has no token at
+    all."""
     if look.stored or look.rendered.pieces is not None:
         return
     surfaces = [surface for surface, start in zip(look.text.surfaces, look.tokens.starts) if start != NOWHERE]
@@ -140,7 +141,7 @@ def _spelt(look: Look) -> bool:
     """Whether the bytes of the tokens are the text."""
     tokenizer, ids, starts = look.context.tools.tokenizer, look.tokens.input_ids, look.tokens.starts
     if tokenizer.engine.decoding.dummy_prefix:
-        return False  # told by what each token is in its place
+        return False  # shown by what each token is in its place
     if NOWHERE in starts:
         ids = tuple([token for token, start in zip(ids, starts) if start != NOWHERE])
     return tokenizer.spelling(ids) == look.rendered.text.encode("utf-8", "surrogatepass")

@@ -260,7 +260,7 @@ def tools_missing(look: Look) -> Iterator[Finding]:
 
 
 def _schema_stands(name: str, text: str) -> bool:
-    """Whether the text describes the tool and does not only call it: its name stands as a JSON value beside a
+    """Whether the text describes the tool and does not only call it: its name stands as a JSON value next to a
     description."""
     return (
         f'"{name}"' in text
@@ -332,19 +332,19 @@ def graph(look: Look) -> Iterator[Finding]:
     made: set[str] = set()
     called_at, unanswered = -1, None
 
-    def told(what: str, number: int, evidence: str, severity: Severity | None = None) -> Finding:
+    def reported(what: str, number: int, evidence: str, severity: Severity | None = None) -> Finding:
         return look.finding(TOO006, what, message=number, evidence=shown(evidence), severity=severity)
 
     for number, message in enumerate(look.messages):
         calls, role = look.calls[number], look.roles[number]
         wrong = _malformed(message, number, calls, known) if "tool_calls" in message.data else None
         if wrong is not None:
-            yield told(wrong[0], number, wrong[1])
+            yield reported(wrong[0], number, wrong[1])
             return
         if role == "tool":
             call_id = message.data.get("tool_call_id")
             if not open_calls and called_at < 0 and not _calls_in_text(look, number):
-                yield told(
+                yield reported(
                     f"message {number} is a tool result, but no tool was called before it",
                     number,
                     look.text_of(message),
@@ -352,14 +352,14 @@ def graph(look: Look) -> Iterator[Finding]:
                 return
             if isinstance(call_id, str) and made:
                 if call_id not in made:
-                    yield told(
+                    yield reported(
                         f"the result in message {number} answers the call {shown(call_id, 40)}, which was not made",
                         number,
                         call_id,
                     )
                     return
                 if call_id not in by_id:
-                    yield told(
+                    yield reported(
                         f"the result in message {number} answers the call {shown(call_id, 40)} a second time",
                         number,
                         call_id,
@@ -373,7 +373,7 @@ def graph(look: Look) -> Iterator[Finding]:
         elif role in ("user", "assistant") and open_calls:
             name, _ = next(iter(open_calls.values()))
             what = f"the call of {shown(name, 40)} in message {called_at} has no result"
-            unanswered = unanswered or told(what, called_at, name, Severity.INFO)
+            unanswered = unanswered or reported(what, called_at, name, Severity.INFO)
             open_calls, by_id = {}, {}
         if calls:
             open_calls = {at: (name, one) for at, (name, _, one) in enumerate(calls)}
@@ -461,7 +461,7 @@ def null_keys(look: Look) -> Iterator[Finding]:
         for _, arguments, _ in calls:
             for level in mappings(arguments):
                 empty = [str(key) for key, value in level.items() if value is None]
-                # One null may be meant, several beside others are Arrow's.
+                # One null may be meant, several among others are Arrow's.
                 if len(empty) > 1 and len(empty) * 2 >= len(level):
                     yield look.finding(
                         CON009,

@@ -37,16 +37,16 @@ def trained_roles(recipe: Recipe) -> tuple[str, ...]:
 def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> AbsentRole | None:
     """The first role of the mask that these conversations should have and do not.
 
-    One that templates know (tool, say) may be there for other rows, so that it is told only where no trained role is
-    in these at all.
+    One that templates know (tool, say) may be there for other rows, so that it is reported only where no trained role
+    is in these at all.
     """
     wanted = trained_roles(recipe)
     seen = tuple(dict.fromkeys(message.role for one in conversations for message in one.messages))
     missing = [role for role in wanted if role not in seen]
-    told = missing if len(missing) == len(wanted) else [role for role in missing if role not in KNOWN_ROLES]
-    if not seen or not told:
+    unnamed = missing if len(missing) == len(wanted) else [role for role in missing if role not in KNOWN_ROLES]
+    if not seen or not unnamed:
         return None
-    role = told[0]
+    role = unnamed[0]
     plain = role.strip().casefold()
     alias = next((one for one in (ROLE_ALIASES.get(plain),) if one in seen), None)
     meant = nearest(plain, seen) or alias
@@ -79,13 +79,13 @@ ROL005 = rule(
 def in_no_row(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """ROL005."""
     found = chats(sample)
-    told = absent_role(context.recipe, [one.conversation for one in found if one.conversation is not None])
-    if told is not None:
+    unnamed = absent_role(context.recipe, [one.conversation for one in found if one.conversation is not None])
+    if unnamed is not None:
         yield about(
             context,
             ROL005,
-            told.sentence,
-            shown(told.role, 40),
-            changes=[("mask.roles", told.repaired)] if told.repaired else (),
+            unnamed.sentence,
+            shown(unnamed.role, 40),
+            changes=[("mask.roles", unnamed.repaired)] if unnamed.repaired else (),
             count=len(found),
         )

@@ -32,7 +32,7 @@ RUN001 = rule(
 
 @dataset_check(RUN001)
 def outcome(checks: DatasetChecks) -> Iterator[Finding]:
-    """RUN001. Rows that stop the trainer are told themselves, where they stand."""
+    """RUN001. Rows that stop the trainer are reported themselves, where they stand."""
     stop = (
         None
         if checks.refused
@@ -82,7 +82,7 @@ DUP002 = rule(
 
 
 @dataset_check(
-    DUP002, parts=lambda checks, _: (_number(prompt) for prompt in checks.evaluation if prompt in checks.asked)
+    DUP002, parts=lambda checks, _: (_number(prompt) for prompt in checks.evaluation if prompt in checks.by_prompt)
 )
 def leaked_prompts(checks: DatasetChecks) -> Iterator[Finding]:
     if checks.leaked.count:

@@ -151,14 +151,14 @@ def facts_of(name: str, folder: Path) -> TokenizerFacts:
 
     place = Location(builtin.PREFIX + name, "folder", str(folder), folder)
     reference = load_reference(place)
-    told = autotokenizer.facts(reference)
-    facts = replace(read_facts(told, place), transformers="")
+    reported = autotokenizer.facts(reference)
+    facts = replace(read_facts(reported, place), transformers="")
     probes = probe_strings(facts.special_tokens.values())
     answers = wanted(OwnEncoder(reference), probes)
-    differ = count_differences(answers, read_json_backend(told["backend"], facts.split_special_tokens), probes)
+    differ = count_differences(answers, read_json_backend(reported["backend"], facts.split_special_tokens), probes)
     if differ:
         raise ValueError(f"{name}: {differ} of {len(probes)} probe strings differ from AutoTokenizer")
-    return replace(facts, probes=len(probes)).noting(*observations(told, facts, place, probes, answers))
+    return replace(facts, probes=len(probes)).noting(*observations(reported, facts, place, probes, answers))
 
 
 def _byte_level(size: int, *, digits: str) -> Any:

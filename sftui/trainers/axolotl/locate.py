@@ -19,7 +19,7 @@ from sftui.model import Tokens
 from sftui.recipe import Render
 from sftui.templates import ChatTemplate
 from sftui.templates.render import render_text
-from sftui.templates.skeletons import Asked
+from sftui.templates.skeletons import RenderRequest
 from sftui.templates.template import Spans, prepare_messages
 from sftui.tokens import LoadedTokenizer
 
@@ -96,10 +96,12 @@ class Locator:
         self.spent[0] += steps + count + len(text) // 100
         return text
 
-    def _asked(self, turns: Sequence[Turn]) -> Asked:
+    def _asked(self, turns: Sequence[Turn]) -> RenderRequest:
         """The text of these turns, asked for as that of the row is."""
         special, options = self.special_tokens, self.options
-        return Asked(turns, self.tools, self._variables(), {}, special, options, None, False, False, (), self.now)
+        return RenderRequest(
+            turns, self.tools, self._variables(), {}, special, options, None, False, False, (), self.now
+        )
 
     def _variables(self) -> Mapping[str, Any]:
         return {**self.special_tokens, **self.options.kwargs}

@@ -59,7 +59,7 @@ def test_as_merging_finds_them(seed: int, context: Context) -> None:
         add_repeated(joined, repeated([one.share(share, of) for one in taken], evaluation.prompts))
     assert joined.same == merged.same and joined.again == merged.again
     assert sorted(joined.others) == sorted(merged.others)
-    assert set(joined.asked) == {prompt for prompt in merged.asked if prompt in evaluation.prompts}
+    assert set(joined.by_prompt) == {prompt for prompt in merged.by_prompt if prompt in evaluation.prompts}
 
 
 def test_what_is_too_much_to_name_is_counted() -> None:

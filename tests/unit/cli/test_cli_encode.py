@@ -181,7 +181,7 @@ def test_a_row_put_together_wrongly_is_told_by_encode_and_check(
         assert "put together" not in sftui(*command, *TOK).err
 
     def see(self: Skeletons, asked: object) -> None:
-        self.told = "a row was put together otherwise than it is rendered"
+        self.mismatch = "a row was put together otherwise than it is rendered"
 
     monkeypatch.setattr(Skeletons, "see", see)
     for command in (("encode", data, "-o", "-"), ("check", data)):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.findings import calls
-from sftui.findings.calls import told_of
+from sftui.findings.calls import declared
 from sftui.findings.rules import tools
 from sftui.findings.words import words
 
@@ -26,17 +26,17 @@ NESTED: st.SearchStrategy[Any] = st.recursive(
 
 @given(st.one_of(NESTED, st.lists(NESTED, max_size=3)))
 def test_a_list_of_tools_says_the_same_each_time(listed: Any) -> None:
-    first, again = told_of(listed), told_of(listed)
-    assert first == again == calls._told(listed) and first.known == set(first.names)
+    first, again = declared(listed), declared(listed)
+    assert first == again == calls._declared(listed) and first.known == set(first.names)
     assert all(text in first.text for text in words(listed))
 
 
-def test_what_cannot_be_remembered_is_told_all_the_same() -> None:
+def test_what_cannot_be_remembered_is_declared_all_the_same() -> None:
     named = {"name": "f", "x": None, "y": {"default": None}}
     strange = {"name": "g", "of": object()}
-    assert told_of([named, strange]).names == ("f", "g") and told_of([named]).empty == ("x",)
-    assert told_of([{**named, "text": "a" * 20_000}]).names == ("f",)
-    assert told_of(1).names == told_of(True).names == () and told_of(None).text == ""
+    assert declared([named, strange]).names == ("f", "g") and declared([named]).empty == ("x",)
+    assert declared([{**named, "text": "a" * 20_000}]).names == ("f",)
+    assert declared(1).names == declared(True).names == () and declared(None).text == ""
 
 
 @given(st.text("ab_é-. ", max_size=4), st.text("ab_é-. ", max_size=12))

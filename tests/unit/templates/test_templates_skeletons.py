@@ -68,14 +68,14 @@ class Held:
     def __init__(self, source: str, name: str = "held") -> None:
         self.quick, self.source, self.name = compile_template(source, name), source, name
         self.plain = compile_template(source, name)
-        self.plain.skeletons.told = "switched off"
+        self.plain.skeletons.mismatch = "switched off"
         self.rows = 0
 
     def differs(self, conversation: Conversation, **how: Any) -> str:
         """What differs in a row, nothing where it does not."""
         self.rows += 1
         one, other = drawn(conversation, self.quick, **how), drawn(conversation, self.plain, **how)
-        told = self.quick.skeletons.told
+        told = self.quick.skeletons.mismatch
         return "" if one == other and told is None else f"{self.name}: {told}\n{conversation}\n{one}\n{other}"
 
     @property
@@ -339,9 +339,9 @@ def test_a_skeleton_that_is_wrong_is_found_told_once_and_not_used_again(monkeypa
     monkeypatch.setattr(skeletons._Skeleton, "rendered", wrong)
     found = [drawn(one, template) for one in rows[LEARN_AFTER + 1 :]]
     plain = compile_template(TURNS, "wrong")
-    plain.skeletons.told = "switched off"
+    plain.skeletons.mismatch = "switched off"
     right = [drawn(one, plain) for one in rows[LEARN_AFTER + 1 :]]
-    told = template.skeletons.told
+    told = template.skeletons.mismatch
     assert told is not None and told.startswith("wrong: a row was put together otherwise than the chat template")
     checked = CHECK_EVERY - 1
     assert [one == other for one, other in zip(found, right)] == [number > checked for number in range(len(found))]

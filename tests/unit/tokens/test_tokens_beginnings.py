@@ -19,10 +19,10 @@ from sftui.tokens.loaded import Begun, FastEngine
 
 PROMPT = "<|im_start|>user\nWho are you?<|im_end|>\n<|im_start|>assistant\n"
 WHOLE = PROMPT + "I am <|im_start|> nobody.<|im_end|>\n"
-TOLD, WRONG = True, False
+BEGUN, WRONG = True, False
 
 
-def told(backend: Any, text: str, other: str, *, special: bool = False) -> bool | None:
+def begun(backend: Any, text: str, other: str, *, special: bool = False) -> bool | None:
     """Whether the ids of `text` are told from those of `other`, and are right; None: they are not told."""
     engine, known = FastEngine(backend), beginnings(backend)
     if known is None:
@@ -54,35 +54,35 @@ def around(*names: str) -> dict[str, Any]:
 
 
 def test_a_prompt_is_told_from_the_whole_row() -> None:
-    assert told(chatml(), PROMPT, WHOLE) is TOLD
-    assert told(chatml(), PROMPT, PROMPT) is TOLD
-    assert told(chatml(), PROMPT + "<think>", WHOLE) is TOLD, "they need not share all of it"
-    assert told(chatml(), PROMPT, WHOLE, special=True) is TOLD
+    assert begun(chatml(), PROMPT, WHOLE) is BEGUN
+    assert begun(chatml(), PROMPT, PROMPT) is BEGUN
+    assert begun(chatml(), PROMPT + "<think>", WHOLE) is BEGUN, "they need not share all of it"
+    assert begun(chatml(), PROMPT, WHOLE, special=True) is BEGUN
 
 
 def test_texts_that_share_no_added_token_are_not_told() -> None:
-    assert told(chatml(), "Who are", "Who are you?") is None
-    assert told(chatml(), "<|im_st", "<|im_start|>user") is None
-    assert told(chatml(), "Who<|im_start|>", "Whom<|im_start|>") is None
+    assert begun(chatml(), "Who are", "Who are you?") is None
+    assert begun(chatml(), "<|im_st", "<|im_start|>user") is None
+    assert begun(chatml(), "Who<|im_start|>", "Whom<|im_start|>") is None
 
 
 def test_what_stands_around_every_text_is_no_added_token_of_it() -> None:
     made = chatml(post_processor=around("<|im_start|>", "<|endoftext|>"))
-    assert told(made, PROMPT, WHOLE) is TOLD
-    assert told(made, PROMPT, WHOLE, special=True) is TOLD, "it goes by <|im_end|>"
-    assert told(made, "<|im_start|>Who", "<|im_start|>Whom") is TOLD
-    assert told(made, "<|im_start|>Who", "<|im_start|>Whom", special=True) is None
+    assert begun(made, PROMPT, WHOLE) is BEGUN
+    assert begun(made, PROMPT, WHOLE, special=True) is BEGUN, "it goes by <|im_end|>"
+    assert begun(made, "<|im_start|>Who", "<|im_start|>Whom") is BEGUN
+    assert begun(made, "<|im_start|>Who", "<|im_start|>Whom", special=True) is None
 
 
 @pytest.mark.parametrize("flags", [{"normalized": True}, {"single_word": True}])
 def test_an_added_token_that_hangs_on_what_is_beside_it_tells_nothing(flags: dict[str, bool]) -> None:
-    assert told(chatml(added=flags), PROMPT, WHOLE) is None
+    assert begun(chatml(added=flags), PROMPT, WHOLE) is None
 
 
 @pytest.mark.parametrize("flags", [{"lstrip": True}, {"rstrip": True}, {"lstrip": True, "rstrip": True}])
 def test_an_added_token_may_take_white_space_along(flags: dict[str, bool]) -> None:
     for text in (PROMPT, PROMPT + "  ", PROMPT.replace("<", "  <")):
-        assert told(chatml(added=flags), text, text + "\n x") is TOLD
+        assert begun(chatml(added=flags), text, text + "\n x") is BEGUN
 
 
 def added(content: str, number: int, **flags: bool) -> dict[str, Any]:
@@ -126,18 +126,18 @@ def letters(*tokens: dict[str, Any], **parts: Any) -> Any:
 
 def test_an_added_token_within_another_one_tells_nothing() -> None:
     """Else `<s>` would be one in a prompt that ends with it, and `<s>>` in the row."""
-    assert told(letters(added("<s>", 11)), "a<s>", "a<s>>") is TOLD
-    assert told(letters(added("<s>", 11), added("<s>>", 12)), "a<s>", "a<s>>") is None
-    assert told(letters(added("<s>", 11), added("a<s", 12)), "b<s>", "b<s>b") is None
-    assert told(letters(added("<s>", 11), added("a<s", 12)), "a<s>", "a<s>b") is TOLD, "by `a<s`, which begins first"
-    assert told(letters(added("aba", 11)), "ababa", "ababab") is None
+    assert begun(letters(added("<s>", 11)), "a<s>", "a<s>>") is BEGUN
+    assert begun(letters(added("<s>", 11), added("<s>>", 12)), "a<s>", "a<s>>") is None
+    assert begun(letters(added("<s>", 11), added("a<s", 12)), "b<s>", "b<s>b") is None
+    assert begun(letters(added("<s>", 11), added("a<s", 12)), "a<s>", "a<s>b") is BEGUN, "by `a<s`, which begins first"
+    assert begun(letters(added("aba", 11)), "ababa", "ababab") is None
 
 
 def test_ids_that_the_vocabulary_gives_are_no_added_tokens() -> None:
     """`<unk>` is written in the text once, and given for an unknown letter as well."""
     both = letters(added("<unk>", 0))
-    assert told(both, "<unk>a", "<unk>ab") is TOLD
-    assert told(both, "<unk>a", "<unk>aZ") is None
+    assert begun(both, "<unk>a", "<unk>ab") is BEGUN
+    assert begun(both, "<unk>a", "<unk>aZ") is None
 
 
 def test_tokenizers_that_are_not_known_to_work_by_stretches_tell_nothing() -> None:
@@ -208,7 +208,7 @@ def test_made_tokenizers_tell_the_ids_of_tokenizers(
 ) -> None:
     made = letters(*(added(content, 11 + n, **flags) for n, (content, flags) in enumerate(tokens.items())), **parts)
     for text, other in ((begin, begin + ends[1]), (begin + ends[0], begin + ends[1])):
-        found = told(made, text, other, special=special)
+        found = begun(made, text, other, special=special)
         assert found is not WRONG, (text, other)
 
 
@@ -228,8 +228,8 @@ def test_ids_that_differ_are_left_and_told(monkeypatch: pytest.MonkeyPatch) -> N
         many, prompts = bulk.of(plain), [f"<|im_start|>{number} a {word} word" for number in range(8)]
         many.ahead([one for text in prompts for one in (ToEncode(text + "!"), ToEncode(text, other=text + "!"))])
         assert [many.ids(text) for text in prompts] == [plain.ids(text) for text in prompts]
-        assert (bulk.told is None) is same
-    assert bulk.told is not None and "rare" in bulk.told and bulk.of(plain) is plain
+        assert (bulk.mismatch is None) is same
+    assert bulk.mismatch is not None and "rare" in bulk.mismatch and bulk.of(plain) is plain
 
 
 def test_only_the_tails_of_prompts_are_encoded(monkeypatch: pytest.MonkeyPatch) -> None:

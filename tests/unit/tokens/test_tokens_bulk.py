@@ -41,7 +41,7 @@ def test_ids_of_many_texts_are_those_of_each(plain: LoadedTokenizer, special: bo
     assert bulk.engine == fast.facts.engine == "fastokens"
     fast.ahead([ToEncode(text, special) for text in TEXTS])
     assert [fast.ids(text, special) for text in TEXTS] == [plain.encode(text, special).ids for text in TEXTS]
-    assert bulk.told is None
+    assert bulk.mismatch is None
 
 
 @cache
@@ -55,7 +55,7 @@ def proven_once() -> tuple[LoadedTokenizer, LoadedTokenizer, Bulk]:
 def test_wild_texts_give_the_same_ids(texts: list[str]) -> None:
     plain, fast, bulk = proven_once()
     fast.ahead([ToEncode(text) for text in texts])
-    assert [fast.ids(text) for text in texts] == [plain.encode(text).ids for text in texts] and bulk.told is None
+    assert [fast.ids(text) for text in texts] == [plain.encode(text).ids for text in texts] and bulk.mismatch is None
 
 
 def test_fastokens_reads_merges_in_their_short_form(plain: LoadedTokenizer) -> None:
@@ -110,7 +110,7 @@ def wrong(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 def test_an_engine_that_differs_on_the_rows_is_not_used(plain: LoadedTokenizer, wrong: list[str]) -> None:
     wrong.append("Hello")
     fast, bulk = in_bulk(plain)
-    assert fast.facts.engine == bulk.engine == "tokenizers" and bulk.told is None
+    assert fast.facts.engine == bulk.engine == "tokenizers" and bulk.mismatch is None
 
 
 def test_an_engine_that_differs_later_is_left_and_told(plain: LoadedTokenizer, wrong: list[str]) -> None:
@@ -120,7 +120,7 @@ def test_an_engine_that_differs_later_is_left_and_told(plain: LoadedTokenizer, w
     texts = [f"{number} a rare word" for number in range(8)]
     fast.ahead([ToEncode(text) for text in texts])
     assert [fast.ids(text) for text in texts] == [plain.encode(text).ids for text in texts]
-    assert bulk.told is not None and "a rare word" in bulk.told and bulk.engine == "tokenizers"
+    assert bulk.mismatch is not None and "a rare word" in bulk.mismatch and bulk.engine == "tokenizers"
 
 
 def test_without_fastokens_all_is_as_before(plain: LoadedTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ def test_without_fastokens_all_is_as_before(plain: LoadedTokenizer, monkeypatch:
     fast, bulk = in_bulk(plain)
     assert fast.facts.engine == bulk.engine == "tokenizers"
     fast.ahead([ToEncode(text, placed=True) for text in TEXTS])
-    assert [fast.encode(text) for text in TEXTS] == [plain.encode(text) for text in TEXTS] and bulk.told is None
+    assert [fast.encode(text) for text in TEXTS] == [plain.encode(text) for text in TEXTS] and bulk.mismatch is None
 
 
 @pytest.mark.long
@@ -155,7 +155,7 @@ def test_offsets_that_differ_are_left_and_told(monkeypatch: pytest.MonkeyPatch) 
     texts = [f"{number} a long text" for number in range(8)]
     many.ahead([ToEncode(text, placed=True) for text in texts])
     assert [many.encode(text) for text in texts] == [plain.encode(text) for text in texts]
-    assert bulk.told is not None and "offsets" in bulk.told and bulk.of(plain) is plain
+    assert bulk.mismatch is not None and "offsets" in bulk.mismatch and bulk.of(plain) is plain
 
 
 PIECES = st.lists(
@@ -196,4 +196,4 @@ def test_a_claim_that_tokens_are_the_text_is_held_against_some(monkeypatch: pyte
     many, bulk = in_bulk(plain)
     monkeypatch.setattr(ByteOffsets, "spells", lambda self, ids, text, special: False)
     many.ahead([ToEncode(f"{number} a text", placed=True) for number in range(8)])
-    assert bulk.told is not None and type(many.encode("1 a text").ends) is tuple
+    assert bulk.mismatch is not None and type(many.encode("1 a text").ends) is tuple

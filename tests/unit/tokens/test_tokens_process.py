@@ -22,7 +22,7 @@ from sftui.tokens.facts import TokenizerFacts, from_json
 from sftui.tokens.four import MORE
 from sftui.tokens.loaded import RefusedText
 from sftui.tokens.locate import locate
-from sftui.tokens.process import AskedProcess, PipedEngine
+from sftui.tokens.process import PipedEngine, TokenizerProcess
 
 TEXTS = ["Hello ✂️\n<|eot_id|>", "", " 好 ", "x" * 300]
 TOLD: dict[str, Any] = {"is_fast": True, "special_ids": [], "added": [], "backend": "{}"}
@@ -65,7 +65,7 @@ def gone(pid: int) -> bool:
 
 
 def test_the_piped_engine_is_the_tokenizer(make_folder: Any) -> None:
-    asked = AskedProcess(own_environment(), locate(str(make_folder("llama3"))))
+    asked = TokenizerProcess(own_environment(), locate(str(make_folder("llama3"))))
     engine, known = PipedEngine(asked), load_tokenizer("builtin:llama3").engine
     try:
         for special in (False, True):
@@ -79,7 +79,7 @@ def test_the_piped_engine_is_the_tokenizer(make_folder: Any) -> None:
 
 
 def test_a_process_that_ends_is_told_and_started_again(tmp_path: Path) -> None:
-    asked = AskedProcess(fake(tmp_path), locate("builtin:chatml"))
+    asked = TokenizerProcess(fake(tmp_path), locate("builtin:chatml"))
     first = asked.encode(["x"], False)[0][0]
     with pytest.raises(TokenizerError, match="ended with"):
         asked.encode(["die"], False)
@@ -89,7 +89,7 @@ def test_a_process_that_ends_is_told_and_started_again(tmp_path: Path) -> None:
 
 
 def test_one_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = AskedProcess(fake(tmp_path), locate("builtin:chatml"))
+    asked = TokenizerProcess(fake(tmp_path), locate("builtin:chatml"))
     pid = asked.encode(["x"], False)[0][0][0]
     with pytest.raises(TokenizerError, match="took longer than 1 seconds, and was ended"):
         asked.encode(["sleep"], False, 1.0)
@@ -110,7 +110,7 @@ from sftui.tokens.environments import own_environment
 from sftui.tokens.locate import locate
 from sftui.tokens import process
 process.SCRIPT = Path(sys.argv[1])
-asked = process.AskedProcess(own_environment(), locate("builtin:chatml"))
+asked = process.TokenizerProcess(own_environment(), locate("builtin:chatml"))
 print(asked.ask({"encode": ["x"], "special": False})["rows"][0][0][0], flush=True)
 asked.ask({"encode": ["sleep"], "special": False})
 """
@@ -143,7 +143,7 @@ def test_the_code_of_a_folder_is_not_run_and_nothing_is_asked(make_folder: Any, 
         (folder / "x.py").write_text(
             f"open({str(ran)!r}, 'w').close()\nfrom transformers import TokenizersBackend as Y\n"
         )
-        asked = AskedProcess(own_environment(), locate(str(folder)))
+        asked = TokenizerProcess(own_environment(), locate(str(folder)))
         try:
             if kind == "Y":
                 with pytest.raises(TokenizerError, match="never runs"):
@@ -171,7 +171,7 @@ def test_what_a_library_prints_does_not_reach_the_answers(make_folder: Any, tmp_
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nPYTHONPATH={site} exec {sys.executable} "$@"\n')
     python.chmod(0o755)
-    asked = AskedProcess(Environment(python, {"transformers": "0"}, "--env"), locate(str(make_folder("chatml"))))
+    asked = TokenizerProcess(Environment(python, {"transformers": "0"}, "--env"), locate(str(make_folder("chatml"))))
     try:
         with pytest.raises(TokenizerError, match="as planned"):
             asked.load()

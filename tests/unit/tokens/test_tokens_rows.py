@@ -11,7 +11,7 @@ import pytest
 from sftui.errors import TokenizerError
 from sftui.tokens import LoadedTokenizer, load_tokenizer, rows
 from sftui.tokens.loaded import FastEngine
-from sftui.tokens.process import AskedProcess, PipedEngine
+from sftui.tokens.process import PipedEngine, TokenizerProcess
 from sftui.tokens.rows import LEFT_OUT, NOT_COMPARED, prove_on
 
 ONLY_HERE = "zebrafish"
@@ -19,16 +19,16 @@ Differing = Callable[[Path, str], LoadedTokenizer]
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[AskedProcess]:
+def started(monkeypatch: pytest.MonkeyPatch) -> list[TokenizerProcess]:
     """Every process that loads AutoTokenizer from here on."""
-    found: list[AskedProcess] = []
-    load = AskedProcess.load
+    found: list[TokenizerProcess] = []
+    load = TokenizerProcess.load
 
-    def counted(self: AskedProcess) -> dict[str, Any]:
+    def counted(self: TokenizerProcess) -> dict[str, Any]:
         found.append(self)
         return load(self)
 
-    monkeypatch.setattr(AskedProcess, "load", counted)
+    monkeypatch.setattr(TokenizerProcess, "load", counted)
     return found
 
 
@@ -47,7 +47,7 @@ def test_a_text_that_differs_where_no_probe_does_is_found(make_folder: Any, diff
     assert prove_on(again, str(folder), ["other"]) is again
 
 
-def test_equal_texts_are_compared_once_and_new_ones_alone(make_folder: Any, started: list[AskedProcess]) -> None:
+def test_equal_texts_are_compared_once_and_new_ones_alone(make_folder: Any, started: list[TokenizerProcess]) -> None:
     folder = make_folder("chatml")
     loaded = load_tokenizer(str(folder))
     started.clear()
@@ -57,7 +57,7 @@ def test_equal_texts_are_compared_once_and_new_ones_alone(make_folder: Any, star
     assert prove_on(loaded, str(folder), ["a b"]) is loaded
 
 
-def test_built_in_and_provisional_ones_ask_nobody(make_folder: Any, started: list[AskedProcess]) -> None:
+def test_built_in_and_provisional_ones_ask_nobody(make_folder: Any, started: list[TokenizerProcess]) -> None:
     folder = make_folder("chatml")
     for name, loaded in (
         ("builtin:chatml", load_tokenizer("builtin:chatml")),
@@ -68,19 +68,19 @@ def test_built_in_and_provisional_ones_ask_nobody(make_folder: Any, started: lis
 
 
 def test_a_text_without_an_answer_is_left_out_and_said(
-    make_folder: Any, started: list[AskedProcess], monkeypatch: pytest.MonkeyPatch
+    make_folder: Any, started: list[TokenizerProcess], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = make_folder("chatml")
     loaded = load_tokenizer(str(folder))
-    encode = AskedProcess.encode
+    encode = TokenizerProcess.encode
 
-    def hanging(self: AskedProcess, texts: Any, special: bool, limit: float | None = None) -> Any:
+    def hanging(self: TokenizerProcess, texts: Any, special: bool, limit: float | None = None) -> Any:
         assert limit == rows.PATIENCE
         if "bomb" in texts[0]:
             raise TokenizerError("the tokenizer cannot be used", why="tokenizing with it took longer")
         return encode(self, texts, special, limit)
 
-    monkeypatch.setattr(AskedProcess, "encode", hanging)
+    monkeypatch.setattr(TokenizerProcess, "encode", hanging)
     started.clear()
     for _ in range(2):
         found = prove_on(loaded, str(folder), ["plain", "a bomb", "after it"])
@@ -95,10 +95,10 @@ def test_a_reference_that_does_not_load_is_said(make_folder: Any, monkeypatch: p
     folder = make_folder("chatml")
     loaded = load_tokenizer(str(folder))
 
-    def refuse(self: AskedProcess) -> dict[str, Any]:
+    def refuse(self: TokenizerProcess) -> dict[str, Any]:
         raise TokenizerError("the tokenizer cannot be loaded", why="no room")
 
-    monkeypatch.setattr(AskedProcess, "load", refuse)
+    monkeypatch.setattr(TokenizerProcess, "load", refuse)
     found = prove_on(loaded, str(folder), ["x"])
     assert found.engine is loaded.engine and f"{NOT_COMPARED}: no room" in found.facts.notes
 

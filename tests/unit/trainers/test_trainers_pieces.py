@@ -134,7 +134,7 @@ def test_torchtunes_own_special_tokens_lie_over_the_faster_engine(model: str) ->
     recipe = setting("torchtune", tokenizer, {"render.template": f"torchtune/{model}"})
     alone, many = prepared(recipe, rows, tokenizer, bulk)
     assert list(map(received, many)) == list(map(received, alone))
-    assert bulk.engine == Bulk.FAST and bulk.told is None
+    assert bulk.engine == Bulk.FAST and bulk.mismatch is None
 
 
 class Unplaced(FastEngine):

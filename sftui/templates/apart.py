@@ -1,4 +1,4 @@
-"""Two renderings of one conversation beside each other: where they part, and whether they are of two families.
+"""Two renderings of one conversation side by side: where they part, and whether they are of two families.
 
 What a template writes by itself stands in the gaps: before the first content, between two, behind the last. Contents
 may be rewritten by either; gaps tell the family. A gap is compared without white space, without the tokens that begin

@@ -8,7 +8,7 @@ from template_cases import chat
 from sftui.model import NOWHERE
 from sftui.recipe import Render
 from sftui.templates import compile_template, render
-from sftui.templates.beside import Apart, Difference, parted
+from sftui.templates.apart import Apart, Difference, parted
 
 CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 LLAMA = (
