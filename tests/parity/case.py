@@ -5,6 +5,8 @@
     <trainer>-<version>/            the virtual environment
     data/<name>.jsonl               the rows of a case, as both the trainer and sftui read them
     results/<trainer>-<version>/<case>.jsonl   what the real trainer made of them (see `exchange`)
+
+`SFTUI_PARITY_EACH=3` takes every third row of cases that have many, as `.ci/run` does; without it every row counts.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ from places import made_once
 REPO = Path(__file__).resolve().parents[2]
 KEPT = REPO / "tests" / "golden" / "trainers" / "pieces"
 """SentencePiece models that goldens were recorded with."""
+FEW = 150
+"""Rows of a file that is never thinned: odd rows are few, and each is there for something of its own."""
 sys.path.insert(0, str(REPO))  # as a script, nothing here is beside sftui
 
 
@@ -127,7 +131,10 @@ class Case:
         return shared_folder() / "testdata" / "tokenizers" / self.tokenizer
 
     def data_path(self) -> Path:
-        """The rows as JSON lines, written on first use."""
+        """The rows as JSON lines, written on first use; of many the share that `SFTUI_PARITY_EACH` asks for."""
+        return thinned(self._whole(), int(os.environ.get("SFTUI_PARITY_EACH") or 1))
+
+    def _whole(self) -> Path:
         if self.data.startswith("new:"):
             return new_rows(self.data[4:])
         if self.data.startswith("two:"):
@@ -158,6 +165,17 @@ class Case:
         rows = self.data_path().read_bytes()
         text = json.dumps(request, sort_keys=True).encode() + hashlib.sha256(rows).digest()
         return hashlib.sha256(text).hexdigest()[:16]
+
+
+def thinned(path: Path, each: int) -> Path:
+    """Every `each`th row of a file with more than `FEW` rows, in a file beside it."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if each > 1 else []
+    if len(lines) <= FEW:
+        return path
+    kept = "".join(lines[::each])
+    return made_once(
+        path.with_name(f"{path.stem}-each{each}{path.suffix}"), lambda part: part.write_text(kept, encoding="utf-8")
+    )
 
 
 def made_tokenizer(name: str) -> Path:

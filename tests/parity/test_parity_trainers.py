@@ -6,6 +6,8 @@ recorded on first use and kept, so a second run only runs sftui.
 
 from __future__ import annotations
 
+import os
+
 import environments
 import pytest
 import record as recorder
@@ -13,7 +15,7 @@ from case import cases_of, environment, shared_folder
 from compare import compare
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
-DEFAULT_ROWS, OTHER_SETTINGS = 2000, 12
+DEFAULT_ROWS, OTHER_SETTINGS = 2000 // int(os.environ.get("SFTUI_PARITY_EACH") or 1), 12
 
 
 @pytest.mark.parametrize("name", [*environments.PACKAGES, *environments.ALSO])
