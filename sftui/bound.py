@@ -4,8 +4,9 @@ Inside (`Guard`): before a piece of work the process writes down what it begins,
 refuse it memory beyond an allowance (`RLIMIT_DATA`, where Linux has it) and to end it when its processor time is up
 (`ITIMER_PROF`). Nothing of that needs the interpreter's help, so neither a loop in C nor a regex in Rust escapes.
 Outside (`Watch`): whoever started the process looks at the same page, ends it where memory or the wall clock runs
-out all the same, and knows from the page which piece of work it was (`Watch.overrun`). The next process is told, and
-refuses that piece at once (`OverBound`) instead of trying again. Standing work, such as reading a file, is not bounded.
+out all the same, and knows from the page which piece of work it was (`Watch.overrun`). The next process is given it,
+and refuses that piece at once (`OverBound`) instead of trying again. Standing work, such as reading a file, is not
+bounded.
 """
 
 from __future__ import annotations
@@ -408,7 +409,7 @@ def series() -> contextlib.AbstractContextManager[None]:
     """`with series():` around rows that are worked on one after the other, with nothing else between them.
 
     Setting a timer and a limit takes as long as rendering a small row, so small rows share both for a moment
-    (`SERIES_SECONDS`): one that takes longer is told by the page, and ended in time, all the same. Where a row overran
+    (`SERIES_SECONDS`): one that takes longer is noted on the page, and ended in time, all the same. Where a row overran
     or was slow before, each has its own again.
     """
     found = _GUARD.get()

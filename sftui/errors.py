@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class SftuiError(Exception):
-    """A problem the user can act on, told in one sentence.
+    """A problem the user can act on, reported in one sentence.
 
     `what` went wrong, `where` (file, row, line), `why`, and `fix`: what to do about it. Each is a
     clause without a final full stop; empty ones are left out of the sentence.

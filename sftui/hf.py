@@ -60,7 +60,7 @@ class CaptureCallback(TrainerCallback):  # type: ignore[misc,unused-ignore]  # w
         self._recorder.watch(torch)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-        """Write what there is, where there were fewer batches than asked for."""
+        """Write what there is, where there were fewer batches than requested."""
         if self._recorder is not None and not self._recorder.over:
             self._recorder.ended()
             self._write()

@@ -155,7 +155,7 @@ def _silent(kind: str, why: str, of: str) -> Trouble:
 
 
 def _host() -> str:
-    """Who is asked: the Hub's host, and through which proxy."""
+    """What is queried: the Hub's host, and through which proxy."""
     from huggingface_hub import constants
 
     parts = urlsplit(constants.ENDPOINT)

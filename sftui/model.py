@@ -248,7 +248,7 @@ class Tokens:
     """Tokens as parallel arrays, all of one length but `prompt_ids`.
 
     `starts`/`ends` are character offsets into `Rendered.text` (NOWHERE where the token stands for
-    no text). These, `messages` and `parts` are all empty where nobody asked for places (`placed`), but for `messages`
+    no text). These, `messages` and `parts` are all empty where nobody requested places (`placed`), but for `messages`
     of a row that was encoded piece by piece: there a token is its piece's. The latter change at few tokens, so that
     they are best read as runs (`sftui.runs`).
     `prompt_ids` are the ids of `Rendered.prompt`, tokenized alone. How ids are written is a `TokenText`. `samples` are
@@ -381,7 +381,7 @@ class Inspection:
     A stage that failed leaves its field and all later ones None and sets `stopped_at` and
     `problem`; the earlier stages still show. `example` is None also where the row is dropped.
     `more` are further examples of the same row, for trainers that split long rows or make one of each answer.
-    `token_text` and `prompt_text` are how `tokens` and their `prompt_ids` are written, where that was asked for.
+    `token_text` and `prompt_text` are how `tokens` and their `prompt_ids` are written, where that was requested.
     `provisional` is True while the tokenizer is not yet proven to equal AutoTokenizer's. `evaluates`: the trainer
     sets the row aside for evaluation, prepared in the same way; nothing of it is trained.
     """

@@ -19,19 +19,19 @@ def nearest(word: str, known: Iterable[str], least: float = LEAST) -> str | None
     """
     from difflib import SequenceMatcher
 
-    asked = _plain(word)
-    matcher = SequenceMatcher(None, b=asked)
+    wanted = _plain(word)
+    matcher = SequenceMatcher(None, b=wanted)
     best: tuple[bool, float, bool] = (False, least, False)
     found = None
     for one in islice(known, MOST_COMPARED):
         name = _plain(str(one))
-        if name == asked:
+        if name == wanted:
             return str(one)
         matcher.set_seq1(name)
         if matcher.real_quick_ratio() < best[1] or matcher.quick_ratio() < best[1]:
             continue
         ratio = matcher.ratio()
-        score = (ratio > least and sorted(name) == sorted(asked), ratio, name[:1] == asked[:1])
+        score = (ratio > least and sorted(name) == sorted(wanted), ratio, name[:1] == wanted[:1])
         if score > best:
             best, found = score, str(one)
     return found

@@ -191,7 +191,7 @@ def inspect(
 
 @dataclass(frozen=True, slots=True)
 class _Stages:
-    """What all rows of one pass share: the stages of one trainer, and what is asked of them."""
+    """What all rows of one pass share: the stages of one trainer, and what is wanted of them."""
 
     detected: Detected
     recipe: Recipe
@@ -273,7 +273,7 @@ class _Way:
             of = self._stages
             return list(of.trainer.texts(rendered, shaped, of.recipe, of.tools, places=of.places))
         except SftuiError:
-            return []  # told where the row is tokenized
+            return []  # reported where the row is tokenized
 
     def write(self) -> None:
         """Say how the row's tokens are written, too."""
@@ -461,8 +461,8 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
         )
     if apart:
         others = "train" if inspections[0].evaluates else "evaluate"
-        told = f"{apart} of {len(inspections)} rows {others}, and stand in other batches"
-        batch = replace(batch, notes=(*batch.notes, told))
+        note = f"{apart} of {len(inspections)} rows {others}, and stand in other batches"
+        batch = replace(batch, notes=(*batch.notes, note))
     return batch
 
 

@@ -95,7 +95,7 @@ def kind_of(name: str) -> str:
 
 
 def load_served(name: str, trained: LoadedTokenizer, own: str | None, cache_dir: str | None = None) -> Served:
-    """What `name` means, beside the tokenizer that trains and `own`, its name; SftuiError where it holds no template,
+    """What `name` means, with the tokenizer that trains and `own`, its name; SftuiError where it holds no template,
     or cannot be read."""
     kind = kind_of(name)
     if kind == TEMPLATE:
@@ -154,7 +154,7 @@ def stops_of(loaded: LoadedTokenizer, config: Mapping[str, Any]) -> frozenset[st
 
 
 def _stops(name: str, loaded: LoadedTokenizer) -> frozenset[str] | None:
-    """What ends generation with a tokenizer's folder, told by its generation_config.json, or without that file by
+    """What ends generation with a tokenizer's folder, given by its generation_config.json, or without that file by
     config.json; None where it has neither: those of the model, which stand elsewhere, may name more."""
     folder = locate(name).folder
     for file in ("generation_config.json", "config.json") if folder is not None else ():

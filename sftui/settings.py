@@ -8,7 +8,7 @@
                                                trainers_from: [acme-sftui]
 
 `environment` is the Python that you train in: its transformers is asked for ids where a recipe means that version.
-`trainers_from` are installed packages whose trainers are loaded beside sftui's own, which runs their code.
+`trainers_from` are installed packages whose trainers are loaded besides sftui's own, which runs their code.
 YAML, because recipes are YAML already and TOML has no reader in Python 3.10. Problems are collected,
 not raised: a wrong line must not keep anyone from their data.
 """
@@ -114,8 +114,8 @@ def check_keymap(
     without a word (style-anchors trap T9). Here a clash is two commands that answer to one key in the
     same context or where one of them works `everywhere` (contexts `apart` know their own keys alone), or a key that
     begins another's sequence. Clashes among the default keys are the table's own business: a pane's command may win
-    over one that works everywhere. So only pairs that the keymap touches are told, and of these none where a user gave
-    a command a key that the other one did not have in the release before: it is not the other's then.
+    over one that works everywhere. So only pairs that the keymap touches are reported, and of these none where a user
+    gave a command a key that the other one did not have in the release before: it is not the other's then.
     """
     if not keymap:
         return ()
@@ -255,5 +255,5 @@ _READERS = {
 
 
 def _close(word: str, known: Iterable[str]) -> str:
-    told = did_you_mean(word, known, "")
-    return f", {told}" if told else ""
+    hint = did_you_mean(word, known, "")
+    return f", {hint}" if hint else ""

@@ -62,7 +62,7 @@ _JOINING_RANGES = (
     (0x1F1E6, 0x1F1FF),
     (0x1F3FB, 0x1F3FF),
 )
-# Scripts whose letters carry marks of disputed width: Indic, Thai, Lao, Tibetan, Myanmar, Khmer and those beside them.
+# Scripts whose letters carry marks of disputed width: Indic, Thai, Lao, Tibetan, Myanmar, Khmer and their neighbours.
 _CLUSTERED_SCRIPTS = (
     (0x0900, 0x109F),
     (0x1700, 0x17D3),

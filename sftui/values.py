@@ -17,7 +17,7 @@ else:
 
 
 class lazy(Generic[T]):
-    """A property that is worked out when it is first asked for: `functools.cached_property` without its lock, since
+    """A property that is worked out when it is first requested: `functools.cached_property` without its lock, since
     only one thread works on a row."""
 
     def __init__(self, work: Callable[[Any], T]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 from sftui.api.dataset import OpenDataset
 from sftui.errors import RecipeError, SftuiError
 from sftui.recipe import Recipe, changed
-from sftui.session.asked import Asked
+from sftui.session.arguments import Arguments
 from sftui.session.opened import source_spec, stored
 from sftui.session.ready import open_data, opened_from, prove_rows, row_texts, tokenized, with_tokenizer
 from sftui.sources.memory import is_row, source_in_memory
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Opening(TypedDict, total=False):
-    """What `open`, `encode` and `check` take beside the data; each is the option of that name of `sftui` commands.
+    """What `open`, `encode` and `check` take besides the data; each is the option of that name of `sftui` commands.
 
     `tokenizer`: a Hub name, a folder, `builtin:NAME`, or a loaded tokenizer of transformers. `recipe`: the path of a
     saved recipe, a mapping, or a Recipe. `fields` maps sftui's fields to columns, `set` knobs of the recipe to values.
@@ -137,8 +137,8 @@ def _data_of(data: Any) -> tuple[tuple[str, ...], Any]:
     return (), data
 
 
-def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Asked, Given | None]:
-    """The call in the words of `Asked`; RecipeError for what it does not know, TokenizerError for no tokenizer."""
+def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Arguments, Given | None]:
+    """The call in the words of `Arguments`; RecipeError for what it does not know, TokenizerError for no tokenizer."""
     from sftui.nearest import did_you_mean
 
     for name in opening:
@@ -160,11 +160,11 @@ def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Asked, Given | N
         more["recipe_file"] = os.fspath(recipe)
     elif recipe is not None:
         more["recipe"] = recipe if isinstance(recipe, Recipe) else _recipe_of(recipe)
-    same = {one.name for one in fields(Asked)} - {"data", "knobs", "debug", "fields", "recipe", "recipe_file"}
+    same = {one.name for one in fields(Arguments)} - {"data", "knobs", "debug", "fields", "recipe", "recipe_file"}
     words = {name: _word(value) for name, value in opening.items() if name in same and value is not None}
     if "dataset" in words:
         words["dataset"] = str(words["dataset"])
-    made = Asked(
+    made = Arguments(
         data=paths,
         **{**words, "tokenizer": None if tokenizer is None else os.fspath(tokenizer)},
         **more,
@@ -175,7 +175,7 @@ def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Asked, Given | N
 
 
 def _word(value: Any) -> Any:
-    """A value as `Asked` has it: a path is its text."""
+    """A value as `Arguments` has it: a path is its text."""
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 

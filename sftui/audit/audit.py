@@ -47,7 +47,7 @@ REPEATS = (
 class Audit:
     """Takes each row once with `add`, the rows of others with `merge`; in which order does not change the figures.
 
-    `evaluation` are the `prompts` of an audit of the evaluation set (`Audit.prompts`). `listing` is told which rows
+    `evaluation` are the `prompts` of an audit of the evaluation set (`Audit.prompts`). `listing` is given which rows
     stand behind each number; such an audit takes every row itself, in order. `rows` is also the number of rows taken in
     so far, so an audit that reads in order can be resumed there.
     """
@@ -351,7 +351,7 @@ class Audit:
     def verdict(self) -> tuple[Verdict, ...]:
         """What training does with the rows that train, the worst first; empty where nothing is wrong."""
         dropped = self.drops.figures()
-        return self.verdicts.told(self.rows - self.evaluation_rows, dropped[0].name if dropped else "")
+        return self.verdicts.verdicts(self.rows - self.evaluation_rows, dropped[0].name if dropped else "")
 
     def _limit(self, limit: int, packing: bool) -> LimitFigure:
         packs, waste = best_fit(self.lengths, limit) if packing else (None, None)
@@ -370,7 +370,7 @@ class Audit:
 
 @lru_cache(maxsize=1000)
 def _signature(roles: tuple[str, ...]) -> str:
-    """The roles in their order, of which the first 12 are told."""
+    """The roles in their order, of which the first 12 are reported."""
     return visible(" ".join(roles[:12]) + (" …" if len(roles) > 12 else ""))[:LONGEST_NAME]
 
 

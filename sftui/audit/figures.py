@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
-"""The lengths in tokens for which is told what cutting, dropping and packing there would take, beside the recipe's
+"""The lengths in tokens for which is counted what cutting, dropping and packing there would take, next to the recipe's
 own."""
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
@@ -56,7 +56,7 @@ class WeightFigures:
     """The weights in the loss of the trained tokens that reach the trainer.
 
     `tokens` are those with another weight than 1, `total` what all weights add up to (None: some are no finite number),
-    `by_weight` how many tokens have which, told by its first three digits.
+    `by_weight` how many tokens have which, known by its first three digits.
     """
 
     tokens: int

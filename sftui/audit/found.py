@@ -59,7 +59,7 @@ class FoundCode:
         """How many rows have it, each counted once."""
         return len(set(self.rows))
 
-    def share_told(self, rows: int) -> str:
+    def share_text(self, rows: int) -> str:
         """Which part of so many rows has it, `in 34 % of rows`; empty for a code of which that tells nothing."""
         return f"in {share(self.in_rows(), rows)} of rows" if CODES[self.code].share and self.rows and rows else ""
 

@@ -31,7 +31,7 @@ KINDS = (
 
 
 def listed_by(kind: str, name: str) -> str:
-    """How the rows behind a number are asked for; `kind` is one of `KINDS`, `name` as the figures have it."""
+    """How the rows behind a number are requested; `kind` is one of `KINDS`, `name` as the figures have it."""
     return f"{kind}: {name}"
 
 
@@ -58,6 +58,6 @@ class Listing:
             held.append(row)
 
     def rows(self, by: str) -> array[int] | None:
-        """The rows that are asked for as `listed_by` says it; None where there is no such number."""
+        """The rows that are requested as `listed_by` says it; None where there is no such number."""
         kind = by.partition(": ")[0]
         return self._rows.get(by, array("I")) if kind in KINDS else None

@@ -62,8 +62,8 @@ class Share:
 @dataclass(frozen=True, slots=True)
 class Repeated:
     """What is repeated in one share of all rows: the rows that are the `same` as an earlier one of another part; the
-    prompts of the evaluation set that are asked; and how often a prompt is answered `again`, differently: the hashes of
-    the first of these `answers`, and the first row of each, in the order of the rows."""
+    prompts of the evaluation set that rows ask; and how often a prompt is answered `again`, differently: the hashes
+    of the first of these `answers`, and the first row of each, in the order of the rows."""
 
     same: Tally
     leaked: list[bytes]

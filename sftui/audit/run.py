@@ -54,13 +54,13 @@ def run_audit(
     inspected before the first of them is checked.
     """
     begun, before = clock(), audit.rows
-    told = begun
+    reported = begun
     sample: list[Inspection] = []
     for found in () if audit.setup_checked else inspect(islice(head, SAMPLE)):
         sample.append(found)
-        if clock() - told >= budget:
-            told = clock()
-            yield progress(audit.rows, before, told - begun, total())
+        if clock() - reported >= budget:
+            reported = clock()
+            yield progress(audit.rows, before, reported - begun, total())
     if sample:
         audit.add_setup(check_setup(context, sample))
     inspected = inspect(rows)
@@ -70,10 +70,10 @@ def run_audit(
                 while some:
                     audit.check(some.popleft(), context)
                     now = clock()
-                    if now - told >= budget:
+                    if now - reported >= budget:
                         break
-            if now - told >= budget:
-                told = now
+            if now - reported >= budget:
+                reported = now
                 yield progress(audit.rows, before, now - begun, total())
     audit.finish()
     yield replace(progress(audit.rows, before, clock() - begun, audit.rows), left=0.0, done=True)

@@ -43,12 +43,12 @@ class Verdicts:
 
     def add(self, findings: Iterable[Finding], row: int | None) -> tuple[str, ...]:
         """Take in what was found in a row, or of the set-up (row None); under which labels a row is counted."""
-        told = tuple([(finding.code, finding.severity) for finding in findings])
+        severities = tuple([(finding.code, finding.severity) for finding in findings])
         if row is None:
-            found = _led_to(told)
+            found = _led_to(severities)
             self.setup.update((one.label, code, bad) for one, codes in found.items() for code, bad in codes.items())
             return ()
-        comes_to = _comes_to(told)
+        comes_to = _comes_to(severities)
         for label, bad, causes in comes_to:
             self.rows.add(label, row)
             self.errors[label] += bad
@@ -63,7 +63,7 @@ class Verdicts:
         self.causes.update(other.causes)
         self.setup |= other.setup
 
-    def told(self, rows: int, dropped: str = "") -> tuple[Verdict, ...]:
+    def verdicts(self, rows: int, dropped: str = "") -> tuple[Verdict, ...]:
         """What holds of so many rows: errors before warnings, then the worst consequence; empty where all is well.
 
         `dropped` is why most of those that the trainer drops are.
@@ -90,8 +90,8 @@ class Verdicts:
 def of_row(findings: Iterable[Finding]) -> tuple[Severity, Consequence] | None:
     """What the findings of one row come to, the worst of it; None where all is well."""
     found = _alone(_led_to((finding.code, finding.severity) for finding in findings))
-    told = [(Severity.ERROR if any(codes.values()) else Severity.WARNING, one) for one, codes in found.items()]
-    return min(told, key=lambda one: (one[0].rank, one[1].rank), default=None)
+    comes_to = [(Severity.ERROR if any(codes.values()) else Severity.WARNING, one) for one, codes in found.items()]
+    return min(comes_to, key=lambda one: (one[0].rank, one[1].rank), default=None)
 
 
 @lru_cache(maxsize=1000)

@@ -68,7 +68,7 @@ def run(
     wanted = {"batches": batches, "no_model": no_model, "clip": clip, "packages": [*packages]}
     (folder / "wanted.json").write_text(json.dumps(wanted), encoding="utf-8")
     path = os.pathsep.join(filter(None, (str(RECORDER), os.environ.get("PYTHONPATH"))))
-    # Its folders stay as they are: Python would write what it compiles beside the files of the environment.
+    # Its folders stay as they are: Python would write what it compiles next to the files of the environment.
     environment = {**os.environ, "PYTHONPATH": path, VARIABLE: str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         process = subprocess.Popen(command, env=environment, stdout=STDERR, start_new_session=True)

@@ -1,4 +1,4 @@
-"""Captured batches as rows: what the recorder wrote, a row for each sequence, and what is known of the run beside."""
+"""Captured batches as rows: what the recorder wrote, a row for each sequence, and what is known of the run besides."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def read_folder(folder: Path) -> Captured:
 def captured(batches: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> Captured:
     """Batches as the recorder writes them, as rows."""
     rows = [row for number, batch in enumerate(batches) for row in _rows(number, batch, about.get("clip"))]
-    told = [
+    described = [
         {name: batch.get(name) for name in ("from", "module", "names", "shapes", "labels_from", "loss_takes")}
         for batch in batches
     ]
-    return Captured(tuple(rows), {"format": FORMAT, **about, "batches": told})
+    return Captured(tuple(rows), {"format": FORMAT, **about, "batches": described})
 
 
 def _rows(number: int, batch: Mapping[str, Any], clip: int | None) -> Iterator[CapturedRow]:

@@ -1,4 +1,5 @@
-"""`sftui compare BATCHES --against DATA|CONFIG`: captured or stored sequences beside a dataset as sftui prepares it."""
+"""`sftui compare BATCHES --against DATA|CONFIG`: captured or stored sequences held against a dataset as sftui prepares
+it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sftui.cli.loading import load_tokenizer, loaded_session, open_data
-from sftui.cli.opening import asked, open_options
+from sftui.cli.opening import arguments, open_options
 from sftui.cli.telling import DataNotes
 from sftui.errors import RecipeError
 from sftui.exports.records import as_json
@@ -28,13 +29,13 @@ def compare_against(given: Mapping[str, Any], against: str, shown: int, form: st
     """
     from sftui.session.against import against as look
     from sftui.session.against import documents_in
-    from sftui.session.asked import Asked
+    from sftui.session.arguments import Arguments
 
-    if asked(given).config_file() is not None:
+    if arguments(given).config_file() is not None:
         raise RecipeError(
             "--against looks for stored sequences", fix="name captured batches, or a file of ids, as DATA"
         )
-    stored = Asked(data=tuple(given["data"]), tokenizer=given["tokenizer"])
+    stored = Arguments(data=tuple(given["data"]), tokenizer=given["tokenizer"])
     run = stored.captured_run()
     options, notes = stored.options()
     for sentence in notes:
@@ -71,7 +72,7 @@ def _of_run(given: Mapping[str, Any], against: str, run: Mapping[str, Any] | Non
     made = {**given, "data": (against,)}
     if run is None:
         return made
-    named = asked(made)
+    named = arguments(made)
     trainer = _trainer(run)
     if named.trainer is None and named.recipe_file is None and trainer is not None:
         config = named.config_file()

@@ -90,7 +90,7 @@ def audited(
 def _run(checking: Checking, files: tuple[str, ...]) -> None:
     """Take in every row; an audit that was interrupted before is resumed where all rows are wanted.
 
-    `files` hold the data; without any it cannot be told whether the data is the same, and nothing is kept.
+    `files` hold the data; without any it is not known whether the data is the same, and nothing is kept.
     """
     from sftui.audit import drop_state, load_state, save_state, state_key
     from sftui.tokens.cache import cache_root

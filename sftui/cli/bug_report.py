@@ -29,11 +29,11 @@ OPTIONAL = ("fastokens", "orjson", "sentencepiece", "tiktoken", "protobuf", "mis
 TERMINAL = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "LANG", "LC_ALL")
 """Variables that say what the terminal is."""
 NAMED = re.compile(r"HF_\w+|SFTUI_\w+|TOKENIZERS_PARALLELISM|NO_COLOR|TMUX|STY|SSH_CONNECTION|WSL_DISTRO_NAME|CI")
-"""Variables of which the name alone is told."""
+"""Variables of which the name alone is printed."""
 
 
 def report_bug(given: Mapping[str, Any]) -> int:
-    """Print the report; whatever of it cannot be told says why in its place. Nothing is asked of the Hub."""
+    """Print the report; whatever of it is not known says why in its place. The Hub is not queried."""
     named = sorted(name for name in os.environ if NAMED.fullmatch(name))
     os.environ["HF_HUB_OFFLINE"] = "1"  # before anything is imported that reads it
     words = tuple(_words(given))
@@ -116,7 +116,7 @@ def _required() -> list[str]:
 
 
 def _trainers() -> Iterator[str]:
-    """The packages of the trainers that can be run beside sftui."""
+    """The packages of the trainers that can be run with sftui."""
     from sftui.trainers import traits_of
     from sftui.trainers.verify.installed import verified
 
@@ -158,9 +158,9 @@ def _settings() -> Iterator[str]:
 
 
 def _options(given: Mapping[str, Any]) -> OpenOptions:
-    from sftui.cli.opening import asked
+    from sftui.cli.opening import arguments
 
-    return asked(given).options()[0]
+    return arguments(given).options()[0]
 
 
 def _recipe(options: OpenOptions) -> Iterator[str]:

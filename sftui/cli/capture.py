@@ -41,7 +41,7 @@ def capture_batches(
         raise SftuiError("nothing was captured", why=outcome.nothing())
     with target.open(folders=False, private=True) as file:
         write_captured(captured, file)
-    for sentence in told(captured, outcome, batches):
+    for sentence in summary(captured, outcome, batches):
         click.echo(f"sftui: {visible(sentence)}", err=True)
     click.echo(f"sftui: written to {visible(out)}, which only you may read", err=True)
     return 0
@@ -53,7 +53,7 @@ def _packages() -> list[str]:
     return [*dict.fromkeys(packages().values())]
 
 
-def told(captured: Captured, outcome: Outcome, wanted: int) -> list[str]:
+def summary(captured: Captured, outcome: Outcome, wanted: int) -> list[str]:
     """What was captured, and what is not known of it, in sentences."""
     from sftui.capture.words import about_run, counted
 

@@ -67,8 +67,8 @@ def compare_recipes(
             notes.look()
         notes.tell()
         splits = comparing.settle(PREPARED if some else None)
-        for told in unmarked_words([split.note for split in splits], [side.name for side in sides]):
-            click.echo(f"sftui: {visible(told)}", err=True)
+        for words in unmarked_words([split.note for split in splits], [side.name for side in sides]):
+            click.echo(f"sftui: {visible(words)}", err=True)
         progress = Progress(comparing.total(limit, sample))
         differing = array("q")
         for count in comparing.count(comparing.rows(limit, sample), keep=show, differing=differing):

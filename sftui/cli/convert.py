@@ -1,4 +1,4 @@
-"""`sftui convert`: rows of any shape as messages in a new file, and beside it the config that reads them."""
+"""`sftui convert`: rows of any shape as messages in a new file, and next to it the config that reads them."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def engine_options(command: F) -> F:
 
 
 def on_ray(engine: str, address: str | None, workers: int | None = None) -> bool:
-    """Whether Ray is asked for; RecipeError for what is asked of a cluster without one, SftuiError where Ray is not
+    """Whether Ray is requested; RecipeError for what is wanted of a cluster without one, SftuiError where Ray is not
     installed."""
     if engine == RAY:
         from sftui.engines.cluster import required

@@ -27,7 +27,7 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     """Plan, show what would change on stderr, ask, and write; the paths written go to stdout.
 
     For another trainer than the recipe's, what changes in the labels is counted over the dataset
-    (`limit`: over its first rows) and told before anything is written.
+    (`limit`: over its first rows) and reported before anything is written.
     """
     from sftui.exports.plan import TARGETS, check_target, plan_export
 

@@ -104,7 +104,7 @@ class CommandGroup(Command, click.Group):
 
 
 class Front(Command):
-    """What stands before all commands: its help lists them. `commands` is told when they are all there."""
+    """What stands before all commands: its help lists them. `commands` is called when they are all there."""
 
     commands: Mapping[str, Command] = {}
 
@@ -118,7 +118,7 @@ class Front(Command):
 
 
 def _about_format(words: list[str], error: click.UsageError) -> str:
-    """What is meant where `--format` was asked how rows are read, as it once was of some commands; else empty."""
+    """What is meant where `--format` was given how rows are read, as it once was of some commands; else empty."""
     if isinstance(error, click.NoSuchOption):
         about = error.option_name == "--format"
     else:
@@ -151,7 +151,7 @@ def write_options(params: Iterable[click.Parameter], ctx: click.Context, formatt
 
 
 def write_examples(examples: Examples, formatter: click.HelpFormatter) -> None:
-    """Examples with what they do beside them, below each other where that is too wide: a command is never broken."""
+    """Examples with what they do next to them, below each other where that is too wide: a command is never broken."""
     if not examples:
         return
     widest = max(len(command) for command, _ in examples)

@@ -32,7 +32,7 @@ def open_inspector(
 ) -> int:
     """Open what the command line names; 2 where it cannot be opened. `commands` are the names that a slip of the keys
     may have meant."""
-    from sftui.cli.opening import asked, open_options
+    from sftui.cli.opening import arguments, open_options
 
     piped = "-" in given["data"]
     refuse_slips([word for word in given["data"] if word != "-"], commands)  # a slip is the same slip in a script
@@ -40,7 +40,7 @@ def open_inspector(
         raise SftuiError(
             "the inspector needs a terminal", fix="use `sftui show` or `sftui encode` in pipes and scripts"
         )
-    named = asked(given)
+    named = arguments(given)
     missing = [what for what in ("tokenizer", "trainer") if not given[what]]
     if not named.data and named.config is None:
         missing = ["data", *missing]
@@ -114,7 +114,7 @@ def _refuse_settings(settings: Settings) -> None:
 
 
 def refuse_slips(paths: Sequence[str], commands: Collection[str]) -> None:
-    """SourceError for a path that is not there and whose name is nearly a command's or that of a file beside it: the
+    """SourceError for a path that is not there and whose name is nearly a command's or that of a file next to it: the
     screen could show nothing of it."""
     for number, path in enumerate(paths):
         if os.path.exists(path) or ("/" in path and not os.path.isdir(os.path.dirname(path))):
@@ -122,13 +122,13 @@ def refuse_slips(paths: Sequence[str], commands: Collection[str]) -> None:
         from sftui.sources.files import missing
 
         command = nearest(path, commands, 0.7) if number == 0 else None
-        told = missing(path)
+        problem = missing(path)
         if command == path:
             raise SourceError("does not exist", where=path, fix=f"a command comes first: sftui {command} …")
         if command:
             raise SourceError("does not exist", where=path, fix=f"did you mean `sftui {command}`?")
-        if told.fix:
-            raise told
+        if problem.fix:
+            raise problem
 
 
 def open_demo(

@@ -64,7 +64,7 @@ def _is_pipe(path: str) -> bool:
 
 def open_data(options: OpenOptions, recipe: Recipe | None = None) -> Opened:
     """Open the data under a recipe (None: that of the options); a pipe that is waited for and what comes from the Hub
-    are told."""
+    are reported."""
     from sftui.cli.downloading import download_progress
     from sftui.session import ready
     from sftui.sources.opening import hub_name
@@ -74,7 +74,7 @@ def open_data(options: OpenOptions, recipe: Recipe | None = None) -> Opened:
 
 
 def load_tokenizer(opened: Opened) -> Opened:
-    """Load the proven tokenizer and hold it against the first rows; what comes from the Hub is told."""
+    """Load the proven tokenizer and hold it against the first rows; what comes from the Hub is reported."""
     from sftui.cli.downloading import download_progress, hub_tokenizer
     from sftui.session import ready
 

@@ -16,7 +16,7 @@ from sftui.errors import RecipeError, SourceError
 from sftui.text import visible
 
 if TYPE_CHECKING:
-    from sftui.session.asked import Asked
+    from sftui.session.arguments import Arguments
     from sftui.session.options import OpenOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -143,8 +143,8 @@ def serving_option(command: F) -> F:
 
 def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
     """The options of a command line, see `Asked.options`; says on stderr what there is to say about a config, and that
-    the Hub will be asked, before it is."""
-    wanted = asked(given)
+    the Hub will be queried, before it is."""
+    wanted = arguments(given)
     options, notes = wanted.options(row, _made)
     if options.config is None:
         options = replace(options, paths=data_paths(wanted.data))
@@ -178,13 +178,13 @@ def _made(version: str) -> None:
     make_for(version)
 
 
-def asked(given: Mapping[str, Any]) -> Asked:
+def arguments(given: Mapping[str, Any]) -> Arguments:
     """What a command line says, its options by name; RecipeError for a pair that is none."""
-    from sftui.session.asked import Asked
+    from sftui.session.arguments import Arguments
 
-    same = {one.name: given[one.name] for one in fields(Asked) if one.name in given and one.name != "knobs"}
+    same = {one.name: given[one.name] for one in fields(Arguments) if one.name in given and one.name != "knobs"}
     same["fields"] = dict(_pair(text, "--field", "FIELD=COLUMN") for text in given["fields"])
-    return Asked(**same, knobs=tuple(_pair(text, "--set", "KNOB=VALUE") for text in given["knobs"]))
+    return Arguments(**same, knobs=tuple(_pair(text, "--set", "KNOB=VALUE") for text in given["knobs"]))
 
 
 def data_paths(words: tuple[str, ...]) -> tuple[str, ...]:

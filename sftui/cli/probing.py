@@ -21,12 +21,12 @@ _NAMED = 12
 
 def probe_template(given: Mapping[str, Any], show: str | None, form: str, width: int | None) -> int:
     """Print what is wrong, or one shape with its text; 1 where there is an error."""
-    from sftui.cli.opening import asked
+    from sftui.cli.opening import arguments
     from sftui.cli.terminal import terminal_width
     from sftui.exports.records import as_json
     from sftui.templates.probe import probe, with_problems
 
-    options, notes = asked(given).options()
+    options, notes = arguments(given).options()
     for sentence in notes:
         click.echo(f"sftui: {visible(sentence)}", err=True)
     recipe = options.recipe

@@ -116,7 +116,7 @@ def targets_of(
     dry_run: bool,
     force: bool,
 ) -> tuple[Target | None, Target | None]:
-    """Where the rows go (nowhere in a dry run) and the log, by itself beside them: never the data itself;
+    """Where the rows go (nowhere in a dry run) and the log, by itself next to them: never the data itself;
     ExportError."""
     from sftui.session.repairing import check_targets
 

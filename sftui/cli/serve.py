@@ -2,7 +2,7 @@
 
 Each page that is opened runs an inspector of its own, as the user who started the server: whoever may open one can read
 the data and write files. So the address has a token that is made anew each time, everything without it is refused, and
-nothing but this machine is answered unless asked for.
+nothing but this machine is answered unless requested.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def serve(given: Mapping[str, Any], words: list[str], host: str, port: int, publ
 
 
 def _check(given: Mapping[str, Any]) -> None:
-    """What a page could show nothing of is told here, where it is read."""
+    """What a page could show nothing of is reported here, where it is read."""
     from sftui.cli.inspector import refuse_slips
     from sftui.cli.opening import open_options
 
@@ -120,7 +120,7 @@ def _run(words: list[str], listening: socket.socket, address: str, token: str) -
         """Every page below the token, without words of its own on stdout."""
 
         async def on_startup(self, app: web.Application) -> None:
-            """What is served is told by the command."""
+            """What is served is reported by the command."""
 
     server = Inspectors(command, title="sftui", public_url=address)
 

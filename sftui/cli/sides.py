@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sftui.errors import RecipeError
-from sftui.session.asked import CONFIGS, set_knob, starting_recipe, template_of
+from sftui.session.arguments import CONFIGS, set_knob, starting_recipe, template_of
 from sftui.session.configs import config_text, open_config
 
 if TYPE_CHECKING:

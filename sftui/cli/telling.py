@@ -1,4 +1,4 @@
-"""What is to be known of the data that a command reads: told once on stderr, or a reason to write nothing."""
+"""What is to be known of the data that a command reads: reported once on stderr, or a reason to write nothing."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Conversations:
-    """The conversations of a session's rows, as often as they are asked for; rows that hold none are left out."""
+    """The conversations of a session's rows, as often as they are requested; rows that hold none are left out."""
 
     def __init__(self, session: Opened, most: int | None) -> None:
         self._session = session

@@ -1,4 +1,5 @@
-"""The last thing before a terminal: whatever is told on stderr, or printed while stdout is a terminal, is made visible.
+"""The last thing before a terminal: whatever is reported on stderr, or printed while stdout is a terminal, is made
+visible.
 
 Commands make data visible where they print it; this is for what slips through: names of files in an error of a
 library, a trace, a template printed as it is. What goes into a pipe or a file stays byte for byte.

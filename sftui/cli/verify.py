@@ -176,12 +176,12 @@ def _by_version(
 
 
 def _trainer(given: Mapping[str, Any]) -> tuple[str, str | None]:
-    """The trainer to run and the version asked for, from --trainer, the config or the recipe."""
-    from sftui.cli.opening import asked
-    from sftui.session.asked import starting_recipe
+    """The trainer to run and the version requested, from --trainer, the config or the recipe."""
+    from sftui.cli.opening import arguments
+    from sftui.session.arguments import starting_recipe
 
     named = given["trainer"]
-    path = asked(given).config_file()
+    path = arguments(given).config_file()
     if named is None and path is not None:
         from sftui.session.configs import recognised
 

@@ -1,4 +1,4 @@
-"""Where two or more tokenizations of one row stand beside each other.
+"""Where two or more tokenizations of one row correspond.
 
 Rendered texts may differ (another template, another trainer), so every text is laid onto one axis:
 equal message contents are matched first, offset by offset, and what lies between them by a diff of

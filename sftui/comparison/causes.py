@@ -24,7 +24,7 @@ _NAMED = ("tokenizer.name", "tokenizer.revision", "tokenizer.type")
 Version = Callable[[Recipe], str]
 """The release of transformers that a recipe means."""
 Differs = Callable[[frozenset[str]], RowComparison | None]
-"""A row under the first recipe beside the second one with some settings of the first; None where it cannot be made."""
+"""A row under the first recipe next to the second one with some settings of the first; None where it cannot be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +102,12 @@ def settings_between(one: Recipe, other: Recipe, version: Version) -> tuple[Sett
         found.append(Setting(TOKENIZER, (one.tokenizer.name, other.tokenizer.name)))
     elif releases[0] != releases[1]:
         found.append(Setting(TRANSFORMERS, releases))
-    told = {"preset", *_NAMED, "tokenizer.transformers"}
+    named = {"preset", *_NAMED, "tokenizer.transformers"}
     alike = _options_alike(one, other)
     found += [
         Setting(path, values)
         for path, values in changes.items()
-        if path not in told and (alike or not path.startswith("own."))
+        if path not in named and (alike or not path.startswith("own."))
     ]
     return tuple(found)
 

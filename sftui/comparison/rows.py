@@ -53,7 +53,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What stands beside each other: of every side a range of its tokens, and what differs there."""
+    """What stands side by side: of every side a range of its tokens, and what differs there."""
 
     cells: tuple[Range, ...]
     ids_differ: bool = False
@@ -152,8 +152,8 @@ def compare_row(
 def compare_prepared(
     sides: Sequence[Callable[[bool], Inspection]], *, align_equal: bool = True, unsure: Collection[int] = ()
 ) -> RowComparison:
-    """`compare_row` of what each side makes of a row, asked with spans (True) or without: they take time, and are asked
-    for where equal rows are aligned too, or where they align these better."""
+    """`compare_row` of what each side makes of a row, asked with spans (True) or without: they take time, and are
+    queried for where equal rows are aligned too, or where they align these better."""
     made = [prepare(align_equal) for prepare in sides]
     if not align_equal and _needs_spans(made):
         made = [prepare(True) for prepare in sides]

@@ -419,8 +419,8 @@ def _with_alignment(detected: Detected, samples: Sequence[Sample], data: Data) -
             reason=f"{detected.reason}; labels {data.given_labels}, set by data.given_labels",
         )
     if all(map(are_targets, samples)):
-        told = "labels are the targets of the loss, each what its position has to predict"
-        return replace(detected, given_labels="shifted", reason=f"{detected.reason}; {told}")
+        reason = "labels are the targets of the loss, each what its position has to predict"
+        return replace(detected, given_labels="shifted", reason=f"{detected.reason}; {reason}")
     found = alignment(pairs)
     if found.convention == "unknown":
         why = (

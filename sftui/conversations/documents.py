@@ -1,4 +1,4 @@
-"""Where the documents of a stored pack begin and end, by what is stored beside its ids."""
+"""Where the documents of a stored pack begin and end, by what is stored next to its ids."""
 
 from __future__ import annotations
 

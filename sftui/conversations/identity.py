@@ -58,7 +58,7 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 def identity(data: Mapping[str, Any], columns: Collection[str]) -> bytes:
     """16 bytes, equal for two rows that differ in nothing a trainer reads.
 
-    `columns` are those that the set is read from (`Detected.fields.values()`). What counts beside them are columns
+    `columns` are those that the set is read from (`Detected.fields.values()`). What counts besides them are columns
     known to trainers by name and media, by their names or because they hold bytes. Other columns (ids, sources,
     scores) do not, unless the row has none of `columns`: then all do. Neither count white space that cannot be seen
     (at line ends, empty lines around a text, how lines end), the order of keys, and a null column or message key.

@@ -53,7 +53,7 @@ SHAREGPT_ROLES: Mapping[str, str] = {
     "function_response": "tool",
     "tool_response": "tool",
 }
-# More names that are told and repaired, but that no format maps by itself: `ai` is LangChain's.
+# More names that are recognised and repaired, but that no format maps by itself: `ai` is LangChain's.
 ROLE_ALIASES: Mapping[str, str] = {**SHAREGPT_ROLES, "ai": "assistant"}
 UNPACKED = "unpacked"
 """The key of `Conversation.extra` that says which pairs of a history are none, by place: `keys` or `characters`."""
@@ -125,7 +125,7 @@ def _plan(keys: Mapping[str, str]) -> _Keys:
 
 @lru_cache(maxsize=16)
 def _planned(named: tuple[tuple[str, str], ...]) -> _Keys:
-    """What follows from the keys of a set, asked for with every row of it."""
+    """What follows from the keys of a set, looked up with every row of it."""
     keys = dict(named)
     role, content = keys.get("role", "role"), keys.get("content", "content")
     ours = {role: "role", content: "content"}

@@ -19,14 +19,14 @@ from sftui.model import Conversation, Kind, Message
 
 MESSAGES, TOOLS = "messages", "tools"
 LEGACY_RESULT = "function"
-"""The role of a function's result beside the key `function_call`, which OpenAI had before tool calls."""
+"""The role of a function's result besides the key `function_call`, which OpenAI had before tool calls."""
 _AROUND = re.compile(r"\s*<tool_call>\s*(.*?)\s*</tool_call>\s*", re.DOTALL)
 _THOUGHT = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The row, and what was done in it beside naming things anew: kinds by the number of places."""
+    """The row, and what was done in it besides naming things anew: kinds by the number of places."""
 
     row: dict[str, Any]
     done: Mapping[str, int]

@@ -46,7 +46,7 @@ class Reading:
 def kept(values: Sequence[Any]) -> Kept | None:
     """How the values of one place come back; None where as they stand.
 
-    Objects are kept as JSON where two have other keys, or the first has none; objects or lists beside others too.
+    Objects are kept as JSON where two have other keys, or the first has none; objects or lists next to others too.
     """
     held = [value for value in values if value is not None]
     if not held:
@@ -120,7 +120,8 @@ _KINDS = {str: "string", bool: "boolean", float: "number", dict: "object", list:
 
 def other_kind(value: Any, place: Place) -> tuple[str, str, str] | None:
     """The first place inside a value that holds another kind than it was seen to hold: its path as Arrow writes it,
-    the kind seen, and the kind that it has. Every row is asked, so that the path is put together on the way back."""
+    the kind seen, and the kind that it has. Every row is looked at, so that the path is put together on the way
+    back."""
     if value is None or place.kind is None or place.kind == "several":
         return None
     kind = _KINDS.get(type(value)) or kind_of(value)

@@ -1,4 +1,4 @@
-"""What pipelines store beside ids instead of `labels`: targets, a loss mask, weights, prompt and completion apart.
+"""What pipelines store next to ids instead of `labels`: targets, a loss mask, weights, prompt and completion apart.
 
 Read for loops written by hand, which may read anything. Each becomes `input_ids` with `labels` (and `loss_weights`), as
 they are stored: un-shifted is the work of `tokenized`. Sources of the names: tinker-cookbook 0.6.1, datum with

@@ -82,7 +82,7 @@ def read_tokenized(row: Mapping[str, Any], where: str, detected: Detected) -> Co
         extra["given_labels"] = TARGETS if are_targets(row) else detected.given_labels
         if detected.given_labels == "shifted":
             notes.append(
-                TARGETS_TOLD if are_targets(row) else "the stored labels are shifted by one; they are shown un-shifted"
+                TARGETS_NOTE if are_targets(row) else "the stored labels are shifted by one; they are shown un-shifted"
             )
             end = attended(mask, len(ids))
             if end < len(ids) and mask is not None and labels[end - 1] != IGNORE_INDEX:
@@ -136,7 +136,7 @@ def are_targets(row: Mapping[str, Any]) -> bool:
 
 TARGETS = "targets"
 """What `given_labels` says of labels that were seen in the loss itself, where nobody shifts them any more."""
-TARGETS_TOLD = "the labels are the targets of the loss, and are shown at the tokens that they are"
+TARGETS_NOTE = "the labels are the targets of the loss, and are shown at the tokens that they are"
 UNKNOWN_SHIFT = (
     "sftui does not know whether the stored labels are shifted: too few positions tell the two "
     "apart; they are shown as stored (set data.given_labels if you know)"

@@ -1,4 +1,4 @@
-"""The pages of help: Markdown files beside this one, shown by `sftui help`, by the app and on the web site.
+"""The pages of help: Markdown files next to this one, shown by `sftui help`, by the app and on the web site.
 
 `index.md` names the pages in their order, each with a line on what it is for; what it does not name is no page.
 """

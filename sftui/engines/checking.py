@@ -92,7 +92,7 @@ class JoinedChecking(Checking):
             self.session.source.index_more(INDEXING)
 
     def _read_damage(self, piece: Rows) -> None:
-        """Find the damage that a worker has seen, so that it is told as by the local engine."""
+        """Find the damage that a worker has seen, so that it is reported as by the local engine."""
         if isinstance(piece, Piece):
             for _ in islice(self.session.source.rows(piece.first), piece.rows):
                 pass

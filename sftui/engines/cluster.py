@@ -63,7 +63,7 @@ def connected(address: str | None, workers: int | None = None) -> Iterator[Clust
 def _start(ray: Any, address: str, workers: int | None) -> None:
     given: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": logging.ERROR}
     if address == LOCAL:
-        # Ray tells its makers what is run with it, unless it is told not to.
+        # Ray tells its makers what is run with it, unless it is set not to.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         given |= {"include_dashboard": False, "num_cpus": max(workers or 0, cores), "object_store_memory": STORE}

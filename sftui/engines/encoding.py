@@ -77,7 +77,7 @@ def elsewhere(
     jobs: int | None = None,
     tell: Tell = lambda sentence: None,
 ) -> Iterator[Elsewhere]:
-    """The same session, whose rows are inspected by workers where many are asked for: of each comes back what packing
+    """The same session, whose rows are inspected by workers where many are requested: of each comes back what packing
     takes, or (`whole`) all of it. SftuiError as `Pool`."""
     from sftui.session.sent import sent
 

@@ -86,7 +86,7 @@ class Pool:
             self._dismiss(hand)
         self._hands.clear()
 
-    # --- what is asked ----------------------------------------------------------------------
+    # --- what is sent -------------------------------------------------------------------------
 
     def done(self, pieces: Iterable[Rows]) -> Iterator[tuple[Rows, Report, bytes] | None]:
         """What is made of each piece, in order; None, every so often, while nothing new is there."""

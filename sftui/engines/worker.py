@@ -21,7 +21,7 @@ from sftui.errors import SftuiError
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a worker says beside the part that it made: `overran` are all the pieces of work that ended its process."""
+    """What a worker says besides the part that it made: `overran` are all the pieces of work that ended its process."""
 
     note: str | None
     overran: tuple[bound.Overrun, ...]

@@ -76,7 +76,8 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def _outdated(code: str, marks: Collection[str]) -> bool:
-    """Whether version 1 knew something else than rows by this code: also a code of rows may be told of the set-up."""
+    """Whether version 1 knew something else than rows by this code: also a code of rows may be reported of the
+    set-up."""
     return (code in CODES and CODES[code].scope != "row") or mark(code) in marks
 
 

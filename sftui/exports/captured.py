@@ -1,4 +1,4 @@
-"""Captured batches as Parquet: a row for each sequence, and the run beside them in the file's metadata."""
+"""Captured batches as Parquet: a row for each sequence, and the run next to them in the file's metadata."""
 
 from __future__ import annotations
 

@@ -261,7 +261,7 @@ def reread(recipe: Recipe, written: WrittenConfig) -> Recipe:
 
 
 def _with_files(found: Recipe, recipe: Recipe) -> Recipe:
-    """The recipe read back, its template named where it stands rather than beside the config, its tokenizer as
+    """The recipe read back, its template named where it stands rather than next to the config, its tokenizer as
     named."""
     values: dict[str, Any] = {"tokenizer.name": recipe.tokenizer.name, "tokenizer.revision": recipe.tokenizer.revision}
     if found.render.template.startswith("file:"):

@@ -17,7 +17,7 @@ from sftui.part_files import begin_part
 def atomic_file(path: Path, folders: bool = True, private: bool = False) -> Iterator[IO[bytes]]:
     """A binary file that takes the name `path` only when the block ends without an error.
 
-    It is written beside its target, synced, then renamed over it: a kill, a full disk or an
+    It is written next to its target, synced, then renamed over it: a kill, a full disk or an
     error leaves what was there before. `private`: nobody but its owner may read it, whoever might read what stood
     there. ExportError tells why writing failed.
     """

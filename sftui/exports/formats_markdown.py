@@ -60,7 +60,7 @@ def _table_row(one: FoundCode) -> str:
 
 def _code(checked: Checked, one: FoundCode) -> Iterator[str]:
     many = f", {one.count:,} times" if one.count > 1 else ""
-    share = one.share_told(checked.audit.rows)
+    share = one.share_text(checked.audit.rows)
     many += f", {share}" if share else ""
     title = f"<b>{one.code}</b> {_text(CODES[one.code].title)}{many}"
     yield f"<details><summary>{MARKS[one.severity]} {title}</summary>"

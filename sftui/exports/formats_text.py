@@ -39,7 +39,7 @@ def _lines(checked: Checked, width: int) -> Iterator[str]:
 
 def _code(checked: Checked, one: FoundCode, width: int) -> Iterator[str]:
     many = f", {one.count:,} times" if one.count > 1 else ""
-    share = one.share_told(checked.audit.rows)
+    share = one.share_text(checked.audit.rows)
     many += f", {share}" if share else ""
     yield from _wrapped(f"{MARKS[one.severity]} {one.code} {CODES[one.code].title}{many}", width, "  ")
     before = ""

@@ -135,7 +135,7 @@ def arrow_schema(columns: Columns = ROWS) -> Any:
 
 
 def arrow_batches(records: Iterable[dict[str, Any]], columns: Columns = ROWS) -> Iterator[Any]:
-    """The same records as pyarrow's record batches, made as they are asked for, each of no more than a row group."""
+    """The same records as pyarrow's record batches, made as they are requested, each of no more than a row group."""
     import pyarrow as pa
 
     schema, group = _schema(pa, columns), _Group(PACK_LISTS if columns.packs else ROW_LISTS)

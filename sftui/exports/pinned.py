@@ -16,7 +16,7 @@ def needed_version(recipe: Recipe, facts: TokenizerFacts | None) -> tuple[str, s
     """The version whose ids a recipe means and a note on it; None where every version that the trainer admits does.
 
     Told from the files of the tokenizer and from what its proof measured. A version that the trainer does not admit is
-    no version to install (that it is not admitted is told with the tokenizer).
+    no version to install (that it is not admitted is reported with the tokenizer).
     """
     from sftui.tokens import four
     from sftui.tokens.facts import PROVISIONAL

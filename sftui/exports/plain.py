@@ -34,7 +34,7 @@ CONFIG = Config()
 
 DATA: list[str] = []
 PARTS: list[tuple[int, int | None]] = []  # first row, and one after the last
-DATASET: dict[str, str] = {}  # what load_dataset is told beside the name
+DATASET: dict[str, str] = {}  # what load_dataset takes besides the name
 TOKENIZER = ""
 TOKENIZER_CLASS = ""
 REVISION = ""
@@ -239,7 +239,7 @@ def pair_messages(row: Row) -> list[Message]:
 
 
 def template_options(row: Row) -> dict[str, Any]:
-    """What goes to the chat template beside the messages; a row's own variables win."""
+    """What goes to the chat template besides the messages; a row's own variables win."""
     options: dict[str, Any] = dict(TEMPLATE_VARIABLES) if TEMPLATE_VARIABLES else {}
     if CONFIG.variables:
         variables = from_text(row.get(CONFIG.variables))

@@ -50,7 +50,7 @@ class Config:
     """The stored labels are."""
 
     bare: bool = True
-    """Nothing goes to the chat template beside the messages."""
+    """Nothing goes to the chat template besides the messages."""
     system_text: str | None = None
     """The system message of a row that has none."""
     add_special_tokens: bool = False

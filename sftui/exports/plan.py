@@ -234,7 +234,7 @@ def _absolute(name: str) -> str:
 def facts_of(
     recipe: Recipe, prepared: Prepared, opened: OpenedConfig | None = None, folder: Path | None = None
 ) -> dict[str, Any]:
-    """What a config needs to know beside the recipe (see `Trainer.write_config`); `opened` names its own template
+    """What a config needs to know besides the recipe (see `Trainer.write_config`); `opened` names its own template
     file."""
     found, data = prepared.detected, recipe.data
     if found is not None:

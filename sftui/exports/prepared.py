@@ -1,4 +1,4 @@
-"""What an export needs to know beside the recipe."""
+"""What an export needs to know besides the recipe."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What an export needs to know beside the recipe.
+    """What an export needs to know besides the recipe.
 
     `detected` is how rows are read, `kind` the format of the source, `template_source` the chat
     template in force as text where it is not the tokenizer's own. `config` is the trainer's own

@@ -68,7 +68,7 @@ def _code(checked: Checked, one: FoundCode, looks: Mapping[Place, Look]) -> str:
         f'<h3 id="{one.code}"><span class="sev {one.severity.value}">{MARKS[one.severity]}</span> '
         f"{one.code}: {safe(entry.title)}</h3>\n<p>{safe(entry.explanation)}</p>\n"
     )
-    share = one.share_told(checked.audit.rows)
+    share = one.share_text(checked.audit.rows)
     head += f"<p>{safe(f'Found {share}.')}</p>\n" if share else ""
     body = "".join(_finding(checked, found, looks.get(_place(found.finding))) for found in one.kept[:SHOWN])
     left = one.count - min(SHOWN, len(one.kept))

@@ -1,4 +1,4 @@
-"""Plots as inline SVG: bars with their numbers beside them, so that nothing hangs on a length or a colour."""
+"""Plots as inline SVG: bars with their numbers next to them, so that nothing hangs on a length or a colour."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The tokens around a finding, by label: told by bold and underline, by strike-through and by words, never by colour
-alone."""
+"""The tokens around a finding, by label: marked by bold and underline, by strike-through and by words, never by
+colour alone."""
 
 from __future__ import annotations
 

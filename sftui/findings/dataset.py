@@ -20,7 +20,7 @@ from sftui.findings.shapes import order_of
 from sftui.model import IGNORE_INDEX, Conversation, Inspection, Kind, Labels, Part, Reason, RecipeChange
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
-"""The lengths for which is reported what cutting there would take."""
+"""The lengths for which is counted what cutting there would take."""
 REMEMBERED = 2_000_000
 """Conversations whose hashes are kept; later ones are no longer compared (see `Hashes`; 80 MB at most)."""
 ROW = 5

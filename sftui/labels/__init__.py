@@ -57,8 +57,8 @@ __all__ = [
 def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe: Recipe) -> Labels:
     """One label and one reason per token, what survives truncation, and why a row is dropped.
 
-    Labels are un-shifted. With loss.weights `float` each token has its message's weight; one that weighs 0 is told as
-    masked by it. RecipeError where the recipe's rule cannot apply to the row.
+    Labels are un-shifted. With loss.weights `float` each token has its message's weight; one that weighs 0 is given
+    as masked by it. RecipeError where the recipe's rule cannot apply to the row.
     """
     subject = Subject(tokens, rendered, conversation)
     mask, reasons = draw(subject, recipe.mask)
@@ -83,7 +83,7 @@ def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe
 
 
 def weightless(reasons: Runs[Reason], mask: Runs[bool], weights: Runs[float]) -> Runs[Reason]:
-    """The reasons, with what a mask trains and a weight of 0 takes out of the loss told as such."""
+    """The reasons, with what a mask trains and a weight of 0 takes out of the loss given as such."""
     off = joined((end - start, on and weight == 0) for start, end, on, weight in together(mask, weights))
     return joined((end - start, Reason.WEIGHT if none else why) for start, end, why, none in together(reasons, off))
 

@@ -41,7 +41,7 @@ TITLES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Fixes:
-    """What beside its own knobs can be done about a code: generation tags for the template, repairs of the data.
+    """What besides its own knobs can be done about a code: generation tags for the template, repairs of the data.
 
     `repairs` are names of `TITLES`, the gentlest first.
     """

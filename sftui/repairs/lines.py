@@ -16,8 +16,8 @@ TOO_DEEP = "the row nests deeper than Python can follow"
 class Repaired:
     """What became of one row: its new data (None: left out, `dropped` says why) and every change.
 
-    `unchecked` says why it could not be told whether the row has a finding that rows are left out for; `skipped` why
-    the repairs could not be made on it, so that it is written as it was.
+    `unchecked` says why it is not known whether the row has a finding that rows are left out for; `skipped`
+    why the repairs could not be made on it, so that it is written as it was.
     """
 
     row: Row

@@ -19,9 +19,9 @@ from sftui.repairs.rows import DROP_REASONS, MARKED, drop_reason, fingerprint, u
 from sftui.repairs.to_messages import CONVERTED
 
 Codes = Callable[[Row], Collection[str]]
-"""The findings of a row; SftuiError where they cannot be told."""
+"""The findings of a row; SftuiError where they are not known."""
 NOT_LOOKED_AT = "not looked at"
-"""The name under which rows are counted that stay because their findings cannot be told."""
+"""The name under which rows are counted that stay because their findings are not known."""
 MOST_NAMED = 8
 """Rows that a count names one by one, of those on which repairs could not be made."""
 _AROUND = ("tools", "template_kwargs", "labels", "attention_mask")
@@ -112,7 +112,7 @@ def make_plan(
 
 
 def _must_be_of_rows(begin: str, meant: Sequence[str]) -> None:
-    """RecipeError where no row can have one of the codes: they are told of the set-up or of the whole dataset."""
+    """RecipeError where no row can have one of the codes: they are reported of the set-up or of the whole dataset."""
     scopes = {"row" if code in IN_ROWS else CODES[code].scope for code in meant if code in CODES}
     if not scopes or "row" in scopes:
         return

@@ -21,7 +21,7 @@ def as_json(done: Repaired) -> Repaired:
     """The row as lines of JSON can hold it; ExportError where they cannot.
 
     Dates and times become ISO 8601 text and decimals text, which lose nothing. NaN and infinities, as which floating
-    point columns keep what is missing, become null, which is told. Binary data is refused: no reader of JSON Lines
+    point columns keep what is missing, become null, which is reported. Binary data is refused: no reader of JSON Lines
     would take its text back for bytes.
     """
     if done.data is None:

@@ -1,6 +1,6 @@
 """Stored or captured sequences, each looked for in a dataset as sftui prepares it: equal, or where they part and why.
 
-Nothing is told by rules: a cause is a change of the recipe under which the row comes out as the run had it.
+Nothing is decided by rules: a cause is a change of the recipe under which the row comes out as the run had it.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _unpadded(
 
 
 def against(documents: Sequence[Document], data: Ready, run: Mapping[str, Any] | None) -> Against:
-    """Every document beside its row of the dataset, and why those differ that do."""
+    """Every document next to its row of the dataset, and why those differ that do."""
     matched = _nearest(documents, data)
     ways = _Ways(data, run)
     made: list[Match] = []
@@ -194,7 +194,7 @@ def _by_grams(left: Mapping[int, Document], data: Ready) -> dict[int, Match]:
                 for number in grams.get(gram, ()):
                     shared[number] = shared.get(number, 0) + 1
             for number, count in shared.items():
-                # Of rows that begin alike, as by one system prompt, the one with least beside it.
+                # Of rows that begin alike, as by one system prompt, the one with least besides it.
                 score = count - len(own) / 1_000_000
                 if score > best.get(number, (0.0, made))[0]:
                     best[number] = (score, made)

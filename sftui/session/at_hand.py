@@ -1,4 +1,4 @@
-"""What there is to open: data and configs in a folder, tokenizers on this disk, trainers. Nothing is asked of the Hub.
+"""What there is to open: data and configs in a folder, tokenizers on this disk, trainers. The Hub is not queried.
 
 Only names, sizes and the heads of small YAML files are looked at; nothing here opens data or loads a tokenizer.
 """
@@ -36,7 +36,7 @@ def data_in(folder: Path) -> tuple[Choice, ...]:
 
 
 def _openable(folder: Path, before: str) -> Iterator[Choice]:
-    from sftui.session.asked import CONFIGS
+    from sftui.session.arguments import CONFIGS
     from sftui.sources.files import NOT_DATA, format_of
 
     for name in _entries(folder):
@@ -76,7 +76,7 @@ def _trainer_of(path: Path) -> str:
 
 
 def tokenizers_at_hand(folders: Iterable[Path], cache: Path | None) -> tuple[Choice, ...]:
-    """The tokenizers in and beside these folders, those of the Hub cache, and the built-in ones."""
+    """The tokenizers in and next to these folders, those of the Hub cache, and the built-in ones."""
     found: dict[str, str] = {}
     for folder in folders:
         for name in ("", *_folders(folder)):
@@ -130,7 +130,7 @@ def trainers_at_hand() -> tuple[Choice, ...]:
 
 
 def size_of(path: Path) -> str:
-    """How large a file is, as `4.2 MB`; empty where it cannot be told."""
+    """How large a file is, as `4.2 MB`; empty where it is not known."""
     try:
         size = float(path.stat().st_size)
     except OSError:

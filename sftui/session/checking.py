@@ -143,7 +143,7 @@ class Checking:
 
 def prompts_of(held: Opened, trained: Ready, damaged: Callable[[str], None] = lambda sentence: None) -> Hashes:
     """The hashes of every prompt of an evaluation set, opened by the recipe of the one that trains, whose tokenizer it
-    shares; `damaged` is told what of it cannot be read."""
+    shares; `damaged` is called with what of it cannot be read."""
     from sftui.findings import DatasetChecks
     from sftui.session.ready import with_tokenizer
 

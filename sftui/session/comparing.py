@@ -1,4 +1,4 @@
-"""A dataset under two or more recipes: one session a recipe, row by row beside each other."""
+"""A dataset under two or more recipes: one session a recipe, row by row side by side."""
 
 from __future__ import annotations
 

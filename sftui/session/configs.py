@@ -19,7 +19,7 @@ class ChosenConfig:
 
     opened: OpenedConfig
     dataset: int
-    told: tuple[str, ...]
+    messages: tuple[str, ...]
     """For stderr: how it was recognised, its datasets, and what became of its keys."""
 
     notes: tuple[str, ...]
@@ -31,7 +31,7 @@ class ChosenConfig:
 
 
 def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenConfig:
-    """Read a config; RecipeError where it cannot be told whose it is, or it has no such dataset.
+    """Read a config; RecipeError where it is not known whose it is, or it has no such dataset.
 
     `trainer` is NAME or NAME@VERSION, or None to tell it by its keys; `dataset` a number from 0 or a name.
     """

@@ -42,7 +42,7 @@ class Conversion:
 
 
 def conversion(opened: Opened, to: str | None, chosen: Sequence[str], without: Sequence[str] = ()) -> Conversion:
-    """The conversion of open data for the trainer `to` (None: the recipe's), beside other repairs; ConversationError
+    """The conversion of open data for the trainer `to` (None: the recipe's), with other repairs; ConversationError
     where none of its rows can be converted, or the trainer would not read them."""
     recipe = opened.requested
     reader = recipe if to is None or preset(to).trainer == recipe.trainer else preset(to)

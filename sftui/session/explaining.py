@@ -56,7 +56,7 @@ class _Trial:
         self._ways: dict[frozenset[str], Ready | None] = {}
 
     def differs(self, row: Row, first: Inspection, names: frozenset[str]) -> RowComparison | None:
-        """The row under the first recipe beside the second with these settings of the first; None where that recipe
+        """The row under the first recipe next to the second with these settings of the first; None where that recipe
         cannot be followed."""
         if names not in self._ways:
             if len(self._ways) >= MOST_WAYS:
@@ -66,7 +66,7 @@ class _Trial:
         return self.compared(row, first, way) if way is not None else None
 
     def compared(self, row: Row, first: Inspection, way: Ready) -> RowComparison:
-        """One row of the first side beside another side."""
+        """One row of the first side next to another side."""
         unsure = unsure_of(side.split for side in (self._one, way))
         sides = (lambda spans: first, partial(way.inspect_row, row, text=True))
         return compare_prepared(sides, align_equal=False, unsure=unsure)

@@ -1,6 +1,6 @@
 """Repairs that would do harm are refused: a row that the trainer took, and would take no more, or with a turn less.
 
-Tried on the first rows, together as they are chosen: one that does harm alone may do none beside another.
+Tried on the first rows, together as they are chosen: one that does harm alone may do none with another.
 """
 
 from __future__ import annotations

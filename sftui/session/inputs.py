@@ -27,7 +27,7 @@ TOKENIZER_FILES = (
     "*.tiktoken",
     "tekken.json",
 )
-"""What of a model's folder is read; the reports that lie beside are not."""
+"""What of a model's folder is read; the reports that lie there are not."""
 
 
 @dataclass(frozen=True, slots=True)

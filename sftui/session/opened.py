@@ -78,7 +78,7 @@ def stored(options: OpenOptions, source: Source) -> Stored:
 class Opened:
     """Data under a recipe, its tokenizer still on its way: `source` are its rows with the `repairs` (named as in
     `repairs.plan_of`) over them, `sample` the first of these, and `detected` says how they are read. `given` is the
-    recipe that was asked for, where a repair converts the rows and `recipe` reads them as converted."""
+    recipe that was requested, where a repair converts the rows and `recipe` reads them as converted."""
 
     stored: Stored
     recipe: Recipe
@@ -91,7 +91,7 @@ class Opened:
 
     @property
     def requested(self) -> Recipe:
-        """The recipe that was asked for, by which the rows as stored are read."""
+        """The recipe that was requested, by which the rows as stored are read."""
         return self.recipe if self.given is None else self.given
 
     @property
@@ -232,7 +232,7 @@ class Opened:
         return self.known.split
 
     def placed(self, found: Inspection) -> Inspection:
-        """The same, told apart where it evaluates."""
+        """The same, distinguished where it evaluates."""
         aside = found.row.index in self.split.evaluation
         return found if found.evaluates == aside else replace(found, evaluates=aside)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 TEXT_ROWS = 8
 TEXT_BYTES = 64 << 10
 TEXT_CHARACTERS = 20_000
-"""Of how many rows, how large each, and how much text in all a tokenizer is proven on beside its probe strings."""
+"""Of how many rows, how large each, and how much text in all a tokenizer is proven on besides its probe strings."""
 
 
 # — the stages —
@@ -340,7 +340,7 @@ def _tokenized(opened: Opened, tokenizer: LoadedTokenizer | Problem | None, like
 
 
 def _served(opened: Opened, tokenizer: LoadedTokenizer, like: Opened | None) -> Served | None:
-    """What the options name to serve with, beside this tokenizer; that of `like` where it is the same."""
+    """What the options name to serve with, held against this tokenizer; that of `like` where it is the same."""
     if opened.options.serve is None:
         return None
     if isinstance(like, Ready) and like.tokenizer is tokenizer and like.tools.served is not None:

@@ -64,7 +64,7 @@ class Laid:
     recipe: Recipe
 
     def overlay(self, staged: Opened) -> Overlay:
-        """The rows repaired; `staged` is the data under the recipe and tokenizer by which findings are told."""
+        """The rows repaired; `staged` is the data under the recipe and tokenizer by which findings are found."""
         return Overlay(self.stored.source, self.plan, self.layout, codes_of(staged, self.plan))
 
 
@@ -185,7 +185,7 @@ def _controls(tokenizer: LoadedTokenizer) -> Callable[[str], list[str]]:
 def codes_of(session: Opened, plan: Plan) -> Callable[[Row], Collection[str]] | None:
     """What is found in a row, where the plan asks for it.
 
-    What it returns raises SftuiError where that cannot be told: without a tokenizer or a template, and for a row that
+    What it returns raises SftuiError where that is not known: without a tokenizer or a template, and for a row that
     stopped before every check was made and has nothing that the plan asks for.
     """
     if not plan.codes:

@@ -25,7 +25,7 @@ class Split:
 
     @property
     def note(self) -> str:
-        """A line on rows that are not told apart; empty where they are."""
+        """A line on rows that are not distinguished; empty where they are."""
         return f"rows set aside for evaluation ({self.key}) are not marked: {self.unsure}" if self.unsure else ""
 
 

@@ -57,7 +57,7 @@ class Verified:
 def verify(session: Ready, numbers: Sequence[int], ask: Ask) -> Verified:
     """Rows of an open session through the real trainer; SftuiError where it could not do its work.
 
-    `numbers` are dataset row numbers; rows that cannot be read are left out and told in the notes.
+    `numbers` are dataset row numbers; rows that cannot be read are left out and reported in the notes.
     """
     rows = [session.row(number) for number in numbers]
     readable = [row for row in rows if row.data is not None]

@@ -198,7 +198,7 @@ def _kept(recipe: Recipe) -> str:
 
 
 def _not_admitted(recipe: Recipe, version: str) -> str:
-    """What is said of a version that is asked for and that the preset's trainer does not take."""
+    """What is said of a version that is requested and that the preset's trainer does not take."""
     pins = pins_of(recipe.preset)
     if recipe.tokenizer.transformers in (None, RUNNING) or pins is None or pins.admits("transformers", version):
         return ""

@@ -232,7 +232,7 @@ class SpooledFile(ByteFile):
     def _unpack(self, stream: Any) -> bytes:
         """Up to a step of bytes; those before a damaged place come first, the error next time."""
         if self._broken is not None:
-            raise self._broken  # a stream that is asked again may tell another error
+            raise self._broken  # a stream that is read again may tell another error
         pieces: list[bytes] = []
         size = 0
         try:

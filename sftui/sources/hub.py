@@ -74,7 +74,7 @@ def open_hub(name: str, spec: SourceSpec) -> HubSource:
     try:
         with _quiet(datasets, said), _offline(datasets) if found is not None and found.silent else nullcontext():
             loaded = datasets.load_dataset(name, spec.subset, split=spec.split, revision=spec.revision)
-    except Exception as error:  # told apart by type below; anything unknown is shown as it is
+    except Exception as error:  # distinguished by type below; anything unknown is shown as it is
         if found is not None:
             raise _refused(found, name, spec) from error
         raise explain(error, name, spec) from error

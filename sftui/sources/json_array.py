@@ -1,7 +1,7 @@
 """A JSON array, or JSON objects one after another over several lines: never loaded whole.
 
 A small scanner over bytes finds where each element begins and ends (it knows strings, escapes
-and brackets, nothing else); the element itself is parsed when its row is asked for.
+and brackets, nothing else); the element itself is parsed when its row is requested.
 """
 
 from __future__ import annotations

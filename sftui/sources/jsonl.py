@@ -63,7 +63,7 @@ class JsonlSource(IndexedSource):
             return True
 
     def _near_by(self, index: int) -> Iterator[Row]:
-        """Those of the same stretch, read at once, so that the file is asked once for about `APART` bytes whether it is
+        """Those of the same stretch, read at once, so that the file is run once for about `APART` bytes whether it is
         still the one that was indexed. None where they are long, or it is another one: then `row` reads, and tells."""
         stretch = next((one for one in self._looked_at if 0 < index - one.place.row < len(one.starts)), None)
         if stretch is None:

@@ -23,7 +23,7 @@ SHORT = 600
 SCANNED = 128 << 20
 PAYS = 1 << 30
 """numpy counts rows of fewer bytes than SHORT a third sooner, and takes as long to import as that saves on PAYS bytes:
-it comes after SCANNED bytes, which take longer to read than the worker indexes before the first tokens are asked for,
+it comes after SCANNED bytes, which take longer to read than the worker indexes before the first tokens are requested,
 where PAYS follow."""
 
 

@@ -18,7 +18,7 @@ DEEPEST = 200
 
 def source_in_memory(data: Any, spec: SourceSpec) -> Source:
     """Rows of a `datasets.Dataset` or DatasetDict, of an Arrow table or what exports one (pandas, polars), or of dicts;
-    SourceError for anything else. The data is read when rows are asked for, and never changed."""
+    SourceError for anything else. The data is read when rows are requested, and never changed."""
     if _is_a(data, "datasets", "DatasetDict"):
         from sftui.sources.files import choose_split
 

@@ -46,8 +46,8 @@ YES = ("1", "ON", "YES", "TRUE")
 
 
 def open_source(spec: SourceSpec) -> Source:
-    """Open what `spec` names, reading no more than its beginning, but for a part of a split that is told in per cent or
-    from its end. SourceError if it cannot be."""
+    """Open what `spec` names, reading no more than its beginning, but for a part of a split that is given in per
+    cent or from its end. SourceError if it cannot be."""
     if not spec.paths:
         raise SourceError("no data was named", fix="name a file, a folder, a glob, a Hub dataset or -")
     parts = parts_of(spec.split)

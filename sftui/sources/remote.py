@@ -1,6 +1,6 @@
 """Files of an object store or a web server, by the URL that fsspec knows them under: read by ranges, never downloaded.
 
-What speaks the protocol (s3fs, gcsfs, …) and its credentials are the user's; nothing else than the URL is asked for.
+What speaks the protocol (s3fs, gcsfs, …) and its credentials are the user's; nothing else than the URL is needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sftui.sources.files import NOT_DATA, Found, chosen_files, format_of, none_o
 from sftui.sources.source import Change
 
 BLOCK = 4 << 20
-"""Bytes that are asked for at a time."""
+"""Bytes that are requested at a time."""
 BLOCKS = 16
 """So many blocks are kept, of all files together."""
 LOOK = 60.0
@@ -29,7 +29,7 @@ _REASON = 300
 
 
 class RemoteFile(ByteFile):
-    """A file behind a URL, whose bytes are asked for when they are read. SourceError where it cannot be opened."""
+    """A file behind a URL, whose bytes are requested when they are read. SourceError where it cannot be opened."""
 
     def __init__(self, path: str, label: str | None = None, end: int | None = None) -> None:
         self.mark = object()
@@ -71,7 +71,7 @@ class RemoteFile(ByteFile):
                 self._files.invalidate_cache()
                 now = self._files.info(self._name)
             except Exception:
-                return None  # what cannot be asked now is told when it is read
+                return None  # what cannot be read now is reported when it is read
             if any(now.get(key) != self._info.get(key) for key in ("size", "ETag", "mtime", "LastModified")):
                 self._changed = Change("it was written to again", False)
         return self._changed

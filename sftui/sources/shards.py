@@ -29,7 +29,8 @@ FEWEST = 4
 class Resting(Source):
     """One shard, whose file is closed while others are read; only a shard whose rows are all known rests.
 
-    What is asked without a row is remembered; a row opens it again. Rows of a file that changed meanwhile are refused.
+    What is looked up without a row is remembered; a row opens it again. Rows of a file that changed meanwhile are
+    refused.
     """
 
     def __init__(self, opener: Callable[[], Source], path: str | None) -> None:

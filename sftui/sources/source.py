@@ -104,7 +104,7 @@ class NoRows(SourceError):
 
 
 class Source(ABC):
-    """Rows by number, found while they are asked for.
+    """Rows by number, found while they are requested.
 
     `row` and `index_more` may be called from two threads at once. `kind` is the format
     (`jsonl`, `json`, `csv`, `parquet`, `arrow`, `hub`); `title` is what to call the data.

@@ -1,4 +1,4 @@
-"""Arrow record batches in an unnamed temporary file, mapped back when they are asked for."""
+"""Arrow record batches in an unnamed temporary file, mapped back when they are requested."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Token ids end to end in one file, and beside it where each document stands: Megatron's .bin/.idx, datatrove's .ds.
+"""Token ids end to end in one file, and next to it where each document stands: Megatron's .bin/.idx, datatrove's .ds.
 
-Nothing is loaded but the row that is asked for: both indexes are arrays of numbers of one size.
+Nothing is loaded but the row that is requested: both indexes are arrays of numbers of one size.
 
 Sources: Megatron-Core 0.14, datasets/indexed_dataset.py (_IndexWriter: the header, a code of the type, the number of
 sequences and of documents, then 32-bit lengths and 64-bit places of all sequences); datatrove 0.6,
@@ -31,7 +31,7 @@ SIZES = {2: "<u2", 4: "<u4"}
 
 
 def of_tokens(path: str) -> bool:
-    """Whether a file is one of such a pair, by its name and by what stands beside it."""
+    """Whether a file is one of such a pair, by its name and by what stands next to it."""
     stem, ending = os.path.splitext(path)
     return path.endswith(".ds") or (ending in (".bin", ".idx") and os.path.exists(f"{stem}.idx"))
 
@@ -76,7 +76,7 @@ class TokenFileSource(Source):
     def place(self, index: int) -> tuple[int, int]:
         """Where a row begins, in bytes, and how many tokens it has."""
 
-    def beside(self, index: int) -> dict[str, list[int]]:
+    def stored_columns(self, index: int) -> dict[str, list[int]]:
         """What else is stored of a row."""
         return {}
 
@@ -103,7 +103,7 @@ class TokenFileSource(Source):
         ids = numbers(self.tokens.pread(begin, size), self.dtype)
         if len(ids) < count:  # it has shrunk meanwhile
             return Row(index, None, "", where, size, f"{where} ends before its last token")
-        data = {"input_ids": ids.tolist(), **self.beside(index)}
+        data = {"input_ids": ids.tolist(), **self.stored_columns(index)}
         return Row(index, data, json.dumps(data)[:RAW_LIMIT], where, size)
 
     def change(self) -> Change | None:
@@ -174,7 +174,7 @@ class DatatroveSource(TokenFileSource):
         begin, end = self._ends(index)
         return begin * bytes_of(self.dtype), end - begin
 
-    def beside(self, index: int) -> dict[str, list[int]]:
+    def stored_columns(self, index: int) -> dict[str, list[int]]:
         if self._mask is None:
             return {}
         begin, end = self._ends(index)

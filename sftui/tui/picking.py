@@ -77,7 +77,7 @@ class Picking(NamedTuple):
 
 def is_config(value: str) -> bool:
     """Whether data of this name is a trainer's config."""
-    from sftui.session.asked import CONFIGS
+    from sftui.session.arguments import CONFIGS
 
     return value.lower().endswith(CONFIGS)
 

@@ -94,7 +94,7 @@ class Auditing:
                 yield None
 
     def order(self, session: Opened, request: OrderRequest, version: int) -> Iterator[OrderReady]:
-        """Rows by what is asked, as far as the audit came, or the count of the repairs."""
+        """Rows by what is requested, as far as the audit came, or the count of the repairs."""
         if request.by in REPAIRED:
             rows = getattr(session.overlay, REPAIRED[request.by], array("L"))
             yield OrderReady(request.ticket, version, request.by, rows[:MOST_ORDERED], len(rows))
@@ -147,7 +147,7 @@ def _event(request: AuditRequest, version: int, gathered: Audit, progress: Audit
             one.rows[0] if one.rows else _first(one.kept[0].finding.rows),
             one.kept[0].finding.sentence,
             not one.rows,
-            one.share_told(gathered.rows),
+            one.share_text(gathered.rows),
         )
         for one in gathered.found.ordered()
         if one.kept

@@ -33,7 +33,7 @@ MOST_DIFFED = 60_000
 MOST_LINES = 300
 BEFORE = 20
 WAIT = 0.005
-"""Seconds a slice waits for the second tokenizer: a row that is asked for meanwhile waits no longer."""
+"""Seconds a slice waits for the second tokenizer: a row that is requested meanwhile waits no longer."""
 
 
 class Comparison:
@@ -79,8 +79,8 @@ class Comparison:
     def count(
         self, first: Opened, request: CountRequest, version: int, settled: Callable[[], None] = lambda: None
     ) -> Iterator[CountReady | None]:
-        """The count over every row, told as it grows; `settled` is called once it is known which rows evaluate, where
-        it was not."""
+        """The count over every row, reported as it grows; `settled` is called once it is known which rows evaluate,
+        where it was not."""
         try:
             first.ready().checks()
             other = yield from self._second(first, request.recipe, request.repairs)

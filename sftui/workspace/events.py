@@ -202,7 +202,7 @@ class WhyReady:
 class ComparisonReady(NamedTuple):
     """A row under the recipe in force and under `recipe`; `other` is the row as that one makes it.
 
-    Where other `repairs` were asked for, `diff` is what they change in the row's data. Of a very long row `comparison`
+    Where other `repairs` were requested, `diff` is what they change in the row's data. Of a very long row `comparison`
     holds only columns from shortly before the first difference on; then `left_out` are the others, and `differing` the
     tokens that differ in all of them. Where it is not known which rows a side sets aside for evaluation, `unmarked`
     says why, a sentence a side (empty: it is known).
@@ -225,7 +225,7 @@ class ComparisonReady(NamedTuple):
 class CountReady:
     """The differences counted so far; `total` rows are to be counted, None while not known.
 
-    `repaired` is what the repairs that were asked for do to those rows. `causes` say why the two differ, once all rows
+    `repaired` is what the repairs that were requested do to those rows. `causes` say why the two differ, once all rows
     are counted.
     """
 
@@ -295,7 +295,7 @@ class AuditReady(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OrderReady:
-    """Row numbers in the order asked for; `total` of them there are, perhaps more than travel."""
+    """Row numbers in the order requested; `total` of them there are, perhaps more than travel."""
 
     ticket: int
     version: int

@@ -1,4 +1,4 @@
-"""The worker's queue: what is asked, most urgent first, with only the newest of each kind kept."""
+"""The worker's queue: what is requested, most urgent first, with only the newest of each kind kept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from sftui.workspace.requests import QUESTIONS, Cancel, Open, SetRecipe
 
 URGENCY: tuple[type, ...] = (Open, SetRecipe, *QUESTIONS)
-"""What is asked, in the order in which it is answered."""
+"""What is requested, in the order in which it is answered."""
 
 
 class Inbox:

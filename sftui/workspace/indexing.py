@@ -75,7 +75,7 @@ class Indexer:
             self._send(event)
 
     def _index(self, source: Source) -> None:
-        """Index the rest of the source in slices, giving way to what is asked meanwhile; then watch it grow or
+        """Index the rest of the source in slices, giving way to what is requested meanwhile; then watch it grow or
         change."""
         self._settled.wait(5.0)
         try:

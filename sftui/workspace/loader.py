@@ -1,4 +1,4 @@
-"""Loading the tokenizer beside the worker's loop: provisional first, then proven or corrected."""
+"""Loading the tokenizer besides the worker's loop: provisional first, then proven or corrected."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Loader:
 
     def prove(self, recipe: Recipe, options: OpenOptions, tokenizer: LoadedTokenizer, texts: Sequence[str]) -> None:
         """Compare the tokenizer in force with AutoTokenizer on texts of the user's rows, in a thread; it is heard of
-        again only where another one has to take its place, or where something is to be told of it."""
+        again only where another one has to take its place, or where something is to be reported of it."""
         threading.Thread(
             target=self._prove,
             args=(self._number, recipe, options, tokenizer, texts),

@@ -1,6 +1,6 @@
 """Review marks: what the user thinks of rows. Pure data; `marks_file` keeps it.
 
-A mark is keep, drop or flag, and a row may have a note beside it. As text, a line of JSON a row:
+A mark is keep, drop or flag, and a row may have a note next to it. As text, a line of JSON a row:
 
     {"row": 17, "mark": "drop", "note": "the answer is cut off"}
 """

@@ -35,7 +35,7 @@ def count_of(counts: Counts) -> RepairCount:
 
 
 def count_repairs(session: Opened, request: RepairsRequest, version: int) -> Iterator[RepairsCounted | None]:
-    """How many rows the repairs in force change, told as it grows."""
+    """How many rows the repairs in force change, reported as it grows."""
     overlay = session.overlay
     if overlay is None:
         yield RepairsCounted(request.ticket, version, RepairCount(), 0, True)

@@ -15,12 +15,12 @@ from sftui.workspace.previews import Leads, clipped, leads_of, preview
 from sftui.workspace.requests import SummariesRequest
 
 TOO_HEAVY = 256 << 10
-"""Bytes above which a row is tokenized only when it is opened: a row asked for meanwhile would wait too long."""
+"""Bytes above which a row is tokenized only when it is opened: a row requested meanwhile would wait too long."""
 SEND_EVERY = 0.05
 
 
 def summaries(session: Opened, request: SummariesRequest, version: int) -> Iterator[SummariesReady | None]:
-    """Lines in parts, light rows first, then light rows again with their findings; None where nothing is to be told
+    """Lines in parts, light rows first, then light rows again with their findings; None where nothing is to be reported
     yet."""
     leads = leads_of(session)
     ready: list[RowSummary] = []

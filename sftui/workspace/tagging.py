@@ -12,7 +12,7 @@ from sftui.workspace.requests import TagsRequest
 
 MOST_ROWS = 300
 MOST_BYTES = 500_000
-"""How much of the rows is gathered; the proof takes about half a second then, and a row asked for meanwhile waits."""
+"""How much of the rows is gathered; the proof takes about half a second then, and a row requested meanwhile waits."""
 
 
 def tags(session: Opened, request: TagsRequest, version: int) -> Iterator[TagsReady | None]:

@@ -1,5 +1,5 @@
-"""Data that breaks off, or changes on disk while it is open: told as it is, and never taken for data in which nothing
-is found."""
+"""Data that breaks off, or changes on disk while it is open: reported as it is, and never taken for data in which
+nothing is found."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     stdin: pickled requests · stdout: pickled events · stderr: a log, never the terminal
 
-The main thread works (templates stop themselves by signals, which only it receives). Beside it: a
+The main thread works (templates stop themselves by signals, which only it receives). Besides it: a
 reader of requests, which ends the process when the pipe closes, an indexer of the source, and a
 loader of the tokenizer, which may wait for the network. Long jobs run in slices of `SLICE`
 seconds, so that a row never waits for them.
@@ -180,7 +180,7 @@ class Worker:
         self._indexer.begin(session.stored.source)
 
     def _read(self, options: OpenOptions, recipe: Recipe, repairs: tuple[str, ...]) -> Opened:
-        """Open the data; what comes from the Hub is told every second."""
+        """Open the data; what comes from the Hub is reported every second."""
         from sftui.sources.opening import hub_name
 
         repo = hub_name(options.paths)
@@ -273,7 +273,7 @@ class Worker:
         return False
 
     def _end_jobs(self) -> list[Any]:
-        """Give up all that reads the data; a write takes its files away. What is to be asked of the data again."""
+        """Give up all that reads the data; a write takes its files away. What is to be read of the data again."""
         write = self._jobs.get(rq.WriteRequest)
         unanswered = [item for kind, (item, _) in self._jobs.items() if kind in ANSWERED_AGAIN]
         for _, job in self._jobs.values():
@@ -429,13 +429,13 @@ class Worker:
         self._again(rq.CompareRequest)
 
     def _again(self, kind: type) -> None:
-        """Answer once more what was asked last and is still wanted."""
+        """Answer once more what was requested last and is still wanted."""
         item = self._lasting.get(kind)
         if item is not None and self._session is not None and not self._inbox.cancelled(item.ticket):
             self._start(item, self._session)
 
     def _step(self) -> None:
-        """Run the most urgent job for a slice, or until something is asked."""
+        """Run the most urgent job for a slice, or until something is requested."""
         kind = next_job(self._jobs, self._stepped)
         self._stepped = kind
         item, job = self._jobs[kind]
@@ -501,7 +501,7 @@ AHEAD = (
 
 
 def load_ahead(inbox: Inbox) -> None:
-    """Import what will be needed for as long as nothing is asked: a worker is started before its command line is
+    """Import what will be needed for as long as nothing is requested: a worker is started before its command line is
     read."""
     for name in AHEAD:
         if inbox.busy():

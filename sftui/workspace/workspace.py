@@ -42,7 +42,7 @@ ONCE: Mapping[type, type] = {
     if kind.answer is not None and kind.stands == rq.ONCE and question is not rq.WriteRequest
 }
 """Events that answer a question once and for all; other questions are answered again under every recipe. (That a write
-has ended is told by several.)"""
+has ended is seen by several.)"""
 MOST_OVERRUN = 40
 """Pieces of work that may end the worker before it is given up as one that crashes."""
 
@@ -58,7 +58,7 @@ class Workspace:
 
     State that follows the events, for reading at any time: `source` (the last `SourceOpened`),
     `count`, `tokenizer` (the last `TokenizerChanged`), `version` (grows with every recipe),
-    `row` (the row asked for last), `failed`, `written` (the repairs that were written last, and where). `started` is a
+    `row` (the row requested last), `failed`, `written` (the repairs that were written last, and where). `started` is a
     worker to begin with; `connect` starts one, or is one that works in this process.
     """
 
@@ -249,7 +249,7 @@ class Workspace:
             return self._history.redo() and self._announce()
 
     def reopen(self) -> None:
-        """Read the data anew, under the same recipe and repairs; all that is asked is answered again."""
+        """Read the data anew, under the same recipe and repairs; all that is requested is answered again."""
         with self._lock:
             self._opened += 1
             self._overran = ()
@@ -368,15 +368,15 @@ class Workspace:
         return self._wanted(event)
 
     def _wanted(self, event: ev.Event) -> bool:
-        """Whether the event still answers what is asked under the recipe in force."""
+        """Whether the event still answers what is requested under the recipe in force."""
         return self.is_current(event) if not isinstance(event, ev.RecipeChanged) else event.version == self.version
 
     def _restart(self, link: Connection) -> None:
         """The worker is gone: say so, and start another unless it never answered a row.
 
-        Where a piece of work went over its bound, the next one is told to leave that, and all that is asked is asked
-        again. A write is given up all the same: its file would lack rows. Where nobody knows what ended it, the row
-        that is open is asked for once more if it was answered before, so that it cannot be the cause.
+        Where a piece of work went over its bound, the next one has to leave that, and all that was requested is
+        requested again. A write is given up all the same: its file would lack rows. Where nobody knows what ended it,
+        the row that is open is requested once more if it was answered before, so that it cannot be the cause.
         """
         with self._lock:
             if self._closed or link is not self._link:

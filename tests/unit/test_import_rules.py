@@ -140,7 +140,7 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
         "workspace",
     }
     assert {name for name in loaded if ".session." in name} == {
-        "sftui.session.asked",
+        "sftui.session.arguments",
         "sftui.session.options",
     }
 

@@ -40,7 +40,7 @@ LABELS = ("labels", "targets", "target", "target_ids", "target_tokens", "label_i
 LENGTHS = ("seq_lens", "seq_lengths", "cu_seq_lens_q", "cu_seqlens")
 """What goes with a batch and is not along its ids: where the documents of a pack end."""
 LIBRARIES = ("torch", "transformers", "tokenizers", "datasets", "accelerate", "peft", "deepspeed", "lightning")
-"""Packages whose versions are told where they were imported; those of trainers are named in what is wanted."""
+"""Packages whose versions are reported where they were imported; those of trainers are named in what is wanted."""
 RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "LOCAL_RANK")
 CONFIG_KEYS = ("revision", "trust_remote_code", "cache_dir", "token", "subfolder", "local_files_only")
 """What says where a model's config is."""
@@ -160,8 +160,8 @@ class Recorder:
 
     def _compiling(self) -> Callable[[], bool]:
         """What tells whether torch.compile traces the code that runs, where this torch has it."""
-        told = getattr(getattr(self.torch, "compiler", None), "is_compiling", None)
-        return told if told is not None else bool  # `bool()` is False
+        is_compiling = getattr(getattr(self.torch, "compiler", None), "is_compiling", None)
+        return is_compiling if is_compiling is not None else bool  # `bool()` is False
 
     def _watch_modules(self, module_class: Any) -> None:
         original, compiling = module_class.__call__, self._compiling()
@@ -514,7 +514,7 @@ class Recorder:
             self.leave()
 
     def head(self) -> dict[str, Any]:
-        """What is known of the run beside its batches: no arguments, no environment."""
+        """What is known of the run besides its batches: no arguments, no environment."""
         return {
             "python": ".".join(map(str, sys.version_info[:3])),
             "versions": _versions((*LIBRARIES, *self.wanted.packages)),
@@ -703,7 +703,7 @@ def _about(tokenizer: Any) -> dict[str, Any]:
 
 def _leave() -> None:
     """Do nothing more until whoever waits for the run ends it: a launcher that saw this process end would go on, too.
-    Where nobody does, end this process; no handler of the run is asked."""
+    Where nobody does, end this process; no handler of the run is called."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def run_the_next() -> None:
-    """The user's own sitecustomize, of which there may be none: its errors are told by `site` as ever."""
+    """The user's own sitecustomize, of which there may be none: its errors are printed by `site` as ever."""
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 

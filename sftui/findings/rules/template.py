@@ -90,7 +90,7 @@ TPL015 = rule(
     When.LABELLED,
     TPL015,
     shape=lambda shape: not shape.plain or not shape.order.turns <= shape.placed,
-    row=lambda look: not look.order.turns <= look.placed or (look.plain is None and _says_beside_calls(look)),
+    row=lambda look: not look.order.turns <= look.placed or (look.plain is None and _says_with_calls(look)),
     kinds=(Kind.CHAT,),
 )
 def left_out(look: Look) -> Iterator[Finding]:
@@ -120,7 +120,7 @@ def left_out(look: Look) -> Iterator[Finding]:
         return
 
 
-def _says_beside_calls(look: Look) -> bool:
+def _says_with_calls(look: Look) -> bool:
     """Whether some message with tool calls has text as well."""
     return any([bool(message.data.get("tool_calls") and look.text_of(message)) for message in look.messages])
 

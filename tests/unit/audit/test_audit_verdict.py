@@ -71,7 +71,7 @@ RIGHT: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
 )
 
 
-def told(shared: Path, data: str, tokenizer: str, trainer: str, knobs: dict[str, Any]) -> sftui.Report:
+def checked(shared: Path, data: str, tokenizer: str, trainer: str, knobs: dict[str, Any]) -> sftui.Report:
     folder = shared / "testdata"
     name = tokenizer if ":" in tokenizer else str(folder / "tokenizers" / tokenizer)
     return sftui.check(str(folder / "datasets" / data), tokenizer=name, trainer=trainer, set=knobs)
@@ -83,7 +83,7 @@ def told(shared: Path, data: str, tokenizer: str, trainer: str, knobs: dict[str,
 def test_a_wrong_set_up_is_told_by_what_comes_of_it(
     data: str, tokenizer: str, trainer: str, knobs: dict[str, Any], expected: tuple[str, ...], shared: Path
 ) -> None:
-    verdict = told(shared, data, tokenizer, trainer, knobs).verdict
+    verdict = checked(shared, data, tokenizer, trainer, knobs).verdict
     assert tuple(f"{one.consequence} {one.rows}/{one.of} {one.code}" for one in verdict) == expected
 
 
@@ -93,7 +93,7 @@ def test_a_wrong_set_up_is_told_by_what_comes_of_it(
 def test_nothing_is_told_of_a_right_set_up(
     data: str, tokenizer: str, trainer: str, knobs: dict[str, Any], shared: Path
 ) -> None:
-    report = told(shared, data, tokenizer, trainer, knobs)
+    report = checked(shared, data, tokenizer, trainer, knobs)
     assert report.verdict == () and report.as_dict()["verdict"] == []
 
 
@@ -121,8 +121,8 @@ def test_rows_are_counted_once_for_each_consequence_however_they_are_merged() ->
     merged = Verdicts()
     for part in reversed(parts):
         merged.merge(pickle.loads(pickle.dumps(part)))
-    assert merged.told(5) == whole.told(5)
-    assert [(one.consequence, one.rows, one.code, one.first) for one in whole.told(5)] == [
+    assert merged.verdicts(5) == whole.verdicts(5)
+    assert [(one.consequence, one.rows, one.code, one.first) for one in whole.verdicts(5)] == [
         ("stops", 1, "ROW002", (1,)),
         ("unread", 1, "ROL001", (2,)),
         ("unstopped", 1, "EOS001", (0,)),
@@ -134,7 +134,7 @@ def test_what_is_wrong_with_the_set_up_is_wrong_in_every_row() -> None:
     verdicts = Verdicts()
     verdicts.add([finding("EOS003")], None)
     verdicts.add([finding("EOS001")], 3)
-    (one,) = verdicts.told(8)
+    (one,) = verdicts.verdicts(8)
     assert (one.rows, one.of, one.code) == (8, 8, "EOS003")
     assert one.sentence.startswith("the model does not learn to stop in all 8 rows: ")
 
@@ -143,7 +143,7 @@ def test_what_is_wrong_with_the_set_up_is_wrong_in_every_row() -> None:
 def test_what_is_harmless_here_is_not_told(code: str, severity: Severity) -> None:
     verdicts = Verdicts()
     verdicts.add([finding(code, severity)], 0)
-    assert verdicts.told(1) == ()
+    assert verdicts.verdicts(1) == ()
 
 
 def test_every_rule_that_leads_somewhere_is_of_rows_or_the_set_up() -> None:

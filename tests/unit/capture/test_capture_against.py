@@ -13,7 +13,7 @@ from test_capture_opened import ABOUT, batch, written
 
 from sftui.cli import main
 from sftui.model import Batch
-from sftui.session.asked import Asked
+from sftui.session.arguments import Arguments
 from sftui.session.ready import open_data, tokenized
 
 ROWS = [
@@ -55,7 +55,7 @@ def compare(tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> C
 
 @contextlib.contextmanager
 def prepared(data: Path, **asked: Any) -> Any:
-    options, _ = Asked(data=(str(data),), tokenizer="builtin:chatml", **asked).options()
+    options, _ = Arguments(data=(str(data),), tokenizer="builtin:chatml", **asked).options()
     with contextlib.closing(open_data(options)) as opened:
         yield tokenized(opened).ready()
 

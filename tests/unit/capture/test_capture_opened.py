@@ -15,7 +15,7 @@ from sftui.capture.stored import captured
 from sftui.conversations.documents import documents_of
 from sftui.exports.captured import write_captured
 from sftui.model import Conversation, Kind
-from sftui.session.asked import Asked
+from sftui.session.arguments import Arguments
 from sftui.session.ready import Ready, open_data, tokenized
 from sftui.sources.captured import run_of
 
@@ -47,7 +47,7 @@ def written(path: Path, *batches: dict[str, Any], about: dict[str, Any] = ABOUT)
 
 @contextlib.contextmanager
 def opened(path: Path, **asked: Any) -> Iterator[Ready]:
-    options, _ = Asked(data=(str(path),), **asked).options()
+    options, _ = Arguments(data=(str(path),), **asked).options()
     with contextlib.closing(open_data(options)) as data:
         yield tokenized(data).ready()
 
@@ -145,7 +145,7 @@ def test_weights_that_the_model_got_count(tmp_path: Path) -> None:
 def test_what_is_not_known_is_said(tmp_path: Path) -> None:
     drawn = batch({"input_ids": IDS}, labels_from=None, **{"from": "loader"})
     path = written(tmp_path / "b.parquet", drawn, about={**ABOUT, "tokenizer": None, "versions": {}, "trainer": None})
-    options, told = Asked(data=(str(path),)).options()
+    options, told = Arguments(data=(str(path),)).options()
     assert options.recipe.tokenizer.name is None
     assert told == (
         "1 batch captured of a loop without a trainer's class (no versions known): ids of 2 × 30",

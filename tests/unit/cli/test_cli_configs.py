@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sftui.errors import RecipeError
-from sftui.session.asked import set_knob
+from sftui.session.arguments import set_knob
 from sftui.session.configs import open_config
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.recognise import recognise

@@ -105,7 +105,7 @@ def test_a_recipe_is_where_a_command_starts(sftui: Callable[..., Any], data: Pat
 
 
 def test_stored_choices_of_the_opening_options(data: Path, tmp_path: Path) -> None:
-    from sftui.session.asked import template_of
+    from sftui.session.arguments import template_of
 
     (tmp_path / "t.jinja").write_text("x")
     assert template_of("chatml") == "builtin:chatml"

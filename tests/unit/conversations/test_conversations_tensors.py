@@ -18,7 +18,7 @@ from sftui.conversations.documents import documents_of
 from sftui.conversations.tensors import detect_tensors, mask_convention, stretches
 from sftui.model import IGNORE_INDEX, Row
 from sftui.recipe import Data
-from sftui.session.asked import Asked
+from sftui.session.arguments import Arguments
 from sftui.session.ready import Ready, open_data, tokenized
 
 HEADER, END = [5, 6], 2
@@ -119,7 +119,7 @@ def write(path: Path, records: list[dict[str, Any]]) -> Path:
 
 @contextlib.contextmanager
 def opened(path: Path, **asked: Any) -> Iterator[Ready]:
-    options, _ = Asked(data=(str(path),), tokenizer="builtin:chatml", **asked).options()
+    options, _ = Arguments(data=(str(path),), tokenizer="builtin:chatml", **asked).options()
     with contextlib.closing(open_data(options)) as data:
         yield tokenized(data).ready()
 

@@ -157,11 +157,11 @@ def test_a_gguf_is_served_by_name(data: Path, tmp_path: Path) -> None:
 
 def test_an_audit_is_remembered_by_what_is_served(data: Path) -> None:
     from sftui.audit import state_key
-    from sftui.session.asked import Asked
+    from sftui.session.arguments import Arguments
     from sftui.session.ready import open_data, tokenized
 
     keys = set()
     for serve in (None, "builtin:chatml", "vicuna", "builtin:llama3"):
-        options, _ = Asked(data=(str(data),), tokenizer="builtin:chatml", serve=serve).options()
+        options, _ = Arguments(data=(str(data),), tokenizer="builtin:chatml", serve=serve).options()
         keys.add(state_key(tokenized(open_data(options)).ready().checks(), [str(data)]))
     assert len(keys) == 4

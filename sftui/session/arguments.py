@@ -22,7 +22,7 @@ PARQUET = ".parquet"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Arguments:
     """Each field but these is an option of every command that opens data (see `sftui.cli.opening`).
 
     `data` are the words that name it: files, folders, a Hub dataset, or one trainer's config. `recipe` stands for
@@ -92,10 +92,10 @@ class Asked:
                 row=row,
                 debug=self.debug,
                 recipe_file=self.recipe_file,
-                notes=self._told_of(captured),
+                notes=self._about(captured),
                 **self._reading(),
             ),
-            self._told_of(captured),
+            self._about(captured),
         )
 
     def captured_run(self) -> Mapping[str, Any] | None:
@@ -106,7 +106,7 @@ class Asked:
 
         return run_of(self.data)
 
-    def _told_of(self, captured: Mapping[str, Any] | None) -> tuple[str, ...]:
+    def _about(self, captured: Mapping[str, Any] | None) -> tuple[str, ...]:
         """What is known of a captured run, and what is not."""
         if captured is None:
             return ()
@@ -156,7 +156,7 @@ class Asked:
             notes=chosen.notes,
             **self._reading(),
         )
-        return made, chosen.told
+        return made, chosen.messages
 
     def _reading(self) -> dict[str, Any]:
         """How the file is read, whatever names it, and what the model will be served with; SftuiError where nothing of
