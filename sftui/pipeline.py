@@ -114,7 +114,7 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     seen = rows if reading is None or reading.typed else [_as_read(row, reading) for row in rows]
     found = trainer.detect(seen, recipe)
     refused = refused_file(rows, recipe.preset, trainer.title) if found.refused is None else None
-    notes = told(rows, reading, trainer.title) if reading is not None else ()
+    notes = told(rows, reading, recipe.preset, trainer.title) if reading is not None else ()
     notes = (*notes, *dates(rows, recipe.preset, trainer.title, found.fields.values()))
     return replace(
         found,

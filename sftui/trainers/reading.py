@@ -10,7 +10,8 @@ as a number, `[]` as a list. Whole numbers beside others in one place become flo
 The types are those of the first 10 MB, read in blocks of which each is typed on its own; what comes after is cast to
 them. sftui takes them from the first rows, and tells every later row of another kind (late_kind). Not modelled: floats
 beside a place kept as JSON lose what is beyond ten decimals; a new column after the first 10 MB ends the load; a place
-that is empty in the first rows has the kind of no row.
+that is empty in the first rows has the kind of no row. A trainer that reads Parquet alone (Traits.stored_as_parquet) is
+shown a JSON file as pandas stores it there, which keeps no place of several kinds either.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 from sftui.conversations.reading import Place, Reading, kept, kind_of, other_kind, place_of, typed
 from sftui.model import Problem, Row
 from sftui.text import visible
+from sftui.trainers.declared import traits_of
 from sftui.trainers.pins import pins_of
 from sftui.trainers.versions import at_least, parse
 
@@ -34,10 +36,24 @@ _OF_JSON = re.compile(r" (line|record) \d+$")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:?\d\d(:?\d\d(\.\d+)?)?)?)?Z?")
 
 
-def _brought(preset: str) -> str | None:
-    """The newest `datasets` that a preset admits; None where nothing is known of it."""
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """The library that gives a trainer the rows of a JSON file, and its version; `keeps` places of several kinds."""
+
+    library: str
+    version: str
+    keeps: bool
+
+
+def _brought(preset: str) -> _Reader | None:
+    """The newest `datasets` that a preset admits, or the pandas that stores the rows for a trainer that reads Parquet
+    alone; None where nothing is known of it."""
     pins = pins_of(preset)
-    return pins.newest.get("datasets") if pins is not None else None
+    library = "pandas" if traits_of(preset).stored_as_parquet else "datasets"
+    version = pins.newest.get(library) if pins is not None else None
+    if version is None:
+        return None
+    return _Reader(library, version, library == "datasets" and at_least(parse(version, library), KEEPS_MIXED))
 
 
 def _of_json(rows: Sequence[Row]) -> list[Mapping[str, Any]]:
@@ -46,35 +62,36 @@ def _of_json(rows: Sequence[Row]) -> list[Mapping[str, Any]]:
 
 def reading_of(rows: Sequence[Row], preset: str) -> Reading | None:
     """How the trainer of a preset is given rows like these; None where they come as they stand."""
-    version, values = _brought(preset), _of_json(rows)
-    if version is None or not values:
+    reader, values = _brought(preset), _of_json(rows)
+    if reader is None or not values:
         return None
     names = dict.fromkeys(name for value in values for name in value)
-    keeps = at_least(parse(version, "datasets"), KEEPS_MIXED)
-    found = {name: (kept if keeps else typed)([value.get(name) for value in values]) for name in names}
+    found = {name: (kept if reader.keeps else typed)([value.get(name) for value in values]) for name in names}
     columns = {name: one for name, one in found.items() if one is not None}
-    return Reading(columns, typed=not keeps) if columns else None
+    return Reading(columns, typed=not reader.keeps) if columns else None
 
 
-def told(rows: Sequence[Row], reading: Reading, title: str) -> tuple[str, ...]:
+def told(rows: Sequence[Row], reading: Reading, preset: str, title: str) -> tuple[str, ...]:
     """A sentence on the first value that comes to the trainer otherwise than it stands; none where each is the same."""
+    reader = _brought(preset)
+    library = reader.library if reader is not None else "datasets"
     for row in rows:
         if row.data is None:
             continue
         for path, before, after in _changes(row.data, reading.row(row.data), ""):
             return (
                 f"{visible(path)} of {row.where} comes to {title} as {_shown(after)}, not {_shown(before)}: its"
-                " datasets gives every place of a JSON file one type, and other rows have another there",
+                f" {library} gives every place of a JSON file one type, and other rows have another there",
             )
     return ()
 
 
 def dates(rows: Sequence[Row], preset: str, title: str, columns: Iterable[str]) -> tuple[str, ...]:
     """A sentence on each place of these columns that holds nothing but what Arrow takes for a time."""
-    version, held = _brought(preset), _of_json(rows)
-    if version is None or not held:
+    reader, held = _brought(preset), _of_json(rows)
+    if reader is None or not held or reader.library == "pandas":  # which takes no text for a date
         return ()
-    if not at_least(parse(version, "datasets"), KEEPS_MIXED) and all(" record " in row.where for row in rows):
+    if not reader.keeps and all(" record " in row.where for row in rows):
         return ()  # datasets 4.0 reads one JSON list with pandas, which leaves dates as text
     found = (path for name in dict.fromkeys(columns) for path in _dated([one.get(name) for one in held], name))
     return tuple(
@@ -118,36 +135,36 @@ def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None
 
     The newest `datasets` that the preset admits decides, so that every older one stops as well.
     """
-    version = _brought(preset)
-    if version is None:
+    reader = _brought(preset)
+    if reader is None:
         return None
     broken = next((row for row in rows if " line " in row.where and _surrogate(row.data)), None)
     if broken is not None:
         return Problem(
             f"{title} stops at this file: {broken.where} holds half of a surrogate pair",
-            f"its datasets ({version}) reads no such text",
+            f"its {reader.library} ({reader.version}) reads no such text",
             "write the whole character, or none",
         )
     found = mixed(rows)
-    if at_least(parse(version, "datasets"), KEEPS_MIXED):
+    if reader.keeps:
         large = next((row for row in rows if _beyond_64_bits(row)), None)
         if large is None or not (found is not None or " record " in large.where):
             return None
         return Problem(
             f"{title} stops at this file: {large.where} holds a whole number beyond 64 bits",
-            f"its datasets ({version}) parses such a file once more with pandas, which refuses the number",
+            f"its datasets ({reader.version}) parses such a file once more with pandas, which refuses the number",
             "write it as text",
         )
     if found is None:
         return None
     path, before, kind, row = found
-    return _one_type(f"{visible(path)} holds {_A[before]}, and {_A[kind]} in {row.where}", version, title)
+    return _one_type(f"{visible(path)} holds {_A[before]}, and {_A[kind]} in {row.where}", reader, title)
 
 
-def _one_type(held: str, version: str, title: str) -> Problem:
+def _one_type(held: str, reader: _Reader, title: str) -> Problem:
     return Problem(
         f"{title} stops at this file: {held}",
-        f"datasets {version}, the newest it admits, gives a JSON file one type a column",
+        f"{reader.library} {reader.version}, the newest it admits, gives a JSON file one type a column",
         "write one kind of value, or an empty one, into it",
     )
 
@@ -155,11 +172,11 @@ def _one_type(held: str, version: str, title: str) -> Problem:
 def places_of(rows: Sequence[Row], preset: str, columns: Iterable[str]) -> Place | None:
     """The kinds of values that rows like these hold; of these columns alone where no other can stop the trainer. None
     where nothing is known of its `datasets`."""
-    version, held = _brought(preset), _of_json(rows)
-    if version is None or not held:
+    reader, held = _brought(preset), _of_json(rows)
+    if reader is None or not held:
         return None
     read = {name: place_of([value.get(name) for value in held]) for name in columns}
-    if at_least(parse(version, "datasets"), KEEPS_MIXED):
+    if reader.keeps:
         return Place("object", read)
     return Place("object", {**_of_any_number(place_of(held)).inside, **read})
 
@@ -174,20 +191,19 @@ def late_kind(row: Row, places: Place, preset: str, title: str) -> Late | None:
     """What another kind of value does, in a row after those whose kinds are known; None where it has no such value, or
     one by which no text changes."""
     found = other_kind(row.data, places)
-    version = None if found is None else _brought(preset)
-    if found is None or version is None:
+    reader = None if found is None else _brought(preset)
+    if found is None or reader is None:
         return None
-    keeps = at_least(parse(version, "datasets"), KEEPS_MIXED)
-    if found[1:] == ("whole", "number") and not keeps:  # what stops the trainer goes first
+    if found[1:] == ("whole", "number") and not reader.keeps:  # what stops the trainer goes first
         found = other_kind(row.data, _of_any_number(places)) or found
     path, before, kind = found
     if (before, kind) == ("whole", "number"):
         held = f"{visible(path)} holds a fraction in {row.where}, and whole numbers in the first rows"
-        why = f"{title}'s datasets gives the place one type, so that every whole number in it comes as `1.0`"
+        why = f"{title}'s {reader.library} gives the place one type, so that every whole number in it comes as `1.0`"
         return Late(Problem(held, why, "write all of them as fractions, or as text"), stops=False)
     held = f"{visible(path)} holds {_A[kind]} in {row.where}, and {_A[before]} in the first rows"
-    if not keeps:
-        return Late(_one_type(held, version, title), stops=True)
+    if not reader.keeps:
+        return Late(_one_type(held, reader, title), stops=True)
     if "string" not in (before, kind):
         return None
     return Late(

@@ -76,6 +76,9 @@ class Traits:
     call_roles: tuple[str, ...] = ()
     """Roles whose messages are tool calls."""
 
+    stored_as_parquet: bool = False
+    """It reads Parquet alone: rows of a JSON file are shown as pandas stores them there, with one type a place."""
+
     # what it renders and encodes
     renders_templates: bool = True
     """Chats are rendered by transformers' `apply_chat_template`, not by the trainer's own code."""
@@ -135,6 +138,8 @@ class Traits:
     """The module whose `write(recipe, preset, opened, facts)` gives a `WrittenConfig`, and whose
     `keys_of(recipe, preset)` ends with the sentences on what its config cannot say; its `TABLE` says which keys are
     which knobs (see `table`)."""
+    script: str = ""
+    """What stands in a shell script that runs it, where such a script is its config."""
     claims: Callable[[Mapping[str, Any]], tuple[str, ...]] = claims_nothing
     """The keys of a parsed config that it reads and no other trainer does, by which a config is recognised."""
     training_arguments: tuple[int, ...] | None = None

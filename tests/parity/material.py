@@ -14,6 +14,7 @@ from typing import Any
 
 import mlx_rows
 import v1_rows
+import verl_rows
 from places import made_once
 
 Rows = list[dict[str, Any]]
@@ -600,6 +601,7 @@ HAND_WRITTEN: dict[str, Callable[[], Rows]] = {
     "mlx_chats": mlx_rows.chats,
     "mlx_pairs": mlx_rows.pairs,
     "mlx_texts": mlx_rows.texts,
+    **{f"verl_{made.__name__}": made for made in verl_rows.MADE},
 }
 STEPS: dict[str, Callable[[Rows], Rows]] = {
     "parts": _parts,
@@ -638,6 +640,8 @@ STEPS: dict[str, Callable[[Rows], Rows]] = {
     "with_bos": _with_bos,
     "one_of_three": _one_of_three,
     "messages_of": _messages_of,
+    "with_lists": verl_rows.with_lists,
+    "chat_pairs": verl_rows.chat_pairs,
     "plain": _plain,
     "bare": _bare,
     "no_kwargs": _no_kwargs,

@@ -77,7 +77,7 @@ def ours(path: Path, preset: str = "trl@1.16") -> Reading:
     values = [row.data for row in every if row.data is not None]
     given = values if reading is None else [reading.row(value) for value in values]
     notes += dates(rows, preset, preset, {name for value in values for name in value})
-    notes += told(rows, reading, preset) if reading is not None else ()
+    notes += told(rows, reading, preset, preset) if reading is not None else ()
     places = places_of(rows, preset, dict.fromkeys(name for row in rows for name in row.data or ()))
     late = [late_kind(row, places, preset, preset) for row in every if row.data is not None] if places else []
     if any(one.stops for one in late if one is not None):

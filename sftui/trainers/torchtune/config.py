@@ -6,7 +6,6 @@ Source: torchtune 0.6.1, recipes/configs/**, torchtune/config/_instantiate.py, t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from sftui.trainers.config import (
     files_at,
     wrong_value,
 )
+from sftui.trainers.interpolation import resolved
 from sftui.trainers.known import Known
 from sftui.trainers.table import Keys, changes_of, read_into, written
 from sftui.trainers.torchtune import components, gsm8k, sentencepieces
@@ -102,7 +102,6 @@ OTHER_DATA = {
     "hh_rlhf_helpful_dataset": "it holds pairs of answers",
     "gsm8k_dataset": "it holds prompts, to which GRPO draws the answers",
 }
-_REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 
 
 TABLE = (*TOP, *DATASET)
@@ -111,7 +110,7 @@ TABLE = (*TOP, *DATASET)
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """The components of a torchtune config as recipes; RecipeError for what torchtune or sftui cannot do."""
     config = {str(key): value for key, value in parse_yaml(text, path, "omegaconf").items()}
-    config = {key: _resolved(value, config, path) for key, value in config.items()}
+    config = {key: resolved(value, config, path) for key, value in config.items()}
     _supervised(config, path)
     notes: list[KeyNote] = []
     recipe = read_into(_tokenizer(preset, config.get("tokenizer"), notes, path, known), TOP, config, path)
@@ -174,33 +173,6 @@ def _supervised(config: Mapping[str, Any], path: str) -> None:
                 why=OTHER_DATA[component],
                 fix="open another",
             )
-
-
-def _resolved(value: Any, config: Mapping[str, Any], path: str, depth: int = 0) -> Any:
-    """The value with every `${…}` replaced; a value that is one reference alone keeps its type."""
-    if depth > 20:
-        raise RecipeError("the config's references go in a circle", where=path)
-    if isinstance(value, Mapping):
-        return {str(key): _resolved(one, config, path, depth) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_resolved(one, config, path, depth) for one in value]
-    if not isinstance(value, str):
-        return value
-    whole = _REFERENCE.fullmatch(value)
-    if whole:
-        return _resolved(_looked_up(whole.group(1), config, path), config, path, depth + 1)
-    return _REFERENCE.sub(
-        lambda found: str(_resolved(_looked_up(found.group(1), config, path), config, path, depth + 1)), value
-    )
-
-
-def _looked_up(name: str, config: Mapping[str, Any], path: str) -> Any:
-    found: Any = config
-    for step in name.split("."):
-        if not isinstance(found, Mapping) or step not in found:
-            raise RecipeError(f"the config refers to ${{{name}}}, which it does not hold", where=path)
-        found = found[step]
-    return found
 
 
 def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, known: Known) -> Recipe:

@@ -1,0 +1,179 @@
+"""Each message of a row rendered alone, as MultiTurnSFTDataset puts rows together.
+
+Source: verl 0.9.1, utils/tokenizer/chat_template.py (extract_system_prompt_and_generation, apply_chat_template) and
+utils/dataset/multiturn_sft_dataset.py (_process_single_message, sanity_check). How many tokens the template puts before
+every message, and before every answer, is measured once, on an empty message of the user's and on two of them, with
+apply_chat_template_kwargs alone. Where a template refuses a message alone it is rendered behind an empty one of the
+user's, whose ids are cut off again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sftui.errors import SftuiError, TemplateError
+from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Piece, Problem, Rendered, Span
+from sftui.recipe import Recipe, Render
+from sftui.templates import render as render_one
+from sftui.trainers.base import Toolbox, pick_template
+from sftui.trainers.remembering import last_asked
+from sftui.values import value_class
+
+EMPTY = {"role": "user", "content": ""}
+DUMMY = Message({"role": "user", "content": [{"type": "text", "text": ""}]})
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """How many ids are cut off before messages (`before`, of the text `system` where that has as many), and how many
+    of an answer are masked (`header`); `refused`: why verl stops before the first row."""
+
+    before: int = 0
+    system: str | None = ""
+    header: int = 0
+    refused: Problem | None = None
+
+
+@value_class
+class Apart(Rendered):
+    """A row as its messages alone, a piece each, with the text that the template gives for all of them at once."""
+
+    whole: str = ""
+
+
+def frame_of(recipe: Recipe, tools: Toolbox) -> Frame:
+    """What verl measures of the template before it reads rows."""
+    return tools.survey if isinstance(tools.survey, Frame) else _measured(recipe, tools)
+
+
+@last_asked
+def _measured(recipe: Recipe, tools: Toolbox) -> Frame:
+    return measured(recipe, tools)
+
+
+def measured(recipe: Recipe, tools: Toolbox) -> Frame:
+    """The same, asked of the template."""
+    variables = {**tools.special_tokens, **recipe.render.kwargs}
+
+    def text(count: int, prompt: bool) -> str:
+        template = pick_template(Conversation(Kind.CHAT, "messages"), tools)
+        return template.text([EMPTY] * count, add_generation_prompt=prompt, variables=variables)[0]
+
+    try:
+        one, two, asked = text(1, False), text(2, False), text(1, True)
+        ids, ids_of_two, ids_asked = (tools.tokenizer.ids(some, False) for some in (one, two, asked))
+    except SftuiError as error:
+        return Frame(
+            refused=Problem(
+                "verl stops before the first row: the chat template cannot render two user messages in a row",
+                f"it measures the template on them ({error.what}{f': {error.why}' if error.why else ''})",
+                "give a template that takes them, as model.custom_chat_template",
+            )
+        )
+    before = len(ids[: -(len(ids_of_two) - len(ids))])
+    system = one[: -(len(two) - len(one))]
+    clean = len(tools.tokenizer.ids(system, False)) == before
+    return Frame(before, system if clean else None, len(ids_asked[len(ids) :]))
+
+
+def apart(conversation: Conversation, recipe: Recipe, options: Render, tools: Toolbox, *, spans: bool) -> Apart:
+    """The row as its messages alone; TemplateError where verl stops at one, or at the whole."""
+    frame = frame_of(recipe, tools)
+    if frame.refused is not None:
+        raise TemplateError(frame.refused.what, why=frame.refused.why, fix=frame.refused.fix)
+    pieces: list[Piece] = []
+    found: list[Span] = []
+    notes: list[str] = []
+    place, exact = 0, True
+    for number, message in enumerate(conversation.messages):
+        cut, front = (frame.before, frame.system) if number and message.data["role"] != "system" else (0, "")
+        one, behind = _alone(conversation, number, options, tools, spans)
+        if behind is not None:
+            front = behind.text if not cut else None
+            cut += len(tools.tokenizer.ids(behind.text, False))
+        border = _border(one.text, cut, front, tools)
+        piece = Piece(one.text[border:], number, Part.CONTENT, before=one.text[:border], cut=cut)
+        pieces.append(piece)
+        found += _moved(one.spans, border, place, number, 0 if behind is None else 1)
+        place += len(piece.text)
+        exact = exact and one.exact
+        notes += one.notes
+    whole = render_one(
+        conversation,
+        pick_template(conversation, tools),
+        special_tokens=tools.special_tokens,
+        options=options,
+        prompt_messages=None,
+        spans=False,
+    )
+    return Apart(
+        text="".join([piece.text for piece in pieces]),
+        spans=tuple(found),
+        pieces=tuple(pieces),
+        exact=exact,
+        notes=tuple(dict.fromkeys(notes)),
+        whole=whole.text,
+    )
+
+
+def _alone(
+    conversation: Conversation, number: int, options: Render, tools: Toolbox, spans: bool
+) -> tuple[Rendered, Rendered | None]:
+    """A message alone; and where the template refuses it, the message behind an empty one and that one alone."""
+    given = replace(
+        conversation, messages=conversation.messages[number : number + 1], tools=None if number else conversation.tools
+    )
+
+    def drawn(one: Conversation, spans: bool) -> Rendered:
+        return render_one(
+            one,
+            pick_template(one, tools),
+            special_tokens=tools.special_tokens,
+            options=options,
+            prompt_messages=None,
+            spans=spans,
+        )
+
+    try:
+        return drawn(given, spans), None
+    except TemplateError:
+        before = drawn(replace(given, messages=(DUMMY,)), False)
+        return drawn(replace(given, messages=(DUMMY, *given.messages)), spans), before
+
+
+def _border(text: str, cut: int, front: str | None, tools: Toolbox) -> int:
+    """Where in a text stands what is left of it without its first ids, which are those of `front` if it begins so."""
+    if front is not None and text.startswith(front):
+        return len(front)
+    encoded = tools.tokenizer.encode(text, False)
+    return next((start for start in encoded.starts[cut:] if start != NOWHERE), len(text))
+
+
+def _moved(spans: tuple[Span, ...], border: int, place: int, number: int, own: int) -> list[Span]:
+    """The spans of a text behind a border, in the text of the row; `own` is the number of the message in its own."""
+    return [
+        Span(
+            max(span.start - border, 0) + place,
+            span.end - border + place,
+            number if span.message == own else NOWHERE,
+            span.part,
+        )
+        for span in spans
+        if span.end > border
+    ]
+
+
+def owner_parts(tokens_starts: tuple[int, ...], spans: tuple[Span, ...]) -> list[tuple[int, Any]]:
+    """Stretches of tokens that begin in one span each, as (tokens, part); NOWHERE goes along with what is before it."""
+    found: list[tuple[int, Any]] = []
+    at = 0
+    for start in tokens_starts:
+        while start != NOWHERE and at < len(spans) - 1 and start >= spans[at].end:
+            at += 1
+        part = spans[at].part
+        if found and found[-1][1] is part:
+            found[-1] = (found[-1][0] + 1, part)
+        else:
+            found.append((1, part))
+    return found

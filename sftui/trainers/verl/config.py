@@ -1,0 +1,257 @@
+"""verl's config: a YAML over its own (`--config-path`, `--config-name`), or the script whose words override it.
+
+Source: verl 0.9.1, trainer/sft_trainer.py (main, create_sft_dataset), trainer/config/sft_trainer_engine.yaml,
+utils/dataset/multiturn_sft_dataset.py; hydra-core 1.3. What neither file nor script says is as in the trainer's own
+config. Paths are relative to the working folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.recipe import Recipe, changed
+from sftui.recipe_io import parse_yaml
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile, wrong_value
+from sftui.trainers.interpolation import resolved
+from sftui.trainers.known import Known
+from sftui.trainers.table import Keys, changes_of, read_into
+from sftui.trainers.table import written as written_by
+from sftui.trainers.verl import hydra, script
+from sftui.trainers.verl.own import VerlOptions
+from sftui.trainers.verl.table import APPENDED, CUSTOM, KEYS, TABLE, TITLE
+from sftui.trainers.yaml_edit import REMOVE, edit
+
+FILE = "verl_sft.yaml"
+OWN_CONFIG = "sft_trainer_engine"
+MODULE = "verl.trainer.sft_trainer"
+USUAL_DATA = "~/data/gsm8k/train.parquet"
+USUAL_MODEL = "~/models/deepseek-llm-7b-chat"
+NO_KNOB = frozenset({"data.train_files", "data.seed"})
+"""Keys about data that no knob says."""
+WHOLE = frozenset({"data.apply_chat_template_kwargs"})
+"""Keys whose mapping is one value."""
+GIVEN = frozenset(
+    {
+        "tools",
+        "messages",
+        "conversation",
+        "processor",
+        "add_generation_prompt",
+        "tokenize",
+        "return_dict",
+        "return_tensors",
+    }
+)
+"""Arguments of apply_chat_template that verl gives itself: a second one stops it (TypeError)."""
+ACTING = frozenset(
+    {
+        "chat_template",
+        "continue_final_message",
+        "max_length",
+        "padding",
+        "return_assistant_tokens_mask",
+        "sanitize_control_tokens",
+        "tokenizer_kwargs",
+        "truncation",
+    }
+)
+"""Those that change text or ids and are no variables of the template."""
+CUT = "with pad_mode no_padding verl cuts the end, whatever side truncation names"
+OLD = "verl 0.9 has no fsdp_sft_trainer: the script is read as one of verl.trainer.sft_trainer"
+
+__all__ = ["TABLE", "keys_of", "naming", "read", "write"]
+
+
+def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+    """The config as one recipe; RecipeError where verl or Hydra would stop."""
+    if script.is_script(text):
+        return _of_script(path, text, preset, known)
+    config = {str(key): value for key, value in parse_yaml(text, path, "omegaconf").items()}
+    config = {
+        key: resolved(value, config, path, partly=True)
+        for key, value in config.items()
+        if key not in ("defaults", "hydra")
+    }
+    notes = [_note(key, value, known, config) for key, value in _leaves(config)]
+    recipe = _recipe(config, preset, path)
+    return OpenedConfig(preset.trainer, path, text, (_dataset(config, recipe, path),), tuple(notes))
+
+
+def _of_script(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+    command = script.read(text, path)
+    config: dict[str, Any] = {}
+    notes: list[KeyNote] = []
+    for one in command.overrides:
+        if one.sign == "~":
+            notes.append(KeyNote(one.key, None, KeyUse.UNSUPPORTED, "taken out of the config: sftui does not model it"))
+            continue
+        if one.open and (one.key in KEYS or one.key in NO_KNOB):
+            if one.key == "data.train_files":
+                raise RecipeError(
+                    f"it is not known which file `{one.value}` is",
+                    where=path,
+                    why="the script is given it when it is run",
+                    fix="write the path into the script, or open the data with --trainer verl",
+                )
+            notes.append(KeyNote(one.key, one.value, KeyUse.UNSUPPORTED, "the script is given it when it is run"))
+            continue
+        wrong = _sign(one, known)
+        if wrong is not None:
+            notes.append(wrong)
+            continue
+        _put(config, one.key, one.value)
+    notes += [_note(key, value, known, config) for key, value in _leaves(config)]
+    notes += [
+        KeyNote(word, None, KeyUse.UNSUPPORTED, "words that the script is given when it is run")
+        for word in command.others
+        if word.startswith("$")
+    ]
+    told = (OLD,) if command.module.startswith("fsdp") else ()
+    if {"--config-path", "--config-name", "-cp", "-cn"}.intersection(one.split("=")[0] for one in command.others):
+        told = (*told, "the script names a config of its own, which is not read: open that file instead")
+    recipe = _recipe(config, preset, path)
+    return OpenedConfig(preset.trainer, path, text, (_dataset(config, recipe, path),), tuple(notes), told)
+
+
+def _recipe(config: Mapping[str, Any], preset: Recipe, path: str) -> Recipe:
+    recipe = read_into(preset, TABLE, config, path)
+    return recipe if recipe.tokenizer.name is not None else changed(recipe, "tokenizer.name", None)
+
+
+def _sign(one: script.Override, known: Known) -> KeyNote | None:
+    """The note of an override that Hydra refuses for its sign."""
+    if not known.config:
+        return None
+    held = one.key in known.config or any(key.startswith(f"{one.key}.") for key in known.config)
+    held = held and one.key not in APPENDED
+    inside = any(one.key.startswith(f"{key}.") for key in (*WHOLE, "model.override_config"))
+    if one.sign == "" and not held and not inside:
+        error = f"Could not override '{one.key}'. To append to your config use +{one.key}"
+        return known.stops(one.key, one.value, error)
+    if one.sign == "+" and held:
+        return known.stops(one.key, one.value, f"Could not append to config. An item is already at '{one.key}'.")
+    return None
+
+
+def _put(config: dict[str, Any], key: str, value: Any) -> None:
+    *steps, last = key.split(".")
+    for step in steps:
+        inner = config.setdefault(step, {})
+        config = inner if isinstance(inner, dict) else {}
+    config[last] = value
+
+
+def _leaves(config: Mapping[str, Any], under: str = "") -> Iterator[tuple[str, Any]]:
+    """Every key that is no mapping of others, by its place."""
+    for key, value in config.items():
+        place = f"{under}{key}"
+        if isinstance(value, Mapping) and value and place not in WHOLE:
+            yield from _leaves(value, f"{place}.")
+        else:
+            yield place, value
+
+
+def _note(key: str, value: Any, known: Known, config: Mapping[str, Any]) -> KeyNote:
+    """What becomes of a key."""
+    if key == "data.apply_chat_template_kwargs" and isinstance(value, Mapping):
+        given = next((name for name in value if name in GIVEN), None)
+        if given is not None:
+            return known.stops(f"{key}.{given}", value[given], f"TypeError: got multiple values for `{given}`")
+        acting = [str(name) for name in value if name in ACTING]
+        if acting:
+            return KeyNote(key, value, KeyUse.UNSUPPORTED, f"{', '.join(acting)} is no variable of the template")
+    if key == "data.truncation" and value == "left" and (config.get("data") or {}).get("pad_mode") != "right":
+        return KeyNote(key, value, KeyUse.USED, CUT)
+    if key in KEYS or key in NO_KNOB:
+        return KeyNote(key, value, KeyUse.USED)
+    if key == "model.trust_remote_code" and value:
+        return KeyNote(key, value, KeyUse.UNSUPPORTED, "sftui runs no code of a tokenizer's")
+    if key in ("data.custom_cls.path", "model.external_lib") and value:
+        return KeyNote(key, value, KeyUse.UNSUPPORTED, "sftui runs no code of yours: the rows may be others")
+    section = key.partition(".")[0]
+    if key in known.config or section not in ("data", "model") or key.startswith("model.override_config."):
+        return KeyNote(key, value, KeyUse.PASSED)
+    return known.unknown(key, value, "does not read it")
+
+
+def _dataset(config: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef:
+    data = config.get("data")
+    if data is not None and not isinstance(data, Mapping):
+        raise wrong_value("data", data, "a mapping", path)
+    given = (data or {}).get("train_files", USUAL_DATA)
+    listed = [given] if isinstance(given, str) else given
+    if not isinstance(listed, list) or not listed or not all(isinstance(one, str) for one in listed):
+        raise wrong_value("data.train_files", given, "a Parquet file, or a list of them", path)
+    remote = next((one for one in listed if "://" in one), None)
+    if remote is not None:
+        raise RecipeError(f"sftui does not fetch {remote}", where=path, fix="copy the file here, and name it")
+    paths = tuple(str(Path(one).expanduser()) for one in listed)
+    return DatasetRef(", ".join(listed), paths, recipe)
+
+
+def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
+    """The YAML, or the user's script, that makes verl do what the recipe says."""
+    wanted, losses = keys_of(recipe, preset)
+    source = facts.get("template_source")
+    if ("model", "custom_chat_template") in wanted and recipe.render.template != f"{TITLE}/{CUSTOM}" and source:
+        wanted["model", "custom_chat_template"] = source
+    if opened is not None:
+        changes = changes_of(wanted, keys_of(opened.recipe, preset)[0])
+        text = _edited(opened, changes)
+        return WrittenConfig((WrittenFile(Path(opened.path).name, text),), tuple(losses))
+    notes = [f"run python -m {MODULE} --config-path THIS_FOLDER --config-name {Path(FILE).stem}"]
+    if wanted:
+        notes.append(f"as overrides: {' '.join(_words(wanted))}")
+    data = str(facts.get("data") or "DATA.parquet")
+    if Path(data).suffix and Path(data).suffix != ".parquet":
+        notes.append("verl reads Parquet alone: write the rows with pandas' DataFrame.to_parquet, and name that file")
+    columns = facts.get("fields") or {}
+    for ours, key in (("messages", "messages_key"), ("tools", "tools_key")):  # what the rows' own columns are called
+        if columns.get(ours) and columns[ours] != ours:
+            wanted.setdefault(("data", key), columns[ours])
+    base: Keys = {
+        ("hydra", "searchpath"): ["pkg://verl.trainer.config"],
+        ("defaults",): [OWN_CONFIG, "_self_"],
+        ("data", "train_files"): str(Path(data).absolute()) if Path(data).suffix else data,
+        ("model", "path"): facts.get("tokenizer") or "MODEL",
+    }
+    wanted.pop(("model", "tokenizer_path"), None)
+    return WrittenConfig((WrittenFile(FILE, edit("", {**base, **wanted})),), tuple(losses), tuple(notes))
+
+
+def _words(keys: Keys) -> list[str]:
+    """Keys as the words of a command line."""
+    named = {".".join(map(str, place)): value for place, value in keys.items()}
+    return [hydra.word(f"{'+' if key in APPENDED else ''}{key}", value) for key, value in named.items()]
+
+
+def _edited(opened: OpenedConfig, changes: Keys) -> str:
+    """The user's own text with the changed keys only."""
+    if not script.is_script(opened.text):
+        return edit(opened.text, changes, opened.path)
+    said = {one.key for one in script.read(opened.text, opened.path).overrides}
+    named = {".".join(map(str, place)): value for place, value in changes.items()}
+    put = {
+        f"+{key}" if key in APPENDED and key not in said else key: value
+        for key, value in named.items()
+        if value is not REMOVE
+    }
+    gone = frozenset(key for key, value in named.items() if value is REMOVE)
+    return script.edited(opened.text, put, gone, opened.path)
+
+
+def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
+    """The keys that differ from verl's defaults, and the knobs that it has no key for."""
+    keys, losses = written_by(recipe, preset, TABLE, TITLE)
+    own = VerlOptions.of(recipe)
+    if own.custom_chat_template and recipe.render.template == "tokenizer":
+        keys.pop(("model", "custom_chat_template"), None)
+    return keys, losses
+
+
+def naming(data: str) -> dict[tuple[str | int, ...], Any]:
+    """The changes by which the config trains on a file; empty for one that is no Parquet."""
+    return {("data", "train_files"): data} if Path(data).suffix == ".parquet" else {}

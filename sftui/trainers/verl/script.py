@@ -1,0 +1,191 @@
+"""The run scripts of verl's users: a shell command whose words behind `verl.trainer.sft_trainer` are Hydra's overrides.
+
+Only what decides the words is read: quotes, line ends behind a backslash, comments, and variables that the script sets
+itself before. No shell is run.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.trainers.verl import hydra
+
+_CALLED = re.compile(r"verl[./]trainer[./]((?:fsdp_)?sft_trainer(?:_ray)?)(?:\.py)?$")
+_SET = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)=(\S*|'[^'\n]*'|\"[^\"\n]*\")[ \t]*(?:#.*)?$", re.MULTILINE)
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::-([^}]*))?\}|([A-Za-z_]\w*))")
+_OVERRIDE = re.compile(r"(\+\+|\+|~|)([A-Za-z_][\w.@/-]*)=(.*)$", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a command: where it stands in the text, and what it says."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """One `key=value`: its sign (`+`, `++` or none), key, value, and word; `open` says that a variable in it is not
+    known."""
+
+    sign: str
+    key: str
+    value: Any
+    word: Word
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The command of a script that runs verl: its module, its overrides, and where it ends."""
+
+    module: str
+    overrides: tuple[Override, ...]
+    others: tuple[str, ...]
+    end: int
+
+
+def is_script(text: str) -> bool:
+    """Whether a text runs verl's SFT in a shell."""
+    return _called(text) is not None
+
+
+def read(text: str, where: str) -> Script:
+    """The command; RecipeError where the text has none."""
+    found = _called(text)
+    if found is None:
+        raise RecipeError("the script does not run verl.trainer.sft_trainer", where=where)
+    module, words = found
+    known = {name: _unquoted(value) for name, value in _SET.findall(text[: words[0].start if words else len(text)])}
+    overrides: list[Override] = []
+    others: list[str] = []
+    for word in words[1:]:
+        said = _filled(word.text, known)
+        match = _OVERRIDE.match(said)
+        if match is None:
+            others.append(word.text)
+            continue
+        unknown = "$" in match[3]
+        value = match[3] if unknown else hydra.parsed(match[3], where)
+        overrides.append(Override(match[1], match[2], value, word, unknown))
+    return Script(module, tuple(overrides), tuple(others), words[-1].end)
+
+
+def _called(text: str) -> tuple[str, tuple[Word, ...]] | None:
+    """The module, and the words of its command from it on."""
+    for words in _commands(text):
+        for number, word in enumerate(words):
+            match = _CALLED.search(word.text)
+            if match is not None:
+                return match[1], words[number:]
+    return None
+
+
+def edited(text: str, changes: Mapping[str, Any], removed: frozenset[str], where: str) -> str:
+    """The script with overrides set (behind the last one, where it has none of a key) or taken out."""
+    script = read(text, where)
+    last = {one.key: one for one in script.overrides}
+    places: list[tuple[int, int, str]] = []
+    for key in removed:
+        places += [(*_with_space(text, one.word), "") for one in script.overrides if one.key == key]
+    for key, value in changes.items():
+        if key in last:
+            one = last[key]
+            places.append((one.word.start, one.word.end, shlex.quote(f"{one.sign}{key}={hydra.written(value)}")))
+    new = [key for key in changes if key not in last]
+    added = "".join(f" \\\n    {hydra.word(key, changes[key])}" for key in new)
+    places.append((script.end, script.end, added))
+    for start, end, put in sorted(places, reverse=True):
+        text = text[:start] + put + text[end:]
+    return text
+
+
+def _with_space(text: str, word: Word) -> tuple[int, int]:
+    """A word with what parts it from the one before."""
+    start = word.start
+    while start and text[start - 1] in " \t\\\n":
+        start -= 1
+    return start, word.end
+
+
+def _filled(text: str, known: Mapping[str, str]) -> str:
+    """A word with the variables that the script sets, or gives a default, put in."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[3]
+        return known.get(name, match[2] if match[2] is not None else match[0])
+
+    for _ in range(8):  # one variable may name another
+        filled = _VARIABLE.sub(value, text)
+        if filled == text:
+            break
+        text = filled
+    return text
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+
+
+def _commands(text: str) -> Iterator[tuple[Word, ...]]:
+    """The words of each command of a script."""
+    words: list[Word] = []
+    at, size = 0, len(text)
+    while at < size:
+        letter = text[at]
+        if letter == "\\" and text[at + 1 : at + 2] == "\n":
+            at += 2
+        elif letter in " \t\r":
+            at += 1
+        elif letter == "#":
+            at = text.find("\n", at) if "\n" in text[at:] else size
+        elif letter in "\n;&|()":
+            if words:
+                yield tuple(words)
+            words, at = [], at + 1
+        else:
+            word = _word(text, at)
+            words.append(word)
+            at = word.end
+    if words:
+        yield tuple(words)
+
+
+def _word(text: str, start: int) -> Word:
+    out: list[str] = []
+    at, size = start, len(text)
+    while at < size and text[at] not in " \t\r\n;&|()":
+        letter = text[at]
+        if letter == "\\":
+            if text[at + 1 : at + 2] == "\n":
+                break
+            out.append(text[at + 1 : at + 2])
+            at += 2
+        elif letter == "'":
+            end = text.find("'", at + 1)
+            end = size if end < 0 else end
+            out.append(text[at + 1 : end])
+            at = end + 1
+        elif letter == '"':
+            at += 1
+            while at < size and text[at] != '"':
+                escaped = text[at] == "\\" and text[at + 1 : at + 2] in ('"', "\\", "$", "`")
+                out.append(text[at + 1] if escaped else text[at])
+                at += 2 if escaped else 1
+            at += 1
+        elif letter == "$" and text[at + 1 : at + 2] == "{":
+            end = text.find("}", at)
+            end = size - 1 if end < 0 else end
+            out.append(text[at : end + 1])
+            at = end + 1
+        else:
+            out.append(letter)
+            at += 1
+    return Word(start, min(at, size), "".join(out))

@@ -1,0 +1,233 @@
+"""verl's supervised fine-tuning, 0.9: MultiTurnSFTDataset, the only dataset that its trainer has.
+
+Source: verl 0.9.1 (github.com/volcengine/verl), trainer/sft_trainer.py, trainer/config/sft_trainer_engine.yaml,
+utils/dataset/multiturn_sft_dataset.py, utils/dataset/dataset_utils.py (SFTTensorCollator), utils/tokenizer/,
+workers/config/model.py and workers/utils/losses.py. Each message is rendered and encoded alone, the ids joined; of an
+answer everything is trained but as many ids as a generation prompt has. Where the whole row, rendered at once, has
+other ids the run stops. The recipe stands for the config so: mask.rule is `assistant`; length.over is data.truncation,
+batch.flatten data.pad_mode `no_padding`, render.kwargs data.apply_chat_template_kwargs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sftui import labels as label_rules
+from sftui.conversations import Detected
+from sftui.errors import RecipeError
+from sftui.labels.masks import Verdict
+from sftui.model import Batch, Conversation, Example, Labels, Part, Reason, Rendered, Row, Tokens
+from sftui.recipe import Batch as BatchOptions
+from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
+from sftui.runs import as_runs, joined
+from sftui.text import clip, many, visible
+from sftui.tokens import LoadedTokenizer, ToEncode
+from sftui.trainers.base import Shaped, Toolbox, Trainer
+from sftui.trainers.remembering import last_asked
+from sftui.trainers.verl import TRAITS, formats
+from sftui.trainers.verl.alone import Apart, Frame, apart, frame_of, measured, owner_parts
+from sftui.trainers.verl.own import VerlOptions
+from sftui.trainers.verl.table import CUSTOM
+
+if TYPE_CHECKING:
+    from sftui.templates import ChatTemplate
+
+GEMMA2, GEMMA2_EOS = "gemma-2-2b-it", "<end_of_turn>"
+"""The tokenizer whose EOS verl sets to another token (utils/tokenizer/tokenizer.py, hf_tokenizer)."""
+FULL_BATCHES = "verl fills whole batches of data.train_batch_size: in each epoch rows that fill none are left out"
+THINKS = (
+    "verl hands enable_thinking = true to every template: data.enable_thinking_default is the text `none` in its own"
+    " config, which Python takes for true"
+)
+OVERRULED = "data.enable_thinking_default is put over the enable_thinking of data.apply_chat_template_kwargs"
+PADDED = "verl's engines take pad_mode no_padding alone: with `right` they stop at the first batch (AssertionError)"
+MISMATCH = "AssertionError: MultiTurnSFTDataset apply_chat_template to each turn separately and concat `input_ids`"
+
+
+class Verl(Trainer):
+    """Messages one by one, answers trained behind as many ids as a generation prompt has."""
+
+    traits = TRAITS
+
+    def preset(self, version: str | None = None) -> Recipe:
+        version, _ = self.chosen(version)
+        return Recipe(
+            trainer=self.name,
+            version=version,
+            own=VerlOptions(),
+            data=Data(role_map={}),
+            tokenize=Tokenize(mode="per_part"),
+            mask=Mask(rule="assistant"),
+            length=Length(max=1024, over="error"),
+            batch=BatchOptions(size=256, pad_side="right", flatten=True),
+        )
+
+    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
+        own = VerlOptions.of(recipe)
+        found = [FULL_BATCHES]
+        if own.enable_thinking_default is not None and "enable_thinking" in recipe.render.kwargs:
+            found.append(OVERRULED)
+        elif own.enable_thinking_default == VerlOptions().enable_thinking_default:
+            found.append(THINKS)
+        if not recipe.batch.flatten:
+            found.append(PADDED)
+        return tuple(found)
+
+    def stop_of(self, rows: int, kept: int, trained: int, rule: str, size: int) -> str | None:
+        """It divides by the number of full batches (trainer/sft_trainer.py, fit)."""
+        if 0 < kept < size:
+            error = "ZeroDivisionError: integer division or modulo by zero"
+            return f"{self.title} stops: {many(kept, 'row')} fill no batch of {size} ({error})"
+        return super().stop_of(rows, kept, trained, rule, size)
+
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+        return formats.detect(rows, recipe)
+
+    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+        return formats.marked(formats.convert(row, detected), formats.beyond(row, recipe))
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+        return Shaped(conversation, conversation.extra.get(formats.DROPPED))
+
+    def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
+        """With EOS as the pad token where there is none (set_pad_token_id)."""
+        made = super().tokenizer_of(tokenizer, recipe)
+        if GEMMA2 in (recipe.tokenizer.name or "") and recipe.tokenizer.eos_token is None:
+            made = made.overriding(eos=GEMMA2_EOS)
+        facts = made.facts
+        return made if facts.pad_id is not None or facts.eos_id is None else made.overriding(pad=facts.eos_token)
+
+    def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
+        from sftui.templates import compile_template
+
+        source = VerlOptions.of(recipe).custom_chat_template
+        if name != CUSTOM or source is None:
+            return super().own_template(name, tokenizer, recipe)
+        return compile_template(source, "custom_chat_template", rendering=self.rendering(recipe))
+
+    def brings_template(self, recipe: Recipe) -> bool:
+        return False
+
+    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Frame:
+        return measured(recipe, tools)
+
+    def render_options(self, recipe: Recipe, tokenizer: LoadedTokenizer) -> Render:
+        return _options(recipe)
+
+    def needs_spans(self, recipe: Recipe) -> bool:
+        return False
+
+    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+        return apart(shaped.conversation, recipe, self.render_options(recipe, tools.tokenizer), tools, spans=spans)
+
+    def texts(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Iterator[ToEncode]:
+        yield from super().texts(rendered, shaped, recipe, tools, places=places)
+        if isinstance(rendered, Apart):
+            yield ToEncode(rendered.whole, False)
+
+    def tokenize(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Tokens:
+        tokens = super().tokenize(rendered, shaped, recipe, tools, places=places)
+        if isinstance(rendered, Apart):
+            at = _parting(tokens.input_ids, tools.tokenizer.ids(rendered.whole, False))
+            if at is not None:
+                tokens = _mismatched(tokens, at, shaped.conversation, recipe)
+        if tokens.placed and rendered.spans:
+            tokens = replace(tokens, parts=joined(owner_parts(tokens.starts, rendered.spans)))
+        return tokens
+
+    def label(
+        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        self.require(recipe, "mask.rule")
+        self.require(recipe, "length.over")
+        if shaped.dropped is not None:
+            return super().label(tokens, rendered, shaped, recipe, tools)
+        mask, reasons = label_rules.drawn(_verdicts(tokens, shaped.conversation, frame_of(recipe, tools).header))
+        size, most = len(tokens), recipe.length.max
+        if recipe.length.over == "error" and most is not None and size > most:
+            raise RecipeError(
+                f"verl stops at this row: it has {size:,} tokens",
+                why=f"ValueError: sequence_length={size} is larger than self.max_length={most}",
+                fix="raise length.max (data.max_length), set length.over to cut_right (data.truncation right), or"
+                " remove the row",
+            )
+        kept, dropped = label_rules.keep(size, recipe.length)
+        notes = () if rendered.exact else ("who wrote which token is a best effort here",)
+        return tokens, Labels(
+            label_rules.applied_to_ids(mask, tokens.input_ids), reasons, kept, dropped=dropped, notes=notes
+        )
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        """Rows end to end, each with its own position ids; with pad_mode `right` as the dataset pads them."""
+        if not recipe.batch.flatten:
+            return super().collate(examples, rows, recipe, tools)
+        ids = tuple(token for example in examples for token in example.input_ids)
+        label_rules.refuse_too_large(1, len(ids))
+        return Batch(
+            rows=tuple(rows),
+            lengths=tuple(len(example.input_ids) for example in examples),
+            input_ids=(ids,),
+            labels=(tuple(label for example in examples for label in example.labels),),
+            attention_mask=None,
+            position_ids=(tuple(place for example in examples for place in range(len(example.input_ids))),),
+            notes=("no_padding: rows as one nested tensor, shown end to end",),
+        )
+
+    def naming(self, config: object, data: str, number: int) -> dict[tuple[str | int, ...], object]:
+        from sftui.trainers.verl.config import naming
+
+        return naming(data)
+
+
+@last_asked
+def _options(recipe: Recipe) -> Render:
+    """With enable_thinking, which a column of the rows may say otherwise; no system text is put in."""
+    default, options = VerlOptions.of(recipe).enable_thinking_default, recipe.render
+    kwargs = options.kwargs if default is None else {**options.kwargs, "enable_thinking": default}
+    return replace(options, kwargs=kwargs, inject_system=None)
+
+
+def _parting(ids: tuple[int, ...], whole: tuple[int, ...]) -> int | None:
+    """Where the ids of the messages part from those of the whole; None where they are the same."""
+    if ids == whole:
+        return None
+    return next((at for at, (one, other) in enumerate(zip(ids, whole)) if one != other), min(len(ids), len(whole)))
+
+
+def _mismatched(tokens: Tokens, at: int, conversation: Conversation, recipe: Recipe) -> Tokens:
+    """The tokens with a note of where they part from the whole; RecipeError where verl stops at that."""
+    owners = as_runs(tokens.messages)
+    number = owners[min(at, len(owners) - 1)] if len(owners) else 0
+    messages = conversation.messages
+    where = messages[number].origin if 0 <= number < len(messages) else "the row"
+    told = f"{where} (`{visible(clip(messages[number].role, 40))}`), token {at:,}"
+    if VerlOptions.of(recipe).ignore_input_ids_mismatch:
+        note = f"the messages one by one give other ids than the whole, first in {told}; trained are those one by one"
+        return replace(tokens, notes=(*tokens.notes, note))
+    raise RecipeError(
+        f"verl stops at this row: its messages rendered one by one give other ids than the whole, first in {told}",
+        why=MISMATCH,
+        fix="give a template that writes each message alike alone and in the row (model.custom_chat_template), or set"
+        " own.ignore_input_ids_mismatch to true (data.ignore_input_ids_mismatch)",
+    )
+
+
+def _verdicts(tokens: Tokens, conversation: Conversation, header: int) -> Iterator[Verdict]:
+    """What is trained of each message, and why."""
+    for start, end, number in as_runs(tokens.messages).runs():
+        if conversation.messages[number].data["role"] != "assistant":
+            yield end - start, (False, Reason.ROLE)
+            continue
+        begins = min(start + header, end)
+        yield begins - start, (False, Reason.HEADER)
+        if not tokens.placed:
+            yield end - begins, (True, Reason.ASSISTANT)
+            continue
+        for first, behind, part in as_runs(tokens.parts[begins:end]).runs():
+            yield behind - first, (True, Reason.TERMINATOR if part is Part.TERMINATOR else Reason.ASSISTANT)
