@@ -65,8 +65,11 @@ def _start(word: str, base: Recipe) -> tuple[Recipe, OpenedConfig | None]:
     """A recipe file, a trainer's config (returned, too), or a preset on the tokenizer and the data of `base`."""
     if word.lower().endswith(CONFIGS):
         from sftui.recipe_io import parse_yaml
-        from sftui.trainers.recognise import recognise
+        from sftui.trainers.recognise import is_script, recognise
 
+        if is_script(word):
+            chosen = open_config(word, None, None)
+            return _onto(chosen.reference.recipe, base, data=False), chosen.opened
         mapping = parse_yaml(config_text(word), word)
         if "preset" not in mapping and recognise(mapping).trainer is not None:
             chosen = open_config(word, None, None)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from sftui.recipe import Recipe
 
 MEGABYTE = 1 << 20
-CONFIGS = (".yaml", ".yml")
-"""How a trainer's config is named."""
+CONFIGS = (".yaml", ".yml", ".sh")
+"""How a trainer's config is named, or the script that is one."""
 PARQUET = ".parquet"
 """How captured batches are named."""
 

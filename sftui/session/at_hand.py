@@ -63,15 +63,17 @@ def _trainer_of(path: Path) -> str:
     """The title of the trainer whose config this is; empty for any other YAML."""
     from sftui.safe_yaml import YamlProblem, load_yaml
     from sftui.trainers import traits_of
-    from sftui.trainers.recognise import recognise
+    from sftui.trainers.recognise import is_script, recognise, runs
 
     try:
         if path.stat().st_size > LARGEST_CONFIG:
             return ""
-        parsed = load_yaml(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        parsed = load_yaml(text) if not is_script(path.name) else None
     except (OSError, ValueError, YamlProblem):
         return ""
-    found = recognise(parsed).trainer if isinstance(parsed, Mapping) else None
+    told = runs(text) if parsed is None else recognise(parsed) if isinstance(parsed, Mapping) else None
+    found = told.trainer if told is not None else None
     return traits_of(found).title if found else ""
 
 

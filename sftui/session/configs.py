@@ -72,9 +72,9 @@ def recognised(path: str) -> str:
 
 def _recognised(path: str, text: str) -> tuple[str, str]:
     from sftui.recipe_io import parse_yaml
-    from sftui.trainers.recognise import recognise
+    from sftui.trainers.recognise import is_script, recognise, runs
 
-    found = recognise(parse_yaml(text, path))
+    found = runs(text) if is_script(path) else recognise(parse_yaml(text, path))
     if found.trainer is None:
         fix = (
             "open data with it: --recipe FILE"

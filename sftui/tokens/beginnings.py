@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sftui.tokens.loaded import Begun, is_panic
+from sftui.tokens.loaded import Begun, FastEngine, LoadedTokenizer, is_panic
 from sftui.tokens.surface import state_of, steps_of
 
 Ids = tuple[int, ...]
@@ -99,15 +99,8 @@ class Beginnings:
 def beginnings(backend: Any) -> Beginnings | None:
     """What a `tokenizers.Tokenizer` tells of texts that begin alike; None where it cuts at no added token, or has a
     part of which it is not known to look at one stretch between them at a time."""
-    model = backend.model
-    drawn = any(getattr(model, name, None) for name in ("dropout", "alpha", "nbest_size"))  # by chance
-    if type(model).__name__ not in _MODELS or drawn or backend.encode_special_tokens:
+    if not _by_stretches(backend):
         return None
-    parts = (backend.normalizer, backend.pre_tokenizer, backend.post_processor)
-    for part, known in zip(parts, (_NORMALIZERS, _SPLITTERS, _AROUND)):
-        state = state_of(part)
-        if part is not None and not (state and all(step.get("type") in known for step in steps_of(state))):
-            return None
     try:
         bare, whole = (backend.encode(_PROBE, add_special_tokens=special) for special in (False, True))
     except BaseException as error:  # a text that it cannot encode
@@ -122,6 +115,30 @@ def beginnings(backend: Any) -> Beginnings | None:
     if not anchors or whole.ids[front:end] != bare.ids:
         return None
     return Beginnings(anchors, tuple(whole.ids[:front]), tuple(whole.ids[end:]))
+
+
+def joints(tokenizer: LoadedTokenizer) -> frozenset[str]:
+    """The added tokens where a text may be cut: what stands before one has the ids that it has alone, and so has what
+    begins with it. None where that is not known of the tokenizer."""
+    engine = tokenizer.engine
+    if not isinstance(engine, FastEngine) or not _by_stretches(engine.backend):
+        return frozenset()
+    added = engine.backend.get_added_tokens_decoder()
+    return frozenset(content for number, content in _anchors(added).items() if not added[number].lstrip)
+
+
+def _by_stretches(backend: Any) -> bool:
+    """Whether each stretch of a text between two added tokens is encoded by itself, and always alike."""
+    model = backend.model
+    drawn = any(getattr(model, name, None) for name in ("dropout", "alpha", "nbest_size"))  # by chance
+    if type(model).__name__ not in _MODELS or drawn or backend.encode_special_tokens:
+        return False
+    parts = (backend.normalizer, backend.pre_tokenizer, backend.post_processor)
+    for part, known in zip(parts, (_NORMALIZERS, _SPLITTERS, _AROUND)):
+        state = state_of(part)
+        if part is not None and not (state and all(step.get("type") in known for step in steps_of(state))):
+            return False
+    return True
 
 
 def _anchors(added: Mapping[int, Any]) -> dict[int, str]:

@@ -38,6 +38,20 @@ def recognise(config: Mapping[str, Any]) -> Recognised:
     return Recognised(best, f"it has {_keys(found[best])}")
 
 
+def is_script(name: str) -> bool:
+    """Whether a config of this name is a shell script."""
+    return name.lower().endswith(".sh")
+
+
+def runs(text: str) -> Recognised:
+    """The trainer that a shell script runs, of those whose config is such a script."""
+    for name in trainer_names():
+        command = traits_of(name).script
+        if command and command in text:
+            return Recognised(name, f"it runs {command}")
+    return Recognised(None, "it runs no trainer whose scripts sftui reads")
+
+
 def _keys(keys: tuple[str, ...]) -> str:
     more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
     return ", ".join(f"`{key}`" for key in keys[:SHOWN]) + more

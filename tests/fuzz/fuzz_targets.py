@@ -41,6 +41,7 @@ PRESETS = (
     "torchtune@0.6",
     "torchtune@0.7",
     "mlx-lm",
+    "verl",
 )
 
 

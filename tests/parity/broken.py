@@ -97,6 +97,7 @@ ENVIRONMENTS = {
     "unsloth@2026.10": "2026.10.9",
     "torchtune@0.6": "0.6.1",
     "mlx-lm@0.32": "0.32.2",
+    "verl@0.9": "0.9.1",
 }
 """The installed version that stands for a preset."""
 

@@ -17,6 +17,8 @@ from cases_llamafactory_v1 import SHAREGPT as V1_SHAREGPT
 from cases_mlx_lm import BARE, OPEN, THINKS
 from cases_torchtune import ALPACA, CHAT, CHATML_TEMPLATE, INSTRUCT, PIECE_MODELS, TEXT, pieces, qwen
 from cases_torchtune import SHAREGPT as TUNE_SHAREGPT
+from cases_verl import IGNORE, NEEDS_USER, PADDED, PREFACED
+from cases_verl import THINKS as VERL_THINKS
 
 CHATML, LLAMA3, GEMMA = "own:chatml", "own:llama3", "own:gemma"
 TRICKY = "tricky.one_of_three"
@@ -63,6 +65,13 @@ def v1(name: str, data: str, tokenizer: str = CHATML, dataset: Any = None, **con
 
 def mlx(name: str, data: str, tokenizer: str = CHATML, template: str | None = None, **config: Any) -> Case:
     return Case(name, data, tokenizer, config, template, batch={"size": 4, "count": 6})
+
+
+def verl(
+    name: str, data: str, tokenizer: str = CHATML, template: str | None = None, config: Any = None, **data_keys: Any
+) -> Case:
+    said = {**(config or {}), **{f"data.{key}": value for key, value in data_keys.items()}}
+    return Case(name, data, tokenizer, said, template, batch={"size": 4, "count": 6})
 
 
 def unsloth(
@@ -333,6 +342,27 @@ OWN: dict[str, tuple[Case, ...]] = {
         mlx("odd_pairs", "mlx_pairs", LLAMA3, mask_prompt=True),
         mlx("odd_texts", "mlx_texts"),
         mlx("too_few", "sample_text", batch_size=500),
+    ),
+    "verl": (
+        verl("messages", "sample_chat"),
+        verl("messages_llama3", TRICKY, LLAMA3),
+        verl("messages_gemma_stops", TRICKY, GEMMA),
+        verl("prefaced_gemma", TRICKY, GEMMA, PREFACED, IGNORE),
+        verl("thinks", TRICKY, template=VERL_THINKS),
+        verl("thinks_not", TRICKY, template=VERL_THINKS, enable_thinking_default=False),
+        verl("thinks_by_column", "verl_thinking", template=VERL_THINKS),
+        verl("cut_right", TRICKY, truncation="right", max_length=40),
+        verl("cut_left_is_right", TRICKY, LLAMA3, truncation="left", max_length=40),
+        verl("cut_left_padded", TRICKY, truncation="left", max_length=40, pad_mode="right"),
+        verl("padded", TRICKY, LLAMA3, config=PADDED, max_length=300),
+        verl("too_long", TRICKY, max_length=40),
+        verl("needs_user", "verl_chats", template=NEEDS_USER),
+        verl("odd_chats", "verl_chats"),
+        verl("odd_chats_llama3", "verl_chats", LLAMA3, config=IGNORE),
+        verl("odd_keys", "verl_keys", LLAMA3, config=IGNORE),
+        verl("odd_tools", "verl_tools_or_null"),
+        verl("odd_media", "verl_media"),
+        verl("unread", "sample_alpaca"),
     ),
 }
 """The cases of every trainer."""

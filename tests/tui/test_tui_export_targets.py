@@ -8,21 +8,15 @@ import pytest
 from tui_driver import running
 
 from sftui.recipe import changed
-from sftui.trainers import preset
+from sftui.trainers import preset, trainer_names, traits_of
 from sftui.tui.commands.export import targets
 
 
 def test_every_trainer_with_a_config_is_offered_once() -> None:
     names = [name for name, _ in targets("trl@1.14")]
     assert names[:2] == ["recipe", "trl@1.14"]
-    assert [name.partition("@")[0] for name in names[2:-1]] == [
-        "axolotl",
-        "llamafactory",
-        "llamafactory-v1",
-        "unsloth",
-        "torchtune",
-        "mlx-lm",
-    ]
+    others = [name for name in trainer_names() if traits_of(name).writes and name != "trl"]
+    assert [name.partition("@")[0] for name in names[2:-1]] == others
     assert targets("trl@1.14")[-1] == ("preprocess", "preprocess.py: not for trl, which prepares the rows itself")
     assert [name for name, _ in targets("hf-trainer")][:2] == ["recipe", "preprocess"]
     assert "trl" in {name.partition("@")[0] for name, _ in targets("hf-trainer")}

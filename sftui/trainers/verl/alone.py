@@ -10,12 +10,14 @@ user's, whose ids are cut off again.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from sftui.errors import SftuiError, TemplateError
 from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Piece, Problem, Rendered, Span
 from sftui.recipe import Recipe, Render
 from sftui.templates import render as render_one
+from sftui.tokens.beginnings import joints
 from sftui.trainers.base import Toolbox, pick_template
 from sftui.trainers.remembering import last_asked
 from sftui.values import value_class
@@ -24,7 +26,7 @@ EMPTY = {"role": "user", "content": ""}
 DUMMY = Message({"role": "user", "content": [{"type": "text", "text": ""}]})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Frame:
     """How many ids are cut off before messages (`before`, of the text `system` where that has as many), and how many
     of an answer are masked (`header`); `refused`: why verl stops before the first row."""
@@ -32,14 +34,25 @@ class Frame:
     before: int = 0
     system: str | None = ""
     header: int = 0
+    joints: frozenset[str] = frozenset()
+    """The added tokens before which a text may be cut in two, with the same ids."""
     refused: Problem | None = None
+
+    @cached_property
+    def _lengths(self) -> tuple[int, ...]:
+        return tuple(sorted({len(one) for one in self.joints}))
+
+    def joins(self, text: str) -> bool:
+        """Whether a text begins with such a token."""
+        return any(text[:length] in self.joints for length in self._lengths)
 
 
 @value_class
 class Apart(Rendered):
-    """A row as its messages alone, a piece each, with the text that the template gives for all of them at once."""
+    """A row as its messages alone, a piece each, with the text that the template gives for all of them at once; None
+    where that has the same ids for certain: it is the same text, and each message begins with an added token."""
 
-    whole: str = ""
+    whole: str | None = ""
 
 
 def frame_of(recipe: Recipe, tools: Toolbox) -> Frame:
@@ -74,7 +87,7 @@ def measured(recipe: Recipe, tools: Toolbox) -> Frame:
     before = len(ids[: -(len(ids_of_two) - len(ids))])
     system = one[: -(len(two) - len(one))]
     clean = len(tools.tokenizer.ids(system, False)) == before
-    return Frame(before, system if clean else None, len(ids_asked[len(ids) :]))
+    return Frame(before, system if clean else None, len(ids_asked[len(ids) :]), joints(tools.tokenizer))
 
 
 def apart(conversation: Conversation, recipe: Recipe, options: Render, tools: Toolbox, *, spans: bool) -> Apart:
@@ -85,7 +98,7 @@ def apart(conversation: Conversation, recipe: Recipe, options: Render, tools: To
     pieces: list[Piece] = []
     found: list[Span] = []
     notes: list[str] = []
-    place, exact = 0, True
+    place, exact, joined = 0, True, True
     for number, message in enumerate(conversation.messages):
         cut, front = (frame.before, frame.system) if number and message.data["role"] != "system" else (0, "")
         one, behind = _alone(conversation, number, options, tools, spans)
@@ -93,10 +106,14 @@ def apart(conversation: Conversation, recipe: Recipe, options: Render, tools: To
             front = behind.text if not cut else None
             cut += len(tools.tokenizer.ids(behind.text, False))
         border = _border(one.text, cut, front, tools)
-        piece = Piece(one.text[border:], number, Part.CONTENT, before=one.text[:border], cut=cut)
-        pieces.append(piece)
+        own, before = (one.text[border:], one.text[:border]) if border else (one.text, "")
+        joins = frame.joins(own)
+        if joins and before == front:  # it has the same ids without what stands before it
+            before, cut = "", 0
+        joined = joined and (joins or not number)
+        pieces.append(Piece(own, number, Part.CONTENT, before=before, cut=cut))
         found += _moved(one.spans, border, place, number, 0 if behind is None else 1)
-        place += len(piece.text)
+        place += len(own)
         exact = exact and one.exact
         notes += one.notes
     whole = render_one(
@@ -107,13 +124,14 @@ def apart(conversation: Conversation, recipe: Recipe, options: Render, tools: To
         prompt_messages=None,
         spans=False,
     )
+    text = "".join([piece.text for piece in pieces])
     return Apart(
-        text="".join([piece.text for piece in pieces]),
+        text=text,
         spans=tuple(found),
         pieces=tuple(pieces),
         exact=exact,
         notes=tuple(dict.fromkeys(notes)),
-        whole=whole.text,
+        whole=None if joined and text == whole.text else whole.text,
     )
 
 
@@ -121,8 +139,12 @@ def _alone(
     conversation: Conversation, number: int, options: Render, tools: Toolbox, spans: bool
 ) -> tuple[Rendered, Rendered | None]:
     """A message alone; and where the template refuses it, the message behind an empty one and that one alone."""
-    given = replace(
-        conversation, messages=conversation.messages[number : number + 1], tools=None if number else conversation.tools
+    given = Conversation(
+        Kind.CHAT,
+        conversation.format,
+        conversation.messages[number : number + 1],
+        tools=None if number else conversation.tools,
+        template_kwargs=conversation.template_kwargs,
     )
 
     def drawn(one: Conversation, spans: bool) -> Rendered:

@@ -46,6 +46,23 @@ PADDED = "verl's engines take pad_mode no_padding alone: with `right` they stop 
 MISMATCH = "AssertionError: MultiTurnSFTDataset apply_chat_template to each turn separately and concat `input_ids`"
 
 
+class Late(tuple[int, ...]):
+    """The ids of a row of which the beginning was cut off, `start` of them: its position ids begin there."""
+
+    start: int
+
+    @classmethod
+    def of(cls, ids: tuple[int, ...], start: int) -> Late:
+        made = cls(ids)
+        made.start = start
+        return made
+
+
+def _begins(example: Example) -> int:
+    ids = example.input_ids
+    return ids.start if isinstance(ids, Late) else 0
+
+
 class Verl(Trainer):
     """Messages one by one, answers trained behind as many ids as a generation prompt has."""
 
@@ -126,14 +143,14 @@ class Verl(Trainer):
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Iterator[ToEncode]:
         yield from super().texts(rendered, shaped, recipe, tools, places=places)
-        if isinstance(rendered, Apart):
+        if isinstance(rendered, Apart) and rendered.whole is not None:
             yield ToEncode(rendered.whole, False)
 
     def tokenize(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Tokens:
         tokens = super().tokenize(rendered, shaped, recipe, tools, places=places)
-        if isinstance(rendered, Apart):
+        if isinstance(rendered, Apart) and rendered.whole is not None:
             at = _parting(tokens.input_ids, tools.tokenizer.ids(rendered.whole, False))
             if at is not None:
                 tokens = _mismatched(tokens, at, shaped.conversation, recipe)
@@ -145,7 +162,8 @@ class Verl(Trainer):
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         self.require(recipe, "mask.rule")
-        self.require(recipe, "length.over")
+        if recipe.length.over != "cut_left" or recipe.batch.flatten:  # which pad_mode right alone can do
+            self.require(recipe, "length.over")
         if shaped.dropped is not None:
             return super().label(tokens, rendered, shaped, recipe, tools)
         mask, reasons = label_rules.drawn(_verdicts(tokens, shaped.conversation, frame_of(recipe, tools).header))
@@ -163,10 +181,21 @@ class Verl(Trainer):
             label_rules.applied_to_ids(mask, tokens.input_ids), reasons, kept, dropped=dropped, notes=notes
         )
 
+    def examples(
+        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Example, ...]:
+        made = super().examples(tokens, labels, shaped, recipe, tools)
+        start = labels.kept[0][0] if labels.kept else 0
+        return made if not start else tuple(replace(one, input_ids=Late.of(one.input_ids, start)) for one in made)
+
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         """Rows end to end, each with its own position ids; with pad_mode `right` as the dataset pads them."""
         if not recipe.batch.flatten:
-            return super().collate(examples, rows, recipe, tools)
+            padded = super().collate(examples, rows, recipe, tools)
+            width = len(padded.input_ids[0]) if padded.input_ids else 0
+            placed = (range(at, at + len(one.input_ids)) for at, one in ((_begins(one), one) for one in examples))
+            positions = tuple((*places, *(0,) * (width - len(places))) for places in placed)
+            return replace(padded, position_ids=positions)
         ids = tuple(token for example in examples for token in example.input_ids)
         label_rules.refuse_too_large(1, len(ids))
         return Batch(

@@ -22,7 +22,15 @@ def recipe(name: str, **knobs: Any) -> Recipe:
     return made
 
 
-TRAINERS = ("trl@1.16", "axolotl@0.19", "llamafactory@0.9.5", "unsloth@2026.10", "torchtune@0.6.1", "mlx-lm@0.32")
+TRAINERS = (
+    "trl@1.16",
+    "axolotl@0.19",
+    "llamafactory@0.9.5",
+    "unsloth@2026.10",
+    "torchtune@0.6.1",
+    "mlx-lm@0.32",
+    "verl@0.9",
+)
 
 
 @pytest.mark.parametrize(

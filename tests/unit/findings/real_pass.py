@@ -34,6 +34,7 @@ TOKENIZERS = (
 RECIPES = (
     *("hf-trainer", "trl@1.16", "axolotl@0.19", "torchtune@0.7", "unsloth@2026.10", "llamafactory@0.9"),
     "mlx-lm@0.32",
+    "verl@0.9",
 )
 LIST = Path(__file__).with_name("real_errors.md")
 REFUSED = "refused"

@@ -87,6 +87,10 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "tokenizer_config.json": "the model's own file",
         "eos_token": "transformers, a key of tokenizer_config.json",
     },
+    "verl": {
+        "tokenizer_config.json": "the model's own file",
+        "eos_token": "transformers, a key of tokenizer_config.json",
+    },
     "hf-trainer": {
         "tokenizer.eos_token": "transformers, PreTrainedTokenizerBase",
         "tokenizer.chat_template": "transformers, PreTrainedTokenizerBase",
@@ -156,7 +160,7 @@ def is_key(trainer: str, name: str, value: str | None) -> bool:
     free = (
         not value or not choices or plain in choices or plain in ("true", "false", "null") or not plain.isidentifier()
     )
-    return head in takes and free
+    return (head in takes or name in takes) and free
 
 
 def is_entry(trainer: str, name: str) -> bool:

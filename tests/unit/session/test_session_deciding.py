@@ -81,6 +81,8 @@ SETUPS: tuple[tuple[str, str, Mapping[str, Any], Mapping[str, Any]], ...] = (
     ("mlx-lm", "builtin:chatml", CHAT, {"mask.rule": "completion"}),
     ("mlx-lm", "builtin:chatml", PAIR, {"mask.rule": "completion", "length.max": 20}),
     ("mlx-lm", "builtin:chatml", TEXT, {}),
+    ("verl", "builtin:chatml", CHAT, {}),
+    ("verl", "builtin:llama3", CHAT, {"length.over": "cut_right", "length.max": 30}),
     ("hf-trainer", "builtin:chatml", CHAT, {}),
     ("hf-trainer", "builtin:chatml", CHAT, {"mask.rule": "assistant", "mask.turns": "last", "mask.terminator": "mask"}),
     (

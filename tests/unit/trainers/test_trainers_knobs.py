@@ -23,6 +23,7 @@ PRESETS = (
     "unsloth@2026.10",
     "torchtune@0.7",
     "mlx-lm@0.32",
+    "verl@0.9",
 )
 PACKINGS = {
     "trl": ("bfd", "wrapped"),
@@ -40,6 +41,7 @@ RULES = {
     "unsloth": ("auto", "all", "completion", "generation_tag", "markers"),
     "torchtune": ("auto", "all", "turn_full", "assistant"),
     "mlx-lm": ("all", "completion"),
+    "verl": ("assistant",),
 }
 TAGGED = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% if m['role'] == 'assistant' %}{% generation %}{{"
