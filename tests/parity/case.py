@@ -87,7 +87,8 @@ class Case:
     one of sftui's built-in ones, or the text itself;
     `tokens` replaces special tokens in the tokenizer's config. `config` holds the trainer's own
     keys, `dataset` its own description of the dataset. `only` names the trainer versions that
-    have the setting (all, if empty). `default` marks the README's default settings.
+    have the setting (all, if empty). `default` marks the README's default settings, `long` what
+    the parity tests try with SFTUI_PARITY_ALL=1 alone.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Case:
     batch: Mapping[str, int] = field(default_factory=lambda: {"size": 4, "count": 2})
     default: bool = False
     only: tuple[str, ...] = ()
+    long: bool = False
 
     def asked_of(self, trainer: str, version: str) -> bool:
         """Whether a version has the setting. One that the rules do not know yet has what the newest known one has."""

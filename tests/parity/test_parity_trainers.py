@@ -1,7 +1,8 @@
 """sftui against the real trainers, in their own environments (marker parity).
 
 Environments are built by `environments.py`; a trainer without one is skipped. References are
-recorded on first use and kept, so a second run only runs sftui.
+recorded on first use and kept, so a second run only runs sftui. Cases that are marked long are tried with
+SFTUI_PARITY_ALL=1.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from compare import compare
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
 DEFAULT_ROWS, OTHER_SETTINGS = 2000 // int(os.environ.get("SFTUI_PARITY_EACH") or 1), 12
+ALL = bool(os.environ.get("SFTUI_PARITY_ALL"))
 
 
 @pytest.mark.parametrize("name", [*environments.PACKAGES, *environments.ALSO])
@@ -25,7 +27,7 @@ def test_every_case_is_equal(name: str, capsys: pytest.CaptureFixture[str]) -> N
         pytest.skip(f"{name} has no environment: run tests/parity/environments.py {name}")
     if not shared_folder().is_dir():
         pytest.skip(f"the shared test data is not at {shared_folder()}")
-    cases = [case for case in cases_of(trainer) if case.asked_of(trainer, version)]
+    cases = [case for case in cases_of(trainer) if case.asked_of(trainer, version) and (ALL or not case.long)]
     assert recorder.record(trainer, version, cases) == 0, "a runner ended without an answer"
     rows = equal = default = 0
     wrong: list[str] = []

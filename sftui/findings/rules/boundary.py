@@ -265,6 +265,7 @@ BND003 = rule(
     "pieces encoded on their own give other ids than the whole text",
     "Training ids then differ from what a server sends.",
     llamafactory="verify with the served prompt",
+    verl="use a template that ends every message with a token of its own",
     data="match what the server does",
     bad=case(
         {"instruction": "Say a", "output": "nswer"},

@@ -53,6 +53,7 @@ EOS001 = rule(
     unsloth="add tokenizer.eos_token in the formatting function",
     torchtune="add_eos: true",
     mlx_lm="use a template that ends turns; mlx-lm appends EOS to texts, not to messages",
+    verl="use a template that ends turns; verl appends nothing",
     hf="append tokenizer.eos_token to every text",
     moves=("appended",),
     leads_to=Consequence.UNSTOPPED,

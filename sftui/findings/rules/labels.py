@@ -147,6 +147,7 @@ LAB002 = rule(
     torchtune="train_on_input: false",
     unsloth="train_on_responses_only(trainer)",
     mlx_lm="mask_prompt: true trains the last message of a row alone",
+    verl="start rows with a message that is not the assistant's, or use a template that adds no system text",
     hf="mask the prompt's labels with -100",
     tags=True,
     moves=("others",),

@@ -39,6 +39,7 @@ THK001 = rule(
     " trained text.",
     trl="assistant_only_loss: true swaps in a training template that keeps it",
     llamafactory="preserve_thinking: true",
+    verl="use a template that keeps it; verl stops where the messages one by one are other than the whole",
     data="make one row per turn",
     bad=case(chat("hi", "<think>They greet me.</think>Hello.", "Bye.", "Bye!"), template=_THINKING),
     good=case(chat("hi", "<think>They greet me.</think>Hello."), template=_THINKING),

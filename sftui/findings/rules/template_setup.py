@@ -55,6 +55,7 @@ TPL001 = rule(
     unsloth="get_chat_template(tokenizer, chat_template=...)",
     torchtune="prompt_template: ...",
     mlx_lm="put chat_template.jinja into the model's folder",
+    verl="model.custom_chat_template: the text of a template",
     hf="tokenizer.chat_template = ..., add its special tokens, resize the model",
     moves=("row",),  # nothing was rendered
     leads_to=Consequence.STOPS,
@@ -164,6 +165,7 @@ TPL005 = rule(
     trl='give the rows a column chat_template_kwargs with {date_string: "..."}',
     axolotl='chat_template_kwargs: {date_string: "..."}',
     mlx_lm="write the day into a copy of the template, in the model's folder",
+    verl="write the day into a copy of the template, and give that as model.custom_chat_template",
     hf='render.date: the day, or apply_chat_template(..., date_string="...")',
     data="pass a constant date_string, or write the day into a copy of the template",
     moves=("frame",),
@@ -262,6 +264,7 @@ TPL008 = rule(
     llamafactory="preserve_thinking: true, or mask_history: true",
     llamafactory_v1="custom_chat_template: one that keeps the thoughts of earlier turns",
     axolotl="make one row per turn, or use a newer template",
+    verl="use a template that writes each message alike whatever follows it",
     data="make one row per trained turn",
     bad=case(
         ROUNDS,
@@ -333,6 +336,7 @@ TPL011 = rule(
     axolotl="chat_template: tokenizer_default",
     llamafactory="use vllm or sglang with the template that LLaMA-Factory saves",
     mlx_lm="serve with the template of the folder that was trained from",
+    verl="serve with the template of model.custom_chat_template, which is saved with the model",
     hf="save tokenizer.chat_template with the model",
     unsloth="save the tokenizer with the model",
     moves=("frame",),  # what templates write around the contents
@@ -465,6 +469,7 @@ TPL014 = rule(
     trl="give the rows a column chat_template_kwargs with {enable_thinking: ...}",
     axolotl="chat_template_kwargs: {enable_thinking: ...}",
     llamafactory="enable_thinking: ...",
+    verl="data.enable_thinking_default: true or false, and the same when serving",
     hf="set render.kwargs: {enable_thinking: ...} and the same when serving",
     data="pass enable_thinking where the rows are rendered, and the same when serving",
     spared=("torchtune", "mlx-lm"),
@@ -593,6 +598,7 @@ TOO004 = rule(
     "setup",
     "an empty tool list changes the rendered text",
     "tools=[] is not the same as no tools: the template prints its tool preamble.",
+    verl="use a template that writes nothing for an empty list; null stops verl",
     data="store null instead of an empty list",
     bad=case(
         chat("Weather?", "Sunny.", tools=[]),

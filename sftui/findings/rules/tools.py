@@ -230,6 +230,7 @@ TOO003 = rule(
     llamafactory_v1="store the tools as JSON text in the column `tools`",
     trl="use a template that prints tools; TRL passes the column `tools`",
     mlx_lm="use a template that prints tools; mlx-lm passes the column `tools`",
+    verl="use a template that prints tools; verl hands the column `tools` to it, as a list",
     data="pass tools=row['tools'] and use a template that prints them",
     leads_to=Consequence.LOST,
     bad=case(chat("Weather?", "Sunny.", tools=[TOOL])),
@@ -439,6 +440,7 @@ CON009 = rule(
     trl="store them as JSON text or with datasets' Json() type",
     llamafactory="store tools as a JSON string",
     llamafactory_v1="store tools as JSON text",
+    verl="give every tool of the file the same keys; Parquet fills the others with null",
     data="remove the null keys, or store JSON text",
     bad=case(
         chat(

@@ -25,6 +25,7 @@ RUN001 = rule(
     " fill a batch.",
     data="correct what drops or masks the rows, which the findings of single rows say",
     mlx_lm="set batch_size to no more than there are rows, or correct what masks them, as their findings say",
+    verl="set data.train_batch_size to no more than there are rows, or correct what masks or stops them",
     bad=case({"input_ids": [300, 301, 302], "labels": [-100] * 3}, changes={"mask.rule": "given"}),
     good=FINE,
 )
@@ -156,6 +157,7 @@ TRU005 = rule(
     unsloth="raise max_seq_length",
     torchtune="raise max_seq_len",
     mlx_lm="raise max_seq_length (default 2048)",
+    verl="raise data.max_length (default 1024)",
     hf="raise length.max",
     moves=("cut",),
     bad=case(chat("hi", "so it goes " * 900), preset="trl@1.16"),
@@ -230,6 +232,7 @@ LAB009 = rule(
     unsloth="last_response_only=True trains the last one only, False every one",
     trl="split the rows into prompt and completion",
     mlx_lm="make one row of each answer; mask_prompt trains the last message of a row",
+    verl="make one row of each answer; verl trains every answer of a row",
     hf="make one row per turn, or mask.rule: assistant",
     moves=("answers", "behind stops"),
     bad=case(chat("hi", "Hello.", "Bye.", "Bye!")),

@@ -113,7 +113,8 @@ def composed(file: str | None, overrides: list[str]) -> Any:
         with initialize_config_dir(home, version_base=None):
             return compose(NAME, overrides=overrides)
     with initialize_config_dir(str(place.parent), version_base=None):
-        return compose(place.name, overrides=[f"hydra.searchpath=[file://{home}]", *overrides])
+        search = [] if "searchpath" in place.read_text(encoding="utf-8") else [f"hydra.searchpath=[file://{home}]"]
+        return compose(place.name, overrides=[*search, *overrides])
 
 
 def _text(value: str) -> str:

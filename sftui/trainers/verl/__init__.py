@@ -1,7 +1,6 @@
 """verl's supervised fine-tuning (`python -m verl.trainer.sft_trainer`): MultiTurnSFTDataset under Hydra."""
 
 from sftui.trainers.traits import Finds, Traits
-from sftui.trainers.verl.fixes import FIXES
 from sftui.trainers.verl.own_keys import claimed
 
 TRAITS = Traits(
@@ -15,7 +14,6 @@ TRAITS = Traits(
     ends_chats=False,
     piecewise=True,
     finds=Finds.MESSAGES,
-    fixes=FIXES,
     empty_stop="ZeroDivisionError: integer division or modulo by zero (no batch of data.train_batch_size is full)",
     reads="sftui.trainers.verl.config",
     writes="sftui.trainers.verl.config",

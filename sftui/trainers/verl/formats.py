@@ -206,9 +206,12 @@ def beyond(row: Row, recipe: Recipe) -> str | None:
     return f"train_max_samples {most}: verl does not read rows after it"
 
 
-def marked(conversation: Conversation, dropped: str | None) -> Conversation:
-    """The conversation with why its row is not read."""
-    return conversation if dropped is None else replace(conversation, extra={DROPPED: dropped})
+def unread(row: Row, detected: Detected, why: str) -> Conversation:
+    """A row that is not read, for the eye, with why."""
+    try:
+        return replace(convert(row, detected), extra={DROPPED: why})
+    except ConversationError:
+        return Conversation(Kind.TEXT, "messages", text="", extra={DROPPED: why})
 
 
 DROPPED = "dropped"

@@ -38,10 +38,8 @@ def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
     data = config.get("data")
     if not isinstance(data, Mapping) or not OWN["data"].intersection(data):
         return ()
-    return tuple(
-        f"{section}.{key}"
-        for section, own in OWN.items()
-        if isinstance(config.get(section), Mapping)
-        for key in config[section]
-        if key in own
+    sections = [section for section in OWN if isinstance(config.get(section), Mapping)]
+    return (
+        *(f"{section}.{key}" for section in sections for key in config[section] if key in OWN[section]),
+        *sections,  # which others have as one value
     )

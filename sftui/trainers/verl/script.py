@@ -63,7 +63,9 @@ def read(text: str, where: str) -> Script:
     if found is None:
         raise RecipeError("the script does not run verl.trainer.sft_trainer", where=where)
     module, words = found
-    known = {name: _unquoted(value) for name, value in _SET.findall(text[: words[0].start if words else len(text)])}
+    known: dict[str, str] = {}
+    for name, value in _SET.findall(text[: words[0].start]):
+        known[name] = _filled(_unquoted(value), known)
     overrides: list[Override] = []
     others: list[str] = []
     for word in words[1:]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
-from sftui.errors import RecipeError
+from sftui.errors import RecipeError, TemplateError
 from sftui.labels.masks import Verdict
 from sftui.model import Batch, Conversation, Example, Labels, Part, Reason, Rendered, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
@@ -103,7 +103,8 @@ class Verl(Trainer):
         return formats.detect(rows, recipe)
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
-        return formats.marked(formats.convert(row, detected), formats.beyond(row, recipe))
+        unread = formats.beyond(row, recipe) if detected.refused is None else None
+        return formats.convert(row, detected) if unread is None else formats.unread(row, detected, unread)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         return Shaped(conversation, conversation.extra.get(formats.DROPPED))
@@ -137,7 +138,13 @@ class Verl(Trainer):
         return False
 
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
-        return apart(shaped.conversation, recipe, self.render_options(recipe, tools.tokenizer), tools, spans=spans)
+        options = self.render_options(recipe, tools.tokenizer)
+        if shaped.dropped is None:
+            return apart(shaped.conversation, recipe, options, tools, spans=spans)
+        try:
+            return replace(apart(shaped.conversation, recipe, options, tools, spans=spans), whole=None)
+        except TemplateError:
+            return Rendered("")
 
     def texts(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
