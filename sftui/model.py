@@ -87,6 +87,7 @@ class Row:
     `index` is 0-based as in `dataset[i]`. `data` is None where the record could not be read;
     `problem` then says why in one sentence. `raw` is the text as stored (clipped at
     `RAW_LIMIT` characters, `size` is the whole in bytes); it is hostile until `text.visible`.
+    `json_text` are columns that the file holds as JSON text, at least in part, and that `datasets` alone decodes.
     Where repairs lie over the source, the row is as they would write it: `repairs` then says what
     they changed, `left_out` why the row would not be written, `skipped` why they could not be made on it, and the file
     still holds it as it was.
@@ -101,6 +102,7 @@ class Row:
     repairs: tuple[str, ...] = ()
     left_out: str | None = None
     skipped: str | None = None
+    json_text: tuple[str, ...] = ()
 
 
 RAW_LIMIT = 1_000_000

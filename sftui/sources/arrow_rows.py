@@ -23,6 +23,8 @@ class ArrowDecoder:
         self.columns: tuple[str, ...] = tuple(schema.names)
         self._row_limit = row_limit
         self._features = _json_features(schema)
+        kept = self._features.items() if self._features is not None else ()
+        self._json_text = tuple(name for name, feature in kept if "Json(" in repr(feature))
 
     def row(self, batch: Any, at: int, index: int, where: str) -> Row:
         """Row `at` of the batch; one over the row limit is not decoded."""
@@ -37,7 +39,7 @@ class ArrowDecoder:
         except (ValueError, TypeError, OverflowError, UnicodeDecodeError) as error:
             return Row(index, None, "", where, size, f"{where} cannot be decoded: {error}")
         raw = json.dumps(data, ensure_ascii=False, default=str)
-        return Row(index, data, raw[:RAW_LIMIT], where, size)
+        return Row(index, data, raw[:RAW_LIMIT], where, size, json_text=self._json_text)
 
 
 class BatchRows:

@@ -68,9 +68,11 @@ SCRIPTS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "script_columns": ("named", "data.messages_key='my chat' data.tools_key=functions", IGNORE),
     "script_kwargs": (
         "thinking",
-        "data.apply_chat_template_kwargs='{note: \"a b\", x: [1,2]}' +data.image_key=pics",
+        "+data.apply_chat_template_kwargs='{note: \"a b\", x: [1,2]}' +data.image_key=pics",
         {"own.custom_chat_template": THINKS, "render.template": "verl/custom"},
     ),
+    "script_inside": ("chats", "+data.apply_chat_template_kwargs.note=a ++data.max_length=40 data.truncation=left", {}),
+    "script_filled": ("chats", "data.apply_chat_template_kwargs={}", {"render.kwargs": {"note": "a b", "x": [1]}}),
     "script_thinks": ("thinking", "data.enable_thinking_default=null ++data.enable_thinking_key=none_such", {}),
 }
 

@@ -33,6 +33,8 @@ NO_KNOB = frozenset({"data.train_files", "data.seed"})
 """Keys about data that no knob says."""
 WHOLE = frozenset({"data.apply_chat_template_kwargs"})
 """Keys whose mapping is one value."""
+UNSET = frozenset({"model.tokenizer_path", "model.custom_chat_template"})
+"""Keys that are null in its own config, to which Hydra takes a `+`, too."""
 GIVEN = frozenset(
     {
         "tools",
@@ -127,11 +129,11 @@ def _sign(one: script.Override, known: Known) -> KeyNote | None:
         return None
     held = one.key in known.config or any(key.startswith(f"{one.key}.") for key in known.config)
     held = held and one.key not in APPENDED
-    inside = any(one.key.startswith(f"{key}.") for key in (*WHOLE, "model.override_config"))
-    if one.sign == "" and not held and not inside:
+    filled = one.key in WHOLE and isinstance(one.value, Mapping) and one.value
+    if one.sign == "" and (not held or filled):
         error = f"Could not override '{one.key}'. To append to your config use +{one.key}"
         return known.stops(one.key, one.value, error)
-    if one.sign == "+" and held:
+    if one.sign == "+" and held and one.key in KEYS.difference(UNSET) and not isinstance(one.value, (dict, list)):
         return known.stops(one.key, one.value, f"Could not append to config. An item is already at '{one.key}'.")
     return None
 
@@ -225,7 +227,12 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
 def _words(keys: Keys) -> list[str]:
     """Keys as the words of a command line."""
     named = {".".join(map(str, place)): value for place, value in keys.items()}
-    return [hydra.word(f"{'+' if key in APPENDED else ''}{key}", value) for key, value in named.items()]
+    return [hydra.word(f"{_needed(key, value)}{key}", value) for key, value in named.items()]
+
+
+def _needed(key: str, value: Any) -> str:
+    """The sign with which Hydra takes a key that is not there, or keys within a mapping that are not."""
+    return "+" if key in APPENDED else "++" if isinstance(value, Mapping) else ""
 
 
 def _edited(opened: OpenedConfig, changes: Keys) -> str:
@@ -235,7 +242,7 @@ def _edited(opened: OpenedConfig, changes: Keys) -> str:
     said = {one.key for one in script.read(opened.text, opened.path).overrides}
     named = {".".join(map(str, place)): value for place, value in changes.items()}
     put = {
-        f"+{key}" if key in APPENDED and key not in said else key: value
+        key if key in said else f"{_needed(key, value)}{key}": value
         for key, value in named.items()
         if value is not REMOVE
     }

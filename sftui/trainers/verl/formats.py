@@ -87,6 +87,13 @@ def convert(row: Row, detected: Detected) -> Conversation:
         raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
     data, fields = row.data or {}, detected.fields
     column = fields["messages"]
+    for name in (column, fields["tools"]):
+        if name and name in row.json_text:
+            raise _stop(
+                f"`{name}` is stored as JSON text, at least in part",
+                "a TypeError or a ValueError: pandas, with which verl reads Parquet, decodes no JSON",
+                "write the rows with pandas' DataFrame.to_parquet: `datasets` keeps values whose keys differ as JSON",
+            )
     messages = _messages(data.get(column), column)
     _refuse_media(data, fields, messages)
     kwargs: dict[str, Any] = {}

@@ -7,7 +7,6 @@ itself before. No shell is run.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -100,7 +99,8 @@ def edited(text: str, changes: Mapping[str, Any], removed: frozenset[str], where
     for key, value in changes.items():
         if key in last:
             one = last[key]
-            places.append((one.word.start, one.word.end, shlex.quote(f"{one.sign}{key}={hydra.written(value)}")))
+            sign = one.sign or ("++" if isinstance(value, Mapping) else "")  # a bare one takes no new keys
+            places.append((one.word.start, one.word.end, hydra.word(f"{sign}{key}", value)))
     new = [key for key in changes if key not in last]
     added = "".join(f" \\\n    {hydra.word(key, changes[key])}" for key in new)
     places.append((script.end, script.end, added))

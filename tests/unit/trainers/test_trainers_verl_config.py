@@ -32,7 +32,7 @@ torchrun --standalone --nproc_per_node=$nproc_per_node \\
     data.truncation=right \\
     data.messages_key='conversations' \\
     +data.shuffle=true \\
-    data.apply_chat_template_kwargs="{enable_thinking:false,note:'a b'}" \\
+    +data.apply_chat_template_kwargs="{enable_thinking:false,note:'a b'}" \\
     model.path=${HOME_MODEL:-$MODEL} \\
     optim.lr=1e-4 \\
     'trainer.logger=[console,wandb]' \\
@@ -168,6 +168,8 @@ def test_a_script_is_known_and_read(tmp_path: Path) -> None:
         ("data.seq_len=8", "data.seq_len", "Could not override 'data.seq_len'"),
         ("+data.max_length=8", "data.max_length", "An item is already at 'data.max_length'"),
         ("data.shuffle=true", "data.shuffle", "Could not override 'data.shuffle'"),
+        ("data.apply_chat_template_kwargs={a:1}", "data.apply_chat_template_kwargs", "Could not override"),
+        ("data.apply_chat_template_kwargs.a=1", "data.apply_chat_template_kwargs.a", "Could not override"),
     ],
 )
 def test_an_override_that_hydra_refuses_is_told(words: str, path: str, why: str) -> None:
@@ -204,7 +206,7 @@ def test_an_opened_script_keeps_all_that_did_not_change() -> None:
     assert [line for line in before if line not in after] == [
         "    data.max_length=2048 \\",
         "    data.messages_key='conversations' \\",
-        "    data.apply_chat_template_kwargs=\"{enable_thinking:false,note:'a b'}\" \\",
+        "    +data.apply_chat_template_kwargs=\"{enable_thinking:false,note:'a b'}\" \\",
         "    trainer.project_name=x $@",
     ] or "trainer.project_name=x $@" in text
     back = read(base=text).recipe

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from sftui import pipeline
 from sftui.model import Inspection, Part, Reason, Row
 from sftui.recipe import Recipe, changed
 from sftui.runs import as_runs
+from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
 from sftui.tokens.beginnings import joints
 from sftui.tokens.bulk import Bulk
@@ -254,3 +256,24 @@ def test_gemma_2_ends_with_another_token_by_its_name() -> None:
     recipe = changed(preset("verl"), "tokenizer.name", "google/gemma-2-2b-it")
     made = trainer_named("verl").tokenizer_of(load_tokenizer("builtin:gemma"), recipe)
     assert made.facts.eos_token == "<end_of_turn>"
+
+
+def test_what_datasets_stores_as_json_text_stops_it(tmp_path: Path) -> None:
+    """As Dataset.to_parquet of datasets 5.2 writes messages whose keys differ."""
+    import pyarrow
+    import pyarrow.parquet
+
+    features = {"messages": {"feature": {"_type": "Json"}, "_type": "List"}}
+    texts = [[json.dumps(USER), json.dumps({**SAID, "name": "x"})]]
+    stored = pyarrow.array(texts, pyarrow.list_(pyarrow.string())).cast(pyarrow.list_(pyarrow.json_()))
+    table = pyarrow.table({"messages": stored}).replace_schema_metadata(
+        {"huggingface": json.dumps({"info": {"features": features}})}
+    )
+    pyarrow.parquet.write_table(table, tmp_path / "rows.parquet")
+    source = open_source(SourceSpec((str(tmp_path / "rows.parquet"),)))
+    [row] = list(source.rows())
+    source.close()
+    assert row.data is not None and row.data["messages"][0] == USER and row.json_text == ("messages",)
+    detected = pipeline.detect([row], preset("verl"))
+    made = pipeline.inspect_early(row, detected, preset("verl"))
+    assert made.problem is not None and "`messages` is stored as JSON text" in made.problem.what
