@@ -541,6 +541,24 @@ _MLX_LM_LOADERS = {
     ],
     "fine_tune_type": "lora",
 }
+_VERL = {
+    "defaults": ["sft_trainer_engine", "_self_"],
+    "most": 64,
+    "data": {
+        "train_files": ["a.parquet", "b.parquet"],
+        "max_length": "${most}",
+        "truncation": "left",
+        "pad_mode": "no_padding",
+        "messages_key": "conversations",
+        "enable_thinking_default": "none",
+        "apply_chat_template_kwargs": {"enable_thinking": False},
+        "train_max_samples": 3,
+        "ignore_input_ids_mismatch": True,
+        "custom_cls": {"path": None, "name": None},
+    },
+    "model": {"path": "builtin:chatml", "tokenizer_path": None, "custom_chat_template": "{{ messages }}"},
+    "trainer": {"project_name": "x", "total_epochs": 1},
+}
 CONFIGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("recipe", _RECIPE),
     ("axolotl", _AXOLOTL),
@@ -554,6 +572,7 @@ CONFIGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("torchtune", _TORCHTUNE_LIST),
     ("mlx-lm", _MLX_LM),
     ("mlx-lm", _MLX_LM_LOADERS),
+    ("verl", _VERL),
 )
 _SETTINGS = {"theme": "ansi", "mouse": False, "keymap": {"row.next": "J", "app.quit": "q,Q"}}
 YAML_PIECES = (
