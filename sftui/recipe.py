@@ -185,7 +185,7 @@ class Mask:
             "generation_tag": "what stands between {% generation %} tags of the chat template",
             "turn_content": "the turns of mask.roles, as Axolotl finds them in the template's text",
             "turn_full": "whole messages of mask.roles, their headers included",
-            "parts": "the answers, encoded turn by turn as LLaMA-Factory does",
+            "parts": "the answers, encoded turn by turn as LLaMA-Factory and ms-swift do",
             "markers": "what stands after mask.response_marker, up to the next instruction",
             "segments": "the segments that the data marks as trained",
             "given": "the labels that stand in the data",
@@ -300,7 +300,8 @@ class Pack:
             "multipack": "first fit decreasing within groups of rows, while batches are drawn (Axolotl)",
             "knapsack": "greedy knapsack within groups of rows (LLaMA-Factory packing)",
             "neat": "greedy knapsack, rows kept apart in attention (LLaMA-Factory neat_packing)",
-            "sequential": "rows in order until a sequence is full (torchtune)",
+            "sequential": "rows in order until a sequence is full (torchtune, ms-swift)",
+            "binpack": "the longest first, each into the emptiest sequence with room for it (ms-swift)",
         },
     )
     isolate: bool = knob(False, "documents of a pack do not attend to each other")

@@ -6,6 +6,7 @@ TRAINERS = (
     *("hf-trainer", "manual-shift", "trl", "axolotl", "llamafactory", "llamafactory-v1", "unsloth", "torchtune"),
     "mlx-lm",
     "verl",
+    "ms-swift",
 )
 """The trainers that sftui has, each in the package of its name (see `traits`); the first is the one of a recipe that
 names none."""

@@ -30,6 +30,7 @@ from sftui.model import Batch
 from sftui.session.verifying import piece
 from sftui.trainers import trainer_named
 from sftui.trainers.llamafactory.trainer import LlamaFactory
+from sftui.trainers.ms_swift.trainer import MsSwift
 from sftui.trainers.verify.difference import pack_differences, row_differences, same_weights
 from sftui.trainers.verify.session import read_result
 
@@ -59,9 +60,9 @@ def compare(trainer: str, version: str, case: Case, way: Way = in_chunks) -> Com
 
 
 def on_its_day(trainer: str, version: str, case: Case) -> None:
-    """Let LLaMA-Factory, one of whose tool formats writes the day, take that of the recording."""
+    """Let a trainer of which some template or tool format writes the day take that of the recording."""
     behind = trainer_named(trainer)
-    if isinstance(behind, LlamaFactory):
+    if isinstance(behind, (LlamaFactory, MsSwift)):
         day = date.fromtimestamp(result_path(trainer, version, case).stat().st_mtime)
         behind.today = lambda: day
 
@@ -192,18 +193,17 @@ def _batches(
         return
     behind, done = trainer_named(trainer), 0
     examples = [one for _, made in sorted(ours.rows.items()) for one in made]
-    splits = "loss_weights" in (batches[0] if batches else {})  # the one whose rows give several, in their order
     for number, batch in enumerate(batches):
         size = len(batch["rows"])
         try:
             if packs:
                 mine = behind.collate_packs(ours.packs[done : done + size], ours.recipe, ours.tools)
-            elif splits:
-                mine = behind.collate(examples[done : done + size], batch["rows"], ours.recipe, ours.tools)
-            elif any(len(ours.rows.get(r, ())) != 1 for r in batch["rows"]):
-                return
-            else:
+            elif all(len(ours.rows.get(r, ())) == 1 for r in batch["rows"]):
                 mine = behind.collate([ours.rows[r][0] for r in batch["rows"]], batch["rows"], ours.recipe, ours.tools)
+            elif "loss_weights" in batch:  # a row may give several examples, in their order
+                mine = behind.collate(examples[done : done + size], batch["rows"], ours.recipe, ours.tools)
+            else:
+                return
         except SftuiError as error:
             yield f"batch {number}: sftui stops: {error}"
             return

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import mlx_rows
+import swift_rows
 import v1_rows
 import verl_rows
 from places import made_once
@@ -602,6 +603,10 @@ HAND_WRITTEN: dict[str, Callable[[], Rows]] = {
     "mlx_pairs": mlx_rows.pairs,
     "mlx_texts": mlx_rows.texts,
     **{f"verl_{made.__name__}": made for made in verl_rows.MADE},
+    "swift_chats": swift_rows.chats,
+    "swift_tools": swift_rows.tools,
+    "swift_broken": swift_rows.broken,
+    "swift_pairs": swift_rows.pairs,
 }
 STEPS: dict[str, Callable[[Rows], Rows]] = {
     "parts": _parts,

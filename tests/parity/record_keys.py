@@ -345,6 +345,13 @@ asked = {
 known = {"config": set(leaves(config)) | asked}
 """
 
+MS_SWIFT = r"""
+from dataclasses import fields
+from swift.arguments import PretrainArguments, SftArguments
+known = {"config": {one.name for kind in (SftArguments, PretrainArguments) for one in fields(kind) if one.init}}
+known["types"] = {"list": {one.name for one in fields(SftArguments) if str(one.type).startswith("typing.List")}}
+"""
+
 TAIL = r"""
 import json
 def plain(value):
@@ -363,6 +370,7 @@ SCRIPTS = {
     "torchtune": TORCHTUNE,
     "mlx-lm": MLX_LM,
     "verl": VERL,
+    "ms-swift": MS_SWIFT,
 }
 
 

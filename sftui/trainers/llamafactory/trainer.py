@@ -11,7 +11,6 @@ add_special_tokens and stage where it is pt (then pack.strategy is `wrapped`, se
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -21,14 +20,12 @@ from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
 from sftui.model import (
-    NOWHERE,
     Batch,
     Conversation,
     Example,
     Labels,
     Pack,
     Part,
-    Piece,
     Reason,
     Rendered,
     Row,
@@ -49,6 +46,7 @@ from sftui.trainers.llamafactory.own import LlamaFactoryOptions
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, RELEASE, TEMPLATES, Slots, SlotTemplate, Special
 from sftui.trainers.llamafactory.special import eos_under, fix_special_tokens, with_tokens
 from sftui.trainers.llamafactory.tools import FORMATS
+from sftui.trainers.pieces import numbered, owners
 
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
@@ -250,16 +248,12 @@ class LlamaFactory(Trainer):
         options = self._survey(recipe, tools).options(rendered)
         if rendered.pieces is None or not places:
             return tokenize(rendered, tools.tokenizer, options, places=places)
-        numbered = tuple(
-            Piece(piece.text, number, piece.part, piece.trained, piece.add_special_tokens, piece.ids)
-            for number, piece in enumerate(rendered.pieces)
-        )
-        tokens = tokenize(replace(rendered, pieces=numbered), tools.tokenizer, options)
-        owners = tuple(_owners(tokens, rendered.pieces, rendered.spans))
+        tokens = tokenize(numbered(rendered), tools.tokenizer, options)
+        owned = tuple(owners(tokens, rendered.pieces, rendered.spans))
         return replace(
             tokens,
-            messages=joined((length, message) for length, message, _ in owners),
-            parts=joined((length, part) for length, _, part in owners),
+            messages=joined((length, message) for length, message, _ in owned),
+            parts=joined((length, part) for length, _, part in owned),
         )
 
     def label(
@@ -425,40 +419,6 @@ def _reason(turn: int, part: Part, last: int, mask: Mask) -> tuple[bool, Reason]
     if part is Part.SEPARATOR and mask.trailing == "mask":
         return False, Reason.TRAILING
     return True, Reason.WHOLE if mask.rule == "all" else Reason.ASSISTANT
-
-
-def _owners(tokens: Tokens, pieces: Sequence[Piece], spans: Sequence[Span]) -> Iterator[tuple[int, int, Part]]:
-    """So many tokens each, their message and part, by the first character inside the piece that a token comes from."""
-    begins = [0]
-    for piece in pieces:
-        begins.append(begins[-1] + len(piece.text))
-    at = 0
-    for first, behind, number in as_runs(tokens.messages).runs():
-        starts = tokens.starts[first:behind]
-        while number != NOWHERE and begins[number] >= spans[at].end:
-            at += 1
-        if NOWHERE not in starts:
-            if begins[number + 1] <= spans[at].end:
-                yield behind - first, spans[at].message, spans[at].part
-                continue
-            if list(starts) == sorted(starts):
-                done = 0
-                while done < len(starts):  # what stands before the piece is its first span's, what behind it its last's
-                    end = spans[at].end
-                    upto = len(starts) if end >= begins[number + 1] else bisect_left(starts, end, done)
-                    yield upto - done, spans[at].message, spans[at].part
-                    done, at = upto, at + (upto < len(starts))
-                continue
-        for start in starts:
-            if start == NOWHERE:
-                yield (1, NOWHERE, Part.INJECTED) if number == NOWHERE else (1, spans[at].message, spans[at].part)
-                continue
-            place = min(max(start, begins[number]), begins[number + 1] - 1)
-            while place >= spans[at].end:
-                at += 1
-            while place < spans[at].start:
-                at -= 1
-            yield 1, spans[at].message, spans[at].part
 
 
 def _drawn(stretches: Sequence[Stretch], count: int, last: int, mask: Mask, appended: int) -> label_rules.Drawn:

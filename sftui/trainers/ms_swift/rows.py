@@ -1,0 +1,600 @@
+"""How ms-swift reads rows: columns renamed by themselves, then one of three preprocessors, chosen by the columns.
+
+Source: ms-swift 4.6.0, dataset/preprocessor/core.py (AutoPreprocessor, safe_rename_columns, MessagesPreprocessor,
+AlpacaPreprocessor, ResponsePreprocessor, _check_messages, _normalize_tools), template/template_inputs.py
+(normalize_openai_tool_calls, StdTemplateInputs.from_dict). `data.format` stands for the preprocessor: `messages`,
+`alpaca`, `columns`. A row at which any of it raises is left out (`strict`: stops the run); what is left goes to the
+template as `Given`.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from sftui.conversations import Detected
+from sftui.conversations.detected import type_word
+from sftui.errors import ConversationError
+from sftui.model import Conversation, Kind, Message, Problem, Row
+from sftui.recipe import Data
+from sftui.text import clip, visible
+
+TITLE = "ms-swift"
+GIVEN = "ms-swift row"
+"""The key of `Conversation.extra` that holds the row as the template gets it, a `Given`."""
+DROPPED = "ms-swift dropped"
+"""The key of `Conversation.extra` that says why the row is left out."""
+SYSTEMS = ("system", "system_prompt")
+MESSAGE_COLUMNS = ("messages", "conversation", "conversations")
+QUERIES = ("query", "prompt", "input", "instruction", "question", "problem")
+RESPONSES = (
+    *("response", "answer", "output", "targets", "target", "answer_key", "answers", "solution"),
+    *("text", "completion", "content"),
+)
+MEDIA = {"images": "images", "image": "images", "audios": "audios", "audio": "audios", "videos": "videos"} | {
+    "video": "videos"
+}
+MEDIA_COLUMNS = ("images", "audios", "videos", "objects")
+PAIRS = ("rejected_", "positive_", "negative_")
+USERS, ASSISTANTS = ("user", "human"), ("assistant", "gpt", "bot")
+CALLS, RESULTS = ("function_call",), ("function_response", "observation", "observations")
+KEPT = frozenset({"role", "content", "loss", "loss_scale"})
+ROLES = frozenset({"system", "user", "tool_call", "tool_response", "tool", "assistant"})
+RENAMED: Mapping[str, Mapping[str, str]] = {
+    "messages": {**MEDIA, **dict.fromkeys(MESSAGE_COLUMNS, "messages"), **dict.fromkeys(SYSTEMS, "system")},
+    "columns": {
+        **MEDIA,
+        **dict.fromkeys(SYSTEMS, "system"),
+        **dict.fromkeys(QUERIES, "query"),
+        **dict.fromkeys(RESPONSES, "response"),
+    },
+}
+"""Preprocessor → the columns that it renames by itself; `alpaca` has those of `columns`."""
+
+
+class Left(Exception):
+    """A row that ms-swift leaves out, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A row as it reaches the template: messages (the system text taken out), where each stands, tools, variables."""
+
+    messages: tuple[Mapping[str, Any], ...]
+    system: Any
+    tools: Any
+    variables: Mapping[str, Any]
+
+
+def renames(columns: Iterable[str], wanted: Mapping[str, str]) -> dict[str, str]:
+    """Which columns get which name; of several that would get the same one none gets it."""
+    spelled = {column.lower(): column for column in columns}
+    found = {spelled[name.lower()]: new for name, new in wanted.items() if name.lower() in spelled}
+    count = Counter(found.values())
+    return {name: new for name, new in found.items() if count[new] == 1 and name != new}
+
+
+def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itself: bool) -> Detected:
+    """How rows are read; `mapping` is `columns` of the config, `by_itself` whether others are renamed, too."""
+    samples = [row.data for row in rows if isinstance(row.data, Mapping)]
+    columns = list(dict.fromkeys(str(key) for row in samples for key in row))
+    if not columns:
+        return _refused("no row could be read", "", "correct the file")
+    first = renames(columns, mapping)
+    named = [first.get(column, column) for column in columns]
+    pair = next((column for column in named if column.startswith(PAIRS) and column != "rejected_response"), None)
+    if pair is not None:
+        return _refused(
+            f"the rows hold pairs of answers (`{visible(pair)}`)",
+            "`swift sft` reads them beside the answers that it trains, and sftui does not model that",
+            "remove the columns, or look at the set that holds one answer a row",
+        )
+    kind = "columns"
+    if any(column in named for column in MESSAGE_COLUMNS):
+        kind = "messages"
+    elif "instruction" in named and "input" in named:
+        kind = "alpaca"
+    if data.format not in ("auto", kind):
+        return _refused(
+            f"data.format is {data.format}, and {TITLE} reads these rows as {kind}",
+            "it goes by the names of the columns alone",
+            "set data.format to auto",
+        )
+    more = renames(named, RENAMED["messages" if kind == "messages" else "columns"]) if by_itself else {}
+    finally_ = {more.get(first.get(one, one), first.get(one, one)): one for one in columns}
+    found = {ours: finally_[theirs] for ours, theirs in _fields(kind, finally_).items()}
+    problem = _missing(kind, finally_, columns)
+    said = {"messages": "messages", "alpaca": "instruction, input and output", "columns": "query and response"}[kind]
+    shown = ", ".join(f"`{visible(one)}`" for one in found.values())
+    keys = {"role": "role", "content": "content"} if kind == "messages" else {}
+    if kind == "messages" and "messages" in found:
+        keys = _keys(samples, found["messages"]) or keys
+    return Detected(kind, found, keys, {}, f"{TITLE}: {said}, in {shown or 'no column'}", refused=problem)
+
+
+def _keys(rows: Sequence[Mapping[str, Any]], column: str) -> dict[str, str] | None:
+    """Which keys of the first message are its role and content."""
+    for row in rows:
+        turns = row.get(column)
+        if isinstance(turns, list) and turns and isinstance(turns[0], Mapping):
+            role = "from" if "from" in turns[0] else "role"
+            return {"role": role, "content": "value" if "value" in turns[0] else "content"}
+    return None
+
+
+def _fields(kind: str, columns: Mapping[str, str]) -> dict[str, str]:
+    """sftui's names of fields → the names that the columns have after renaming, of those that are there."""
+    around = {"system": "system", "tools": "tools", "template_kwargs": "chat_template_kwargs"}
+    own = {
+        "messages": {"messages": "messages"},
+        "alpaca": {"instruction": "instruction", "input": "input", "output": "response", "history": "history"},
+        "columns": {"prompt": "query", "completion": "response", "history": "history"},
+    }[kind]
+    found = {ours: theirs for ours, theirs in {**own, **around}.items() if theirs in columns}
+    if kind == "alpaca" and "output" in columns:
+        found["output"] = "output"
+    return found
+
+
+def _missing(kind: str, columns: Mapping[str, str], given: Sequence[str]) -> Problem | None:
+    """Why no row can be read, where that is known from the columns."""
+    names = ", ".join(f"`{visible(one)}`" for one in given[:6])
+    if kind == "messages" and "messages" not in columns:
+        return Problem(
+            f"{TITLE} leaves out every row: it finds no `messages` in {names}",
+            "of several columns that it would rename to one, it renames none",
+            "keep one of them, or name it with `columns`",
+        )
+    if kind == "columns" and "response" not in columns and "query" not in columns and "history" not in columns:
+        return Problem(
+            f"{TITLE} leaves out every row: it finds neither query nor response in {names}",
+            "of several columns that it would rename to one, it renames none",
+            "name them with `columns`, or make messages of the rows with `sftui convert`",
+        )
+    return None
+
+
+def _refused(what: str, why: str, fix: str) -> Detected:
+    return Detected("auto", refused=Problem(what, why, fix))
+
+
+def convert(row: Row, detected: Detected, *, strict: bool) -> Conversation:
+    """One row as ms-swift's messages; where it would be left out, `extra` says why."""
+    if detected.refused is not None:
+        raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
+    data = row.data or {}
+    fields = detected.fields
+    try:
+        return _converted(data, detected)
+    except Left as left:
+        if strict:
+            raise ConversationError(
+                f"{TITLE} stops the whole run at this row: {left}",
+                why="`strict` is set",
+                fix="correct or remove the row, or set strict to false",
+            ) from left
+        shown = tuple(_seen(data.get(column), column) for column in fields.values())
+        return Conversation(Kind.CHAT, detected.format, tuple(filter(None, shown)), extra={DROPPED: str(left)})
+
+
+def _seen(value: Any, column: str) -> Message | None:
+    """A column of a row that is left out, to be shown."""
+    if value is None:
+        return None
+    return Message({"role": "user", "content": value if isinstance(value, str) else clip(str(value), 2000)}, column)
+
+
+def _converted(data: Mapping[str, Any], detected: Detected) -> Conversation:
+    for column in (*MEDIA, "objects"):
+        if data.get(column):
+            raise ConversationError(
+                f"the row brings `{column}`", why="sftui shows rows of text alone", fix="look at the rows without it"
+            )
+    fields = detected.fields
+    made = _messages(data, fields) if detected.format == "messages" else _pairs(data, detected.format, fields)
+    held = [_checked(message, origin) for message, origin in made]
+    if not held:
+        raise Left("it has no messages (AssertionError)")
+    tools = _tools(data.get(fields["tools"]) if "tools" in fields else None)
+    variables = data.get(fields["template_kwargs"]) if "template_kwargs" in fields else None
+    variables = variables or {}
+    if not isinstance(variables, Mapping):
+        raise Left(f"its chat_template_kwargs are {type_word(variables)}")
+    given = _given([message for message, _ in held], tools, variables)
+    shown = tuple(_message(message, origin) for message, (_, origin) in zip(_all(given), made))
+    extra = {GIVEN: given}
+    return Conversation(Kind.CHAT, detected.format, shown, tools=tools, template_kwargs=variables, extra=extra)
+
+
+def _all(given: Given) -> tuple[Mapping[str, Any], ...]:
+    """The messages with the system's as the first."""
+    return given.messages if given.system is None else ({"role": "system", "content": given.system}, *given.messages)
+
+
+def _message(message: Mapping[str, Any], origin: str) -> Message:
+    data = {key: value for key, value in message.items() if key in ("role", "content", "name")}
+    loss, scale = message.get("loss"), message.get("loss_scale")
+    weight = float(scale) if isinstance(scale, (int, float)) and not isinstance(scale, bool) else None
+    return Message(data, origin, None if loss is None else bool(loss), weight)
+
+
+Placed = tuple[dict[str, Any], str]
+"""A message, and where it stands in the row."""
+
+
+def _pairs(data: Mapping[str, Any], kind: str, fields: Mapping[str, str]) -> list[Placed]:
+    """query, response and history as messages (ResponsePreprocessor and AlpacaPreprocessor)."""
+    at = {name: data.get(column) for name, column in fields.items()}
+    if kind == "alpaca":
+        asked, given = at.get("instruction"), at.get("input")
+        if asked and given:
+            query: Any = f"{asked}\n{given}"
+        else:
+            query = asked or given
+        if not isinstance(query, str):
+            raise Left("it has neither an instruction nor an input (AssertionError)")
+        answer, asked_at, answered_at = at.get("output"), "instruction", fields.get("output", "output")
+    else:
+        query, answer = at.get("prompt"), at.get("completion")
+        asked_at, answered_at = fields.get("prompt", "query"), fields.get("completion", "response")
+    if isinstance(answer, (list, tuple)):
+        if not answer:
+            raise Left(f"`{answered_at}` is an empty list (IndexError)")
+        answer = answer[0]
+    history = at.get("history") or []
+    if isinstance(history, str):
+        try:
+            history = ast.literal_eval(history)
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
+            raise Left(f"`history` is text that Python cannot read ({type(error).__name__})") from None
+    if not isinstance(history, list):
+        raise Left(f"`history` is {type_word(history)} (AttributeError)")
+    found: list[Placed] = []
+    system = at.get("system")
+    if system is not None:
+        found.append(({"role": "system", "content": system}, fields["system"]))
+    places = [(f"history[{i}]", f"history[{i}]") for i in range(len(history))]
+    for pair, (asked_in, answered_in) in zip([*history, [query, answer]], [*places, (asked_at, answered_at)]):
+        if not isinstance(pair, (list, tuple)) or len(pair) < 2:
+            raise Left(f"`{asked_in}` is no pair of texts")
+        for role, said, place in (("user", pair[0], asked_in), ("assistant", pair[1], answered_in)):
+            if said is not None:
+                found.append(({"role": role, "content": said}, place))
+    return found
+
+
+def _messages(data: Mapping[str, Any], fields: Mapping[str, str]) -> list[Placed]:
+    """A list of messages, of whatever dialect (MessagesPreprocessor)."""
+    column = fields["messages"]
+    held = data.get(column)
+    if isinstance(held, str):
+        held = _read(held, column)
+    if not held or isinstance(held, str):
+        raise Left(f"`{column}` is empty")
+    if isinstance(held, Mapping) or not isinstance(held, (list, tuple)):
+        raise Left(f"`{column}` is {type_word(held)}, no list of messages")
+    if not all(isinstance(one, Mapping) for one in held):
+        raise Left(f"`{column}` holds {type_word(next(one for one in held if not isinstance(one, Mapping)))}")
+    placed: list[Placed] = [(dict(one), f"{column}[{i}]") for i, one in enumerate(held)]
+    placed = _of_provider(placed)
+    if not placed:
+        raise Left("nothing is left of its messages (IndexError)")
+    for message, _ in placed:
+        for ours, names in (("role", ("role", "from")), ("content", ("content", "value"))):
+            for name in names:
+                if name in message:
+                    message[ours] = message.pop(name)
+    system, at = (data.get(fields["system"]), fields["system"]) if "system" in fields else (None, "")
+    if "role" not in placed[0][0] and "content" not in placed[0][0]:
+        return _of_turns(placed, system, at)
+    if "role" not in placed[0][0]:
+        raise Left("its first message has no role (KeyError: 'role')")
+    if placed[0][0]["role"] != "system" and system is not None:
+        placed.insert(0, ({"role": "system", "content": system}, at))
+    for message, _ in placed:
+        if "role" not in message:
+            raise Left("a message has no role (KeyError: 'role')")
+        message["role"] = _role(message["role"])
+    return placed
+
+
+def _role(role: Any) -> Any:
+    if isinstance(role, (list, dict)):
+        raise Left(f"a role is {type_word(role)}")
+    if role in USERS:
+        return "user"
+    if role in ASSISTANTS:
+        return "assistant"
+    if not isinstance(role, str):
+        raise Left(f"a role is {type_word(role)} (AttributeError)")
+    named = role.replace("-", "_")
+    return "tool_call" if named in CALLS else "tool_response" if named in RESULTS else role
+
+
+def _of_turns(placed: list[Placed], system: Any, at: str) -> list[Placed]:
+    """Turns of two texts each, by the names of the roles ({"human": …, "assistant": …})."""
+    found: list[Placed] = [] if system is None else [({"role": "system", "content": system}, at)]
+    for message, place in placed:
+        for ours, names in (("user", USERS), ("assistant", ASSISTANTS)):
+            for name in names:
+                if name in message:
+                    message[ours] = message.pop(name)
+            if ours not in message:
+                raise Left(f"{place} has no `{ours}` (KeyError)")
+            found.append(({"role": ours, "content": message[ours]}, place))
+    return found
+
+
+def _read(text: str, column: str) -> Any:
+    """Messages that are kept as text."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        pass
+    except RecursionError:
+        raise Left(f"`{column}` is nested too deep") from None
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
+        raise Left(f"`{column}` is text that is no JSON ({type(error).__name__})") from None
+
+
+def _of_provider(placed: list[Placed]) -> list[Placed]:
+    """OpenAI's tool_calls and Anthropic's blocks as messages of their own."""
+    if any(message.get("tool_calls") for message, _ in placed):
+        return _openai(placed)
+    for message, _ in placed:
+        content = message.get("content")
+        if isinstance(content, list):
+            for block in content:
+                if not isinstance(block, Mapping):
+                    raise Left("a part of a content is no mapping (AttributeError)")
+                kind = block.get("type")
+                if kind in ("tool_use", "tool_result") or (kind == "image" and "source" in block):
+                    return _anthropic(placed)
+    return placed
+
+
+def _openai(placed: list[Placed]) -> list[Placed]:
+    """Each call a message; results in the order of the calls, where their ids are those of all calls."""
+    placed = list(placed)
+    found: list[Placed] = []
+    for index, (message, place) in enumerate(placed):
+        calls = message.get("tool_calls") if message.get("role") == "assistant" else None
+        if not calls:
+            found.append((message, place))
+            continue
+        if not isinstance(calls, (list, tuple)) or not all(isinstance(call, Mapping) for call in calls):
+            raise Left(f"the tool_calls of {place} are no list of mappings")
+        end = index + 1
+        while end < len(placed) and placed[end][0].get("role") in ("tool", "tool_response"):
+            end += 1
+        placed[index + 1 : end] = _in_order(
+            [call.get("id") for call in calls], placed[index + 1 : end], lambda one: one[0].get("tool_call_id")
+        )
+        if message.get("content"):
+            kept = {key: value for key, value in message.items() if key in KEPT}
+            found.append((kept, place))
+        for call in calls:
+            function = call.get("function", call)
+            if not isinstance(function, Mapping):
+                raise Left(f"a call of {place} is {type_word(function)}")
+            if "name" not in function:
+                raise Left(f"a call of {place} has no name (KeyError: 'name')")
+            arguments = function.get("arguments", {})
+            if isinstance(arguments, str):
+                with suppress(json.JSONDecodeError):
+                    arguments = json.loads(arguments)
+            said = {"role": "tool_call", "content": {"name": function["name"], "arguments": arguments}}
+            found.append((said | {key: message[key] for key in ("loss", "loss_scale") if key in message}, place))
+    return found
+
+
+def _in_order(calls: Sequence[Any], results: list[Any], identity: Any) -> list[Any]:
+    """Results in the order of their calls; as they stand where ids are missing, double, or others."""
+    try:
+        order = {call: i for i, call in enumerate(calls)}
+        ids = [identity(one) for one in results]
+        whole = None not in order and len(order) == len(calls) == len(results) and set(order) == set(ids)
+    except TypeError:
+        raise Left("the id of a call is no text (TypeError)") from None
+    return sorted(results, key=lambda one: order[identity(one)]) if whole else results
+
+
+def _anthropic(placed: list[Placed]) -> list[Placed]:
+    """Blocks of text, tool_use and tool_result, each run of texts and each other block a message."""
+    found: list[Placed] = []
+    uses: list[Mapping[str, Any]] = []
+    for message, place in placed:
+        content = message.get("content")
+        if not isinstance(content, list):
+            found.append((message, place))
+            uses = []
+            continue
+        if not all(isinstance(block, Mapping) for block in content):
+            raise Left(f"a part of {place} is no mapping (AttributeError)")
+        if uses:
+            end = next((i for i, one in enumerate(content) if one.get("type") != "tool_result"), len(content))
+            moved = _in_order([one.get("id") for one in uses], content[:end], lambda one: one.get("tool_use_id"))
+            content = [*moved, *content[end:]]
+        uses = [block for block in content if block.get("type") == "tool_use"]
+        said: list[str] = []
+        kept: dict[str, Any] = {key: message[key] for key in ("loss", "loss_scale") if key in message}
+        for block in [*content, None]:
+            kind = block.get("type") if block is not None else ""
+            if kind == "text":
+                assert block is not None
+                said.append(block.get("text", ""))
+                continue
+            if kind == "image":
+                raise ConversationError(f"{place} brings an image", why="sftui shows rows of text alone")
+            if said:
+                if not all(isinstance(one, str) for one in said):
+                    raise Left(f"a text of {place} is {type_word(next(s for s in said if not isinstance(s, str)))}")
+                if "role" not in message:
+                    raise Left(f"{place} has no role (KeyError: 'role')")
+                found.append(({"role": message["role"], "content": "".join(said), **kept}, place))
+                said = []
+            if block is None:
+                continue
+            if kind == "tool_use":
+                if "name" not in block:
+                    raise Left(f"a call of {place} has no name (KeyError: 'name')")
+                call = {"name": block["name"], "arguments": block.get("input", {})}
+                found.append(({"role": "tool_call", "content": call, **kept}, place))
+            elif kind == "tool_result":
+                result = {"role": "tool_response", "content": _result(block.get("content", ""), place), **kept}
+                found.append((result, place))
+            else:
+                raise Left(f"a part of {place} is of the kind {visible(clip(str(kind), 40))} (ValueError)")
+    return found
+
+
+def _result(content: Any, place: str) -> Any:
+    if not isinstance(content, list):
+        return content
+    parts: list[str] = []
+    for block in content:
+        if not isinstance(block, Mapping):
+            raise Left(f"a part of {place} is no mapping (AttributeError)")
+        if block.get("type") == "image":
+            raise ConversationError(f"{place} brings an image", why="sftui shows rows of text alone")
+        if block.get("type") != "text" or not isinstance(block.get("text", ""), str):
+            raise Left(f"a part of the result in {place} is no text (ValueError)")
+        parts.append(block.get("text", ""))
+    return "".join(parts)
+
+
+def _checked(message: dict[str, Any], origin: str) -> Placed:
+    """A message with the keys that stay, as _check_messages leaves it."""
+    named = message.get("role") in ("tool", "tool_response") if not isinstance(message.get("role"), list) else False
+    kept = {key: value for key, value in message.items() if key in KEPT or (named and key == "name")}
+    if "role" not in kept or "content" not in kept:
+        missing = "role" if "role" not in kept else "content"
+        raise Left(f"{origin} has no {missing} (KeyError: '{missing}')")
+    role = kept["role"]
+    if not isinstance(role, str) or role not in ROLES:
+        raise Left(f"{origin} has the role {visible(clip(repr(role), 40))}, which it does not know (AssertionError)")
+    if kept["content"] is None:
+        raise Left(f"the content of {origin} is null (AssertionError)")
+    return kept, origin
+
+
+def _tools(tools: Any) -> Any:
+    """The tools as a list, without the nulls that a file of one type for each place has (_normalize_tools)."""
+    if tools is None:
+        return None
+    if isinstance(tools, str):
+        try:
+            tools = json.loads(tools)
+        except json.JSONDecodeError:
+            pass
+        except RecursionError:
+            raise Left("its tools are nested too deep") from None
+    if not isinstance(tools, (list, tuple)):
+        tools = [tools]
+    return [unpadded(tool) for tool in tools]
+
+
+_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
+
+
+def unpadded(schema: Any) -> Any:
+    """A schema without nulls, where null says nothing (utils/schema_utils.py, remove_arrow_padding)."""
+    if isinstance(schema, (list, tuple)):
+        return [unpadded(one) for one in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in ("default", "const") or str(key).startswith("x-"):
+            found[key] = value
+        elif value is None:
+            continue
+        elif key in ("enum", "examples"):
+            found[key] = value
+        elif key in _MAPS and isinstance(value, Mapping):
+            found[key] = {name: unpadded(one) for name, one in value.items() if one is not None}
+        else:
+            found[key] = unpadded(value)
+    return found
+
+
+def _given(messages: list[dict[str, Any]], tools: Any, variables: Mapping[str, Any]) -> Given:
+    """The row as StdTemplateInputs has it."""
+    system = None
+    if messages and messages[0]["role"] == "system":
+        system, messages = messages[0]["content"], messages[1:]
+    found = []
+    for message in messages:
+        role, content = message["role"], message["content"]
+        role = "tool" if role == "tool_response" else role
+        if role in ("tool_call", "tool") and not isinstance(content, str):
+            content = _dumped(content)
+        found.append({**message, "role": role, "content": _text(content, role)})
+    if system is not None and not isinstance(system, str):
+        if system and tools:
+            raise ConversationError(
+                f"its system text is {type_word(system)}", why="sftui does not model how tools are written behind it"
+            )
+        if system:
+            raise Left(f"its system text is {type_word(system)} (AssertionError)")
+        system = ""
+    return Given(tuple(found), system, tools, variables)
+
+
+def _dumped(content: Any) -> str:
+    try:
+        return json.dumps(content, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise Left(f"a call or a result cannot be written as JSON ({type(error).__name__})") from None
+
+
+def _text(content: Any, role: str) -> str:
+    """A content as text: parts of text joined (remove_messages_media)."""
+    if isinstance(content, str):
+        return content
+    ids = isinstance(content, list) and bool(content) and isinstance(content[0], int)
+    if ids or (isinstance(content, Mapping) and ("token_ids" in content or "input_ids" in content)):
+        raise ConversationError(
+            "the content of a message is a list of ids",
+            why=f"{TITLE} trains them as they are, which sftui does not model",
+            fix="look at rows of text, or at what `sftui capture` records of the run",
+        )
+    if not isinstance(content, (list, tuple)):
+        raise Left(f"the content of a message is {type_word(content)} (TypeError)")
+    parts: list[str] = []
+    for part in content:
+        if not isinstance(part, Mapping) or "type" not in part:
+            raise Left("a part of a content has no type")
+        kind = part["type"]
+        if not isinstance(kind, str):
+            raise Left(f"a part of a content is of the kind {type_word(kind)} (AttributeError)")
+        if kind != "text":
+            parts.append(_tag(kind.removesuffix("_url"), part.get(kind)))
+            continue
+        if not isinstance(part.get("text"), str):
+            raise Left(f"a text of a content is {type_word(part.get('text'))} (TypeError)")
+        parts.append(part["text"])
+    return "".join(parts)
+
+
+def _tag(kind: str, value: Any) -> str:
+    """What stands for a part that is no text, where it brings nothing."""
+    if isinstance(value, Mapping):
+        if "url" not in value:
+            raise Left(f"a part of the kind {visible(clip(kind, 40))} has no url (KeyError: 'url')")
+        value = value["url"]
+    if value and kind in ("image", "audio", "video"):
+        raise ConversationError(f"a message brings a part of the kind {kind}", why="sftui shows rows of text alone")
+    if value:
+        raise Left(f"a part of a content is of the kind {visible(clip(kind, 40))} (KeyError)")
+    return f"<{kind}>"
+
+
+__all__ = ["DROPPED", "GIVEN", "Given", "Left", "convert", "detect", "renames", "unpadded"]

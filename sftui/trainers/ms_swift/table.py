@@ -1,0 +1,271 @@
+"""Which arguments of `swift sft` say which knobs.
+
+Source: ms-swift 4.6.0, cli/main.py (parse_yaml_args: every value of a YAML becomes a word, null the word `None`),
+arguments/ (SftArguments, read by transformers' HfArgumentParser) and loss_scale/mapping.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.recipe import Recipe
+from sftui.trainers.ms_swift.registry import STRATEGIES, TITLE
+from sftui.trainers.table import Config, Entry, Keys, Said, Told, Write, as_is, keys_read, nothing, rule, silent
+
+OWN = "ms-swift/"
+OVER = {"delete": "drop", "left": "cut_left", "right": "cut_right", "split": "split"}
+TRUE, FALSE = ("yes", "true", "t", "y", "1"), ("no", "false", "f", "n", "0")
+COLUMNS = {
+    "messages": "messages",
+    "prompt": "query",
+    "completion": "response",
+    "text": "response",
+    "instruction": "instruction",
+    "input": "input",
+    "output": "output",
+    "history": "history",
+    "system": "system",
+    "tools": "tools",
+    "template_kwargs": "chat_template_kwargs",
+}
+"""Fields of sftui → what ms-swift calls their column."""
+
+
+def word(value: Any) -> str:
+    """A value as the word that reaches the parser."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping) else str(value)
+
+
+def whole(text: str, key: str, where: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise _stops(key, text, "a whole number", where) from None
+
+
+def number(text: str, key: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise _stops(key, text, "a number", where) from None
+
+
+def truth(text: str, key: str, where: str) -> bool:
+    if text.lower() in TRUE:
+        return True
+    if text.lower() in FALSE:
+        return False
+    raise _stops(key, text, "true or false", where)
+
+
+def plain(text: str, key: str, where: str) -> str:
+    return text
+
+
+def _stops(key: str, text: str, wanted: str, where: str) -> RecipeError:
+    null = ": null in a YAML is the word None" if text == "None" else ""
+    return RecipeError(f"{key} is `{text}`", where=where, why=f"{TITLE} stops{null}", fix=f"write {wanted}, or no key")
+
+
+def one(config: Config, key: str, where: str) -> str | None:
+    """The word of a key that takes one; None where it is absent."""
+    if key not in config:
+        return None
+    value = config[key]
+    if isinstance(value, list):
+        if len(value) != 1:
+            raise _stops(key, " ".join(map(str, value)), "one value", where)
+        value = value[0]
+    return word(value)
+
+
+def _same(key: str, knob: str, read: Callable[[str, str, str], Any] = plain, write: Write | None = None) -> Entry:
+    """A key that is one knob, converted as the parser does."""
+
+    def reads(config: Config, recipe: Recipe, where: str) -> Said:
+        text = one(config, key, where)
+        return {} if text is None else {knob: read(text, key, where)}
+
+    return rule(key, knob, reads, write or _unless_null(key))
+
+
+def _unless_null(key: str) -> Write:
+    """A knob as its key; null needs none, since no key says it."""
+    usual = as_is(key)
+    return lambda recipe, path, value: {} if value is None else usual(recipe, path, value)
+
+
+def _over(config: Config, recipe: Recipe, where: str) -> Said:
+    text = one(config, "truncation_strategy", where)
+    if text is None:
+        return {}
+    if text not in OVER:
+        raise _stops("truncation_strategy", text, " or ".join(OVER), where)
+    return {"length.over": OVER[text]}
+
+
+def _written_over(recipe: Recipe, path: str, value: str) -> Keys | None:
+    back = {ours: theirs for theirs, ours in OVER.items()}
+    return {("truncation_strategy",): back[value]} if value in back else None
+
+
+def _loss_scale(config: Config, recipe: Recipe, where: str) -> Said:
+    text = one(config, "loss_scale", where)
+    if text is None:
+        return {}
+    first, _, rest = text.partition("+")
+    if first not in STRATEGIES:
+        first, rest = "default", text
+    return {
+        "mask.rule": "all" if first == "all" else "parts",
+        "mask.turns": "last" if first == "last_round" else "all",
+        "own.loss_scale": rest or None,
+    }
+
+
+def _written_loss_scale(recipe: Recipe, path: str, value: Any) -> Keys | None:
+    mask, more = recipe.mask, getattr(recipe.own, "loss_scale", None)
+    if mask.rule not in ("parts", "all") or (mask.rule == "all" and mask.turns == "last"):
+        return None
+    first = "all" if mask.rule == "all" else "last_round" if mask.turns == "last" else "default"
+    text = f"{first}+{more}" if more and first != "default" else more or first
+    return {("loss_scale",): text}
+
+
+def _template(config: Config, recipe: Recipe, where: str) -> Said:
+    text = one(config, "template", where)
+    return {} if text is None else {"render.template": f"{OWN}{text}"}
+
+
+def _written_template(recipe: Recipe, path: str, value: str) -> Told:
+    if value.startswith(OWN):
+        return {("template",): value.removeprefix(OWN)}, ()
+    if value == "tokenizer":
+        return {}, ()
+    return {}, (
+        f"render.template = {value!r} has no key in {TITLE}'s config: it trains with templates of its own, by name",
+    )
+
+
+def _system(config: Config, recipe: Recipe, where: str) -> Said:
+    text = one(config, "system", where)
+    if text is None:
+        return {}
+    if text.endswith(".txt"):
+        from sftui.side_files import read_side_file
+
+        return {"render.inject_system": read_side_file(text, "the system text", RecipeError)}
+    return {"render.inject_system": text.replace("\\n", "\n")}
+
+
+def _written_system(recipe: Recipe, path: str, value: str | None) -> Told:
+    if value is None:
+        return {}, ()
+    if value.endswith(".txt"):
+        return {("system",): value}, ("render.inject_system ends with .txt, which ms-swift takes for a file",)
+    return {("system",): value}, ()
+
+
+def _prefix(text: str, key: str, where: str) -> str:
+    return text.replace("\\n", "\n")
+
+
+def _packing(config: Config, recipe: Recipe, where: str) -> Said:
+    text = one(config, "packing", where)
+    if text is None or not truth(text, "packing", where):
+        return {}
+    strategy = one(config, "packing_strategy", where) or "binpack"
+    if strategy not in ("binpack", "sequential"):
+        raise _stops("packing_strategy", strategy, "binpack or sequential", where)
+    return {"pack.strategy": strategy, "pack.isolate": True}
+
+
+def _written_packing(recipe: Recipe, path: str, value: Any) -> Told | None:
+    strategy = recipe.pack.strategy
+    if strategy not in ("none", "binpack", "sequential"):
+        return None
+    if recipe.pack.isolate is not (strategy != "none"):
+        kept = "always keeps documents apart, by position ids" if strategy != "none" else "packs no documents"
+        lost: tuple[str, ...] = (f"pack.isolate = {recipe.pack.isolate} has no key in {TITLE}'s config: it {kept}",)
+    else:
+        lost = ()
+    if strategy == "none":
+        return {}, lost
+    more: Keys = {("packing_strategy",): "sequential"} if strategy == "sequential" else {}
+    return {("packing",): True, **more}, lost if path == "pack.isolate" else ()
+
+
+def _columns(text: str, key: str, where: str) -> str:
+    return text
+
+
+def _written_columns(recipe: Recipe, path: str, value: Any) -> Told:
+    """`columns` of the config, and the columns that data.fields names."""
+    given = getattr(recipe.own, "columns", None)
+    mapping: dict[str, Any] = json.loads(given) if given else {}
+    mapping |= {column: COLUMNS[ours] for ours, column in recipe.data.fields.items() if ours in COLUMNS}
+    lost = tuple(
+        f"data.fields {ours} = {column!r} has no name among {TITLE}'s columns"
+        for ours, column in recipe.data.fields.items()
+        if ours not in COLUMNS and path == "data.fields"
+    )
+    return ({("columns",): json.dumps(mapping, ensure_ascii=False)} if mapping else {}), lost
+
+
+def _written_format(recipe: Recipe, path: str, value: str) -> Told:
+    if value in ("messages", "alpaca", "columns"):
+        return {}, ()
+    return {}, (f"data.format = {value!r} has no key in {TITLE}'s config: it goes by the names of the columns",)
+
+
+def _side(config: Config, recipe: Recipe, where: str) -> Said:
+    text = one(config, "padding_side", where)
+    if text is None:
+        return {}
+    if text not in ("left", "right"):
+        raise _stops("padding_side", text, "left or right", where)
+    return {"batch.pad_side": text}
+
+
+TABLE = (
+    _same("model", "tokenizer.name"),
+    _same("model_revision", "tokenizer.revision"),
+    rule("template", "render.template", _template, _written_template),
+    rule("system", "render.inject_system", _system, _written_system),
+    _same("max_length", "length.max", whole),
+    rule("truncation_strategy", "length.over", _over, _written_over),
+    rule("loss_scale", "mask.rule mask.turns own.loss_scale", _loss_scale, _written_loss_scale),
+    rule("packing packing_strategy", "pack.strategy pack.isolate", _packing, _written_packing),
+    _same("packing_length", "own.packing_length", whole),
+    _same("per_device_train_batch_size", "batch.size", whole),
+    rule("padding_side", "batch.pad_side", _side, as_is("padding_side")),
+    _same("padding_free", "batch.flatten", truth),
+    rule("columns", "own.columns data.fields", lambda c, r, w: _read_columns(c, w), _written_columns),
+    _same("is_binary_loss_scale", "own.is_binary_loss_scale", truth),
+    _same("disable_ignore_empty_think", "own.disable_ignore_empty_think", truth),
+    _same("add_non_thinking_prefix", "own.add_non_thinking_prefix", truth),
+    _same("enable_thinking", "own.enable_thinking", truth),
+    _same("preserve_thinking", "own.preserve_thinking", truth),
+    _same("response_prefix", "own.response_prefix", _prefix),
+    _same("agent_template", "own.agent_template"),
+    _same("model_type", "own.model_type"),
+    _same("use_chat_template", "own.use_chat_template", truth),
+    _same("disable_auto_column_mapping", "own.disable_auto_column_mapping", truth),
+    _same("strict", "own.strict", truth),
+    _same("split_dataset_ratio", "own.split_dataset_ratio", number),
+    _same("data_seed", "own.data_seed", whole),
+    _same("dataset_shuffle", "own.dataset_shuffle", truth),
+    rule("", "data.format", nothing, _written_format),
+    silent("tokenizer.transformers"),
+)
+
+
+def _read_columns(config: Config, where: str) -> Said:
+    text = one(config, "columns", where)
+    return {} if text is None else {"own.columns": text}
+
+
+KEYS = keys_read(TABLE)

@@ -1,0 +1,649 @@
+"""ms-swift's supervised fine-tuning, 4.6: its own templates, every piece of equal weight encoded by itself.
+
+Source: ms-swift 4.6.0, template/base.py (_encode, _add_dynamic_eos, _truncate, _encode_truncated, packing_row,
+_data_collator), pipelines/train/sft.py, dataset/utils.py (AddLengthPreprocessor), arguments/. The recipe stands for the
+config so: mask.rule `parts` and `all`, and mask.turns `last`, are the base strategies of loss_scale, own.loss_scale
+what stands behind them; render.template `ms-swift/NAME` is template, `tokenizer` the template of the model;
+render.inject_system is system; length.over is truncation_strategy, `drop` its delete. Weights are 0 and 1 where the
+loss scale is binary, of which ms-swift keeps no list: the labels say them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sftui import labels as label_rules
+from sftui.conversations import Detected
+from sftui.errors import ConversationError, RecipeError, TemplateError
+from sftui.model import (
+    Batch,
+    Conversation,
+    Example,
+    Labels,
+    Pack,
+    Part,
+    Piece,
+    Reason,
+    Rendered,
+    Row,
+    Span,
+    Tokens,
+)
+from sftui.recipe import Batch as BatchOptions
+from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize, day_of
+from sftui.runs import Runs, joined, together
+from sftui.text import clip
+from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
+from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels
+from sftui.trainers.held_out import HeldOut
+from sftui.trainers.ms_swift import TRAITS, contexts, packing, registry, rows, scales
+from sftui.trainers.ms_swift.models import NAMING, Model, model_of
+from sftui.trainers.ms_swift.own import MsSwiftOptions
+from sftui.trainers.ms_swift.prepare import PREPARED, Prepared, Thinking, prepared
+from sftui.trainers.ms_swift.registry import TITLE, Slots, Template
+from sftui.trainers.ms_swift.table import COLUMNS, OWN
+from sftui.trainers.ms_swift.texts import Ids, said
+from sftui.trainers.pieces import Pieced, numbered, owners
+from sftui.trainers.remembering import last_asked
+from sftui.values import value_class
+
+if TYPE_CHECKING:
+    from sftui.templates import ChatTemplate
+
+BY_PIECE = Tokenize(mode="per_part", add_special_tokens=False)
+IGNORED_SCALE = (
+    "loss_scale of a message weighs nothing here: with a loss scale of 0 and 1 ms-swift keeps labels alone"
+    " (set own.is_binary_loss_scale to false)"
+)
+
+
+@value_class
+class WeighedPiece(Piece):
+    """A piece with its loss weight, and why it has it."""
+
+    weight: float = 0.0
+    reason: Reason = Reason.PROMPT
+
+
+class MsSwift(Trainer):
+    """Its own templates; answers and their ends trained, by the weights of its loss scale."""
+
+    traits = TRAITS
+
+    def __init__(self, today: Callable[[], date] = date.today) -> None:
+        self.today = today  # some templates write the day
+
+    def preset(self, version: str | None = None) -> Recipe:
+        version, _ = self.chosen(version)
+        return Recipe(
+            trainer=self.name,
+            version=version,
+            own=MsSwiftOptions(),
+            data=Data(role_map={}, strings="plain", alpaca_prompt="newline"),
+            render=Render(template="tokenizer"),
+            tokenize=BY_PIECE,
+            mask=Mask(rule="parts"),
+            length=Length(max=None, over="drop"),
+            batch=BatchOptions(size=1, pad_side="right"),
+            loss=Loss(weights="float"),
+        )
+
+    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
+        found: list[str] = []
+        own = MsSwiftOptions.of(recipe)
+        try:
+            name, model = template_name(recipe), _model(recipe)
+        except RecipeError:
+            return ()  # told where the rows are rendered
+        if name is not None and not recipe.render.template.startswith(OWN) and model is not None:
+            found.append(f"template is not set: ms-swift takes `{name}`, since {model.why}")
+        if recipe.length.max is None:
+            longest = model.longest if model is not None else None
+            what = (
+                f"the model's {longest:,} tokens" if longest else "what the model's config.json says, which is not here"
+            )
+            found.append(f"max_length is not set: ms-swift takes {what}")
+        one = registry.TEMPLATES.get(name or "")
+        if one is not None and registry.writes_day(one):
+            found.append(f"the template {one.name} writes the day on which ms-swift runs")
+        if one is not None and one.hybrid and own.use_chat_template and not own.disable_ignore_empty_think:
+            found.append("an empty thought is not trained: for hybrid models ms-swift adds ignore_empty_think")
+        return tuple(found)
+
+    def detect(self, rows_: Sequence[Row], recipe: Recipe) -> Detected:
+        own = MsSwiftOptions.of(recipe)
+        mapping = {**_mapping(own.columns), **_named(recipe.data)}
+        return rows.detect(rows_, recipe.data, mapping, not own.disable_auto_column_mapping)
+
+    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+        return rows.convert(row, detected, strict=MsSwiftOptions.of(recipe).strict)
+
+    def brings_template(self, recipe: Recipe) -> bool:
+        return True
+
+    def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
+        """A stand-in: rows are rendered from the template's slots."""
+        from sftui.templates import ChatTemplate
+
+        registry.template(name)
+        return ChatTemplate("", f"{OWN}{name}")
+
+    def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
+        tokenizer = super().tokenizer_of(tokenizer, recipe)
+        facts = tokenizer.facts
+        if facts.eos_id is None and facts.pad_token is not None:
+            return tokenizer.overriding(eos=facts.pad_token)
+        if facts.pad_id is None and facts.eos_token is not None:
+            return tokenizer.overriding(pad=facts.eos_token)
+        return tokenizer
+
+    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Survey:
+        return _survey(recipe, tools.tokenizer, day_of(recipe) or self.today())
+
+    def _survey(self, recipe: Recipe, tools: Toolbox) -> Survey:
+        return tools.survey if isinstance(tools.survey, Survey) else self.survey(None, recipe, tools)
+
+    def empty_thought(self, recipe: Recipe, tools: Toolbox) -> str:
+        own = MsSwiftOptions.of(recipe)
+        adds = own.use_chat_template and own.add_non_thinking_prefix
+        return self._survey(recipe, tools).template.non_thinking_prefix if adds else ""
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+        dropped = conversation.extra.get(rows.DROPPED)
+        given = conversation.extra.get(rows.GIVEN)
+        if dropped is not None or given is None:
+            return Shaped(conversation, dropped)
+        setting = _setting(recipe, day_of(recipe) or self.today())
+        try:
+            made = prepared(given, setting.template, setting.agent, setting.thinking, setting.bare)
+        except rows.Left as left:
+            return Shaped(conversation, self._left(str(left), recipe))
+        notes = (*conversation.notes, *made.notes)
+        if setting.binary and any(scale is not None for one in made.rounds for scale in one.scale):
+            notes = (*notes, IGNORED_SCALE)
+        return Shaped(replace(conversation, extra={PREPARED: made}, notes=notes))
+
+    def _left(self, why: str, recipe: Recipe) -> str:
+        """Why a row is left out; ConversationError where that stops the run."""
+        if MsSwiftOptions.of(recipe).strict:
+            raise ConversationError(
+                f"{TITLE} stops the whole run at this row: {why}",
+                why="`strict` is set",
+                fix="correct or remove the row, or set strict to false",
+            )
+        return f"{TITLE} leaves the row out: {why}"
+
+    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+        made = shaped.conversation.extra.get(PREPARED)
+        if shaped.dropped is not None or not isinstance(made, Prepared):
+            return _unrendered(shaped.conversation)
+        survey = self._survey(recipe, tools)
+        try:
+            found = contexts.pieces(made, survey.template, survey.ends, survey.weighing)
+        except rows.Left as left:
+            return replace(_unrendered(shaped.conversation), pieces=(), notes=(self._left(str(left), recipe),))
+        if not found:
+            told = self._left("nothing of it is encoded (IndexError)", recipe)
+            return replace(_unrendered(shaped.conversation), pieces=(), notes=(told,))
+        return _rendered(found, spans)
+
+    def texts(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Iterator[ToEncode]:
+        if rendered.pieces is None:
+            return iter(())
+        return texts_of(rendered, tools.tokenizer, BY_PIECE, places=places)
+
+    def tokenize(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Tokens:
+        if not rendered.pieces:
+            return tokenize(rendered, tools.tokenizer, replace(BY_PIECE, mode="whole"), places=places)
+        tokens = tokenize(numbered(rendered), tools.tokenizer, BY_PIECE, places=places)
+        pieces = tokens.messages
+        assert isinstance(pieces, Runs)
+        if not places:
+            owned = joined((end - start, rendered.pieces[number].message) for start, end, number in pieces.runs())
+            return replace(tokens, messages=Pieced.of(owned, pieces))
+        held = tuple(owners(tokens, rendered.pieces, rendered.spans))
+        messages = joined((length, message) for length, message, _ in held)
+        return replace(
+            tokens,
+            messages=Pieced.of(messages, pieces),
+            parts=joined((length, part) for length, _, part in held),
+        )
+
+    def label(
+        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        if shaped.dropped is not None:
+            return tokens, dropped_labels(tokens, shaped.dropped)
+        if not rendered.pieces:
+            return tokens, dropped_labels(tokens, rendered.notes[0])
+        self.require(recipe, "mask.rule")
+        self.require(recipe, "length.over")
+        if not len(tokens):
+            return tokens, dropped_labels(tokens, self._left("it has no tokens (IndexError)", recipe))
+        survey = self._survey(recipe, tools)
+        if None in tokens.input_ids:
+            raise TemplateError(
+                f"the template {survey.template.name} puts in a token that the tokenizer does not have",
+                why="ms-swift puts None among the ids, and stops where it makes a batch of them",
+                fix="name another with render.template",
+            )
+        stretches = _stretches(tokens, rendered, tools)
+        ranges, why = _kept(tokens.input_ids, recipe, _longest(recipe), survey.protected)
+        if why is not None:
+            return tokens, dropped_labels(tokens, self._left(why, recipe))
+        found = _with_ends(stretches, tokens.input_ids, survey.suffix, survey.setting.binary)
+        firsts = {0, *(start for start, _ in (ranges if recipe.length.over == "split" else ranges[:1]))}
+        found = _masked_first(found, firsts)
+        flags, reasons = label_rules.drawn(_verdicts(found, tokens))
+        weights = joined((end - start, weight) for start, end, _, weight, _ in found)
+        labels = label_rules.applied_to_ids(flags, tokens.input_ids)
+        return tokens, Labels(labels, reasons, ranges, weights=weights)
+
+    def examples(
+        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Example, ...]:
+        if len(labels.kept) < 2 or recipe.length.over != "split":
+            return super().examples(tokens, labels, shaped, recipe, tools)
+        made = (label_rules.example(tokens, replace(labels, kept=(one,)), recipe) for one in labels.kept)
+        return tuple(one for one in made if one is not None)
+
+    def collate(self, examples: Sequence[Example], rows_: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        if recipe.batch.flatten:
+            return _flat(examples, rows_)
+        batch = super().collate(examples, rows_, recipe, tools)
+        if recipe.batch.pad_side != "left":
+            return batch
+        width = len(batch.input_ids[0]) if batch.input_ids else 0
+        positions = tuple((*(0,) * (width - length), *range(length)) for length in batch.lengths)
+        return replace(batch, position_ids=positions)
+
+    def pack_in_order(self, examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack] | None:
+        self.require(recipe, "pack.strategy")
+        size = MsSwiftOptions.of(recipe).packing_length or _longest(recipe)
+        if size is None:
+            raise RecipeError("ms-swift packs into max_length tokens", fix="set length.max")
+        return packing.packs(examples, size, recipe.pack.strategy == "sequential")
+
+    def held_out(self, recipe: Recipe) -> HeldOut | None:
+        own = MsSwiftOptions.of(recipe)
+        if not 0 < own.split_dataset_ratio < 1:
+            return None
+        unsure = "since the seed of the draw is drawn, too"
+        return HeldOut("split_dataset_ratio", own.split_dataset_ratio, own.data_seed, drawn=True, unsure=unsure)
+
+    def naming(self, config: object, data: str, number: int) -> dict[tuple[str | int, ...], object]:
+        from sftui.trainers.ms_swift.config import naming
+
+        return naming(config, data)
+
+    def packing_order(self, recipe: Recipe) -> str:
+        mixed = (
+            ", though ms-swift mixes them first (dataset_shuffle)" if MsSwiftOptions.of(recipe).dataset_shuffle else ""
+        )
+        return f"in the order of the file{mixed}, {packing.GROUP:,} rows at a time (packing_num_proc 1)"
+
+    def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
+        examples = [Example(one.input_ids, one.labels, (1,) * len(one.input_ids), weights=one.weights) for one in packs]
+        batch = _flat(examples, range(len(packs)))
+        positions = tuple(place for one in packs for place in one.position_ids or range(len(one.input_ids)))
+        return replace(batch, position_ids=(positions,))
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a recipe asks of every row, whatever the tokenizer."""
+
+    template: Template
+    agent: str | None
+    thinking: Thinking
+    bare: bool
+    weighing: contexts.Weighing
+    binary: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is decided once for all rows: the setting, and what the tokenizer makes of the template."""
+
+    setting: Setting
+    ends: contexts.Ends
+    suffix: tuple[int, ...]
+    protected: frozenset[int]
+    """The ids that stand for media, which no cut takes out."""
+
+    @property
+    def template(self) -> Template:
+        return self.setting.template
+
+    @property
+    def weighing(self) -> contexts.Weighing:
+        return self.setting.weighing
+
+
+def template_name(recipe: Recipe) -> str | None:
+    """The template that a recipe means; None where it is not known. RecipeError where ms-swift stops."""
+    model = _model(recipe)
+    if recipe.render.template.startswith(OWN):
+        return recipe.render.template.removeprefix(OWN)
+    return model.template if model is not None else None
+
+
+@last_asked
+def _model(recipe: Recipe) -> Model | None:
+    """The model of a recipe; None where it names none."""
+    own = MsSwiftOptions.of(recipe)
+    named = recipe.tokenizer.name
+    if named is None and own.model_type is None:
+        return None
+    return model_of(named, recipe.tokenizer.revision, own.model_type)
+
+
+@last_asked
+def _setting(recipe: Recipe, day: date) -> Setting:
+    """What a recipe asks; RecipeError or TemplateError where ms-swift stops, or sftui does not know."""
+    own = MsSwiftOptions.of(recipe)
+    name = template_name(recipe)
+    if name is None:
+        model = _model(recipe)
+        raise TemplateError(
+            "it is not known which template ms-swift takes",
+            why=model.why if model is not None else "the recipe names no model",
+            fix=NAMING,
+        )
+    template = registry.template(name)
+    hybrid = template.hybrid
+    if not own.use_chat_template:
+        template = template.bare()
+    default = recipe.render.inject_system
+    if default is not None and not template.takes_system and own.use_chat_template:
+        raise RecipeError(
+            f"the template {name} takes no system text", why="ms-swift stops (AssertionError)", fix="set no system"
+        )
+    template = _on_day(replace(template, default_system=template.default_system if default is None else default), day)
+    strategy = _strategy(recipe.mask)
+    said_ = strategy + (f"+{own.loss_scale}" if own.loss_scale else "")
+    if hybrid and not own.disable_ignore_empty_think and "ignore_empty_think" not in said_:
+        said_ += "+ignore_empty_think"
+    _, names = registry.check_scale(said_)
+    binary = scales.binary(names) if own.is_binary_loss_scale is None else own.is_binary_loss_scale
+    thinking = Thinking(
+        own.add_non_thinking_prefix,
+        own.enable_thinking,
+        own.preserve_thinking,
+        own.response_prefix,
+        strategy == "last_round",
+    )
+    bare = not own.use_chat_template
+    if recipe.length.over == "split" and not bare:
+        raise RecipeError(
+            "ms-swift stops: `--truncation_strategy split` is currently only supported for pre-training",
+            fix="set length.over to drop, or own.use_chat_template to false",
+        )
+    return Setting(template, own.agent_template, thinking, bare, contexts.Weighing(strategy, names), binary)
+
+
+def _strategy(mask: Mask) -> str:
+    """The base strategy of the loss scale."""
+    if mask.rule == "all":
+        return "all"
+    return "last_round" if mask.turns == "last" else "default"
+
+
+def _on_day(template: Template, day: date) -> Template:
+    if not registry.writes_day(template):
+        return template
+
+    def dated(slots: Slots) -> Slots:
+        return tuple(registry.on_day(slot, day) if isinstance(slot, str) else slot for slot in slots)
+
+    system = template.default_system
+    return replace(
+        template,
+        prefix=dated(template.prefix),
+        system_prefix=None if template.system_prefix is None else dated(template.system_prefix),
+        default_system=None if system is None else registry.on_day(system, day),
+    )
+
+
+def _survey(recipe: Recipe, tokenizer: LoadedTokenizer, day: date) -> Survey:
+    setting = _setting(recipe, day)
+    template, facts = setting.template, tokenizer.facts
+    if facts.eos_id is None or facts.eos_token is None:
+        raise RecipeError(
+            "ms-swift stops: the tokenizer has neither an EOS nor a pad token (AssertionError)",
+            fix="set tokenizer.eos_token in its files",
+        )
+    resolve = partial(_ids, tokenizer, template.name)
+    stops = [*template.stop_words]
+    stop = template.suffix[-1] if template.suffix else ""
+    ending = stop.strip() if isinstance(stop, str) else ""
+    stops += [word for word in (ending, facts.eos_token) if word and word not in stops]
+    front, back = _around(tokenizer, template) if template.auto_add_bos else ((), ())
+    shown = partial(_shown, tokenizer)
+    ends = contexts.Ends(front, back, tuple(stops), resolve, shown, ending)
+    suffix = tuple(
+        token for slot in template.suffix for token in (tokenizer.ids(slot) if isinstance(slot, str) else resolve(slot))
+    )
+    media = (facts.special_tokens.get(f"{kind}_token") for kind in ("image", "video", "audio"))
+    found = (tokenizer.token_id(token) for token in media if isinstance(token, str))
+    return Survey(setting, ends, suffix, frozenset(one for one in found if one is not None))
+
+
+def _ids(tokenizer: LoadedTokenizer, name: str, slot: tuple[int | str, ...]) -> tuple[int, ...]:
+    """A slot of ids; TemplateError for one that the tokenizer does not have."""
+    facts = tokenizer.facts
+    found: list[int] = []
+    for one in slot:
+        if isinstance(one, int):
+            found.append(one)
+            continue
+        token = {"eos_token_id": facts.eos_id, "bos_token_id": facts.bos_id, "pad_token_id": facts.pad_id}.get(one)
+        if token is None:
+            raise TemplateError(
+                f"the template {name} puts in `{one}`, which the tokenizer does not have",
+                why="ms-swift stops",
+                fix="name another with render.template",
+            )
+        found.append(token)
+    return tuple(found)
+
+
+def _shown(tokenizer: LoadedTokenizer, ids: Sequence[int]) -> str:
+    size = tokenizer.facts.vocab_size
+    return "".join(tokenizer.piece(one) if 0 <= one < size else f"<{one}>" for one in ids)
+
+
+def _around(tokenizer: LoadedTokenizer, template: Template) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What the tokenizer puts around the text `a`, which a template with auto_add_bos asks it."""
+    alone, whole = tokenizer.ids("a", False), tokenizer.ids("a", True)
+    if len(alone) != 1:
+        raise TemplateError(
+            f"the template {template.name} does not go with this tokenizer",
+            why="ms-swift asks what it puts around the text `a`, which must be one token (AssertionError), and leaves"
+            " every row out",
+            fix="name another with render.template",
+        )
+    at = whole.index(alone[0])
+    return whole[:at], whole[at + 1 :]
+
+
+def _longest(recipe: Recipe) -> int | None:
+    """max_length, which is the model's own where it is not set; None where that is not known."""
+    if recipe.length.max is not None:
+        return recipe.length.max
+    model = _model(recipe)
+    return model.longest if model is not None else None
+
+
+def _mapping(columns: str | None) -> Mapping[str, str]:
+    """`columns` of the config."""
+    if not columns:
+        return {}
+    try:
+        value: Any = json.loads(columns)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+        raise RecipeError("`columns` is no JSON object of names", fix='write it as {"old": "new"}')
+    return value
+
+
+def _named(data: Data) -> Mapping[str, str]:
+    """The columns that data.fields names → what ms-swift calls them."""
+    return {column: COLUMNS[ours] for ours, column in data.fields.items() if ours in COLUMNS}
+
+
+def _rendered(found: Sequence[contexts.Weighed], spans: bool) -> Rendered:
+    """Pieces as text, with who wrote what in them."""
+    pieces: list[Piece] = []
+    placed: list[Span] = []
+    at = 0
+    for context, weight, reason in found:
+        if isinstance(context, Ids):
+            text, message, part, ids = context.text, context.message, context.part, context.ids
+            runs: Sequence[Any] = (context[1:],)
+        else:
+            text, message, part, ids, runs = said(context), context[0].message, context[0].part, None, context
+        pieces.append(WeighedPiece(text, message, part, weight > 0, False, ids, weight=weight, reason=reason))
+        if spans:
+            for one, owner, own in runs:
+                if one:
+                    if placed and placed[-1][2:] == (owner, own):
+                        placed[-1] = Span(placed[-1].start, at + len(one), owner, own)
+                    else:
+                        placed.append(Span(at, at + len(one), owner, own))
+                    at += len(one)
+    return Rendered("".join([piece.text for piece in pieces]), tuple(placed), pieces=tuple(pieces))
+
+
+Stretch = tuple[int, int, bool, float, Reason]
+"""Tokens of one weight: from, to, whether they are trained, the weight, and why."""
+
+
+def _stretches(tokens: Tokens, rendered: Rendered, tools: Toolbox) -> list[Stretch]:
+    """The tokens by piece."""
+    pieces: Sequence[Any] = rendered.pieces or ()
+    if isinstance(tokens.messages, Pieced):
+        found = tokens.messages.pieces.runs()
+    else:
+        lengths = [len(one.ids) if one.ids is not None else len(tools.tokenizer.ids(one.text)) for one in pieces]
+        found = joined((length, number) for number, length in enumerate(lengths)).runs()
+    return [(start, end, pieces[n].weight > 0, pieces[n].weight, pieces[n].reason) for start, end, n in found]
+
+
+def _with_ends(found: Sequence[Stretch], ids: Sequence[int], suffix: Sequence[int], binary: bool) -> list[Stretch]:
+    """What is masked behind a trained token begins trained where it begins with the suffix (_add_dynamic_eos); of a
+    binary scale weights are 0 and 1."""
+    size, ends = len(suffix), list[tuple[int, int]]()
+    begun, before = 0, False
+    for start, _, on, _, _ in (*found, (len(ids), len(ids), True, 0.0, Reason.PROMPT)):
+        if before and not on:
+            begun = start
+        elif on and not before and begun and start - begun >= size > 0 and tuple(ids[begun : begun + size]) == suffix:
+            ends.append((begun, begun + size))
+        before = on
+    made: list[Stretch] = []
+    for start, end, on, weight, reason in found:
+        weight = float(on) if binary else weight
+        for first, past in (one for one in ends if one[0] < end and one[1] > start):
+            first, past = max(first, start), min(past, end)
+            made.append((start, first, on, weight, reason))
+            made.append((first, past, True, weight or 1.0, Reason.TERMINATOR))
+            start = past
+        made.append((start, end, on, weight, reason))
+    return [one for one in made if one[1] > one[0]]
+
+
+def _masked_first(found: Sequence[Stretch], firsts: set[int]) -> list[Stretch]:
+    """The same with the first token of the row, and of each part that is left of it, masked."""
+    made: list[Stretch] = []
+    for start, end, on, weight, reason in found:
+        at = start
+        for first in sorted(one for one in firsts if start <= one < end):
+            made.append((at, first, on, weight, reason))
+            made.append((first, first + 1, False, 0.0, Reason.FORCED if on else reason))
+            at = first + 1
+        made.append((at, end, on, weight, reason))
+    return [one for one in made if one[1] > one[0]]
+
+
+def _verdicts(found: Sequence[Stretch], tokens: Tokens) -> Iterator[tuple[int, tuple[bool, Reason]]]:
+    """The mask, with the parts of tokens told where they are known."""
+    if not tokens.placed:
+        yield from ((end - start, (on, reason)) for start, end, on, _, reason in found)
+        return
+    verdicts = joined((end - start, (on, reason)) for start, end, on, _, reason in found)
+    for start, end, (on, reason), part in together(verdicts, tokens.parts):
+        if on and part is Part.TERMINATOR:
+            reason = Reason.TERMINATOR
+        elif not on and reason in (Reason.PROMPT, Reason.HEADER):
+            reason = Reason.HEADER if part in (Part.HEADER, Part.BOS, Part.TERMINATOR) else Reason.PROMPT
+        yield end - start, (on, reason)
+
+
+def _kept(
+    ids: Sequence[int], recipe: Recipe, most: int | None, protected: frozenset[int]
+) -> tuple[tuple[tuple[int, int], ...], str | None]:
+    """The ranges that are left of a row, or why nothing is; a cut leaves the protected ids where they are."""
+    count = len(ids)
+    if most is None or count <= most:
+        return ((0, count),), None
+    over = recipe.length.over
+    if over == "drop":
+        return (), f"its {count:,} tokens are more than max_length {most:,} (truncation_strategy delete)"
+    if over == "split":
+        return tuple((start, min(start + most, count)) for start in range(0, count, most)), None
+    kept = [place for place, token in enumerate(ids) if token in protected] if protected else []
+    if not kept:
+        return ((count - most, count),) if over == "cut_left" else ((0, most),), None
+    held = set(kept)
+    others = [place for place in range(count) if place not in held]
+    left = max(most - len(kept), 0)
+    held.update((others[-left:] if left else []) if over == "cut_left" else others[:left])
+    ranges: list[tuple[int, int]] = []
+    for place in sorted(held):
+        if ranges and ranges[-1][1] == place:
+            ranges[-1] = (ranges[-1][0], place + 1)
+        else:
+            ranges.append((place, place + 1))
+    return tuple(ranges), None
+
+
+def _flat(examples: Sequence[Example], rows_: Sequence[int]) -> Batch:
+    """padding_free: one row, position ids from 0 in each, no attention mask."""
+    ids = tuple(token for example in examples for token in example.input_ids)
+    label_rules.refuse_too_large(1, len(ids))
+    weights = label_rules.weights_joined((one, 0, len(one.input_ids)) for one in examples)
+    return Batch(
+        rows=tuple(rows_),
+        lengths=tuple(len(example.input_ids) for example in examples),
+        input_ids=(ids,),
+        labels=(tuple(label for example in examples for label in example.labels),),
+        attention_mask=None,
+        position_ids=(tuple(place for example in examples for place in range(len(example.input_ids))),),
+        notes=("padding-free: one row, no attention mask; it needs attn_impl: flash_attn",),
+        weights=None if weights is None else (weights,),
+    )
+
+
+def _unrendered(conversation: Conversation) -> Rendered:
+    """The contents of a row that is left out, one a line: ms-swift never renders it."""
+    text, spans = "", []
+    for number, message in enumerate(conversation.messages):
+        content = message.content if isinstance(message.content, str) else clip(str(message.content), 2000)
+        start = len(text)
+        text += content + "\n"
+        spans.append(Span(start, len(text), number, Part.CONTENT))
+    return Rendered(text=text, spans=tuple(spans), notes=("ms-swift never renders this row: its contents are shown",))
+
+
+__all__ = ["OWN", "MsSwift", "Setting", "Survey", "template_name"]
