@@ -559,6 +559,21 @@ _VERL = {
     "model": {"path": "builtin:chatml", "tokenizer_path": None, "custom_chat_template": "{{ messages }}"},
     "trainer": {"project_name": "x", "total_epochs": 1},
 }
+_MS_SWIFT = {
+    "model": "builtin:chatml",
+    "dataset": ["a.jsonl", "hf::x/y:default#100"],
+    "template": "qwen3",
+    "max_length": 64,
+    "truncation_strategy": "delete",
+    "loss_scale": "last_round+hermes",
+    "packing": True,
+    "packing_strategy": "sequential",
+    "system": "Be kind.",
+    "columns": {"question": "query"},
+    "split_dataset_ratio": 0.1,
+    "per_device_train_batch_size": 2,
+    "tuner_type": "lora",
+}
 CONFIGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("recipe", _RECIPE),
     ("axolotl", _AXOLOTL),
@@ -573,6 +588,7 @@ CONFIGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("mlx-lm", _MLX_LM),
     ("mlx-lm", _MLX_LM_LOADERS),
     ("verl", _VERL),
+    ("ms-swift", _MS_SWIFT),
 )
 _SETTINGS = {"theme": "ansi", "mouse": False, "keymap": {"row.next": "J", "app.quit": "q,Q"}}
 YAML_PIECES = (

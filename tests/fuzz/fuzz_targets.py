@@ -42,6 +42,7 @@ PRESETS = (
     "torchtune@0.7",
     "mlx-lm",
     "verl",
+    "ms-swift",
 )
 
 

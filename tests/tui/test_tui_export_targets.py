@@ -23,7 +23,7 @@ def test_every_trainer_with_a_config_is_offered_once() -> None:
 
 
 @pytest.mark.one_of(3)
-@pytest.mark.parametrize("down", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("down", [1, 2, 3, 4, 5, 6, 7, 8])
 async def test_a_config_is_shown_before_it_is_written(tmp_path: Path, down: int) -> None:
     recipe = changed(preset("trl@1.16"), "tokenizer.name", "builtin:chatml")
     async with running((80, 24), recipe=recipe) as driven:

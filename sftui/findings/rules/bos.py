@@ -49,6 +49,7 @@ BOS002 = rule(
     unsloth="do not strip the BOS text; verify the ids",
     mlx_lm="keep messages",
     verl="use a template that writes BOS; verl adds none",
+    ms_swift="keep messages",
     hf="keep the template's BOS, or add_special_tokens=True for raw text",
     moves=("bos",),
     bad=case(GOOD, tokenizer="gemma", preset="manual-shift"),

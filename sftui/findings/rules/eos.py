@@ -54,6 +54,7 @@ EOS001 = rule(
     torchtune="add_eos: true",
     mlx_lm="use a template that ends turns; mlx-lm appends EOS to texts, not to messages",
     verl="use a template that ends turns; verl appends nothing",
+    ms_swift="use a template with a suffix",
     hf="append tokenizer.eos_token to every text",
     moves=("appended",),
     leads_to=Consequence.UNSTOPPED,

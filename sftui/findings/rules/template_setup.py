@@ -56,6 +56,7 @@ TPL001 = rule(
     torchtune="prompt_template: ...",
     mlx_lm="put chat_template.jinja into the model's folder",
     verl="model.custom_chat_template: the text of a template",
+    ms_swift="template: <name>",
     hf="tokenizer.chat_template = ..., add its special tokens, resize the model",
     moves=("row",),  # nothing was rendered
     leads_to=Consequence.STOPS,
@@ -117,6 +118,7 @@ TPL004 = rule(
     "the template adds text that the data never had",
     "Without a system message the template writes its own. Train and serve with the same choice.",
     llamafactory='default_system: ""',
+    ms_swift='system: ""',
     data="give an explicit system message, or edit the template",
     bad=case(GOOD, template="qwen2.5"),
     good=FINE,
@@ -265,6 +267,7 @@ TPL008 = rule(
     llamafactory_v1="custom_chat_template: one that keeps the thoughts of earlier turns",
     axolotl="make one row per turn, or use a newer template",
     verl="use a template that writes each message alike whatever follows it",
+    ms_swift="preserve_thinking: true",
     data="make one row per trained turn",
     bad=case(
         ROUNDS,
@@ -382,6 +385,7 @@ TPL013 = rule(
     llamafactory="add_special_tokens: the control tokens, resize_vocab: true, additional_target: embed_tokens,lm_head",
     hf="add the tokens, resize and train the embeddings",
     unsloth="use the template of the model's family",
+    ms_swift="new_special_tokens: [the control tokens], modules_to_save: [embed_tokens, lm_head]",
     leads_to=Consequence.GARBLED,
     bad=case(
         GOOD,
@@ -472,7 +476,7 @@ TPL014 = rule(
     verl="data.enable_thinking_default: true or false, and the same when serving",
     hf="set render.kwargs: {enable_thinking: ...} and the same when serving",
     data="pass enable_thinking where the rows are rendered, and the same when serving",
-    spared=("torchtune", "mlx-lm"),
+    spared=("torchtune", "mlx-lm", "ms-swift"),
     moves=("nowhere",),
     bad=case(GOOD, template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}")),
     good=case(

@@ -231,6 +231,7 @@ TOO003 = rule(
     trl="use a template that prints tools; TRL passes the column `tools`",
     mlx_lm="use a template that prints tools; mlx-lm passes the column `tools`",
     verl="use a template that prints tools; verl hands the column `tools` to it, as a list",
+    ms_swift="agent_template: hermes, and name the column tools",
     data="pass tools=row['tools'] and use a template that prints them",
     leads_to=Consequence.LOST,
     bad=case(chat("Weather?", "Sunny.", tools=[TOOL])),

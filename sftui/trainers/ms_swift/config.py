@@ -19,6 +19,7 @@ from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile
 from sftui.trainers.known import Known
+from sftui.trainers.ms_swift.models import model_of
 from sftui.trainers.ms_swift.registry import TITLE
 from sftui.trainers.ms_swift.table import KEYS, TABLE, word
 from sftui.trainers.table import Keys, changes_of, read_into, written
@@ -30,6 +31,8 @@ NO_KNOB = frozenset({"dataset"})
 PRETRAINING = {"use_chat_template": False, "loss_scale": "all"}
 """What `swift pt` has otherwise than `swift sft` (arguments/pretrain_args.py)."""
 _COMMAND = re.compile(r"(?:^|[\s;&|])(?:swift|megatron)\s+(sft|pt)(?=\s|$)|swift/cli/(sft|pt)\.py")
+STOPS = ("&", "&&", "|", ";", ">", "2>", "2>&1", ">>")
+"""Words of a shell that end a command."""
 UNSUPPORTED = {
     "cached_dataset": "rows that were prepared before",
     "custom_dataset_info": "datasets that it registers are not known to sftui",
@@ -93,12 +96,10 @@ def _words(text: str, start: int, path: str) -> list[str]:
     """The words behind a command, up to where it ends."""
     rest = re.sub(r"\\\r?\n", " ", text[start:]).split("\n", 1)[0]
     try:
-        words = shlex.split(rest, comments=True)
+        words = shlex.split(rest)
     except ValueError as error:
         raise RecipeError("the command cannot be read", where=path, why=str(error)) from error
-    end = next(
-        (i for i, one_ in enumerate(words) if one_ in ("&", "&&", "|", ";", ">", "2>", "2>&1", ">>")), len(words)
-    )
+    end = next((i for i, one_ in enumerate(words) if one_ in STOPS or one_.startswith("#")), len(words))
     return words[:end]
 
 
@@ -167,11 +168,20 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         return WrittenConfig((WrittenFile(FILE, text),), tuple(losses), (told,))
     notes = [_by_flags(wanted)] if wanted else []
     base: Keys = {("model",): facts.get("tokenizer") or "MODEL", ("dataset",): [str(facts.get("data") or "DATA")]}
-    if str(facts.get("template_source") or "") and ("template",) not in wanted:
-        notes.append(f"{TITLE} takes the template of the model; another one is named by `template`")
+    if ("template",) not in wanted:
+        notes += _untold(str(facts.get("tokenizer") or ""))
     wanted.pop(("model",), None)
     text = edit("", {**base, **wanted, ("output_dir",): "output"})
     return WrittenConfig((WrittenFile(FILE, text),), tuple(losses), tuple(notes))
+
+
+def _untold(model: str) -> list[str]:
+    """What is to be told where the config leaves the template to the model, and ms-swift does not know that."""
+    try:
+        found = model_of(model, None, None)
+    except RecipeError as error:
+        return [str(error)]
+    return [] if found.template is not None else [f"name the template of the model in `template`: {found.why}"]
 
 
 def _by_flags(keys: Keys) -> str:

@@ -31,7 +31,6 @@ class MsSwiftOptions(Own):
     agent_template: str | None = knob(None, "how tools and calls are written; null: as the template says")
     model_type: str | None = knob(None, "the kind of model, which brings a template; null: by its name or architecture")
     use_chat_template: bool = knob(True, "chats are put into the template; `swift pt` takes their texts alone")
-    new_special_tokens: tuple[str, ...] = knob((), "special tokens added to the vocabulary")
     columns: str | None = knob(None, "columns that are renamed, as JSON: the dataset's → ms-swift's")
     disable_auto_column_mapping: bool = knob(False, "columns are not renamed by themselves")
     strict: bool = knob(False, "the run stops at a row that cannot be prepared, instead of leaving it out")

@@ -106,6 +106,14 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
             "set data.format to auto",
         )
     more = renames(named, RENAMED["messages" if kind == "messages" else "columns"]) if by_itself else {}
+    last = [more.get(one, one) for one in named]
+    double = next((one for one in last if last.count(one) > 1), None)
+    if double is not None:
+        return _refused(
+            f"{TITLE} stops: two columns would be called `{visible(double)}`",
+            "`columns` (data.fields) renames one to the name that another has",
+            "rename or remove the other one",
+        )
     finally_ = {more.get(first.get(one, one), first.get(one, one)): one for one in columns}
     found = {ours: finally_[theirs] for ours, theirs in _fields(kind, finally_).items()}
     problem = _missing(kind, finally_, columns)

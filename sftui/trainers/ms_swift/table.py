@@ -198,14 +198,18 @@ def _written_packing(recipe: Recipe, path: str, value: Any) -> Told | None:
     return {("packing",): True, **more}, lost if path == "pack.isolate" else ()
 
 
-def _columns(text: str, key: str, where: str) -> str:
-    return text
+def _read_columns(config: Config, recipe: Recipe, where: str) -> Said:
+    text = one(config, "columns", where)
+    return {} if text is None else {"own.columns": text}
 
 
 def _written_columns(recipe: Recipe, path: str, value: Any) -> Told:
     """`columns` of the config, and the columns that data.fields names."""
     given = getattr(recipe.own, "columns", None)
-    mapping: dict[str, Any] = json.loads(given) if given else {}
+    try:
+        mapping: dict[str, Any] = json.loads(given) if given else {}
+    except ValueError:
+        return {("columns",): given}, ()
     mapping |= {column: COLUMNS[ours] for ours, column in recipe.data.fields.items() if ours in COLUMNS}
     lost = tuple(
         f"data.fields {ours} = {column!r} has no name among {TITLE}'s columns"
@@ -230,6 +234,10 @@ def _side(config: Config, recipe: Recipe, where: str) -> Said:
     return {"batch.pad_side": text}
 
 
+def _written_side(recipe: Recipe, path: str, value: str) -> Keys | None:
+    return {("padding_side",): value} if value in ("left", "right") else None
+
+
 TABLE = (
     _same("model", "tokenizer.name"),
     _same("model_revision", "tokenizer.revision"),
@@ -241,9 +249,9 @@ TABLE = (
     rule("packing packing_strategy", "pack.strategy pack.isolate", _packing, _written_packing),
     _same("packing_length", "own.packing_length", whole),
     _same("per_device_train_batch_size", "batch.size", whole),
-    rule("padding_side", "batch.pad_side", _side, as_is("padding_side")),
+    rule("padding_side", "batch.pad_side", _side, _written_side),
     _same("padding_free", "batch.flatten", truth),
-    rule("columns", "own.columns data.fields", lambda c, r, w: _read_columns(c, w), _written_columns),
+    rule("columns", "own.columns data.fields", _read_columns, _written_columns),
     _same("is_binary_loss_scale", "own.is_binary_loss_scale", truth),
     _same("disable_ignore_empty_think", "own.disable_ignore_empty_think", truth),
     _same("add_non_thinking_prefix", "own.add_non_thinking_prefix", truth),
@@ -261,11 +269,6 @@ TABLE = (
     rule("", "data.format", nothing, _written_format),
     silent("tokenizer.transformers"),
 )
-
-
-def _read_columns(config: Config, where: str) -> Said:
-    text = one(config, "columns", where)
-    return {} if text is None else {"own.columns": text}
 
 
 KEYS = keys_read(TABLE)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
-from sftui.errors import ConversationError, RecipeError, TemplateError
+from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
 from sftui.model import (
     Batch,
     Conversation,
@@ -35,7 +35,7 @@ from sftui.model import (
     Tokens,
 )
 from sftui.recipe import Batch as BatchOptions
-from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize, day_of
+from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize, changed, day_of
 from sftui.runs import Runs, joined, together
 from sftui.text import clip
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
@@ -153,12 +153,39 @@ class MsSwift(Trainer):
         adds = own.use_chat_template and own.add_non_thinking_prefix
         return self._survey(recipe, tools).template.non_thinking_prefix if adds else ""
 
+    def as_chat(self, conversation: Conversation) -> tuple[Sequence[Mapping[str, Any]], Any] | None:
+        if any(message.role not in ("system", "user", "assistant") for message in conversation.messages):
+            return None  # calls and results are ms-swift's own
+        return [{"role": one.role, "content": one.content} for one in conversation.messages], conversation.tools
+
+    def fitting(
+        self, conversation: Conversation, text: str, recipe: Recipe, tools: Toolbox, before: Sequence[str] = ()
+    ) -> str | None:
+        given = conversation.extra.get(rows.GIVEN)
+        if not isinstance(given, rows.Given):
+            return None
+        day = day_of(recipe) or self.today()
+        for name in sorted(registry.TEMPLATES, key=lambda one: (OWN + one not in before, len(one), one)):
+            try:
+                survey = _survey(changed(recipe, "render.template", OWN + name), tools.tokenizer, day)
+                setting = survey.setting
+                made = prepared(given, setting.template, setting.agent, setting.thinking, setting.bare)
+                found = contexts.pieces(made, setting.template, survey.ends, setting.weighing)
+            except (SftuiError, rows.Left):
+                continue
+            if _rendered(found, False).text == text:
+                return OWN + name
+        return None
+
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         dropped = conversation.extra.get(rows.DROPPED)
         given = conversation.extra.get(rows.GIVEN)
         if dropped is not None or given is None:
             return Shaped(conversation, dropped)
-        setting = _setting(recipe, day_of(recipe) or self.today())
+        try:
+            setting = _setting(recipe, day_of(recipe) or self.today())
+        except TemplateError:
+            return Shaped(conversation)  # told where it is rendered
         try:
             made = prepared(given, setting.template, setting.agent, setting.thinking, setting.bare)
         except rows.Left as left:
@@ -166,7 +193,7 @@ class MsSwift(Trainer):
         notes = (*conversation.notes, *made.notes)
         if setting.binary and any(scale is not None for one in made.rounds for scale in one.scale):
             notes = (*notes, IGNORED_SCALE)
-        return Shaped(replace(conversation, extra={PREPARED: made}, notes=notes))
+        return Shaped(replace(conversation, extra={rows.GIVEN: given, PREPARED: made}, notes=notes))
 
     def _left(self, why: str, recipe: Recipe) -> str:
         """Why a row is left out; ConversationError where that stops the run."""
@@ -179,10 +206,11 @@ class MsSwift(Trainer):
         return f"{TITLE} leaves the row out: {why}"
 
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
-        made = shaped.conversation.extra.get(PREPARED)
-        if shaped.dropped is not None or not isinstance(made, Prepared):
+        if shaped.dropped is not None:
             return _unrendered(shaped.conversation)
-        survey = self._survey(recipe, tools)
+        survey, made = self._survey(recipe, tools), shaped.conversation.extra.get(PREPARED)
+        if not isinstance(made, Prepared):
+            return _unrendered(shaped.conversation)
         try:
             found = contexts.pieces(made, survey.template, survey.ends, survey.weighing)
         except rows.Left as left:
@@ -225,7 +253,6 @@ class MsSwift(Trainer):
             return tokens, dropped_labels(tokens, shaped.dropped)
         if not rendered.pieces:
             return tokens, dropped_labels(tokens, rendered.notes[0])
-        self.require(recipe, "mask.rule")
         self.require(recipe, "length.over")
         if not len(tokens):
             return tokens, dropped_labels(tokens, self._left("it has no tokens (IndexError)", recipe))
@@ -351,6 +378,8 @@ def _model(recipe: Recipe) -> Model | None:
 def _setting(recipe: Recipe, day: date) -> Setting:
     """What a recipe asks; RecipeError or TemplateError where ms-swift stops, or sftui does not know."""
     own = MsSwiftOptions.of(recipe)
+    if recipe.mask.rule not in ("parts", "all"):
+        raise RecipeError(f"{TITLE} has no mask.rule `{recipe.mask.rule}`", fix="it has parts, all")
     name = template_name(recipe)
     if name is None:
         model = _model(recipe)

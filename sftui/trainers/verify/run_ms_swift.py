@@ -23,6 +23,7 @@ from exchange import (
     brings_rows,
     data_file,
     enter_folder,
+    numbered,
     quiet_environment,
     read_rows,
     row_record,
@@ -31,19 +32,17 @@ from exchange import (
     tokenizer_folder,
 )
 
-UNNUMBERED = ("position_ids",)
-
 
 def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
     enter_folder(request)
     pipeline = pipeline_of(request, work)
     template, args = pipeline.template, pipeline.args
-    numbered = _numbering()
+    undo = _numbering()
     try:
         train, _ = pipeline._encode_dataset(*pipeline._get_dataset())
     finally:
-        numbered()
+        undo()
     if train is None:
         raise TypeError("'NoneType' object is not iterable")
     rows = list(train[ROW]) if ROW in train.column_names else [None] * len(train)
@@ -100,7 +99,7 @@ def arguments(request: Mapping[str, Any], work: Path) -> list[str]:
         (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     if brings_rows(request):
         given = {name: value for name, value in given.items() if name not in ("val_dataset", "dataset")}
-        given["dataset"] = [str(data_file(request, work, numbered=True))]
+        given["dataset"] = [str(data_file(request, work))]
     here = {"output_dir": str(work / "out"), "report_to": "none", "add_version": False, "use_cpu": True}
     precision = {"torch_dtype": "float32", "fp16": False, "bf16": False}
     packs = {"attn_impl": "flash_attn"} if given.get("packing") or given.get("padding_free") else {}
@@ -162,7 +161,7 @@ def weighed(batch: Mapping[str, Any]) -> dict[str, Any]:
 
 def setup() -> None:
     """Leave out what costs seconds and decides no row: hashes of the template for caches that are not kept, and a
-    process of its own for one worker."""
+    process of its own for one worker. Rows are numbered as they are loaded."""
     import logging
 
     import datasets
@@ -171,12 +170,16 @@ def setup() -> None:
     logging.getLogger("swift").setLevel(logging.ERROR)
     for module in (arrow_dataset, fingerprint):
         module.update_fingerprint = lambda *_: fingerprint.generate_random_fingerprint()
-    mapped = datasets.Dataset.map
+    mapped, load = datasets.Dataset.map, datasets.load_dataset
 
     def here(self: Any, *args: Any, **options: Any) -> Any:
         return mapped(self, *args, **{**options, "num_proc": None})
 
-    datasets.Dataset.map = here
+    def loaded(*args: Any, **options: Any) -> Any:
+        found = load(*args, **options)
+        return numbered(found) if isinstance(found, datasets.Dataset) else found
+
+    datasets.Dataset.map, datasets.load_dataset = here, loaded
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ TRAINERS = (
     "torchtune@0.6.1",
     "mlx-lm@0.32",
     "verl@0.9",
+    "ms-swift@4.6",
 )
 
 
@@ -101,7 +102,8 @@ def test_every_trainers_recipe_becomes_every_others_config(
     path = tmp_path / "chats.jsonl"
     row = {"messages": [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hi."}]}
     path.write_text(json.dumps(row) + "\n")
-    plan = plan_for(path, recipe(start, tokenizer__name="builtin:chatml"), to=to)
+    named = {"render__template": "ms-swift/chatml"} if start.startswith("ms-swift") else {}
+    plan = plan_for(path, recipe(start, tokenizer__name="builtin:chatml", **named), to=to)
     assert plan.files and (plan.converted is None) == (start == to)
     if plan.converted is not None:
         assert plan.converted.preset == to and f"converted from {start} to {to}" in plan.first_line

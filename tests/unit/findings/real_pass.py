@@ -35,7 +35,14 @@ RECIPES = (
     *("hf-trainer", "trl@1.16", "axolotl@0.19", "torchtune@0.7", "unsloth@2026.10", "llamafactory@0.9"),
     "mlx-lm@0.32",
     "verl@0.9",
+    "ms-swift@4.6",
 )
+TEMPLATES = {
+    **{"builtin:chatml": "chatml", "builtin:gemma": "gemma", "builtin:llama3": "llama3", "qwen2.5": "qwen2_5"},
+    **{"phi-3-mini": "phi3", "minimind": "minimind", "llama-3-8b-instruct": "llama3", "bert-base-cased": "default"},
+    "t5-small": "default",
+}
+"""Of a trainer that goes by the name of the model: the template that its own would have."""
 LIST = Path(__file__).with_name("real_errors.md")
 REFUSED = "refused"
 SET_UP = "set-up"
@@ -65,6 +72,8 @@ def errors(name: str, preset: str, files: Iterable[Path], shared: Path) -> Cells
     """Every error of the audit over all rows of the files, as `sftui check` runs it in one process."""
     found: Cells = {}
     recipe = changed(trainers.preset(preset), "tokenizer.name", place(name, shared))
+    if preset.startswith("ms-swift"):
+        recipe = changed(recipe, "render.template", f"ms-swift/{TEMPLATES[name]}")
     for file in files:
         session = open_data(OpenOptions((str(file),), recipe=recipe))
         if session.refused is None:

@@ -91,6 +91,7 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "tokenizer_config.json": "the model's own file",
         "eos_token": "transformers, a key of tokenizer_config.json",
     },
+    "ms-swift": {},
     "hf-trainer": {
         "tokenizer.eos_token": "transformers, PreTrainedTokenizerBase",
         "tokenizer.chat_template": "transformers, PreTrainedTokenizerBase",

@@ -83,6 +83,9 @@ SETUPS: tuple[tuple[str, str, Mapping[str, Any], Mapping[str, Any]], ...] = (
     ("mlx-lm", "builtin:chatml", TEXT, {}),
     ("verl", "builtin:chatml", CHAT, {}),
     ("verl", "builtin:llama3", CHAT, {"length.over": "cut_right", "length.max": 30}),
+    ("ms-swift", "builtin:chatml", CHAT, {"render.template": "ms-swift/chatml"}),
+    ("ms-swift", "builtin:llama3", CHAT, {"render.template": "ms-swift/llama3", "mask.turns": "last"}),
+    ("ms-swift", "builtin:chatml", ALPACA, {"render.template": "ms-swift/qwen3", "length.max": 200}),
     ("hf-trainer", "builtin:chatml", CHAT, {}),
     ("hf-trainer", "builtin:chatml", CHAT, {"mask.rule": "assistant", "mask.turns": "last", "mask.terminator": "mask"}),
     (

@@ -24,6 +24,7 @@ PRESETS = (
     "torchtune@0.7",
     "mlx-lm@0.32",
     "verl@0.9",
+    "ms-swift@4.6",
 )
 PACKINGS = {
     "trl": ("bfd", "wrapped"),
@@ -31,6 +32,7 @@ PACKINGS = {
     "axolotl": ("multipack",),
     "llamafactory": ("knapsack", "neat"),
     "torchtune": ("sequential",),
+    "ms-swift": ("binpack", "sequential"),
 }
 RULES = {
     "hf-trainer": ("completion", "assistant", "turn_full", "generation_tag", "given", "all"),
@@ -42,6 +44,7 @@ RULES = {
     "torchtune": ("auto", "all", "turn_full", "assistant"),
     "mlx-lm": ("all", "completion"),
     "verl": ("assistant",),
+    "ms-swift": ("parts", "all"),
 }
 TAGGED = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% if m['role'] == 'assistant' %}{% generation %}{{"
@@ -105,6 +108,10 @@ def contexts(name: str, path: str, template: str) -> list[dict[str, Any]]:
         found += [markers, {"own.text_from": "messages"}]
     if trainer == "llamafactory":
         found += [{"render.template": "llamafactory/qwen3"}]
+    if trainer == "ms-swift":
+        chatml = {"render.template": "ms-swift/chatml"}
+        bare = {"own.use_chat_template": False, "length.max": 6}
+        found = [{**chatml, **one} for one in (*found, {"own.packing_length": 60, "pack.strategy": "binpack"}, bare)]
     if trainer in ("hf-trainer", "manual-shift"):
         found += [{"data.strings": "plain"}, {"mask.prompt": "column"}, {"tokenize.add_special_tokens": True}]
     return found

@@ -13,6 +13,7 @@ from sftui.trainers.axolotl.table import DATASET as AXOLOTL_DATASET
 from sftui.trainers.axolotl.table import TOP as AXOLOTL_TOP
 from sftui.trainers.llamafactory.table import TABLE as LLAMAFACTORY
 from sftui.trainers.mlx_lm.config import TABLE as MLX_LM
+from sftui.trainers.ms_swift.table import TABLE as MS_SWIFT
 from sftui.trainers.table import Entry, Keys, key_of, read_into, written
 from sftui.trainers.torchtune.table import DATASET, TOP
 from sftui.trainers.trl.config import TABLE as TRL
@@ -27,6 +28,7 @@ TABLES: Mapping[str, tuple[Entry, ...]] = {
     "axolotl@0.19": (*AXOLOTL_TOP, *AXOLOTL_DATASET),
     "mlx-lm@0.32": MLX_LM,
     "verl@0.9": VERL,
+    "ms-swift@4.6": MS_SWIFT,
 }
 TYPED: Mapping[str, tuple[Any, ...]] = {
     "int": (7,),
@@ -55,6 +57,7 @@ BACK = {
     "axolotl@0.19": 30,
     "mlx-lm@0.32": 5,
     "verl@0.9": 13,
+    "ms-swift@4.6": 20,
 }
 """How many knobs come back at least; the rest is read together with others."""
 

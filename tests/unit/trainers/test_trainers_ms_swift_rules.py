@@ -1,0 +1,224 @@
+"""ms-swift rule by rule, on bundled tokenizers; what its own code gives is in the goldens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui import pipeline
+from sftui.errors import SftuiError
+from sftui.model import Inspection, Pack, Reason, Row
+from sftui.recipe import Recipe, changed
+from sftui.tokens import load_tokenizer
+from sftui.trainers import Toolbox, preset, trainer_named
+from sftui.trainers.ms_swift import models, registry
+from sftui.trainers.ms_swift.trainer import MsSwift
+
+CHAT = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]}
+CHATS = {"messages": [*CHAT["messages"], {"role": "user", "content": "more"}, {"role": "assistant", "content": "No."}]}
+TOOL = {"name": "add", "description": "Adds", "parameters": {"type": "object", "properties": {}}}
+CALLED = {
+    "messages": [
+        {"role": "user", "content": "2 and 2"},
+        {"role": "tool_call", "content": '{"name": "add", "arguments": {"a": 2}}'},
+        {"role": "tool_response", "content": "4"},
+        {"role": "assistant", "content": "Four."},
+    ],
+    "tools": [TOOL],
+}
+
+
+def prepared(
+    rows: Sequence[Mapping[str, Any]], template: str = "chatml", name: str = "builtin:chatml", **knobs: Any
+) -> tuple[list[Inspection], Recipe, Toolbox]:
+    recipe = changed(preset("ms-swift"), "render.template", f"ms-swift/{template}")
+    for path, value in knobs.items():
+        recipe = changed(recipe, path.replace("__", "."), value)
+    made = [Row(i, row, json.dumps(row), f"rows.jsonl line {i + 1}") for i, row in enumerate(rows)]
+    detected = pipeline.detect(made, recipe)
+    tools = pipeline.survey(made[0], detected, recipe, pipeline.make_toolbox(recipe, load_tokenizer(name)))
+    return [pipeline.inspect(row, detected, recipe, tools) for row in made], recipe, tools
+
+
+def inspected(row: Mapping[str, Any], template: str = "chatml", **knobs: Any) -> Inspection:
+    return prepared([row], template, **knobs)[0][0]
+
+
+def learnt(made: Inspection) -> str:
+    """The text that is trained."""
+    assert made.problem is None and made.example is not None, made.problem
+    tokenizer = load_tokenizer("builtin:chatml")
+    return b"".join(tokenizer.surface(token) for token in made.example.labels if token != -100).decode()
+
+
+def weights_of(made: Inspection) -> dict[float, str]:
+    """The text of each weight that is trained."""
+    assert made.example is not None and made.example.weights is not None
+    tokenizer, found = load_tokenizer("builtin:chatml"), dict[float, str]()
+    for token, label, weight in zip(made.example.input_ids, made.example.labels, made.example.weights):
+        if label != -100:
+            found[weight] = found.get(weight, "") + tokenizer.surface(token).decode()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("row", "template", "knobs", "trained"),
+    [
+        (CHATS, "chatml", {}, "Hello.<|im_end|>\nNo.<|im_end|>\n"),
+        (CHATS, "chatml", {"mask__turns": "last"}, "No.<|im_end|>\n"),
+        (CHATS, "qwen3", {}, "Hello.<|im_end|>\nNo.<|im_end|>\n"),
+        (CHATS, "qwen3", {"own__disable_ignore_empty_think": True}, "<think>\n\n</think>\n\nHello.<|im_end|>\n"
+         + "<think>\n\n</think>\n\nNo.<|im_end|>\n"),
+        (CHATS, "qwen3", {"own__add_non_thinking_prefix": False}, "Hello.<|im_end|>\nNo.<|im_end|>\n"),
+        (CALLED, "qwen", {}, '<tool_call>\n{"name": "add", "arguments": {"a": 2}}\n</tool_call><|im_end|>\n'
+         "Four.<|im_end|>\n"),
+        ({"messages": [*CHAT["messages"], {"role": "user", "content": "last"}]}, "chatml", {}, "Hello.<|im_end|>\n"),
+        ({"text": "Once."}, "chatml", {"own__use_chat_template": False, "mask__rule": "all"}, "ce.<|im_end|>"),
+        ({"query": "q", "response": "r", "history": [["a", "b"]]}, "chatml", {}, "b<|im_end|>\nr<|im_end|>\n"),
+    ],
+)  # fmt: skip
+def test_what_is_trained(row: Mapping[str, Any], template: str, knobs: dict[str, Any], trained: str) -> None:
+    assert learnt(inspected(row, template, **knobs)) == trained
+
+
+def test_weights_go_by_the_text_and_by_the_message() -> None:
+    calls = inspected(CALLED, "qwen", own__loss_scale="hermes")
+    assert weights_of(calls)[2.0].startswith("<tool_call>") and weights_of(calls)[1.0].endswith("Four.<|im_end|>\n")
+    half = {"messages": [*CHAT["messages"][:1], {"role": "assistant", "content": "Half.", "loss_scale": 0.5}]}
+    assert weights_of(inspected(half)) == {1.0: "Half.<|im_end|>\n"}
+    assert any("weighs nothing" in note for note in inspected(half).notes)
+    assert weights_of(inspected(half, own__is_binary_loss_scale=False)) == {0.5: "Half.", 1.0: "<|im_end|>\n"}
+
+
+@pytest.mark.parametrize(
+    ("row", "template", "knobs", "why"),
+    [
+        (CALLED, "chatml", {}, "name one with `agent_template`"),
+        ({"messages": [{"role": "robot", "content": "x"}]}, "chatml", {}, "has the role 'robot'"),
+        ({"messages": [{"role": "user", "content": None}]}, "chatml", {}, "is null"),
+        ({"messages": []}, "chatml", {}, "is empty"),
+        ({"messages": "no JSON"}, "chatml", {}, "is text that is no JSON"),
+        ({"messages": [{"role": "system", "content": "alone"}]}, "chatml", {}, "there are no messages"),
+        ({"messages": [*CHAT["messages"], {"role": "system", "content": "late"}]}, "chatml", {}, "the role system"),
+        (CHATS, "chatml", {"length__max": 10}, "more than max_length 10"),
+        ({"instruction": None, "input": None, "output": "x"}, "chatml", {}, "neither an instruction nor an input"),
+        ({"query": "q", "response": "r", "history": "x"}, "chatml", {}, "text that Python cannot read"),
+    ],
+)
+def test_a_row_that_is_left_out_says_why(
+    row: Mapping[str, Any], template: str, knobs: dict[str, Any], why: str
+) -> None:
+    made = inspected(row, template, **knobs)
+    assert made.example is None and made.dropped is not None and why in made.dropped
+    strict = inspected(row, template, own__strict=True, **knobs)
+    assert strict.problem is not None and why in strict.problem.what and "strict" in strict.problem.why
+
+
+@pytest.mark.parametrize(
+    ("template", "knobs", "why"),
+    [
+        ("qwen2_5_vl", {}, "sftui does not model the template `qwen2_5_vl`"),
+        ("qwen33", {}, "has no template `qwen33`"),
+        ("chatml", {"mask__rule": "completion"}, "has no mask.rule `completion`"),
+        ("chatml", {"own__loss_scale": "hermess"}, "has no loss_scale `hermess`"),
+        ("chatml", {"length__over": "split"}, "currently only supported for pre-training"),
+        ("gemma3_text", {"render__inject_system": "x"}, "takes no system text"),
+        ("telechat", {}, "`user_token_id`, which the tokenizer does not have"),
+    ],
+)
+def test_what_is_refused_is_named(template: str, knobs: dict[str, Any], why: str) -> None:
+    try:
+        made = inspected(CHAT, template, **knobs)
+    except SftuiError as error:
+        assert why in str(error)
+    else:
+        assert made.problem is not None and why in made.problem.what
+
+
+def test_rows_of_other_agent_templates_are_refused_by_name() -> None:
+    made = inspected(CALLED, "chatml", own__agent_template="minimax_m2")
+    assert made.problem is not None and "`minimax_m2`" in made.problem.what
+    assert inspected(CHAT, "minimax_m2").problem is None  # without tools its template is like any other
+
+
+def test_the_day_is_written_where_a_template_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    behind = trainer_named("ms-swift")
+    assert isinstance(behind, MsSwift)
+    monkeypatch.setattr(behind, "today", lambda: date(2026, 2, 3))
+    rendered = inspected(CHAT, "llama3_2", name="builtin:llama3").rendered
+    assert rendered is not None and "Today Date: 03 Feb 2026" in rendered.text
+    recipe = changed(preset("ms-swift"), "render.template", "ms-swift/llama3_2")
+    assert any("writes the day" in note for note in behind.notes(recipe))
+
+
+def test_the_end_of_an_answer_is_learnt_where_the_separator_is_the_suffix() -> None:
+    made = inspected(CHATS)
+    assert made.labels is not None
+    assert list(made.labels.reasons).count(Reason.TERMINATOR) >= 2
+    gemma = prepared([CHATS], "gemma", "builtin:gemma")[0][0]  # <end_of_turn>\\n between rounds, without it at the end
+    assert gemma.example is not None and gemma.example.trained > 4
+
+
+def packs_of(rows: Sequence[Mapping[str, Any]], **knobs: Any) -> list[Pack]:
+    made, recipe, tools = prepared(rows, **knobs)
+    return list(pipeline.pack_rows(made, recipe, tools))
+
+
+def test_packs_hold_the_longest_first_or_rows_in_order() -> None:
+    rows = [
+        {"messages": [{"role": "user", "content": "x " * n}, {"role": "assistant", "content": "y"}]}
+        for n in (1, 30, 2, 20, 3)
+    ]
+    best = packs_of(rows, pack__strategy="binpack", length__max=90)
+    order = packs_of(rows, pack__strategy="sequential", length__max=90)
+    assert [row for pack in order for row, _, _ in pack.documents] == [0, 1, 2, 3, 4]
+    assert best[0].documents[0][0] == 1 and sum(len(pack.documents) for pack in best) == 5
+    assert all(pack.position_ids is not None and pack.position_ids.count(0) == len(pack.documents) for pack in best)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "config", "template"),
+    [
+        ("Qwen/Qwen2.5-7B-Instruct", None, None, "qwen2_5"),
+        ("/models/Qwen3-8B/", None, None, "qwen3"),
+        ("meta-llama/Meta-Llama-3-8B-Instruct", None, None, "llama3"),
+        ("x/models--Qwen--Qwen3-4B/snapshots/abc", None, None, "qwen3"),
+        ("mine", "llama3_2", None, "llama3_2"),
+        ("mine", None, {"architectures": ["OlmoeForCausalLM"]}, "olmoe"),
+        ("mine", None, {"architectures": ["MyForCausalLM"]}, "dummy"),
+        ("mine", None, {}, None),
+        ("mine", None, {"architectures": ["LlamaForCausalLM"]}, "cannot tell the model_type"),
+        ("mine", "llama33", None, "has no model_type `llama33`"),
+    ],
+)
+def test_the_template_of_a_model(
+    tmp_path: Path, name: str, kind: str | None, config: dict[str, Any] | None, template: str | None
+) -> None:
+    if config is not None:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 77}))
+        name = str(tmp_path / name)
+    try:
+        found = models.model_of(name, None, kind)
+    except SftuiError as error:
+        assert template is not None and template in str(error)
+        return
+    assert found.template == template and found.longest == (None if config is None else 77)
+
+
+def test_every_recorded_template_makes_a_row() -> None:
+    told = []
+    for name in registry.TEMPLATES:
+        try:
+            made = inspected(CHAT, name)
+        except SftuiError as error:
+            told.append(f"{name}: {error}")
+            continue
+        assert made.problem is None or "which the tokenizer does not have" in made.problem.what, (name, made.problem)
+        assert made.problem is not None or made.example is not None, (name, made.dropped)
+    assert {line.partition(":")[0] for line in told} <= {"telechat", "telechat2"}, told
