@@ -98,6 +98,7 @@ ENVIRONMENTS = {
     "torchtune@0.6": "0.6.1",
     "mlx-lm@0.32": "0.32.2",
     "verl@0.9": "0.9.1",
+    "ms-swift@4.6": "4.6.0",
 }
 """The installed version that stands for a preset."""
 

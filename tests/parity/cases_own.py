@@ -74,6 +74,10 @@ def verl(
     return Case(name, data, tokenizer, said, template, batch={"size": 4, "count": 6})
 
 
+def swift(name: str, data: str, template: str = "chatml", tokenizer: str = CHATML, **config: Any) -> Case:
+    return Case(name, data, tokenizer, {"template": template, "max_length": 4096, **config})
+
+
 def unsloth(
     name: str,
     data: str,
@@ -363,6 +367,48 @@ OWN: dict[str, tuple[Case, ...]] = {
         verl("odd_tools", "verl_tools_or_null"),
         verl("odd_media", "verl_media"),
         verl("unread", "sample_alpaca"),
+    ),
+    "ms-swift": (
+        swift("chatml", "sample_chat"),
+        swift("qwen3", TRICKY, "qwen3"),
+        swift("llama3", TRICKY, "llama3", LLAMA3, per_device_train_batch_size=4),
+        swift("gemma", "sample_completion.messages_of", "gemma", GEMMA),
+        swift("default", "sample_sharegpt.bare", "default"),
+        swift("phi4", TRICKY, "phi4", LLAMA3),
+        swift("odd_chats", "swift_chats"),
+        swift("odd_qwen3", "swift_chats", "qwen3", loss_scale="last_round"),
+        swift("odd_tools", "swift_tools", "qwen2_5", loss_scale="hermes"),
+        swift("odd_tools_glm", "swift_tools", "glm4_5"),
+        swift("odd_tools_react", "swift_tools", "chatml", agent_template="react_en"),
+        swift("odd_broken", "swift_broken"),
+        swift("odd_pairs", "swift_pairs"),
+        swift("alpaca", "sample_alpaca", "llama3", LLAMA3),
+        swift("strings", "sample_strings"),
+        swift("questions", "sample_questions"),
+        swift("texts", "sample_text", use_chat_template=False, loss_scale="all"),
+        swift("all", TRICKY, loss_scale="all"),
+        swift("left", TRICKY, max_length=24, truncation_strategy="left"),
+        swift("right", TRICKY, max_length=24, truncation_strategy="right"),
+        swift("delete", TRICKY, max_length=60),
+        swift(
+            "split",
+            "sample_text",
+            max_length=16,
+            truncation_strategy="split",
+            use_chat_template=False,
+            loss_scale="all",
+            dataset_shuffle=False,
+        ),
+        swift("packed", TRICKY, max_length=256, packing=True, dataset_shuffle=False),
+        swift(
+            "packed_in_order",
+            TRICKY,
+            max_length=256,
+            packing=True,
+            packing_strategy="sequential",
+            dataset_shuffle=False,
+        ),
+        swift("no_system", TRICKY, "gemma3_text", GEMMA, system="Be brief."),
     ),
 }
 """The cases of every trainer."""

@@ -205,6 +205,24 @@ def mlx_lm() -> Iterator[Case]:
     yield from round_robin(settings, new_material.TOKENIZERS, 4)
 
 
+def ms_swift() -> Iterator[Case]:
+    long: dict[str, Any] = {"max_length": 4096}
+    settings: tuple[Setting, ...] = (
+        ("chatml", "chats", {"template": "chatml", **long}, {}),
+        ("llama3", "edges", {"template": "llama3", **long}, {}),
+        ("qwen3", "systems", {"template": "qwen3", **long}, {}),
+        ("phi4", "tiny", {"template": "phi4", **long, "per_device_train_batch_size": 8}, {}),
+        ("cut", "equal", {"template": "chatml", "max_length": 32, "truncation_strategy": "right"}, {}),
+        ("strings", "strings", {"template": "gemma", **long}, {}),
+        ("deleted", "strings", {"template": "default", "max_length": 33}, {}),
+        ("pairs", "pairs", {"template": "qwen2_5", **long}, {}),
+        ("texts", "texts", {"template": "chatml", **long, "use_chat_template": False, "loss_scale": "all"}, {}),
+        ("sharegpt", "sharegpt", {"template": "glm4", **long, "loss_scale": "last_round"}, {}),
+        ("alpaca", "alpaca", {"template": "deepseek_v3_1", **long}, {}),
+    )
+    yield from round_robin(settings, new_material.TOKENIZERS, 4)
+
+
 CASES: dict[str, Callable[[], Iterator[Case]]] = {
     "trl": trl,
     "axolotl": axolotl,
@@ -212,6 +230,7 @@ CASES: dict[str, Callable[[], Iterator[Case]]] = {
     "unsloth": unsloth,
     "torchtune": torchtune,
     "mlx-lm": mlx_lm,
+    "ms-swift": ms_swift,
 }
 
 

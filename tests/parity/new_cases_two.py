@@ -140,9 +140,22 @@ def mlx_lm() -> Iterator[Case]:
     yield from _each(settings, two.TOKENIZERS, 3)
 
 
+def ms_swift() -> Iterator[Case]:
+    long: dict[str, Any] = {"max_length": 4096}
+    settings: tuple[Setting, ...] = (
+        *((name, name, {"template": "qwen3", **long}, {}) for name in ("long", "empty", "oddities", "roles")),
+        *((name, name, {"template": "qwen2_5", **long, "loss_scale": "hermes"}, {}) for name in ("calls", "reasoning")),
+        ("parts", "parts", {"template": "llama3", "max_length": 64, "truncation_strategy": "left"}, {}),
+        ("strings", "strings", {"template": "phi3", "max_length": 65}, {}),
+        ("texts", "texts", {"template": "default", **long}, {}),
+    )
+    yield from _each(settings, two.TOKENIZERS, 3)
+
+
 CASES = {
     **{"trl": trl, "axolotl": axolotl, "llamafactory": llamafactory, "unsloth": unsloth, "torchtune": torchtune},
     "mlx-lm": mlx_lm,
+    "ms-swift": ms_swift,
 }
 
 
