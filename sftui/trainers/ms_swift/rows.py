@@ -433,23 +433,15 @@ def _anthropic(placed: list[Placed]) -> list[Placed]:
         uses = [block for block in content if block.get("type") == "tool_use"]
         said: list[str] = []
         kept: dict[str, Any] = {key: message[key] for key in ("loss", "loss_scale") if key in message}
-        for block in [*content, None]:
-            kind = block.get("type") if block is not None else ""
+        for block in content:
+            kind = block.get("type")
             if kind == "text":
-                assert block is not None
                 said.append(block.get("text", ""))
                 continue
             if kind == "image":
                 raise ConversationError(f"{place} brings an image", why="sftui shows rows of text alone")
-            if said:
-                if not all(isinstance(one, str) for one in said):
-                    raise Left(f"a text of {place} is {type_word(next(s for s in said if not isinstance(s, str)))}")
-                if "role" not in message:
-                    raise Left(f"{place} has no role (KeyError: 'role')")
-                found.append(({"role": message["role"], "content": "".join(said), **kept}, place))
-                said = []
-            if block is None:
-                continue
+            found += _spoken(message, said, kept, place)
+            said = []
             if kind == "tool_use":
                 if "name" not in block:
                     raise Left(f"a call of {place} has no name (KeyError: 'name')")
@@ -460,7 +452,19 @@ def _anthropic(placed: list[Placed]) -> list[Placed]:
                 found.append((result, place))
             else:
                 raise Left(f"a part of {place} is of the kind {visible(clip(str(kind), 40))} (ValueError)")
+        found += _spoken(message, said, kept, place)
     return found
+
+
+def _spoken(message: Mapping[str, Any], said: list[Any], kept: Mapping[str, Any], place: str) -> list[Placed]:
+    """The texts before a block as one message; nothing where there are none."""
+    if not said:
+        return []
+    if not all(isinstance(one, str) for one in said):
+        raise Left(f"a text of {place} is {type_word(next(one for one in said if not isinstance(one, str)))}")
+    if "role" not in message:
+        raise Left(f"{place} has no role (KeyError: 'role')")
+    return [({"role": message["role"], "content": "".join(said), **kept}, place)]
 
 
 def _result(content: Any, place: str) -> Any:
