@@ -62,7 +62,7 @@ def chats() -> Rows:
         said((U, "q"), (A, "<think>\n\n</think>\n\n<think></think>twice")),
         said((U, "q"), (A, think), (A, think), (U, "q"), (A, "x"), (A, "y")),
         said((U, "汉字 und Ümläute 🎉"), (A, "e\u0301 ½ \u200b\u202e")),
-        said((U, "a" * 3000), (A, "b" * 500)),
+        said((U, "a" * 300), (A, "b" * 500)),
         said((U, "Action: x Action Input: y"), (A, "Thought: I\nAction: go\nAction Input: {}\nObservation:")),
         said((U, [{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}]), (A, "yes")),
         said((U, []), (A, "empty list")),
@@ -85,7 +85,7 @@ def chats() -> Rows:
         [(U, "q", {}), (A, "negative", {"loss_scale": -1.0})],
     ]
     rows += [{"messages": [{"role": r, "content": c, **more} for r, c, more in one]} for one in lossy]
-    return rows * 3
+    return rows
 
 
 def tools() -> Rows:
@@ -164,7 +164,7 @@ def tools() -> Rows:
             "tools": [TOOL],
         },
     ]
-    return rows * 3
+    return rows
 
 
 def broken() -> Rows:

@@ -19,6 +19,7 @@ from sftui.tokens import bulk
 from sftui.tokens.loaded import FastEngine, ToEncode
 from sftui.trainers import TRAINERS, trainer_named
 from sftui.trainers.llamafactory.trainer import LlamaFactory
+from sftui.trainers.ms_swift.trainer import MsSwift
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def test_golden(trainer: str, version: str, golden: Mapping[str, Any], monkeypat
     if golden["tokenizer"].startswith("kept:"):
         pytest.importorskip("sentencepiece")
     behind = trainer_named(trainer)
-    if isinstance(behind, LlamaFactory):
+    if isinstance(behind, (LlamaFactory, MsSwift)):
         monkeypatch.setattr(behind, "today", lambda: date.fromisoformat(golden["day"]))
     case = Recorded(
         golden["case"],
