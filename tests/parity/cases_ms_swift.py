@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from case import Case
@@ -189,3 +190,8 @@ MORE = (
 )
 CASES = (*SMALL, *(replace(case, long=True) for case in MORE))
 """`SFTUI_PARITY_ALL=1` tries those marked long, too: 12,000 rows and more, 6 minutes."""
+
+
+def config_of(case: Case, tokenizer: str, work: Path) -> dict[str, Any]:
+    """A case as the YAML of `swift sft`."""
+    return {"model": tokenizer, "dataset": [str(case.data_path())], **case.config}
