@@ -10,6 +10,7 @@ import io
 import json
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,15 @@ def read_side_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     if len(data) > most:
         raise OSError(f"it has more than {most:,} bytes")
     return data
+
+
+def object_of(path: str | Path) -> Mapping[str, Any]:
+    """The JSON object of a plain file; empty where there is none."""
+    try:
+        value = parse_json(read_side_bytes(path))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def reason(problem: OSError) -> str:

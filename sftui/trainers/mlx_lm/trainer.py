@@ -8,11 +8,9 @@ the config so: mask.rule `all` is mask_prompt false, `completion` true; length.m
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
@@ -20,7 +18,7 @@ from sftui.errors import RecipeError, SftuiError
 from sftui.model import Batch, Conversation, Example, Kind, Labels, Rendered, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
-from sftui.side_files import read_side_bytes
+from sftui.side_files import object_of
 from sftui.text import many
 from sftui.trainers.base import Shaped, Toolbox, Trainer
 from sftui.trainers.mlx_lm import TRAITS, formats
@@ -202,20 +200,11 @@ def template_code(recipe: Recipe) -> str:
         return ""
     if folder is None:
         return ""
-    tokenizer, model = (_object(folder / name) for name in ("tokenizer_config.json", "config.json"))
+    tokenizer, model = (object_of(folder / name) for name in ("tokenizer_config.json", "config.json"))
     if tokenizer.get("chat_template_type"):
         return str(tokenizer["chat_template_type"])
     templated = tokenizer.get("chat_template") is not None or (folder / "chat_template.jinja").is_file()
     return "" if templated else OF_MODELS.get(str(model.get("model_type")), "")
-
-
-def _object(file: Path) -> Mapping[str, Any]:
-    """A JSON object of the folder; empty where there is none."""
-    try:
-        value = json.loads(read_side_bytes(file))
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _past_the_end(tokens: Tokens) -> bool:
