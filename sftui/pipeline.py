@@ -109,6 +109,8 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     from sftui.trainers.reading import dates, places_of, reading_of, refused_file, told
 
     trainer = trainer_named(recipe.preset)
+    if trainer.reads_json(recipe):
+        return trainer.detect(rows, recipe)
     reading = reading_of(rows, recipe.preset)
     # where keys are evened out, the trainer's rules say of rows as they stand that they are uneven
     seen = rows if reading is None or reading.typed else [_as_read(row, reading) for row in rows]

@@ -189,6 +189,10 @@ class Trainer:
 
         return detect(rows, recipe.data)
 
+    def reads_json(self, recipe: Recipe) -> bool:
+        """Whether the trainer parses JSON files by itself, although its other data comes through `datasets`."""
+        return False
+
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         """One row as a conversation; a trainer with row types of its own overrides this."""
         return to_convert()(row, detected, recipe.data)
