@@ -7,6 +7,7 @@ TRAINERS = (
     "mlx-lm",
     "verl",
     "ms-swift",
+    "nemo-automodel",
 )
 """The trainers that sftui has, each in the package of its name (see `traits`); the first is the one of a recipe that
 names none."""

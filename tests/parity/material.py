@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import mlx_rows
+import nemo_rows
 import swift_rows
 import v1_rows
 import verl_rows
@@ -607,6 +608,7 @@ HAND_WRITTEN: dict[str, Callable[[], Rows]] = {
     "swift_tools": swift_rows.tools,
     "swift_broken": swift_rows.broken,
     "swift_pairs": swift_rows.pairs,
+    **{f"nemo_{make.__name__}": make for make in nemo_rows.MAKERS},
 }
 STEPS: dict[str, Callable[[Rows], Rows]] = {
     "parts": _parts,

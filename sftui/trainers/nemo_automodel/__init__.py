@@ -1,0 +1,25 @@
+"""NeMo Automodel's fine-tuning of language models (`automodel CONFIG.yaml`), its chat and instruction datasets."""
+
+from sftui.trainers.nemo_automodel.own_keys import claimed
+from sftui.trainers.traits import Finds, Traits
+
+TRAITS = Traits(
+    name="nemo-automodel",
+    title="NeMo Automodel",
+    about="NVIDIA NeMo Automodel's LLM fine-tuning, as its YAML recipe says",
+    home="sftui.trainers.nemo_automodel.trainer:NemoAutomodel",
+    versions=("0.7",),
+    first=(0, 7),
+    ends_chats=False,
+    finds=Finds.PROMPTS,
+    assistant_rule="auto",
+    auto_trains_answers=True,
+    completion_rule="auto",
+    packing="sequential",
+    separates=("sequential", "neat"),
+    separates_by_numbers=True,
+    empty_stop="",
+    reads="sftui.trainers.nemo_automodel.config",
+    writes="sftui.trainers.nemo_automodel.config",
+    claims=claimed,
+)

@@ -1,0 +1,574 @@
+"""How NeMo Automodel's datasets read rows: columns by fixed names, each row by itself.
+
+Source: nemo-automodel 0.7.0, components/datasets/llm: chat_dataset.py (ChatDataset.__getitem__, _normalize_messages,
+_conversations_to_messages), agent_chat.py (_format_example_impl, _convert_messages),
+column_mapped_text_instruction_dataset.py, squad.py, xlam.py. What stops a dataset stops the run when the row is drawn.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sftui.conversations import Detected
+from sftui.conversations.detected import find_column, sentence, type_word
+from sftui.errors import ConversationError
+from sftui.model import Conversation, Kind, Message, Problem, Row
+from sftui.recipe import Recipe
+from sftui.trainers.nemo_automodel.own import NemoOptions
+
+Raw = Mapping[str, Any]
+ROLES = ("system", "user", "assistant", "tool")
+OF_CHAT = {
+    "system": "system",
+    "human": "user",
+    "user": "user",
+    "gpt": "assistant",
+    "assistant": "assistant",
+    "chatgpt": "assistant",
+    "model": "assistant",
+    "bot": "assistant",
+}
+"""`from` → role of ChatDataset."""
+OF_AGENTS = {
+    "system": "system",
+    "human": "user",
+    "user": "user",
+    "gpt": "assistant",
+    "assistant": "assistant",
+    "function_call": "tool_call",
+    "tool_call": "tool_call",
+    "observation": "tool_response",
+    "tool_response": "tool_response",
+    "tool": "tool_response",
+}
+"""`from` → role of make_agent_chat_dataset."""
+AGENT_ROLES = ("system", "user", "assistant", "tool_call", "tool_response", "tool")
+MAPPED = ("context", "question", "answer")
+"""What column_mapping names."""
+GUESSES = {
+    "context": ("context", "system", "input"),
+    "question": ("question", "prompt", "instruction", "query", "input"),
+    "answer": ("answer", "completion", "response", "output"),
+}
+"""Columns that are taken for them where the recipe names none: the config must name them."""
+NEEDED = {"squad": ("question", "context", "answers"), "xlam": ("query", "tools", "answers")}
+PLAIN = "plain"
+"""In `extra`: prompt and answer of a chat that is no chat where the tokenizer has no template."""
+LEFT_OUT = "left out"
+"""In `extra`: why the dataset leaves the row out."""
+NO_ANSWER = "the row has no answer (filter_no_assistant)"
+
+
+def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
+    """The dataset's own reading, or the refusal that its error amounts to."""
+    held = [row.data for row in rows if isinstance(row.data, Mapping)]
+    if not held:
+        return Detected("auto", refused=Problem("no row could be read", fix="correct the file"))
+    dataset = NemoOptions.of(recipe).dataset
+    if recipe.data.format != "auto":
+        return _refused(
+            f"data.format is {recipe.data.format}, and NeMo Automodel reads rows by its dataset class alone",
+            f"own.dataset is {dataset}",
+            "set data.format to auto, and own.dataset to the class",
+        )
+    if dataset == "columns":
+        return _mapped(held[0], recipe)
+    if dataset in NEEDED:
+        return _named(dataset, held)
+    return _chats(dataset, held)
+
+
+def _chats(dataset: str, held: Sequence[Raw]) -> Detected:
+    named = "messages" if any(row.get("messages") is not None for row in held) else "conversations"
+    title = "ChatDataset" if dataset == "chat" else "make_agent_chat_dataset"
+    if not any(row.get(named) is not None for row in held):
+        columns = ", ".join(f"`{name}`" for name in list(held[0])[:6]) or "none"
+        return _refused(
+            f"NeMo Automodel stops at this dataset: its first row has {columns}",
+            f"{title} reads `messages` or `conversations`",
+            "make messages of the rows with `sftui convert`, or set own.dataset to columns with data.fields for"
+            " question and answer",
+        )
+    keys = ("role", "content") if named == "messages" else ("from", "value")
+    said = f"NeMo Automodel's {title}: `{named}` with {keys[0]} and {keys[1]}"
+    fields = {"messages": named, "tools": "tools", "template_kwargs": "", "system": ""}
+    read_as = "messages" if named == "messages" else "sharegpt"
+    return Detected(read_as, fields, dict(zip(("role", "content"), keys)), {}, said, verbatim=True)
+
+
+def _mapped(first: Raw, recipe: Recipe) -> Detected:
+    named = {ours: column for ours, column in recipe.data.fields.items() if ours in MAPPED}
+    given = bool(named)
+    if not named:
+        for ours in ("answer", "question", "context"):
+            column = find_column((name for name in first if name not in named.values()), GUESSES[ours])
+            if column is not None:
+                named[ours] = column
+    if "answer" not in named or len(named) < 2:
+        columns = ", ".join(f"`{name}`" for name in list(first)[:6]) or "none"
+        return _refused(
+            f"column_mapping names {', '.join(named) or 'nothing'}, and the rows have {columns}",
+            "ColumnMappedTextInstructionDataset needs an answer, with a question or a context",
+            "set data.fields, as {question: COLUMN, answer: COLUMN}",
+        )
+    fields = {ours: named[ours] for ours in MAPPED if ours in named}
+    told = ", ".join(f"{ours} from `{column}`" for ours, column in fields.items())
+    said = f"NeMo Automodel's column_mapping: {told}" + ("" if given else " (found; a config must name them)")
+    return Detected("columns", fields, {}, {}, said, verbatim=True)
+
+
+def _named(dataset: str, held: Sequence[Raw]) -> Detected:
+    missing = [name for name in NEEDED[dataset] if name not in held[0]]
+    if missing:
+        return _refused(
+            f"NeMo Automodel stops at this dataset: its first row has no `{missing[0]}`",
+            f"make_{dataset}_dataset reads {', '.join(NEEDED[dataset])} (KeyError: '{missing[0]}')",
+            "name these columns so, or set own.dataset to chat or columns",
+        )
+    said = f"NeMo Automodel's make_{dataset}_dataset: {', '.join(NEEDED[dataset])}"
+    fields = {name: name for name in NEEDED[dataset]}
+    return Detected("columns", fields, {}, {}, said, verbatim=True)
+
+
+def _refused(what: str, why: str, fix: str) -> Detected:
+    return Detected("auto", refused=Problem(sentence(what), sentence(why), fix))
+
+
+def convert(row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+    """A row as the dataset makes it; ConversationError where that stops."""
+    if detected.refused is not None:
+        problem = detected.refused
+        raise ConversationError(problem.what, why=problem.why, fix=problem.fix)
+    data = row.data
+    if not isinstance(data, Mapping):
+        raise ConversationError("the row is no JSON object", why="NeMo Automodel stops at it", fix="drop the row")
+    options = NemoOptions.of(recipe)
+    return CONVERTERS[options.dataset](data, detected, options)
+
+
+def _stop(what: str, why: str, fix: str = "correct the row, or drop it") -> ConversationError:
+    return ConversationError(f"NeMo Automodel stops at this row: {sentence(what)}", why=sentence(why), fix=fix)
+
+
+def _chat(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
+    column, told = "messages", row.get("messages")
+    if told is None and row.get("conversations") is not None:
+        column, told = "conversations", _turns(row["conversations"])
+    if not isinstance(told, list):
+        raise _stop(
+            f"`{column}` is {type_word(told)}", "ChatDataset needs a list of messages", "store the messages as a list"
+        )
+    messages = tuple(Message(_normalized(one, f"{column}[{i}]"), f"{column}[{i}]") for i, one in enumerate(told))
+    read_as = "messages" if column == "messages" else "sharegpt"
+    return Conversation(Kind.CHAT, read_as, messages, tools=_tools(row.get("tools")))
+
+
+def _turns(told: Any) -> list[dict[str, Any]]:
+    """ShareGPT's turns as messages (_conversations_to_messages): role and content alone."""
+    if not isinstance(told, list):
+        raise _stop(f"`conversations` is {type_word(told)}", "it must be a list of turns")
+    found = []
+    for i, turn in enumerate(told):
+        if not isinstance(turn, Mapping):
+            raise _stop(f"conversations[{i}] is {type_word(turn)}", "each turn must be a mapping")
+        source = turn.get("from", turn.get("role"))
+        role = OF_CHAT.get(source) if isinstance(source, str) else None
+        if role is None:
+            raise _stop(
+                f"conversations[{i}] is from `{source}`",
+                f"ChatDataset knows {', '.join(OF_CHAT)}",
+                "set own.dataset to agent where the turns are tool calls and their results, else rename the role",
+            )
+        found.append({"role": role, "content": turn.get("value", turn.get("content", ""))})
+    return found
+
+
+def _normalized(message: Any, where: str) -> dict[str, Any]:
+    """A message as _normalize_messages leaves it: texts for contents, arguments of calls as JSON text."""
+    if not isinstance(message, Mapping):
+        raise _stop(f"{where} is {type_word(message)}", "each message must be a mapping")
+    role = message.get("role")
+    if not isinstance(role, str) or role not in ROLES:
+        raise _stop(
+            f"{where} is from `{role}`",
+            f"ChatDataset takes {', '.join(ROLES)}",
+            "rename the role; own.dataset agent takes tool_call and tool_response, too",
+        )
+    made = dict(message)
+    made["content"] = _content(message.get("content"), where)
+    if role == "assistant":
+        if "reasoning_content" in message:
+            thought = message["reasoning_content"]
+            if thought is not None and not isinstance(thought, str):
+                raise _stop(f"{where}.reasoning_content is {type_word(thought)}", "it must be text")
+            made["reasoning_content"] = thought or ""
+        if "tool_calls" in message:
+            made["tool_calls"] = _calls(message["tool_calls"], f"{where}.tool_calls")
+    if role == "tool":
+        named = message.get("tool_call_id")
+        if not isinstance(named, str) or not named:
+            raise _stop(
+                f"{where} has no tool_call_id",
+                "ChatDataset needs the id of the call that a tool answers, as text",
+                "give each result the id of its call; own.dataset agent makes ids itself",
+            )
+    return made
+
+
+def _content(value: Any, where: str) -> str:
+    if isinstance(value, list):
+        texts = [part["text"] for part in value if isinstance(part, Mapping) and "text" in part]
+        if not all(isinstance(text, str) for text in texts):
+            raise _stop(f"{where}.content has a part whose text is no text", "its parts are joined")
+        return " ".join(texts)
+    return "" if value is None else str(value)
+
+
+def _calls(told: Any, where: str) -> list[dict[str, Any]]:
+    if not isinstance(told, list):
+        raise _stop(
+            f"{where} is {type_word(told)}",
+            "ValueError: assistant message `tool_calls` must be a list",
+            "leave the key out where there are no calls",
+        )
+    found = []
+    for i, call in enumerate(told):
+        at = f"{where}[{i}]"
+        if not isinstance(call, Mapping):
+            raise _stop(f"{at} is {type_word(call)}", "each call must be a mapping")
+        named = {"id": f"call_{i}", "type": "function"}
+        for key in named:
+            value = call.get(key)
+            if value is not None and not isinstance(value, str):
+                raise _stop(f"{at}.{key} is {type_word(value)}", "it must be text")
+            named[key] = value or named[key]
+        function = call.get("function")
+        if not isinstance(function, Mapping):
+            raise _stop(f"{at}.function is {type_word(function)}", "it must be a mapping with name and arguments")
+        name, arguments = function.get("name"), function.get("arguments")
+        if not isinstance(name, str) or not name:
+            raise _stop(f"{at}.function has no name", "it must be text")
+        if arguments is None:
+            raise _stop(f"{at}.function has no arguments", "they are required", "give {} where there are none")
+        inside = dict(function)
+        if not isinstance(arguments, str):
+            inside["arguments"] = json.dumps(arguments)
+        found.append({**call, **named, "function": inside})
+    return found
+
+
+def _tools(told: Any, blank: bool = False) -> list[Any] | None:
+    """The tool list, or None where there is none; `blank`: an empty text says as much."""
+    if blank and isinstance(told, str) and not told.strip():
+        return None
+    if isinstance(told, str):
+        try:
+            told = json.loads(told)
+        except ValueError as error:
+            raise _stop("`tools` is text that is no JSON", str(error), "store the tools as a list, or null") from None
+    if told is not None and not isinstance(told, list):
+        raise _stop(f"`tools` is {type_word(told)}", "it must be a list", "store the tools as a list, or null")
+    return told or None
+
+
+def _agent(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
+    tools = _tools(row.get("tools"), blank=True)
+    column, told = "messages", row.get("messages")
+    if told is None:
+        column, told = "conversations", row.get("conversations")
+        if told is None:
+            raise _stop("it has neither `messages` nor `conversations`", "make_agent_chat_dataset reads one of them")
+    if not isinstance(told, list):
+        raise _stop(f"`{column}` is {type_word(told)}", "it must be a list")
+    if options.filter_no_assistant and not _answers(told, column):
+        return _left_out(column, told)
+    turns = [_turn(one, f"{column}[{i}]", column) for i, one in enumerate(told)]
+    if options.trim_incomplete_last_turn:
+        last = max((i for i, turn in enumerate(turns) if turn.role == "assistant"), default=len(turns) - 1)
+        turns = turns[: last + 1]
+    messages = _merged(turns, row.get("id"))
+    if options.drop_history_reasoning_content:
+        last = max((i for i, message in enumerate(messages) if message.role == "assistant"), default=-1)
+        messages = [
+            message if i == last or message.role != "assistant" else _thoughtless(message)
+            for i, message in enumerate(messages)
+        ]
+    return Conversation(Kind.CHAT, "messages" if column == "messages" else "sharegpt", tuple(messages), tools=tools)
+
+
+def _answers(told: Sequence[Any], column: str) -> bool:
+    """Whether a row has an answer by name (_has_assistant_message): a tool call alone is none."""
+    turns = [turn for turn in told if isinstance(turn, Mapping)]
+    if column == "messages":
+        return any(turn.get("role") == "assistant" for turn in turns)
+    return any(turn.get("from") in ("assistant", "gpt") for turn in turns)
+
+
+def _left_out(column: str, told: Sequence[Any]) -> Conversation:
+    keys = ("role", "content") if column == "messages" else ("from", "value")
+    shown = tuple(
+        Message({"role": str(one.get(keys[0])), "content": str(one.get(keys[1]) or "")}, f"{column}[{i}]")
+        for i, one in enumerate(told)
+        if isinstance(one, Mapping)
+    )
+    return Conversation(Kind.CHAT, "messages", shown, extra={LEFT_OUT: NO_ANSWER})
+
+
+def _thoughtless(message: Message) -> Message:
+    return replace(message, data={key: value for key, value in message.data.items() if key != "reasoning_content"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A turn of an agent's row: its role as the dataset calls it, what it holds, and where it stands."""
+
+    role: str
+    held: Raw
+    origin: str
+
+
+def _turn(told: Any, where: str, column: str) -> _Turn:
+    if not isinstance(told, Mapping):
+        raise _stop(f"{where} is {type_word(told)}", "each turn must be a mapping")
+    if column == "messages":
+        role = told.get("role")
+        if not isinstance(role, str) or role not in AGENT_ROLES:
+            raise _stop(f"{where} is from `{role}`", f"make_agent_chat_dataset takes {', '.join(AGENT_ROLES)}")
+        return _Turn(role, told, where)
+    source = told.get("from")
+    if not isinstance(source, str) or source not in OF_AGENTS:
+        raise _stop(f"{where} is from `{source}`", f"make_agent_chat_dataset knows {', '.join(OF_AGENTS)}")
+    held = {"content": told.get("value", "")}
+    if told.get("reasoning_content"):
+        held["reasoning_content"] = told["reasoning_content"]
+    return _Turn(OF_AGENTS[source], held, where)
+
+
+def _merged(turns: Sequence[_Turn], number: Any) -> list[Message]:
+    """OpenAI's messages of an agent's turns (_convert_messages): calls in a row become one answer with all of them,
+    joined to a text that the assistant said before them; results get the ids of those calls, in order."""
+    prefix = f"call_{number}" if number is not None else "call"
+    made: list[Message] = []
+    ids: list[str] = []
+    count = i = 0
+    while i < len(turns):
+        turn = turns[i]
+        if turn.role == "tool_call":
+            calls, ids = [], []
+            first = i
+            while i < len(turns) and turns[i].role == "tool_call":
+                name, arguments = _said_call(turns[i])
+                ids.append(f"{prefix}_{count}")
+                calls.append(_call(ids[-1], name, arguments))
+                count += 1
+                i += 1
+            if made and made[-1].role == "assistant" and "tool_calls" not in made[-1].data:
+                made[-1] = replace(made[-1], data={**made[-1].data, "tool_calls": calls})
+            else:
+                made.append(Message({"role": "assistant", "content": "", "tool_calls": calls}, turns[first].origin))
+        elif turn.role in ("tool_response", "tool"):
+            place = 0
+            while i < len(turns) and turns[i].role in ("tool_response", "tool"):
+                made.append(_result(turns[i], ids, f"{prefix}_response_{count}", place))
+                i += 1
+                place += 1
+        else:
+            ids = []
+            message, given = _spoken(turn, prefix, count)
+            if given is not None:
+                ids = given
+                count += len(given)
+            made.append(message)
+            i += 1
+    return made
+
+
+def _said_call(turn: _Turn) -> tuple[str, Any]:
+    """Name and arguments of a call that is told as JSON text or as a mapping."""
+    told = turn.held.get("content") or "{}"
+    if isinstance(told, str):
+        try:
+            told = json.loads(told)
+        except ValueError as error:
+            raise _stop(f"{turn.origin} is a tool call that is no JSON", str(error)) from None
+    name = told.get("name") if isinstance(told, Mapping) else None
+    if not isinstance(name, str) or not name:
+        raise _stop(f"{turn.origin} is a tool call without a name", "its content must be {name, arguments}")
+    return name, told.get("arguments", "")
+
+
+def _call(number: str, name: str, arguments: Any) -> dict[str, Any]:
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return {"id": number, "type": "function", "function": {"name": name, "arguments": text}}
+
+
+def _result(turn: _Turn, ids: Sequence[str], other: str, place: int) -> Message:
+    told = turn.held.get("tool_call_id")
+    number = told if isinstance(told, str) and told else ids[place] if place < len(ids) else f"{other}_{place}"
+    content = turn.held.get("content", "")
+    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    made = {"role": "tool", "content": text, "tool_call_id": number}
+    name = turn.held.get("name")
+    if isinstance(name, str) and name:
+        made["name"] = name
+    return Message(made, turn.origin)
+
+
+def _spoken(turn: _Turn, prefix: str, count: int) -> tuple[Message, list[str] | None]:
+    """A message of system, user or assistant, and the ids of its calls where it has some."""
+    content = turn.held.get("content", "")
+    text = content if isinstance(content, str) else "" if content is None else str(content)
+    made: dict[str, Any] = {"role": turn.role, "content": text}
+    if turn.role != "assistant":
+        return Message(made, turn.origin), None
+    thought = turn.held.get("reasoning_content")
+    if thought:
+        made["reasoning_content"] = thought if isinstance(thought, str) else str(thought)
+    told = turn.held.get("tool_calls")
+    if told is None:
+        return Message(made, turn.origin), None
+    if not isinstance(told, list):
+        raise _stop(f"{turn.origin}.tool_calls is {type_word(told)}", "it must be a list")
+    calls, ids = [], []
+    for i, call in enumerate(told):
+        function = call.get("function") if isinstance(call, Mapping) else None
+        name = function.get("name") if isinstance(function, Mapping) else None
+        if not isinstance(function, Mapping) or not isinstance(name, str) or not name:
+            raise _stop(f"{turn.origin}.tool_calls[{i}] has no function with a name", "each call must have one")
+        number = call.get("id")
+        ids.append(number if isinstance(number, str) and number else f"{prefix}_{count + i}")
+        calls.append(_call(ids[-1], name, function.get("arguments", "")))
+    made["tool_calls"] = calls
+    return Message(made, turn.origin), ids
+
+
+def _columns(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
+    fields = detected.fields
+    found = {ours: row[column] for ours, column in fields.items() if column in row}
+    if "answer" not in found or len(found) < 2:
+        missing = next(column for column in fields.values() if column not in row)
+        raise _stop(f"it has no `{missing}`", "column_mapping names it")
+    context, question, answer = (found.get(ours) for ours in MAPPED)
+    if options.use_hf_chat_template:
+        contents = (context or "", question or "", answer)
+        chat = tuple(
+            Message({"role": role, "content": content}, fields.get(ours, ""))
+            for role, content, ours in zip(("system", "user", "assistant"), contents, MAPPED)
+        )
+        try:
+            extra = {PLAIN: _prompted(context, question, answer)}
+        except ConversationError:
+            extra = {}
+        return Conversation(Kind.CHAT, "columns", chat, extra=extra)
+    prompt, completion = _prompted(context, question, answer)
+    origins = {"prompt": fields.get("question") or fields["context"], "completion": fields["answer"]}
+    return Conversation(Kind.STRINGS, "columns", prompt=prompt, completion=completion, extra={"origins": origins})
+
+
+def _prompted(context: Any, question: Any, answer: Any) -> tuple[str, str]:
+    """The prompt, which ends with a space, and the answer; ConversationError for what cannot be joined."""
+    parts = [part for part in (context, question, "") if part is not None]
+    if not all(isinstance(part, str) for part in (*parts, answer)):
+        other = next(part for part in (*parts, answer) if not isinstance(part, str))
+        raise _stop(f"a column holds {type_word(other)}", "prompt and answer are joined as texts", "write it as text")
+    prompt = " ".join(parts)
+    if len(prompt) < 2:
+        raise _stop("its prompt is empty", "AssertionError: Expected prompt to be non-empty", "drop the row")
+    return prompt, answer
+
+
+def _squad(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
+    answers = row.get("answers")
+    texts = answers.get("text") if isinstance(answers, Mapping) else None
+    if not isinstance(texts, (list, tuple)) or (texts and not isinstance(texts[0], str)):
+        raise _stop("its `answers` are not those of SQuAD", "answers.text must be a list of texts")
+    answer = texts[0].strip() if texts else ""
+    context, question = row.get("context"), row.get("question")
+    said = f"Context: {context or ''} Question: {question or ''} Answer: "
+    chat = (
+        Message({"role": "user", "content": said}, "context + question"),
+        Message({"role": "assistant", "content": answer}, "answers.text[0]"),
+    )
+    plain = (f"Context: {context} Question: {question} Answer: ", answer)
+    return Conversation(Kind.CHAT, "columns", chat, extra={PLAIN: plain})
+
+
+TYPES = {
+    **dict.fromkeys(("str", "string"), "string"),
+    **dict.fromkeys(("int", "integer"), "integer"),
+    **dict.fromkeys(("float", "double", "number"), "number"),
+    **dict.fromkeys(("bool", "boolean"), "boolean"),
+    **dict.fromkeys(("list", "array"), "array"),
+    "object": "object",
+}
+"""xLAM's types → those of a JSON schema; any other is a string."""
+
+
+def _xlam(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
+    for name in NEEDED["xlam"]:
+        if name not in row:
+            raise _stop(f"it has no `{name}`", f"KeyError: '{name}'")
+    tools, answers = (_parsed(row[name], name) for name in ("tools", "answers"))
+    number = row.get("id")
+    prefix = f"call_{number}" if number is not None else "call"
+    try:
+        schemas = [made for tool in tools or () if (made := _schema(tool)) is not None]
+        calls = [
+            _call(f"{prefix}_{i}", call["name"], call.get("arguments", ""))
+            for i, call in enumerate(answers or ())
+            if call.get("name")
+        ]
+    except (AttributeError, TypeError) as error:
+        raise _stop("its tools or answers are not those of xLAM", str(error)) from None
+    chat = (
+        Message({"role": "user", "content": row["query"]}, "query"),
+        Message({"role": "assistant", "content": "", "tool_calls": calls}, "answers"),
+    )
+    return Conversation(Kind.CHAT, "columns", chat, tools=schemas)
+
+
+def _parsed(value: Any, name: str) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise _stop(f"its `{name}` are no JSON", str(error)) from None
+
+
+def _schema(tool: Any) -> dict[str, Any] | None:
+    """One tool as OpenAI has it (_convert_tools); None for one without a name."""
+    name = tool.get("name")
+    if not name:
+        return None
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for key, told in (tool.get("parameters") or {}).items():
+        if told is None:
+            continue
+        kind = TYPES.get(str(told.get("type", "string")).lower(), "string")
+        one = {"type": kind, "description": told.get("description", "")}
+        one |= {"enum": told["enum"]} if "enum" in told else {}
+        if "default" in told:
+            one["default"] = told["default"]
+        else:
+            required.append(key)
+        properties[key] = one
+    parameters: dict[str, Any] = {"type": "object", "properties": properties}
+    if required:
+        parameters["required"] = required
+    function = {"name": name, "description": tool.get("description", ""), "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+Convert = Callable[[Raw, Detected, NemoOptions], Conversation]
+CONVERTERS: Mapping[str, Convert] = {
+    "chat": _chat,
+    "agent": _agent,
+    "columns": _columns,
+    "squad": _squad,
+    "xlam": _xlam,
+}

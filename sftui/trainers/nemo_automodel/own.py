@@ -1,0 +1,47 @@
+"""The options that NeMo Automodel alone has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sftui.recipe import Own, knob
+
+DATASETS = {
+    "chat": "ChatDataset: `messages` as OpenAI has them, or `conversations` with from and value",
+    "agent": "make_agent_chat_dataset: messages with tool_call and tool_response turns as well",
+    "columns": "ColumnMappedTextInstructionDataset: context, question and answer from named columns",
+    "squad": "make_squad_dataset: context, question and answers as SQuAD has them",
+    "xlam": "make_xlam_dataset: query, tools and answers as xLAM has them",
+}
+"""The datasets whose rows are known, and what each of them reads."""
+INLINE = "inline"
+"""The one template of its own (render.template `nemo-automodel/inline`): what `chat_template` holds as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class NemoOptions(Own):
+    """Keys of its datasets and its packing without an equal elsewhere (nemo-automodel 0.7.0, components/datasets)."""
+
+    dataset: str = knob("chat", "the dataset class that reads the rows", choices=DATASETS)
+    mask_reasoning_content: bool = knob(False, "what reasoning_content adds to the text is masked")
+    mask_generation_prompt: bool = knob(
+        False, "what the template's generation prompt supplies at the start of an answer is masked"
+    )
+    use_hf_chat_template: bool = knob(False, "columns: rows become chats where the tokenizer has a template")
+    drop_history_reasoning_content: bool = knob(
+        False, "agent: reasoning_content of all answers but the last is left out"
+    )
+    truncate_history: bool = knob(False, "agent: the oldest exchanges go until the row fits into length.max")
+    trim_incomplete_last_turn: bool = knob(False, "agent: messages behind the last answer go")
+    filter_no_assistant: bool = knob(False, "agent: rows without an answer are dropped")
+    chat_template: str | None = knob(None, "the chat template itself, as the config holds it")
+    tokenizer_backend: str = knob(
+        "nemo_auto",
+        "what loads the tokenizer, and renders with it",
+        choices={
+            "nemo_auto": "NeMo's own class for its model, else AutoTokenizer in NeMo's wrapper",
+            "nemo_wrapped_auto": "AutoTokenizer in NeMo's wrapper, which merges a system message where it must",
+            "transformers_auto": "AutoTokenizer alone",
+        },
+    )
+    packed_sequence_size: int | None = knob(None, "tokens of a pack; null: length.max", minimum=1)

@@ -1,0 +1,85 @@
+"""NeMo Automodel's packs: THD, rows in order until a pack is full, and neat, by a greedy knapsack over all rows.
+
+Source: nemo-automodel 0.7.0, components/datasets/llm/packed_sequence.py (pack_dataset, _pad_pack) and neat_packing.py
+(greedy_knapsack, _build_packed_sample). Rows come as the dataset gives them, already shifted.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+
+from sftui.model import IGNORE_INDEX, Example, Pack
+
+Held = list[tuple[int, Example]]
+
+
+def in_order(examples: Iterable[Example], size: int, pad: int) -> Iterator[Pack]:
+    """THD: whole rows one behind the other; a longer one than a pack is left out."""
+    held: Held = []
+    filled = 0
+    for index, example in enumerate(examples):
+        length = len(example.input_ids)
+        if length > size:
+            continue
+        if filled + length > size:
+            yield _thd(held, size, pad)
+            held, filled = [], 0
+        held.append((index, example))
+        filled += length
+    if filled:
+        yield _thd(held, size, pad)
+
+
+def _thd(held: Held, size: int, pad: int) -> Pack:
+    documents, ids, labels = _joined(held)
+    lengths = [end - start for _, start, end in documents]
+    positions = [place for length in lengths for place in range(length)]
+    gap, after = size - len(ids), positions[-1] + 1 if positions else 0
+    if lengths:
+        lengths[-1] += gap
+    return Pack(
+        documents,
+        (*ids, *[pad] * gap),
+        (*labels, *[IGNORE_INDEX] * gap),
+        (*positions, *(min(after + step, size - 1) for step in range(gap))),
+        seq_lens=tuple(lengths),
+    )
+
+
+def by_knapsack(examples: Sequence[Example], size: int, pad: int) -> Iterator[Pack]:
+    """Neat: the longest row first, into the pack that holds least; a longer one than a pack is left out."""
+    lengths = [len(example.input_ids) for example in examples]
+    bins: list[list[int]] = []
+    heap: list[tuple[int, int]] = []
+    for index in sorted((i for i, length in enumerate(lengths) if length <= size), key=lambda i: -lengths[i]):
+        length = lengths[index]
+        if heap and heap[0][0] + length <= size:
+            filled, number = heapq.heappop(heap)
+            bins[number].append(index)
+        else:
+            filled, number = 0, len(bins)
+            bins.append([index])
+        heapq.heappush(heap, (filled + length, number))
+    for one in bins:
+        yield _neat([(index, examples[index]) for index in one], size, pad)
+
+
+def _neat(held: Held, size: int, pad: int) -> Pack:
+    documents, ids, labels = _joined(held)
+    gap = size - len(ids)
+    numbers = [number for number, (_, start, end) in enumerate(documents, 1) for _ in range(start, end)]
+    positions = [place for _, start, end in documents for place in range(end - start)]
+    return Pack(
+        documents,
+        (*ids, *[pad] * gap),
+        (*labels, *[IGNORE_INDEX] * gap),
+        (*positions, *[0] * gap),
+        (*numbers, *[0] * gap),
+    )
+
+
+def _joined(held: Held) -> tuple[tuple[tuple[int, int, int], ...], list[int], list[int]]:
+    documents = tuple((index, 0, len(example.input_ids)) for index, example in held)
+    ids = [token for _, example in held for token in example.input_ids]
+    return documents, ids, [label for _, example in held for label in example.labels]

@@ -1,0 +1,444 @@
+"""NeMo Automodel's fine-tuning, 0.7: chats, agents' chats, questions and answers.
+
+Source: nemo-automodel 0.7.0 (github.com/NVIDIA-NeMo/Automodel), components/datasets/llm (see `formats`, `renders`,
+`masks`, `packing`), components/datasets/utils.py (default_collater and the packed ones), recipes/llm/train_ft.py. The
+recipe stands for the config so: own.dataset is the class of `dataset`, length.max its seq_length with truncation;
+mask.rule `auto` trains what stands between generation tags, or whole answers with their headers where the template has
+none, `all` is answer_only_loss_mask false; mask.turns `last` is mask_history or train_on_last_turn_only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sftui import labels as label_rules
+from sftui.conversations import Detected
+from sftui.errors import RecipeError, SftuiError
+from sftui.model import (
+    Batch,
+    Conversation,
+    Example,
+    Labels,
+    Pack,
+    Part,
+    Rendered,
+    Row,
+    Span,
+    Tokens,
+)
+from sftui.recipe import Batch as BatchOptions
+from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize, Tokenizer
+from sftui.recipe import Pack as PackOptions
+from sftui.runs import together
+from sftui.side_files import object_of
+from sftui.tokens import ToEncode
+from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels
+from sftui.trainers.nemo_automodel import TRAITS, formats, masks, packing, padding, renders
+from sftui.trainers.nemo_automodel.own import INLINE, NemoOptions
+from sftui.trainers.nemo_automodel.renders import Renders
+from sftui.trainers.remembering import last_asked
+
+if TYPE_CHECKING:
+    from sftui.templates import ChatTemplate
+    from sftui.tokens import LoadedTokenizer
+
+WHOLE_DATASET = 1_000_000_000
+"""All rows are packed together."""
+OF_CHATS = Tokenize(mode="whole")
+OF_TEXTS = Tokenize(mode="whole", add_special_tokens=True)
+UNLABELLED = "none of its labels is left: NeMo Automodel takes the next row that has some in its place"
+OWN_CLASSES = {
+    **dict.fromkeys(("mistral", "pixtral", "mistral3", "ministral3"), "MistralCommonBackend"),
+    "kimi_k3": "TikTokenTokenizer",
+}
+"""model_type → the tokenizer class that NeMo's registry loads (_transformers/tokenization/registry.py)."""
+SHIFTED = (
+    "NeMo Automodel hands out labels shifted by one and leaves out each row's last token; labels are shown un-shifted"
+    " here, and shifted in a batch"
+)
+
+
+class NemoAutomodel(Trainer):
+    """Answers with their headers, or what stands between generation tags."""
+
+    traits = TRAITS
+
+    def preset(self, version: str | None = None) -> Recipe:
+        version, _ = self.chosen(version)
+        return Recipe(
+            trainer=self.name,
+            version=version,
+            own=NemoOptions(),
+            data=Data(role_map={}),
+            tokenize=OF_CHATS,
+            mask=Mask(rule="auto"),
+            pack=PackOptions(group=WHOLE_DATASET),
+            batch=BatchOptions(size=1, pad_side="right"),
+            loss=Loss(shift="preshifted"),
+        )
+
+    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
+        own = own_class(recipe) if NemoOptions.of(recipe).tokenizer_backend == "nemo_auto" else ""
+        told = (
+            f"the model's tokenizer class is NeMo's {own}, which sftui does not run: shown is what AutoTokenizer makes,"
+            " as with tokenizer_backend nemo_wrapped_auto"
+        )
+        return (SHIFTED, *((told,) if own else ()))
+
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+        return formats.detect(rows, recipe)
+
+    def reads_json(self, recipe: Recipe) -> bool:
+        return NemoOptions.of(recipe).dataset == "chat"
+
+    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+        return formats.convert(row, detected, recipe)
+
+    def reading_messages(self, recipe: Recipe) -> Recipe:
+        own = NemoOptions.of(recipe)
+        if own.dataset not in ("chat", "agent"):
+            own = replace(own, dataset="chat", use_hf_chat_template=False)
+        return replace(super().reading_messages(recipe), own=own)
+
+    def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
+        from sftui.templates import compile_template
+
+        source = NemoOptions.of(recipe).chat_template
+        if name != INLINE or source is None:
+            return super().own_template(name, tokenizer, recipe)
+        return compile_template(source, "chat_template", rendering=self.rendering(recipe))
+
+    def brings_template(self, recipe: Recipe) -> bool:
+        return False
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+        rule = recipe.mask.rule
+        if rule not in ("auto", "all") or (rule == "all" and NemoOptions.of(recipe).dataset != "columns"):
+            raise RecipeError(
+                f"NeMo Automodel has no mask.rule {rule} here",
+                why="its datasets train answers; that of columns alone has answer_only_loss_mask",
+                fix="set mask.rule to auto",
+            )
+        return Shaped(conversation, conversation.extra.get(formats.LEFT_OUT))
+
+    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+        conversation = shaped.conversation
+        if shaped.dropped is not None:
+            return _as_read(conversation)
+        if renders.plainly(conversation, tools):
+            return renders.plain(conversation)
+        options = self.render_options(recipe, tools.tokenizer)
+        return renders.chat(conversation, recipe, tools, options, spans=spans)
+
+    def needs_spans(self, recipe: Recipe) -> bool:
+        return False
+
+    def needs_places(self, recipe: Recipe) -> bool:
+        return False  # but for generation tags, of which the template decides: see `texts`
+
+    def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
+        return (OF_TEXTS if renders.plainly(shaped.conversation, tools) else OF_CHATS), None
+
+    def texts(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Iterator[ToEncode]:
+        tagged = isinstance(rendered, Renders) and rendered.tagged
+        yield from super().texts(rendered, shaped, recipe, tools, places=places or tagged)
+        if isinstance(rendered, Renders):
+            for text in rendered.beside:
+                yield ToEncode(text, other=rendered.text)
+        elif rendered.prompt is not None:
+            yield ToEncode(rendered.prompt)
+
+    def tokenize(
+        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+    ) -> Tokens:
+        tagged = isinstance(rendered, Renders) and rendered.tagged
+        return super().tokenize(rendered, shaped, recipe, tools, places=places or tagged)
+
+    def label(
+        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        self.require(recipe, "length.over")
+        if shaped.dropped is not None:
+            return tokens, dropped_labels(tokens, shaped.dropped)
+        if isinstance(rendered, Renders):
+            kept, codes = _chat_codes(tokens, rendered, shaped.conversation, recipe, tools)
+        else:
+            kept, codes = _plain_codes(tokens, rendered, recipe, tools)
+        own = NemoOptions.of(recipe)
+        if own.dataset == "columns" and masks.TRAINED.isdisjoint(codes[1:]):
+            return tokens, replace(dropped_labels(tokens, UNLABELLED), kept=kept)
+        flags, reasons = masks.mask_of(codes, kept, len(tokens))
+        notes = () if rendered.exact else ("who wrote which token is a best effort here",)
+        return tokens, Labels(label_rules.applied_to_ids(flags, tokens.input_ids), reasons, kept, notes=notes)
+
+    def examples(
+        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Example, ...]:
+        """The attention mask ends where the row does, as far as the id of padding tells."""
+        whole = label_rules.within(labels.kept, tokens.input_ids)
+        count = content(whole, *pads(tools))
+        made = super().examples(tokens, labels, shaped, recipe, tools)
+        if count < len(whole) - 1:
+            attention = (1,) * count + (0,) * (len(whole) - 1 - count)
+            made = tuple(replace(one, attention_mask=attention) for one in made)
+        if fills(recipe) and whole:
+            first = label_rules.within(labels.kept, labels.labels)[0]
+            made = tuple(replace(one, input_ids=padding.Shortened.of(one.input_ids, whole[-1], first)) for one in made)
+        return made
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        """default_collater: to the longest row, behind it, with the id that the dataset names."""
+        filled = self._filled(examples, recipe, tools)
+        pad, _ = pads(tools)
+        filler = pad if pad is not None else filled[0].input_ids[-1] if filled and filled[0].input_ids else 0
+        options = replace(recipe.batch, pad_side="right", pad_to="longest")
+        made = label_rules.collate(filled, rows, options, pad_id=filler, padding_side="right")
+        if fills(recipe):
+            side = "left" if pads_left(recipe, tools) else "right"
+            made = replace(made, lengths=tuple(len(one.input_ids) for one in examples), pad_side=side)
+        if recipe.batch.attention != "none":
+            return made
+        width = len(made.input_ids[0]) if made.input_ids else 0
+        return replace(made, attention_mask=None, position_ids=tuple(tuple(range(width)) for _ in made.input_ids))
+
+    def _filled(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Sequence[Example]:
+        """The rows as the dataset pads them itself."""
+        if not fills(recipe) or recipe.length.max is None:
+            return examples
+        pad, eos = pads(tools)
+        made = partial(
+            padding.filled,
+            size=recipe.length.max,
+            own=tokenizer_pad(recipe, tools),
+            pad=pad,
+            left=pads_left(recipe, tools),
+            count=partial(content, pad=pad, eos=eos),
+        )
+        return [made(one) for one in examples]
+
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
+        self.require(recipe, "pack.strategy")
+        size, pad = pack_size(recipe), tokenizer_pad(recipe, tools)
+        filled = self._filled(examples, recipe, tools)
+        by = packing.by_knapsack if recipe.pack.strategy == "neat" else packing.in_order
+        return by(filled, size, pad)
+
+    def pack_in_order(self, examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack] | None:
+        if recipe.pack.strategy != "sequential" or fills(recipe):
+            return None
+        return packing.in_order(examples, pack_size(recipe), tokenizer_pad(recipe, tools))
+
+    def packing_order(self, recipe: Recipe) -> str:
+        if recipe.pack.strategy == "neat":
+            return "all rows together, the longest first; rows longer than a pack are left out"
+        return "one after the other, in the order of the dataset; rows longer than a pack are left out"
+
+    def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
+        """packed_sequence_thd_collater and neat_packed_collater: the packs stacked."""
+        neat = recipe.pack.strategy == "neat"
+        told = (
+            "the model gets a block-causal mask made of these document numbers, or lengths with FlashAttention"
+            if neat
+            else "THD: documents are kept apart by their lengths (seq_lens), without an attention mask"
+        )
+        return Batch(
+            rows=tuple(range(len(packs))),
+            lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs),
+            input_ids=tuple(pack.input_ids for pack in packs),
+            labels=tuple(pack.labels for pack in packs),
+            attention_mask=tuple(pack.attention_mask or () for pack in packs) if neat else None,
+            position_ids=tuple(pack.position_ids or () for pack in packs),
+            notes=(told,),
+        )
+
+    def naming(self, config: object, data: str, number: int) -> dict[tuple[str | int, ...], object]:
+        from sftui.trainers.nemo_automodel.config import naming
+
+        return naming(config, data)
+
+
+def _as_read(conversation: Conversation) -> Rendered:
+    """A row that the dataset leaves out, for a person to read."""
+    text, spans = "", list[Span]()
+    for number, message in enumerate(conversation.messages):
+        one = f"{message.role}: {message.content}\n"
+        spans.append(Span(len(text), len(text) + len(one), number, Part.CONTENT))
+        text += one
+    return Rendered(text, tuple(spans))
+
+
+def _window(recipe: Recipe, tools: Toolbox) -> masks.Window:
+    return masks.Window(recipe.length.max, tools.tokenizer.facts.truncation_side == "left")
+
+
+def _chat_codes(
+    tokens: Tokens, rendered: Renders, conversation: Conversation, recipe: Recipe, tools: Toolbox
+) -> tuple[tuple[tuple[int, int], ...], bytearray]:
+    """What is left of a chat's tokens, and what its mask says of each of those."""
+    whole, window = tokens.input_ids, _window(recipe, tools)
+    begin = window.start(len(whole))
+    kept = window.of(whole)
+    ranges = ((begin, begin + len(kept)),)
+    own = NemoOptions.of(recipe)
+    ids = dict(rendered.prefixes)
+
+    def prefix(k: int) -> tuple[int, ...]:
+        return tools.tokenizer.ids(ids[k])
+
+    if rendered.tagged:
+        codes = _tag_codes(tokens, ranges[0], rendered, conversation)
+    elif recipe.mask.rule == "all":
+        codes = bytearray((masks.WHOLE,)) * len(kept)
+    else:
+        codes = masks.by_prefixes(
+            whole, window, len(rendered.sent), rendered.answers, prefix, tools.tokenizer.facts.eos_id
+        )
+    last = recipe.mask.turns == "last"
+    if last and own.dataset == "agent":
+        masks.keep_last(codes)
+    for number, texts in rendered.opened:
+        prompts = [tools.tokenizer.ids(text) for text in texts]
+        masks.remove(codes, masks.opened(whole, prefix(number), prompts), begin, masks.OPENED)
+    for _, text in rendered.quiet:
+        other = tools.tokenizer.ids(text)
+        if window.most is None or len(kept) >= window.most:
+            masks.remove(codes, masks.reasoning(whole, other), begin, masks.THOUGHT)
+        else:
+            masks.remove(codes, masks.reasoning(whole, window.of(other)), begin, masks.THOUGHT)
+    if last and own.dataset == "chat":
+        masks.keep_last(codes, 1)
+    if tokens.placed:
+        _mark_ends(codes, tokens, begin)
+    return ranges, codes
+
+
+def _tag_codes(tokens: Tokens, kept: tuple[int, int], rendered: Renders, conversation: Conversation) -> bytearray:
+    """The generation tags, searched as transformers does in what truncation left."""
+    start, end = kept
+    if not rendered.has_generation_tag:  # that of the tools has none: no token is trained
+        return bytearray((masks.OUTSIDE,)) * (end - start)
+    part = Tokens(tokens.input_ids[start:end], tokens.starts[start:end], tokens.ends[start:end], (), ())
+    flags, _ = label_rules.generation_tag(label_rules.Subject(part, rendered, conversation))
+    codes = bytearray(end - start)
+    for a, b, on in flags.runs():
+        codes[a:b] = bytes((masks.INSIDE if on else masks.OUTSIDE,)) * (b - a)
+    return codes
+
+
+def _mark_ends(codes: bytearray, tokens: Tokens, begin: int) -> None:
+    """The ends of answers by their name."""
+    for start, end, _, part in together(tokens.messages, tokens.parts):
+        if part is Part.TERMINATOR:
+            for place in range(max(start - begin, 0), min(end - begin, len(codes))):
+                if codes[place] == masks.ANSWER:
+                    codes[place] = masks.END
+
+
+def _plain_codes(
+    tokens: Tokens, rendered: Rendered, recipe: Recipe, tools: Toolbox
+) -> tuple[tuple[tuple[int, int], ...], bytearray]:
+    """A prompt and an answer as texts: as many tokens are masked as the prompt alone has."""
+    facts, count = tools.tokenizer.facts, len(tokens)
+    kept = _plain_window(count, recipe.length.max, len(facts.front), len(facts.back), facts.truncation_side == "left")
+    left = sum(end - start for start, end in kept)
+    if recipe.mask.rule == "all":
+        return kept, bytearray((masks.WHOLE,)) * left
+    length = len(tools.tokenizer.ids(rendered.prompt or "")) + counts_bos(recipe, tools.tokenizer)
+    length = min(length, left)
+    return kept, bytearray((masks.PROMPT,)) * length + bytearray((masks.COMPLETION,)) * (left - length)
+
+
+def _plain_window(count: int, most: int | None, front: int, back: int, left: bool) -> tuple[tuple[int, int], ...]:
+    """What truncation leaves of a text: what the tokenizer puts around it stays."""
+    if most is None or count <= most:
+        return ((0, count),)
+    inner = max(most - front - back, 0)
+    middle = (count - back - inner, count - back) if left else (front, front + inner)
+    found = [(0, front), middle, (count - back, count)]
+    joined: list[tuple[int, int]] = []
+    for start, end in found:
+        if start == end:
+            continue
+        if joined and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return tuple(joined)
+
+
+def pads(tools: Toolbox) -> tuple[int | None, int | None]:
+    """The id that a dataset pads with, and EOS: an id of 0 counts as none, and EOS takes its place."""
+    facts = tools.tokenizer.facts
+    return facts.pad_id or facts.eos_id, facts.eos_id
+
+
+def tokenizer_pad(recipe: Recipe, tools: Toolbox) -> int:
+    """The tokenizer's own id of padding: NeMo's wrapper makes it 0 where there is none, ChatDataset EOS."""
+    facts = tools.tokenizer.facts
+    if facts.pad_id is not None:
+        return facts.pad_id
+    return 0 if renders.wrapped(recipe) else facts.eos_id or 0
+
+
+def content(ids: Sequence[int], pad: int | None, eos: int | None) -> int:
+    """How many inputs count as content (_package_tokenized_example): padding at the end is told by its id."""
+    end = len(ids)
+    if pad is not None:
+        while end and ids[end - 1] == pad:
+            end -= 1
+        if pad == eos:
+            end = min(end + 1, len(ids))
+    return max(end - 1, 0)
+
+
+def fills(recipe: Recipe) -> bool:
+    """Whether the dataset itself pads each row to seq_length (padding: max_length)."""
+    return recipe.batch.pad_to == "max" and recipe.length.max is not None
+
+
+def pads_left(recipe: Recipe, tools: Toolbox) -> bool:
+    """Whether it does so before the row: texts are padded behind it, chats where the tokenizer pads."""
+    own = NemoOptions.of(recipe)
+    texts = own.dataset == "columns" and not own.use_hf_chat_template
+    texts = texts or (own.dataset in ("columns", "squad") and not tools.templates)
+    return not texts and tools.tokenizer.facts.padding_side == "left"
+
+
+def pack_size(recipe: Recipe) -> int:
+    """packed_sequence_size."""
+    size = NemoOptions.of(recipe).packed_sequence_size or recipe.length.max
+    if size is None:
+        raise RecipeError("NeMo Automodel cannot pack without a size", fix="set own.packed_sequence_size")
+    return size
+
+
+def own_class(recipe: Recipe) -> str:
+    """NeMo's own tokenizer class for the model of the tokenizer's folder; "" where AutoTokenizer loads it."""
+    return OWN_CLASSES.get(_told(recipe.tokenizer)[0], "")
+
+
+def counts_bos(recipe: Recipe, tokenizer: LoadedTokenizer) -> int:
+    """Whether the length of a prompt counts a BOS: where the tokenizer has add_bos_token, which transformers leaves
+    out where there is a tokenizer.json."""
+    return int(tokenizer.facts.bos_id is not None and _told(recipe.tokenizer)[1])
+
+
+@last_asked
+def _told(named: Tokenizer) -> tuple[str, bool]:
+    """The model_type of a folder, and whether its tokenizer has add_bos_token; nothing where it is not at hand."""
+    from sftui.tokens.locate import locate
+
+    try:
+        folder = locate(named.name or "", named.revision).folder
+    except SftuiError:
+        return "", False
+    if folder is None:
+        return "", False
+    config = object_of(folder / "tokenizer_config.json")
+    adds = not (folder / "tokenizer.json").is_file() and bool(config.get("add_bos_token"))
+    return str(object_of(folder / "config.json").get("model_type") or ""), adds
