@@ -56,7 +56,7 @@ OPENING: tuple[Callable[[Any], Any], ...] = (
         metavar="NAME[@VERSION]",
         help=(
             "start from a trainer's preset, e.g. trl@1.16: hf-trainer (the default), manual-shift, trl, axolotl,"
-            " llamafactory, llamafactory-v1, unsloth, torchtune, mlx-lm, verl or ms-swift"
+            " llamafactory, llamafactory-v1, unsloth, torchtune, mlx-lm, verl, nemo-automodel or ms-swift"
         ),
     ),
     option("--max-length", group=USUAL, type=click.IntRange(min=1), metavar="N", help="longest row in tokens"),

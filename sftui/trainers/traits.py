@@ -109,6 +109,8 @@ class Traits:
     """mask.rule `auto` trains of a chat its answers; else everything."""
     crosses_masks: bool = False
     """Generation tags are looked at behind the prompt alone: a token is trained where both masks say so."""
+    masks_opened: Changes = ()
+    """The option that masks what the template's generation prompt supplies at the start of an answer."""
     masks_end: bool = False
     """The last token of a chat is masked as soon as length.max is set, whether anything is cut or not."""
 

@@ -529,6 +529,31 @@ _MLX_LM = {
     "lora_parameters": {"rank": 8, "keys": ["q_proj"]},
     "trust_remote_code": False,
 }
+_NEMO = {
+    "recipe": "TrainFinetuneRecipeForNextTokenPrediction",
+    "model": {"pretrained_model_name_or_path": "builtin:chatml"},
+    "step_scheduler": {"local_batch_size": 2},
+    "dataset": {
+        "_target_": "nemo_automodel.components.datasets.llm.chat_dataset.ChatDataset",
+        "path_or_dataset_id": "a.jsonl",
+        "seq_length": 64,
+        "truncation": True,
+        "mask_history": "True",
+        "chat_template": "{{ messages }}",
+        "tokenizer": {"tokenizer_backend": "nemo_wrapped_auto"},
+    },
+    "packed_sequence": {"packed_sequence_size": 128, "packing_strategy": "neat"},
+    "dataloader": {"collate_fn": "nemo_automodel.components.datasets.utils.default_collater"},
+}
+_NEMO_COLUMNS = {
+    "dataset": {
+        "_target_": "nemo_automodel.components.datasets.llm.ColumnMappedTextInstructionDataset",
+        "path_or_dataset_id": ["a.jsonl", "b.jsonl"],
+        "column_mapping": {"question": "q", "answer": "a"},
+        "padding": "max_length",
+    },
+    "dataloader": {"batch_size": 2, "collate_fn": {"_target_": "x", "pad_seq_len_divisible": 8}},
+}
 _MLX_LM_LOADERS = {
     "model": "builtin:chatml",
     "hf_dataset": [
@@ -589,6 +614,8 @@ CONFIGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("mlx-lm", _MLX_LM_LOADERS),
     ("verl", _VERL),
     ("ms-swift", _MS_SWIFT),
+    ("nemo-automodel", _NEMO),
+    ("nemo-automodel", _NEMO_COLUMNS),
 )
 _SETTINGS = {"theme": "ansi", "mouse": False, "keymap": {"row.next": "J", "app.quit": "q,Q"}}
 YAML_PIECES = (

@@ -43,6 +43,7 @@ PRESETS = (
     "mlx-lm",
     "verl",
     "ms-swift",
+    "nemo-automodel",
 )
 
 

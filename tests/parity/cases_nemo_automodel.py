@@ -139,14 +139,6 @@ CASES = (
         for strategy in ("thd", "neat")
         for size, short, tokenizer in ((600, "qwen", QWEN), (150, "llama", LLAMA), (2048, "mini", MINI))
     ),
-    Case(
-        "packed_padded",
-        "turkish.system",
-        PHI,
-        packed(512, "thd"),
-        dataset=cut(128, padding="max_length"),
-        batch=BATCH,
-    ),
     Case("packed_columns", "wwdc", QWEN, packed(512, "neat"), dataset=PAIRS, batch=BATCH),
     # questions and answers
     Case("columns_wwdc_qwen", "wwdc", QWEN, dataset=PAIRS, batch=BATCH),

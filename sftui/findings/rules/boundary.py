@@ -31,6 +31,7 @@ BND001 = rule(
     axolotl="datasets[].type: chat_template compares whole turns",
     unsloth="leave both markers unset",
     mlx_lm="use a template whose header of an answer ends in a token of its own",
+    nemo_automodel="leave white space out of where prompt and answer meet, or use_hf_chat_template: true",
     hf="cut at the common prefix of both id lists",
     moves=("edge",),
     bad=case(chat("hi", "\nHello.")),

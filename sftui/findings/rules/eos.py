@@ -55,6 +55,7 @@ EOS001 = rule(
     mlx_lm="use a template that ends turns; mlx-lm appends EOS to texts, not to messages",
     verl="use a template that ends turns; verl appends nothing",
     ms_swift="use a template with a suffix",
+    nemo_automodel="use a template that ends turns; columns get none of it without use_hf_chat_template: true",
     hf="append tokenizer.eos_token to every text",
     moves=("appended",),
     leads_to=Consequence.UNSTOPPED,

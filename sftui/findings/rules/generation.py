@@ -242,6 +242,7 @@ GEN002 = rule(
     trl="use a template with tighter tags",
     hf="start the mask behind the generation prompt",
     unsloth="set response_part to the whole header",
+    nemo_automodel="mask_generation_prompt: true",
     tags=True,
     moves=("headers",),
     bad=case(GOOD, changes={"mask.rule": "turn_full"}),
@@ -266,6 +267,7 @@ def header_trained(look: Look) -> Iterator[Finding]:
         f" {'is' if len(where) == 1 else 'are'} trained",
         message=turn.message,
         tokens=(where[0], where[-1] + 1),
+        changes=look.context.traits.masks_opened,
         fix=look.tight_tags(GEN002),
     )
 
@@ -281,6 +283,7 @@ GEN011 = rule(
     llamafactory="enable_thinking: false puts the block into the prompt",
     trl="use a template with tighter tags",
     unsloth="mask_out_tokens: the tags of the block",
+    nemo_automodel="mask_generation_prompt: true",
     data="mask the block, or supply the reasoning",
     tags=True,
     moves=("injected",),
@@ -316,14 +319,14 @@ def empty_think(look: Look) -> Iterator[Finding]:
     blocks = [match.span() for match in _EMPTY_THINK.finditer(text) if match.group() not in own]
     for where in _touching(look, blocks):
         if where and all(look.drawn[i] for i in where[1:-1] or where):
-            change = None
+            changes = look.context.traits.masks_opened
             if look.context.traits.thinking_option:
-                change = ("render.kwargs", {**look.recipe.render.kwargs, "enable_thinking": False})
+                changes = (("render.kwargs", {**look.recipe.render.kwargs, "enable_thinking": False}),)
             yield look.finding(
                 GEN011,
                 "the template writes an empty think block and it is trained",
                 tokens=(where[0], where[-1] + 1),
-                change=change,
+                changes=changes,
                 fix=look.tight_tags(GEN011),
             )
             return

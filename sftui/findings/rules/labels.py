@@ -149,6 +149,7 @@ LAB002 = rule(
     mlx_lm="mask_prompt: true trains the last message of a row alone",
     verl="start rows with a message that is not the assistant's, or use a template that adds no system text",
     ms_swift="loss_scale: default",
+    nemo_automodel="answer_only_loss_mask: true",
     hf="mask the prompt's labels with -100",
     tags=True,
     moves=("others",),

@@ -175,10 +175,11 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
             whole = start == 0 and end == len(example.input_ids)
             if not whole:
                 parts.append(row)
-            elif place > 0 and labels[place] != IGNORE_INDEX:
+            elif place > 0 and labels[place] != IGNORE_INDEX and not example.shifted:
                 first.append(row)
-            if whole and several and at < len(pack.input_ids) and not _ends(context, example.input_ids):
-                open_ends.append((row, example.input_ids[-1]))
+            ids = _whole(example)
+            if whole and several and at < len(pack.input_ids) and not _ends(context, ids):
+                open_ends.append((row, ids[-1]))
             if all(label == IGNORE_INDEX for label in labels[place:at]):
                 masked.append(row)
     strategy = context.recipe.pack.strategy
@@ -208,6 +209,12 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
         )
     if masked:
         yield _reported(context, PAC007, f"{len(masked)} of {count} packed documents have no trained token", masked)
+
+
+def _whole(example: Example) -> tuple[int, ...]:
+    """The ids of a document, with the last one, which is a label alone where labels are stored shifted."""
+    last = example.labels[-1:] if example.shifted else ()
+    return example.input_ids if last in ((), (example.ignore_index,)) else (*example.input_ids, *last)
 
 
 def _ends(context: Context, ids: Sequence[int]) -> bool:

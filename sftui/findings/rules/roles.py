@@ -259,6 +259,7 @@ TPL002 = rule(
     torchtune="fold the system text into the first user message",
     mlx_lm="fold the system text into the first user message",
     verl="fold the system text into the first user message",
+    nemo_automodel="load the tokenizer in NeMo's wrapper, which folds the system text into the first user message",
     hf="fold the system text into the first user message",
     unsloth="fold the system text into the first user message",
     ms_swift="use a template that takes a system text",

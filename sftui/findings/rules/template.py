@@ -137,6 +137,7 @@ TPL007 = rule(
     axolotl="datasets[].type: chat_template compares whole turns",
     unsloth="leave both markers unset",
     mlx_lm="use a template whose header of an answer begins every answer",
+    nemo_automodel="use a template with generation tags",
     hf="cut at the common prefix, never at len(prompt_ids)",
     moves=("edge",),  # from where prompt and row part to where the prompt alone ends
     bad=case(GOOD, template=chatml(prompt="<think>")),

@@ -57,6 +57,7 @@ TPL001 = rule(
     mlx_lm="put chat_template.jinja into the model's folder",
     verl="model.custom_chat_template: the text of a template",
     ms_swift="template: <name>",
+    nemo_automodel="dataset.chat_template: FILE, or chat_template.jinja in the model's folder",
     hf="tokenizer.chat_template = ..., add its special tokens, resize the model",
     moves=("row",),  # nothing was rendered
     leads_to=Consequence.STOPS,
@@ -168,6 +169,7 @@ TPL005 = rule(
     axolotl='chat_template_kwargs: {date_string: "..."}',
     mlx_lm="write the day into a copy of the template, in the model's folder",
     verl="write the day into a copy of the template, and give that as model.custom_chat_template",
+    nemo_automodel="write the day into a copy of the template, and name that as dataset.chat_template",
     hf='render.date: the day, or apply_chat_template(..., date_string="...")',
     data="pass a constant date_string, or write the day into a copy of the template",
     moves=("frame",),
@@ -340,6 +342,7 @@ TPL011 = rule(
     llamafactory="use vllm or sglang with the template that LLaMA-Factory saves",
     mlx_lm="serve with the template of the folder that was trained from",
     verl="serve with the template of model.custom_chat_template, which is saved with the model",
+    nemo_automodel="serve with the template that dataset.chat_template names",
     hf="save tokenizer.chat_template with the model",
     unsloth="save the tokenizer with the model",
     moves=("frame",),  # what templates write around the contents
@@ -477,6 +480,7 @@ TPL014 = rule(
     hf="set render.kwargs: {enable_thinking: ...} and the same when serving",
     data="pass enable_thinking where the rows are rendered, and the same when serving",
     spared=("torchtune", "mlx-lm", "ms-swift"),
+    spared=("torchtune", "mlx-lm", "nemo-automodel"),
     moves=("nowhere",),
     bad=case(GOOD, template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}")),
     good=case(
@@ -521,6 +525,7 @@ BND002 = rule(
     " what follows.",
     trl="assistant_only_loss: true with a training template",
     mlx_lm="use a template whose header of an answer ends in a token of its own",
+    nemo_automodel="use a template with generation tags",
     hf="cut at the common prefix of both id lists",
     data="draw the mask from spans of the full render",
     moves=("edge",),

@@ -42,6 +42,7 @@ TOO001 = rule(
     "OpenAI stores arguments as JSON text, templates of Hugging Face expect a mapping: they escape the text once"
     " more and the model learns arguments full of backslashes. Axolotl"
     " parses the arguments itself.",
+    nemo_automodel="use a template that prints arguments which are JSON text, as they always are there",
     spared=("axolotl",),
     data="parse the arguments of every tool call with json.loads",
     repair=("parse-json", DROP),
@@ -232,6 +233,7 @@ TOO003 = rule(
     mlx_lm="use a template that prints tools; mlx-lm passes the column `tools`",
     verl="use a template that prints tools; verl hands the column `tools` to it, as a list",
     ms_swift="agent_template: hermes, and name the column tools",
+    nemo_automodel="use a template that prints tools; the column `tools` reaches it",
     data="pass tools=row['tools'] and use a template that prints them",
     leads_to=Consequence.LOST,
     bad=case(chat("Weather?", "Sunny.", tools=[TOOL])),

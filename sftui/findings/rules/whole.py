@@ -235,6 +235,7 @@ LAB009 = rule(
     mlx_lm="make one row of each answer; mask_prompt trains the last message of a row",
     verl="make one row of each answer; verl trains every answer of a row",
     ms_swift="loss_scale: last_round trains the last one only, default every one",
+    nemo_automodel="mask_history: true trains the last one only, false every one (train_on_last_turn_only with agents)",
     hf="make one row per turn, or mask.rule: assistant",
     moves=("answers", "behind stops"),
     bad=case(chat("hi", "Hello.", "Bye.", "Bye!")),

@@ -15,6 +15,7 @@ TRAITS = Traits(
     assistant_rule="auto",
     auto_trains_answers=True,
     completion_rule="auto",
+    masks_opened=(("own.mask_generation_prompt", True),),
     packing="sequential",
     separates=("sequential", "neat"),
     separates_by_numbers=True,

@@ -120,12 +120,15 @@ def _option(name: str, *datasets: str) -> Entry:
 
 
 def _template(config: Config, recipe: Recipe, where: str) -> Said:
-    """A template by itself, or the name of a file that holds one (_resolve_chat_template)."""
+    """A template by itself, or the name of a file that holds one (_resolve_chat_template).
+
+    Of a file that is not there NeMo Automodel takes the name itself for the template: sftui says that it is missing.
+    """
     value = entry(config).get("chat_template")
     if value is None or NemoOptions.of(recipe).dataset not in ("chat", "agent", "squad"):
         return {}
     text = str(value)
-    if "{%" not in text and "{{" not in text and Path(text).exists():
+    if "{%" not in text and "{{" not in text and (Path(text).exists() or text.endswith((".jinja", ".json"))):
         return {"render.template": f"file:{text}"}
     return {"render.template": f"nemo-automodel/{INLINE}", "own.chat_template": text}
 

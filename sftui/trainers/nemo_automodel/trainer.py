@@ -50,6 +50,7 @@ WHOLE_DATASET = 1_000_000_000
 OF_CHATS = Tokenize(mode="whole")
 OF_TEXTS = Tokenize(mode="whole", add_special_tokens=True)
 UNLABELLED = "none of its labels is left: NeMo Automodel takes the next row that has some in its place"
+UNCOUNTED = "the prompt's tokens are counted without the BOS that the row has, so that its last token is trained"
 OWN_CLASSES = {
     **dict.fromkeys(("mistral", "pixtral", "mistral3", "ministral3"), "MistralCommonBackend"),
     "kimi_k3": "TikTokenTokenizer",
@@ -157,7 +158,11 @@ class NemoAutomodel(Trainer):
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Tokens:
         tagged = isinstance(rendered, Renders) and rendered.tagged
-        return super().tokenize(rendered, shaped, recipe, tools, places=places or tagged)
+        tokens = super().tokenize(rendered, shaped, recipe, tools, places=places or tagged)
+        if isinstance(rendered, Renders) or rendered.prompt is None:
+            return tokens
+        prompt = tools.tokenizer.ids(rendered.prompt)
+        return replace(tokens, prompt_ids=(*tools.tokenizer.facts.front, *prompt))
 
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
@@ -174,6 +179,13 @@ class NemoAutomodel(Trainer):
             return tokens, replace(dropped_labels(tokens, UNLABELLED), kept=kept)
         flags, reasons = masks.mask_of(codes, kept, len(tokens))
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
+        counted = counts_bos(recipe, tools.tokenizer)
+        if (
+            not isinstance(rendered, Renders)
+            and recipe.mask.rule != "all"
+            and len(tools.tokenizer.facts.front) > counted
+        ):
+            notes = (*notes, UNCOUNTED)
         return tokens, Labels(label_rules.applied_to_ids(flags, tokens.input_ids), reasons, kept, notes=notes)
 
     def examples(
@@ -193,7 +205,7 @@ class NemoAutomodel(Trainer):
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         """default_collater: to the longest row, behind it, with the id that the dataset names."""
-        filled = self._filled(examples, recipe, tools)
+        filled = _filled(examples, recipe, tools)
         pad, _ = pads(tools)
         filler = pad if pad is not None else filled[0].input_ids[-1] if filled and filled[0].input_ids else 0
         options = replace(recipe.batch, pad_side="right", pad_to="longest")
@@ -206,27 +218,17 @@ class NemoAutomodel(Trainer):
         width = len(made.input_ids[0]) if made.input_ids else 0
         return replace(made, attention_mask=None, position_ids=tuple(tuple(range(width)) for _ in made.input_ids))
 
-    def _filled(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Sequence[Example]:
-        """The rows as the dataset pads them itself."""
-        if not fills(recipe) or recipe.length.max is None:
-            return examples
-        pad, eos = pads(tools)
-        made = partial(
-            padding.filled,
-            size=recipe.length.max,
-            own=tokenizer_pad(recipe, tools),
-            pad=pad,
-            left=pads_left(recipe, tools),
-            count=partial(content, pad=pad, eos=eos),
-        )
-        return [made(one) for one in examples]
-
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         self.require(recipe, "pack.strategy")
+        if fills(recipe):
+            raise RecipeError(
+                "sftui packs no rows that the dataset has filled up",
+                why="each of them has seq_length tokens, padding with it",
+                fix="set batch.pad_to to longest",
+            )
         size, pad = pack_size(recipe), tokenizer_pad(recipe, tools)
-        filled = self._filled(examples, recipe, tools)
         by = packing.by_knapsack if recipe.pack.strategy == "neat" else packing.in_order
-        return by(filled, size, pad)
+        return by(examples, size, pad)
 
     def pack_in_order(self, examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack] | None:
         if recipe.pack.strategy != "sequential" or fills(recipe):
@@ -253,7 +255,7 @@ class NemoAutomodel(Trainer):
             labels=tuple(pack.labels for pack in packs),
             attention_mask=tuple(pack.attention_mask or () for pack in packs) if neat else None,
             position_ids=tuple(pack.position_ids or () for pack in packs),
-            notes=(told,),
+            notes=(told, "labels are shifted: each stands at the token before its own"),
         )
 
     def naming(self, config: object, data: str, number: int) -> dict[tuple[str | int, ...], object]:
@@ -399,6 +401,22 @@ def content(ids: Sequence[int], pad: int | None, eos: int | None) -> int:
 def fills(recipe: Recipe) -> bool:
     """Whether the dataset itself pads each row to seq_length (padding: max_length)."""
     return recipe.batch.pad_to == "max" and recipe.length.max is not None
+
+
+def _filled(examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Sequence[Example]:
+    """The rows as the dataset pads them itself."""
+    if not fills(recipe) or recipe.length.max is None:
+        return examples
+    pad, eos = pads(tools)
+    made = partial(
+        padding.filled,
+        size=recipe.length.max,
+        own=tokenizer_pad(recipe, tools),
+        pad=pad,
+        left=pads_left(recipe, tools),
+        count=partial(content, pad=pad, eos=eos),
+    )
+    return [made(one) for one in examples]
 
 
 def pads_left(recipe: Recipe, tools: Toolbox) -> bool:

@@ -92,6 +92,11 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "eos_token": "transformers, a key of tokenizer_config.json",
     },
     "ms-swift": {},
+    "nemo-automodel": {
+        "chat_template.jinja": "the model's own file",
+        "tokenizer_config.json": "the model's own file",
+        "eos_token": "transformers, a key of tokenizer_config.json",
+    },
     "hf-trainer": {
         "tokenizer.eos_token": "transformers, PreTrainedTokenizerBase",
         "tokenizer.chat_template": "transformers, PreTrainedTokenizerBase",

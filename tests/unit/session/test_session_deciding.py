@@ -86,6 +86,9 @@ SETUPS: tuple[tuple[str, str, Mapping[str, Any], Mapping[str, Any]], ...] = (
     ("ms-swift", "builtin:chatml", CHAT, {"render.template": "ms-swift/chatml"}),
     ("ms-swift", "builtin:llama3", CHAT, {"render.template": "ms-swift/llama3", "mask.turns": "last"}),
     ("ms-swift", "builtin:chatml", ALPACA, {"render.template": "ms-swift/qwen3", "length.max": 200}),
+    ("nemo-automodel", "builtin:llama3", CHAT, {}),
+    ("nemo-automodel", "builtin:chatml", CHAT, {"own.mask_generation_prompt": True, "mask.turns": "last"}),
+    ("nemo-automodel", "builtin:chatml", PAIR, {"own.dataset": "columns", "length.max": 20}),
     ("hf-trainer", "builtin:chatml", CHAT, {}),
     ("hf-trainer", "builtin:chatml", CHAT, {"mask.rule": "assistant", "mask.turns": "last", "mask.terminator": "mask"}),
     (

@@ -25,6 +25,7 @@ PRESETS = (
     "mlx-lm@0.32",
     "verl@0.9",
     "ms-swift@4.6",
+    "nemo-automodel@0.7",
 )
 PACKINGS = {
     "trl": ("bfd", "wrapped"),
@@ -33,6 +34,7 @@ PACKINGS = {
     "llamafactory": ("knapsack", "neat"),
     "torchtune": ("sequential",),
     "ms-swift": ("binpack", "sequential"),
+    "nemo-automodel": ("sequential", "neat"),
 }
 RULES = {
     "hf-trainer": ("completion", "assistant", "turn_full", "generation_tag", "given", "all"),
@@ -45,6 +47,7 @@ RULES = {
     "mlx-lm": ("all", "completion"),
     "verl": ("assistant",),
     "ms-swift": ("parts", "all"),
+    "nemo-automodel": ("auto",),
 }
 TAGGED = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% if m['role'] == 'assistant' %}{% generation %}{{"

@@ -39,6 +39,7 @@ def test_every_preset_of_a_released_trainer_has_its_pins(name: str) -> None:
         ("mlx-lm@0.32", "5.24.0"),
         ("verl@0.9", "5.10.4"),
         ("ms-swift@4.6", "5.19.0"),
+        ("nemo-automodel@0.7", "5.18.0"),
     ],
 )
 def test_the_reference_is_the_newest_that_the_trainer_admits(name: str, wanted: str) -> None:

@@ -14,6 +14,7 @@ from sftui.trainers.axolotl.table import TOP as AXOLOTL_TOP
 from sftui.trainers.llamafactory.table import TABLE as LLAMAFACTORY
 from sftui.trainers.mlx_lm.config import TABLE as MLX_LM
 from sftui.trainers.ms_swift.table import TABLE as MS_SWIFT
+from sftui.trainers.nemo_automodel.config import TABLE as NEMO_AUTOMODEL
 from sftui.trainers.table import Entry, Keys, key_of, read_into, written
 from sftui.trainers.torchtune.table import DATASET, TOP
 from sftui.trainers.trl.config import TABLE as TRL
@@ -29,6 +30,7 @@ TABLES: Mapping[str, tuple[Entry, ...]] = {
     "mlx-lm@0.32": MLX_LM,
     "verl@0.9": VERL,
     "ms-swift@4.6": MS_SWIFT,
+    "nemo-automodel@0.7": NEMO_AUTOMODEL,
 }
 TYPED: Mapping[str, tuple[Any, ...]] = {
     "int": (7,),
@@ -43,7 +45,7 @@ TYPED: Mapping[str, tuple[Any, ...]] = {
     "mapping": ({"enable_thinking": False},),
 }
 ONE_WAY = (
-    *("data.fields", "data.format", "mask.terminator", "batch.attention"),
+    *("data.fields", "data.format", "mask.terminator", "batch.attention", "pack.strategy"),
     *("own.completion_only_loss", "own.packing", "own.seed", "own.eval_sample_packing"),
 )
 """Knobs that are said by a key that stands for another one, or by one that says nothing without a second."""
@@ -58,6 +60,7 @@ BACK = {
     "mlx-lm@0.32": 5,
     "verl@0.9": 13,
     "ms-swift@4.6": 20,
+    "nemo-automodel@0.7": 5,
 }
 """How many knobs come back at least; the rest is read together with others."""
 

@@ -1,0 +1,181 @@
+"""NeMo Automodel rule by rule, on bundled tokenizers; what its own code gives is in the goldens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from sftui import pipeline
+from sftui.findings.context import Context
+from sftui.findings.run import check_row
+from sftui.model import Batch, Inspection, Reason, Row
+from sftui.recipe import Recipe, changed
+from sftui.tokens import load_tokenizer
+from sftui.trainers import Toolbox, preset, trainer_named
+
+USER, SAID = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}
+CHAT = {"messages": [USER, SAID]}
+ROUNDS = {"messages": [USER, SAID, {"role": "user", "content": "Bye."}, {"role": "assistant", "content": "Bye!"}]}
+PAIR = {"prompt": "Say a", "completion": "word."}
+COLUMNS = {"own.dataset": "columns"}
+AGENT = {"own.dataset": "agent"}
+INLINE = "nemo-automodel/inline"
+TAGS = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}{% generation %}{{ m.content }}"
+    "<|im_end|>{% endgeneration %}{% else %}{{ m.content }}<|im_end|>{% endif %}\n{% endfor %}"
+)
+FORGETS = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.reasoning_content and loop.last %}<think>"
+    "{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}<|im_end|>\n{% endfor %}"
+)
+"""A template that leaves out earlier thoughts."""
+STERN = (
+    "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
+    "<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+)
+
+
+def inline(source: str, **more: Any) -> dict[str, Any]:
+    return {"render.template": INLINE, "own.chat_template": source, **more}
+
+
+def prepared(
+    rows: Sequence[Mapping[str, Any]], knobs: Mapping[str, Any] | None = None, name: str = "builtin:chatml"
+) -> tuple[list[Inspection], Recipe, Toolbox]:
+    recipe = preset("nemo-automodel")
+    for path, value in (knobs or {}).items():
+        recipe = changed(recipe, path, value)
+    made = [Row(i, row, json.dumps(row), f"rows.jsonl line {i + 1}") for i, row in enumerate(rows)]
+    detected = pipeline.detect(made, recipe)
+    tools = pipeline.make_toolbox(recipe, load_tokenizer(name))
+    return [pipeline.inspect(row, detected, recipe, tools) for row in made], recipe, tools
+
+
+def inspected(
+    row: Mapping[str, Any], knobs: Mapping[str, Any] | None = None, name: str = "builtin:chatml"
+) -> Inspection:
+    return prepared([row], knobs, name)[0][0]
+
+
+def learnt(made: Inspection) -> str:
+    """The text that is trained."""
+    assert made.problem is None and made.example is not None, made.problem
+    tokenizer = load_tokenizer("builtin:chatml")
+    return b"".join(tokenizer.surface(token) for token in made.example.labels if token != -100).decode()
+
+
+def batch_of(rows: Sequence[Mapping[str, Any]], knobs: Mapping[str, Any], name: str = "builtin:chatml") -> Batch:
+    made, recipe, tools = prepared(rows, knobs, name)
+    examples = [one.example for one in made if one.example is not None]
+    return trainer_named("nemo-automodel").collate(examples, range(len(examples)), recipe, tools)
+
+
+ANSWER, BYE = "<|im_start|>assistant\nHello.<|im_end|>\n", "<|im_start|>assistant\nBye!<|im_end|>\n"
+OPENED = {"own.mask_generation_prompt": True}
+THOUGHT = {"messages": [USER, {**SAID, "reasoning_content": "Greet."}]}
+THINKS = TAGS.replace("%}{{ m.content }}<", "%}<think>{{ m.reasoning_content }}</think>{{ m.content }}<", 1)
+
+
+@pytest.mark.parametrize(
+    ("row", "knobs", "trained"),
+    [
+        (CHAT, {}, ANSWER),
+        (ROUNDS, {}, ANSWER + BYE),
+        (ROUNDS, {"mask.turns": "last"}, BYE),
+        (ROUNDS, {**AGENT, "mask.turns": "last"}, BYE),
+        (CHAT, OPENED, "Hello.<|im_end|>\n"),
+        (CHAT, inline(TAGS), "Hello.<|im_end|>"),
+        (ROUNDS, inline(TAGS, **{"mask.turns": "last"}), "Bye!<|im_end|>"),
+        (THOUGHT, inline(THINKS), "<think>Greet.</think>Hello.<|im_end|>"),
+        (THOUGHT, inline(THINKS, **{"own.mask_reasoning_content": True}), "<think></think>Hello.<|im_end|>"),
+        (CHAT, inline(TAGS.replace(" generation ", "generation ")), ANSWER.rstrip()),  # no tag to NeMo's pattern
+        (PAIR, COLUMNS, "."),  # the space behind the prompt goes with the word
+        (PAIR, {**COLUMNS, "mask.rule": "all"}, "ay a word."),
+        (PAIR, {**COLUMNS, "own.use_hf_chat_template": True}, "<|im_start|>assistant\nword.<|im_end|>\n"),
+        ({"conversations": [{"from": "human", "value": "hi"}, {"from": "bot", "value": "Hello."}]}, {}, ANSWER),
+        ({"messages": [{"role": "system", "content": "S"}, USER, SAID]}, inline(STERN), ANSWER),
+    ],
+)  # fmt: skip
+def test_what_is_trained(row: Mapping[str, Any], knobs: Mapping[str, Any], trained: str) -> None:
+    assert learnt(inspected(row, knobs)) == trained
+
+
+@pytest.mark.parametrize(
+    ("row", "knobs", "why"),
+    [
+        ({"messages": [USER]}, {}, "At least one assistant message is required"),
+        ({"messages": [SAID, USER]}, {}, "renders no empty conversation"),
+        ({"messages": [USER, {**SAID, "tool_calls": None}]}, {}, "`tool_calls` must be a list"),
+        ({"messages": [USER, SAID, {"role": "tool", "content": "x"}, SAID]}, {}, "has no tool_call_id"),
+        ({"messages": [USER, {"role": "tool_call", "content": "{}"}, SAID]}, {}, "own.dataset agent takes tool_call"),
+        ({"messages": [{"role": "system", "content": "S"}] * 2 + [USER, SAID]}, {}, "several system messages"),
+        ({**CHAT, "tools": "look"}, {}, "`tools` is text that is no JSON"),
+        ({"messages": [*THOUGHT["messages"], USER, SAID]}, inline(FORGETS), "its first 2 messages by themselves"),
+        ({"messages": "hi"}, {}, "is text"),
+        (PAIR, {}, "set own.dataset to columns"),
+        ({"question": "", "answer": "x"}, COLUMNS, "Expected prompt to be non-empty"),
+        ({"question": "What?", "answer": 4}, COLUMNS, "a column holds a number"),
+        (CHAT, {"mask.rule": "all"}, "NeMo Automodel has no mask.rule all here"),
+        (CHAT, {"data.format": "messages"}, "reads rows by its dataset class alone"),
+        ({"messages": [USER, {"role": "tool_call", "content": "x"}]}, AGENT, "is a tool call that is no JSON"),
+        ({"query": "x", "tools": "[]"}, {"own.dataset": "xlam"}, "has no `answers`"),
+    ],
+)  # fmt: skip
+def test_what_it_stops_at(row: Mapping[str, Any], knobs: Mapping[str, Any], why: str) -> None:
+    made = inspected(row, knobs)
+    assert made.problem is not None and why in made.problem.sentence(), made.problem
+
+
+def test_labels_are_shown_unshifted_and_handed_out_shifted() -> None:
+    made = inspected(CHAT)
+    assert made.tokens is not None and made.labels is not None and made.example is not None
+    ids, labels = made.tokens.input_ids, made.labels.labels
+    assert made.example.input_ids == ids[:-1] and made.example.labels == labels[1:] and made.example.shifted
+    assert all(label in (-100, token) for token, label in zip(ids, labels))
+
+
+def test_what_is_masked_of_an_answer_is_told() -> None:
+    made = inspected(ROUNDS, {**OPENED, "mask.turns": "last"})
+    assert made.labels is not None
+    assert {Reason.HEADER, Reason.EARLIER, Reason.ASSISTANT, Reason.TERMINATOR} <= {*made.labels.reasons}
+
+
+def test_a_header_that_is_trained_is_told_with_the_option_against_it() -> None:
+    [made], recipe, tools = prepared([CHAT])
+    detected = pipeline.detect([made.row], recipe)
+    context = Context(recipe, tools.tokenizer.facts, tools.templates["default"], detected, tools)
+    found = {one.code: one for one in check_row(made, context)}
+    assert found["GEN002"].fix is not None
+    assert [(one.path, one.after) for one in found["GEN002"].fix.changes] == [("own.mask_generation_prompt", True)]
+
+
+def test_a_row_without_labels_gives_way_to_the_next() -> None:
+    made = inspected({"question": "What is it?", "answer": ""}, COLUMNS)
+    assert made.dropped is not None and "takes the next row" in made.dropped
+
+
+def test_rows_are_filled_up_by_the_dataset() -> None:
+    made = inspected(CHAT)
+    assert made.tokens is not None
+    ids, size = made.tokens.input_ids, 40
+    batch = batch_of([CHAT, ROUNDS], {"length.max": size, "batch.pad_to": "max"})
+    assert {len(row) for row in batch.input_ids} == {len(row) for row in batch.labels} == {size}
+    assert batch.input_ids[0][: len(ids)] == ids  # the last token is there again
+    assert batch.labels[0][: len(ids)] == (*(made.labels.labels[1:] if made.labels else ()), -100)
+
+
+def test_packs_hold_whole_rows_and_leave_out_longer_ones() -> None:
+    rows = [CHAT, ROUNDS, CHAT, {"messages": [USER, {**SAID, "content": "very " * 90}]}]
+    for strategy, documents in (("sequential", [[0], [1], [2]]), ("neat", [[1], [0, 2]])):
+        made, recipe, tools = prepared(rows, {"pack.strategy": strategy, "own.packed_sequence_size": 34})
+        packs = list(pipeline.pack_rows(made, recipe, tools))
+        assert [[row for row, _, _ in pack.documents] for pack in packs] == documents, strategy
+
+
+def test_the_oldest_exchanges_go_until_a_row_fits() -> None:
+    made = inspected(ROUNDS, {**AGENT, "own.truncate_history": True, "length.max": 20})
+    assert made.rendered is not None and "Hello." not in made.rendered.text and learnt(made) == BYE
+    assert any("leaves out 2 messages" in note for note in made.notes)
