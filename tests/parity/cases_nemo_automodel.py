@@ -20,8 +20,8 @@ QWEN, QWEN3, LLAMA, PHI, MINI, BERT, T5 = (
     "t5-small",
 )
 BATCH = {"size": 4, "count": 40}
-AGENT = {"_target_": TARGETS["agent"]}
-COLUMNS = {"_target_": TARGETS["columns"]}
+AGENT: dict[str, Any] = {"_target_": TARGETS["agent"]}
+COLUMNS: dict[str, Any] = {"_target_": TARGETS["columns"]}
 PAIRS = {**COLUMNS, "column_mapping": {"question": "prompt", "answer": "completion"}}
 ALPACA = {**COLUMNS, "column_mapping": {"context": "input", "question": "instruction", "answer": "output"}}
 GSM = {**COLUMNS, "column_mapping": {"question": "question", "answer": "answer"}}
@@ -71,7 +71,7 @@ def packed(size: int, strategy: str) -> dict[str, Any]:
     return {"packed_sequence": {"packed_sequence_size": size, "packing_strategy": strategy}}
 
 
-CASES = (
+EVERY = (
     # ChatDataset as it comes
     Case("default_turkish_qwen", "turkish", QWEN, default=True, batch=BATCH),
     Case("default_turkish_llama", "turkish.system", LLAMA, default=True),
@@ -229,13 +229,84 @@ CASES = (
     ),
     Case("odd_chats_transformers", "nemo_chats", QWEN, dataset={"tokenizer": {"_target_": HF_TOKENIZER}}),
     Case("odd_chats_cut", "nemo_chats", QWEN, dataset=cut(40)),
-    Case("tricky_llama", "tricky", LLAMA),
-    Case("tricky_phi_last", "tricky", PHI, dataset=LAST),
+    Case("tricky_lines", "tricky", QWEN),
+    Case("tricky_llama", "tricky.one_line", LLAMA),
+    Case("tricky_phi_last", "tricky.one_line", PHI, dataset=LAST),
     Case("special_texts", "special_texts", QWEN),
     Case("tools_as_text", "glaive.openai", QWEN, limit=100),
     Case("unread_columns", "alpaca", QWEN, limit=20),
     Case("no_template", "turkish", BERT, limit=20),
 )
+
+IN_EACH_RUN = frozenset(
+    (
+        *(
+            "default_turkish_qwen",
+            "default_turkish_llama",
+            "default_fastchat_qwen",
+            "default_weights_qwen",
+            "default_reason_qwen3",
+        ),
+        *(
+            "template_trl_gemma",
+            "template_trl_nemotron_3_ultra",
+            "template_trl_phi3_5",
+            "template_trl_gemma3_training",
+        ),
+        *(
+            "last_tags",
+            "opened_nemotron_tags",
+            "thoughts_nemotron",
+            "all_masks",
+        ),
+        *(
+            "cut_64",
+            "cut_120_thoughts",
+            "cut_left_tags",
+            "padded_llama",
+            "padded_left",
+            "divisible",
+            "thd_collater",
+        ),
+        *(
+            "packed_thd_150_llama",
+            "packed_neat_600_qwen",
+        ),
+        *(
+            "columns_gsm8k_phi",
+            "columns_bert_cut",
+            "columns_chat_all_tags",
+            "columns_padded",
+            "odd_columns_llama",
+            "odd_columns_chat",
+        ),
+        *(
+            "columns_stopping",
+            "squad_qwen",
+            "squad_bare",
+        ),
+        *(
+            "xlam_qwen",
+            "agent_openai",
+            "agent_history",
+            "agent_fits",
+            "odd_agents_qwen",
+            "odd_agents_trimmed",
+        ),
+        *(
+            "odd_chats_qwen",
+            "odd_chats_gemma",
+            "odd_chats_qwen3_training",
+            "odd_chats_transformers",
+            "tricky_lines",
+            "unread_columns",
+            "no_template",
+        ),
+    )
+)
+"""The cases of every run of parity, a minute's work; the others on request: `compare.py nemo-automodel --more`."""
+CASES = tuple(case for case in EVERY if case.name in IN_EACH_RUN)
+MORE = tuple(case for case in EVERY if case.name not in IN_EACH_RUN)
 
 
 def config_of(case: Case, tokenizer: str, work: Path) -> dict[str, Any]:

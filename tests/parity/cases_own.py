@@ -15,6 +15,8 @@ from cases_llamafactory_v1 import ALPACA as V1_ALPACA
 from cases_llamafactory_v1 import BY_TOKENS, CLOSED, FREE, SUFFIXED
 from cases_llamafactory_v1 import SHAREGPT as V1_SHAREGPT
 from cases_mlx_lm import BARE, OPEN, THINKS
+from cases_nemo_automodel import AGENT, ODD, PAIRS, SQUAD, TAGS, XLAM, cut, packed
+from cases_nemo_automodel import COLUMNS as MAPPED
 from cases_torchtune import ALPACA, CHAT, CHATML_TEMPLATE, INSTRUCT, PIECE_MODELS, TEXT, pieces, qwen
 from cases_torchtune import SHAREGPT as TUNE_SHAREGPT
 from cases_verl import IGNORE, NEEDS_USER, PADDED, PREFACED
@@ -61,6 +63,15 @@ def llamafactory(
 
 def v1(name: str, data: str, tokenizer: str = CHATML, dataset: Any = None, **config: Any) -> Case:
     return Case(name, data, tokenizer, config, dataset=dataset or {}, batch={"size": 1, "count": 6})
+
+
+def nemo(name: str, data: str, tokenizer: str = CHATML, config: Any = None, limit: Any = None, **dataset: Any) -> Case:
+    return Case(name, data, tokenizer, config or {}, dataset=dataset, limit=limit, batch={"size": 4, "count": 3})
+
+
+LINES = f"{TRICKY}.one_line"
+FEW = f"{LINES}.one_of_three"
+THINKING = TAGS.replace("%}{{ m.content }}<", "%}<think>{{ m.reasoning_content }}</think>{{ m.content }}<", 1)
 
 
 def mlx(name: str, data: str, tokenizer: str = CHATML, template: str | None = None, **config: Any) -> Case:
@@ -409,6 +420,35 @@ OWN: dict[str, tuple[Case, ...]] = {
             dataset_shuffle=False,
         ),
         swift("no_system", TRICKY, "gemma3_text", GEMMA, system="Be brief."),
+    ),
+    "nemo-automodel": (
+        nemo("messages", "sample_chat", limit=20),
+        nemo("lines_cut", TRICKY),
+        nemo("messages_llama3", LINES, LLAMA3),
+        nemo("messages_gemma", FEW, GEMMA),
+        nemo("sharegpt", "sample_sharegpt.bare"),
+        nemo("tags", FEW, chat_template=TAGS),
+        nemo("last", FEW, LLAMA3, mask_history=True),
+        nemo("opened", FEW, mask_generation_prompt=True),
+        nemo(
+            "thoughts", "nemo_chats", chat_template=THINKING, mask_reasoning_content=True, mask_generation_prompt=True
+        ),
+        nemo("cut", FEW, LLAMA3, **cut(24)),
+        nemo("padded", FEW, LLAMA3, **cut(48, padding="max_length")),
+        nemo("odd_chats", "nemo_chats"),
+        nemo("odd_chats_gemma", "nemo_chats", GEMMA),
+        nemo("agents", "nemo_agents", **AGENT),
+        nemo("agents_openai", "nemo_agents_openai", LLAMA3, limit=18, **AGENT, train_on_last_turn_only=True),
+        nemo("agents_fit", "nemo_agents", **AGENT, truncate_history=True, **cut(60)),
+        nemo("columns", "sample_strings", **PAIRS),
+        nemo("columns_llama3", "sample_strings", LLAMA3, **PAIRS),
+        nemo("columns_chat", "nemo_columns", **MAPPED, column_mapping=ODD, use_hf_chat_template=True),
+        nemo("odd_columns", "nemo_columns", LLAMA3, **MAPPED, column_mapping=ODD, **cut(30)),
+        nemo("squad", "nemo_squad", limit=24, **SQUAD),
+        nemo("xlam", "nemo_xlam", limit=26, **XLAM),
+        nemo("packed", "sample_chat", config=packed(256, "thd"), limit=16),
+        nemo("packed_neat", "sample_chat", LLAMA3, config=packed(200, "neat"), limit=16),
+        nemo("unread", "sample_text"),
     ),
 }
 """The cases of every trainer."""

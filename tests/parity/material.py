@@ -88,6 +88,11 @@ def _messages(found: Rows) -> Rows:
     return [{"messages": row.get("messages") or row["conversations"]} for row in found]
 
 
+def _one_line(found: Rows) -> Rows:
+    """The rows without a character that str.splitlines takes for the end of a line."""
+    return [row for row in found if len(json.dumps(row, ensure_ascii=False).splitlines()) == 1]
+
+
 def _parts(found: Rows) -> Rows:
     """The assistant's text as parts, some trained and some not (by `train`, or by `weight` in every other row)."""
     out = []
@@ -611,6 +616,7 @@ HAND_WRITTEN: dict[str, Callable[[], Rows]] = {
     **{f"nemo_{make.__name__}": make for make in nemo_rows.MAKERS},
 }
 STEPS: dict[str, Callable[[Rows], Rows]] = {
+    "one_line": _one_line,
     "parts": _parts,
     "system_column": _system_column,
     "thought_parts": _thought_parts,

@@ -65,11 +65,6 @@ OPENED: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
         {"own.mask_generation_prompt": True},
     ),
     "config_target": ("chats", CHAT.replace("ChatDataset\n", "ChatDatasetConfig\n"), LAST),
-    "nested": (
-        "chats",
-        "dataloader:\n  dataset:\n" + "".join(f"  {line}\n" for line in CHAT.splitlines()[1:]),
-        {"own.mask_generation_prompt": True},
-    ),
     "wrapped": ("chats", CHAT + "  tokenizer:\n    tokenizer_backend: nemo_wrapped_auto\n", {}),
     "other_class": (
         "agents",

@@ -479,8 +479,7 @@ TPL014 = rule(
     verl="data.enable_thinking_default: true or false, and the same when serving",
     hf="set render.kwargs: {enable_thinking: ...} and the same when serving",
     data="pass enable_thinking where the rows are rendered, and the same when serving",
-    spared=("torchtune", "mlx-lm", "ms-swift"),
-    spared=("torchtune", "mlx-lm", "nemo-automodel"),
+    spared=("torchtune", "mlx-lm", "nemo-automodel", "ms-swift"),
     moves=("nowhere",),
     bad=case(GOOD, template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}")),
     good=case(

@@ -106,7 +106,6 @@ __all__ = ["TABLE", "keys_of", "naming", "read", "write"]
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """The config as a recipe; RecipeError where NeMo Automodel stops, or for a dataset that sftui does not know."""
     config = {str(key): _translated(value) for key, value in parse_yaml(text, path, "pyyaml").items()}
-    config = _unnested(config)
     _supervised(config, path)
     block = entry(config)
     kind = _kind(block, path)
@@ -135,15 +134,6 @@ def _translated(value: Any) -> Any:
         return value
 
 
-def _unnested(config: dict[str, Any]) -> dict[str, Any]:
-    """The older form, with the dataset inside the dataloader."""
-    loader = config.get("dataloader")
-    if not isinstance(loader, Mapping) or "dataset" not in loader:
-        return config
-    rest = {key: value for key, value in loader.items() if key != "dataset"}
-    return {**config, "dataloader": rest, "dataset": config.get("dataset") or loader["dataset"]}
-
-
 def _supervised(config: Mapping[str, Any], path: str) -> None:
     told = config.get("recipe")
     name = told.get("_target_") if isinstance(told, Mapping) else told
@@ -156,11 +146,13 @@ def _supervised(config: Mapping[str, Any], path: str) -> None:
             fix=f"open a config of {RECIPE}",
         )
     if not isinstance(config.get("dataset"), Mapping):
+        loader = config.get("dataloader")
+        nested = isinstance(loader, Mapping) and "dataset" in loader
         raise RecipeError(
-            "the config has no dataset",
+            "the config has no dataset" + " but inside `dataloader`" * nested,
             where=path,
-            why="NeMo Automodel's recipe builds its rows from the block `dataset`",
-            fix="add one, with a _target_",
+            why="NeMo Automodel's recipe stops without the block `dataset` at the top (AttributeError: dataset)",
+            fix="move it to the top" if nested else "add one, with a _target_",
         )
 
 
@@ -297,9 +289,9 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     kind = NemoOptions.of(recipe).dataset
     if opened is not None:
         before = keys_of(opened.recipe, preset)[0]
-        changes = {_place(place, opened): value for place, value in changes_of(wanted, before).items()}
+        changes = changes_of(wanted, before)
         if kind != NemoOptions.of(opened.recipe).dataset:
-            changes[_place(("dataset", "_target_"), opened)] = TARGETS[kind]
+            changes["dataset", "_target_"] = TARGETS[kind]
         text = edit(opened.text, changes, opened.path)
         notes = [_by_words(opened.path, changes)] if changes else []
         return WrittenConfig((WrittenFile(Path(opened.path).name, text),), tuple(losses), tuple(notes))
@@ -337,13 +329,6 @@ def _mapping(fields: Mapping[str, str]) -> dict[str, str]:
     """column_mapping as far as the columns that were found tell it."""
     found = {ours: fields[ours] for ours in MAPPED if ours in fields}
     return found or {"question": GUESSES["question"][0], "answer": GUESSES["answer"][0]}
-
-
-def _place(place: tuple[str | int, ...], opened: OpenedConfig) -> tuple[str | int, ...]:
-    """Where a key stands in the user's config: the dataset may be inside the dataloader."""
-    config = parse_yaml(opened.text, opened.path, "pyyaml")
-    nested = place[0] == "dataset" and not config.get("dataset")
-    return ("dataloader", *place) if nested else place
 
 
 def _by_words(path: str, keys: Mapping[tuple[str | int, ...], Any]) -> str:

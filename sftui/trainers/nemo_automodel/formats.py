@@ -55,11 +55,25 @@ GUESSES = {
 }
 """Columns that are taken for them where the recipe names none: the config must name them."""
 NEEDED = {"squad": ("question", "context", "answers"), "xlam": ("query", "tools", "answers")}
+SEPARATORS = ("\x85", "\u2028", "\u2029")
+"""What str.splitlines takes for ends of lines and JSON allows in a text as it is."""
 PLAIN = "plain"
 """In `extra`: prompt and answer of a chat that is no chat where the tokenizer has no template."""
 LEFT_OUT = "left out"
 """In `extra`: why the dataset leaves the row out."""
 NO_ANSWER = "the row has no answer (filter_no_assistant)"
+
+
+def cut_line(row: Row) -> Problem | None:
+    """Why ChatDataset cannot read the file of a row: it cuts JSON lines by str.splitlines, at more than line feeds."""
+    found = next((char for char in SEPARATORS if char in row.raw), None) if " line " in row.where else None
+    if found is None:
+        return None
+    return Problem(
+        f"NeMo Automodel stops at this file: {row.where} holds the character U+{ord(found):04X} as it is",
+        "ChatDataset takes it for the end of the line (str.splitlines), and what is left is no JSON (JSONDecodeError)",
+        f"write it as \\u{ord(found):04x}, which is the same to JSON",
+    )
 
 
 def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
@@ -78,6 +92,9 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
         return _mapped(held[0], recipe)
     if dataset in NEEDED:
         return _named(dataset, held)
+    broken = next((problem for row in rows if (problem := cut_line(row)) is not None), None)
+    if dataset == "chat" and broken is not None:
+        return Detected("auto", refused=broken)
     return _chats(dataset, held)
 
 
@@ -146,6 +163,9 @@ def convert(row: Row, detected: Detected, recipe: Recipe) -> Conversation:
     if not isinstance(data, Mapping):
         raise ConversationError("the row is no JSON object", why="NeMo Automodel stops at it", fix="drop the row")
     options = NemoOptions.of(recipe)
+    broken = cut_line(row) if options.dataset == "chat" else None
+    if broken is not None:
+        raise ConversationError(broken.what, why=broken.why, fix=broken.fix)
     return CONVERTERS[options.dataset](data, detected, options)
 
 

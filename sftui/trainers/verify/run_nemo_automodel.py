@@ -11,6 +11,7 @@ the place of one, as that of columns does for a row without labels, the row coun
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -87,12 +88,23 @@ def config_of(request: Mapping[str, Any], work: Path) -> Any:
     if brings_rows(request):
         target = block["_target_"]
         block = {name: value for name, value in block.items() if name not in ("split", "name", "limit_dataset_samples")}
-        block |= place_of(target, data_file(request, work), work)
+        block |= place_of(target, rows_file(request, work), work)
         if "path" in block:
             block.pop("dataset_name", None)
     path = work / "automodel.yaml"
     path.write_text(yaml.safe_dump({**kept, "dataset": block}, allow_unicode=True), encoding="utf-8")
     return parse_args_and_load_config(argv=["--config", str(path), *words])
+
+
+def rows_file(request: Mapping[str, Any], work: Path) -> Path:
+    """The rows as JSON lines: as they stand where they are a file's, else in ASCII, since ChatDataset cuts lines at
+    more characters than line feeds."""
+    path: Path = work / "data.jsonl"
+    if request.get("rows") is None:
+        path = data_file(request, work)
+        return path
+    path.write_text("".join(json.dumps(row) + "\n" for row in request["rows"]), encoding="utf-8")
+    return path
 
 
 def place_of(target: str, data: Path, work: Path) -> dict[str, str]:

@@ -89,6 +89,7 @@ def test_keys_are_knobs(text: str, path: str, value: Any) -> None:
     ("text", "why"),
     [
         (BASE, "the config has no dataset"),
+        (BASE + "dataloader: {dataset: {_target_: x}}\n", "move it to the top"),
         ("recipe: FinetuneRecipeForVLM\n" + CHAT, "is for the recipe FinetuneRecipeForVLM"),
         (CHAT.replace("ChatDataset", "Other"), "sftui does not model the dataset"),
         (CHAT.replace("nemo_automodel.", "mine."), "sftui does not model the dataset"),
