@@ -99,6 +99,7 @@ ENVIRONMENTS = {
     "mlx-lm@0.32": "0.32.2",
     "verl@0.9": "0.9.1",
     "ms-swift@4.6": "4.6.0",
+    "nemo-automodel@0.7": "0.7.0",
 }
 """The installed version that stands for a preset."""
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
+import cases_nemo_automodel as nemo
 import cases_torchtune as tune
 import new_material
 from case import Case
@@ -223,6 +224,24 @@ def ms_swift() -> Iterator[Case]:
     yield from round_robin(settings, new_material.TOKENIZERS, 4)
 
 
+def nemo_automodel() -> Iterator[Case]:
+    settings: tuple[Setting, ...] = (
+        ("plain", "chats", {}, {}),
+        ("edges", "edges", {}, {"mask_history": True}),
+        ("systems", "systems", {}, {"mask_generation_prompt": True}),
+        ("tiny", "tiny", {}, nemo.cut(24)),
+        ("equal", "equal", {}, nemo.cut(32, padding="max_length")),
+        ("strings", "strings", {}, nemo.PAIRS),
+        ("strings_cut", "strings", {}, {**nemo.PAIRS, **nemo.cut(33)}),
+        ("strings_chat", "strings", {}, {**nemo.PAIRS, "use_hf_chat_template": True}),
+        ("sharegpt", "sharegpt", {}, {}),
+        ("alpaca", "alpaca", {}, nemo.ALPACA),
+        ("thd", "chats", nemo.packed(256, "thd"), {}),
+        ("neat", "strings", nemo.packed(128, "neat"), nemo.PAIRS),
+    )
+    yield from round_robin(settings, new_material.TOKENIZERS, 4)
+
+
 CASES: dict[str, Callable[[], Iterator[Case]]] = {
     "trl": trl,
     "axolotl": axolotl,
@@ -231,6 +250,7 @@ CASES: dict[str, Callable[[], Iterator[Case]]] = {
     "torchtune": torchtune,
     "mlx-lm": mlx_lm,
     "ms-swift": ms_swift,
+    "nemo-automodel": nemo_automodel,
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import cycle
 from typing import Any
 
+import cases_nemo_automodel as nemo
 import cases_torchtune as tune
 import new_material_two as two
 from case import Case
@@ -152,10 +153,22 @@ def ms_swift() -> Iterator[Case]:
     yield from _each(settings, two.TOKENIZERS, 3)
 
 
+def nemo_automodel() -> Iterator[Case]:
+    settings: tuple[Setting, ...] = (
+        *((name, name, {}, {}) for name in ("long", "empty", "oddities", "roles", "calls", "reasoning")),
+        ("agents", "calls", {}, nemo.AGENT),
+        ("thoughts", "reasoning", {}, {"mask_reasoning_content": True, "mask_generation_prompt": True}),
+        ("parts", "parts", {}, nemo.cut(64)),
+        ("strings", "strings", {}, {**nemo.PAIRS, **nemo.cut(65)}),
+    )
+    yield from _each(settings, two.TOKENIZERS, 3)
+
+
 CASES = {
     **{"trl": trl, "axolotl": axolotl, "llamafactory": llamafactory, "unsloth": unsloth, "torchtune": torchtune},
     "mlx-lm": mlx_lm,
     "ms-swift": ms_swift,
+    "nemo-automodel": nemo_automodel,
 }
 
 

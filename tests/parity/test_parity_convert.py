@@ -36,6 +36,7 @@ PRESETS = {
     "unsloth": ("unsloth@2026.10", "2026.10.9"),
     "torchtune": ("torchtune@0.6", "0.6.1"),
     "mlx-lm": ("mlx-lm@0.32", "0.32.2"),
+    "nemo-automodel": ("nemo-automodel@0.7", "0.7.0"),
 }
 SAME, IDS, OTHER, UNREAD, STOPS, MENDED = "same", "ids", "other", "unread", "stops", "mended"
 """Before and after: the same ids and labels; the same ids; other ids, because it was read in another way; not read
@@ -53,6 +54,7 @@ FILES: Mapping[str, Mapping[str, str]] = {
         "torchtune": SAME,
         "trl": OTHER,
         "unsloth": UNREAD,
+        "nemo-automodel": SAME,
     },
     "gsm8k_test.jsonl": {"llamafactory": SAME, "torchtune": SAME, "trl": UNREAD, "axolotl": UNREAD},
     "mlx_wwdc25_prompt_completion.jsonl": {
@@ -69,7 +71,10 @@ FILES: Mapping[str, Mapping[str, str]] = {
 }
 """How the real datasets come to each trainer before and after."""
 MADE: Mapping[str, Mapping[str, str]] = {
-    "sharegpt": {"axolotl": SAME, "llamafactory": SAME, "torchtune": SAME, "trl": OTHER, "unsloth": UNREAD},
+    "sharegpt": {
+        **{"axolotl": SAME, "llamafactory": SAME, "torchtune": SAME, "trl": OTHER, "unsloth": UNREAD},
+        "nemo-automodel": SAME,
+    },
     "sharegpt, system beside": {"axolotl": SAME, "llamafactory": SAME, "trl": OTHER},
     "function_call and observation": {"trl": OTHER, "unsloth": UNREAD, "axolotl": OTHER, "mlx-lm": UNREAD},
     "two calls behind a thought": {"trl": OTHER, "unsloth": UNREAD},
@@ -78,6 +83,7 @@ MADE: Mapping[str, Mapping[str, str]] = {
     "question and answer": {
         **{"llamafactory": SAME, "torchtune": SAME, "trl": UNREAD, "axolotl": UNREAD},
         "mlx-lm": UNREAD,
+        "nemo-automodel": UNREAD,
     },
     "prompt and completion": {
         **{"llamafactory": SAME, "torchtune": SAME, "trl": OTHER, "axolotl": UNREAD},

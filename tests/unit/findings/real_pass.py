@@ -36,6 +36,7 @@ RECIPES = (
     "mlx-lm@0.32",
     "verl@0.9",
     "ms-swift@4.6",
+    "nemo-automodel@0.7",
 )
 TEMPLATES = {
     **{"builtin:chatml": "chatml", "builtin:gemma": "gemma", "builtin:llama3": "llama3", "qwen2.5": "qwen2_5"},
