@@ -65,8 +65,8 @@ def v1(name: str, data: str, tokenizer: str = CHATML, dataset: Any = None, **con
     return Case(name, data, tokenizer, config, dataset=dataset or {}, batch={"size": 1, "count": 6})
 
 
-def nemo(name: str, data: str, tokenizer: str = CHATML, config: Any = None, limit: Any = None, **dataset: Any) -> Case:
-    return Case(name, data, tokenizer, config or {}, dataset=dataset, limit=limit, batch={"size": 4, "count": 3})
+def nemo(name: str, data: str, tokenizer: str = CHATML, config: Any = None, **dataset: Any) -> Case:
+    return Case(name, data, tokenizer, config or {}, dataset=dataset, batch={"size": 4, "count": 3})
 
 
 LINES = f"{TRICKY}.one_line"
@@ -422,7 +422,7 @@ OWN: dict[str, tuple[Case, ...]] = {
         swift("no_system", TRICKY, "gemma3_text", GEMMA, system="Be brief."),
     ),
     "nemo-automodel": (
-        nemo("messages", "sample_chat", limit=20),
+        nemo("messages", "sample_chat"),
         nemo("lines_cut", TRICKY),
         nemo("messages_llama3", LINES, LLAMA3),
         nemo("messages_gemma", FEW, GEMMA),
@@ -438,16 +438,16 @@ OWN: dict[str, tuple[Case, ...]] = {
         nemo("odd_chats", "nemo_chats"),
         nemo("odd_chats_gemma", "nemo_chats", GEMMA),
         nemo("agents", "nemo_agents", **AGENT),
-        nemo("agents_openai", "nemo_agents_openai", LLAMA3, limit=18, **AGENT, train_on_last_turn_only=True),
+        nemo("agents_openai", "nemo_agents_openai", LLAMA3, **AGENT, train_on_last_turn_only=True),
         nemo("agents_fit", "nemo_agents", **AGENT, truncate_history=True, **cut(60)),
         nemo("columns", "sample_strings", **PAIRS),
         nemo("columns_llama3", "sample_strings", LLAMA3, **PAIRS),
         nemo("columns_chat", "nemo_columns", **MAPPED, column_mapping=ODD, use_hf_chat_template=True),
         nemo("odd_columns", "nemo_columns", LLAMA3, **MAPPED, column_mapping=ODD, **cut(30)),
-        nemo("squad", "nemo_squad", limit=24, **SQUAD),
-        nemo("xlam", "nemo_xlam", limit=26, **XLAM),
-        nemo("packed", "sample_chat", config=packed(256, "thd"), limit=16),
-        nemo("packed_neat", "sample_chat", LLAMA3, config=packed(200, "neat"), limit=16),
+        nemo("squad", "nemo_squad", **SQUAD),
+        nemo("xlam", "nemo_xlam", **XLAM),
+        nemo("packed", "sample_sharegpt.bare", config=packed(256, "thd")),
+        nemo("packed_neat", "sample_sharegpt.bare", LLAMA3, config=packed(200, "neat")),
         nemo("unread", "sample_text"),
     ),
 }

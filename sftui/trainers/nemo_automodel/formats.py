@@ -295,6 +295,8 @@ def _tools(told: Any, blank: bool = False) -> list[Any] | None:
 
 
 def _agent(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
+    if options.filter_no_assistant and not _answers(row):
+        return _left_out(row)
     tools = _tools(row.get("tools"), blank=True)
     column, told = "messages", row.get("messages")
     if told is None:
@@ -303,8 +305,6 @@ def _agent(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
             raise _stop("it has neither `messages` nor `conversations`", "make_agent_chat_dataset reads one of them")
     if not isinstance(told, list):
         raise _stop(f"`{column}` is {type_word(told)}", "it must be a list")
-    if options.filter_no_assistant and not _answers(told, column):
-        return _left_out(column, told)
     turns = [_turn(one, f"{column}[{i}]", column) for i, one in enumerate(told)]
     if options.trim_incomplete_last_turn:
         last = max((i for i, turn in enumerate(turns) if turn.role == "assistant"), default=len(turns) - 1)
@@ -319,19 +319,23 @@ def _agent(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
     return Conversation(Kind.CHAT, "messages" if column == "messages" else "sharegpt", tuple(messages), tools=tools)
 
 
-def _answers(told: Sequence[Any], column: str) -> bool:
+def _answers(row: Raw) -> bool:
     """Whether a row has an answer by name (_has_assistant_message): a tool call alone is none."""
-    turns = [turn for turn in told if isinstance(turn, Mapping)]
-    if column == "messages":
-        return any(turn.get("role") == "assistant" for turn in turns)
-    return any(turn.get("from") in ("assistant", "gpt") for turn in turns)
+    for column, key, names in (("messages", "role", ("assistant",)), ("conversations", "from", ("assistant", "gpt"))):
+        told = row.get(column)
+        if isinstance(told, list):
+            return any(isinstance(turn, Mapping) and turn.get(key) in names for turn in told)
+    return False
 
 
-def _left_out(column: str, told: Sequence[Any]) -> Conversation:
+def _left_out(row: Raw) -> Conversation:
+    """A row that the dataset drops before it looks at it, for a person to read."""
+    column = "messages" if isinstance(row.get("messages"), list) else "conversations"
+    told = row.get(column)
     keys = ("role", "content") if column == "messages" else ("from", "value")
     shown = tuple(
         Message({"role": str(one.get(keys[0])), "content": str(one.get(keys[1]) or "")}, f"{column}[{i}]")
-        for i, one in enumerate(told)
+        for i, one in enumerate(told if isinstance(told, list) else ())
         if isinstance(one, Mapping)
     )
     return Conversation(Kind.CHAT, "messages", shown, extra={LEFT_OUT: NO_ANSWER})
