@@ -240,71 +240,32 @@ EVERY = (
 
 IN_EACH_RUN = frozenset(
     (
-        *(
-            "default_turkish_qwen",
-            "default_turkish_llama",
-            "default_fastchat_qwen",
-            "default_weights_qwen",
-            "default_reason_qwen3",
-        ),
-        *(
-            "template_trl_gemma",
-            "template_trl_nemotron_3_ultra",
-            "template_trl_phi3_5",
-            "template_trl_gemma3_training",
-        ),
-        *(
-            "last_tags",
-            "opened_nemotron_tags",
-            "thoughts_nemotron",
-            "all_masks",
-        ),
-        *(
-            "cut_64",
-            "cut_120_thoughts",
-            "cut_left_tags",
-            "padded_llama",
-            "padded_left",
-            "divisible",
-            "thd_collater",
-        ),
-        *(
-            "packed_thd_150_llama",
-            "packed_neat_600_qwen",
-        ),
-        *(
-            "columns_gsm8k_phi",
-            "columns_bert_cut",
-            "columns_chat_all_tags",
-            "columns_padded",
-            "odd_columns_llama",
-            "odd_columns_chat",
-        ),
-        *(
-            "columns_stopping",
-            "squad_qwen",
-            "squad_bare",
-        ),
-        *(
-            "xlam_qwen",
-            "agent_openai",
-            "agent_history",
-            "agent_fits",
-            "odd_agents_qwen",
-            "odd_agents_trimmed",
-        ),
-        *(
-            "odd_chats_qwen",
-            "odd_chats_gemma",
-            "odd_chats_qwen3_training",
-            "odd_chats_transformers",
-            "tricky_lines",
-            "unread_columns",
-            "no_template",
-        ),
+        "default_turkish_qwen",
+        "default_turkish_llama",
+        "default_fastchat_qwen",
+        "default_weights_qwen",
+        "template_trl_gemma",
+        "template_trl_nemotron_3_ultra",
+        "last_tags",
+        "thoughts_nemotron",
+        "all_masks",
+        "cut_64",
+        "padded_left",
+        "packed_thd_150_llama",
+        "packed_neat_600_qwen",
+        "columns_gsm8k_phi",
+        "odd_columns_llama",
+        "squad_qwen",
+        "xlam_qwen",
+        "agent_history",
+        "agent_fits",
+        "odd_agents_qwen",
+        "odd_chats_qwen",
+        "odd_chats_qwen3_training",
+        "tricky_lines",
     )
 )
-"""The cases of every run of parity, a minute's work; the others on request: `compare.py nemo-automodel --more`."""
+"""The cases of every run of parity, about a minute; the others on request: `compare.py nemo-automodel --more`."""
 CASES = tuple(case for case in EVERY if case.name in IN_EACH_RUN)
 MORE = tuple(case for case in EVERY if case.name not in IN_EACH_RUN)
 

@@ -49,8 +49,14 @@ Way = Callable[[Sequence[Row], Detected, Recipe, Toolbox], Iterable[Inspection]]
 
 
 def in_chunks(rows: Sequence[Row], detected: Detected, recipe: Recipe, tools: Toolbox) -> Iterable[Inspection]:
-    """As `sftui encode` does, with fastokens after the first chunk already."""
-    return pipeline.inspect_all(rows, detected, recipe, tools, Bulk(after=1))
+    """As `sftui encode` does, with fastokens after the first chunk already; it stays for the next case."""
+    return pipeline.inspect_all(rows, detected, recipe, tools, _bulk(tools.tokenizer))
+
+
+@lru_cache(maxsize=4)
+def _bulk(tokenizer: LoadedTokenizer) -> Bulk:
+    """What encodes many rows by a tokenizer: loading fastokens takes seconds for a large vocabulary."""
+    return Bulk(after=1)
 
 
 def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven", way: Way = in_chunks) -> Emulated:
@@ -79,6 +85,12 @@ def _loaded(folder: Path, mode: str, trainer: str, version: str) -> LoadedTokeni
     return load_tokenizer(str(folder), mode=mode, environment=environment_of(trainer, version))
 
 
+@lru_cache(maxsize=2)
+def _by_itself(folder: Path) -> LoadedTokenizer:
+    """A folder's tokenizer as sftui's own transformers loads it, once for the configs of a test."""
+    return load_tokenizer(str(folder))
+
+
 def environment_of(trainer: str, version: str) -> Environment | None:
     """The trainer's own environment, whose transformers makes the ids; None where it is not here, or has none."""
     try:
@@ -98,7 +110,7 @@ def rows_of(reference: DatasetRef) -> list[Row]:
 def of_config(trainer: str, rows: Sequence[Row], reference: DatasetRef, tokenizer: Path) -> Emulated:
     """What the recipe of that dataset makes of them."""
     detected = pipeline.detect(rows, reference.recipe)
-    tools = pipeline.make_toolbox(reference.recipe, load_tokenizer(str(tokenizer)))
+    tools = pipeline.make_toolbox(reference.recipe, _by_itself(tokenizer))
     tools = pipeline.survey(rows[0], detected, reference.recipe, tools)
     return through(trainer, rows, detected, reference.recipe, tools)
 
