@@ -171,13 +171,11 @@ class Case:
 
 def thinned(path: Path, each: int) -> Path:
     """Every `each`th row of a file with more than `FEW` rows, in a file beside it."""
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if each > 1 else []
+    lines = path.read_bytes().splitlines(keepends=True) if each > 1 else []  # text has other line ends, which rows hold
     if len(lines) <= FEW:
         return path
-    kept = "".join(lines[::each])
-    return made_once(
-        path.with_name(f"{path.stem}-each{each}{path.suffix}"), lambda part: part.write_text(kept, encoding="utf-8")
-    )
+    kept = b"".join(lines[::each])
+    return made_once(path.with_name(f"{path.stem}-each{each}{path.suffix}"), lambda part: part.write_bytes(kept))
 
 
 def made_tokenizer(name: str) -> Path:
