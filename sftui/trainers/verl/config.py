@@ -7,6 +7,7 @@ config. Paths are relative to the working folder.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -190,7 +191,7 @@ def _dataset(config: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef
     remote = next((one for one in listed if "://" in one), None)
     if remote is not None:
         raise RecipeError(f"sftui does not fetch {remote}", where=path, fix="copy the file here, and name it")
-    paths = tuple(str(Path(one).expanduser()) for one in listed)
+    paths = tuple(os.path.expanduser(one) for one in listed)
     return DatasetRef(", ".join(listed), paths, recipe)
 
 
