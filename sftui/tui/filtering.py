@@ -20,7 +20,7 @@ class Filtering(Dialog):
     """Letters filter, arrows move. A subclass says what its lines are for the `text`, and what Enter does."""
 
     sign = ":"
-    placeholder = ""
+    hint = ""
     text = ""
     cursor = 0
 
@@ -41,7 +41,7 @@ class Filtering(Dialog):
             .add(f" {self.sign} ", Role.KEY)
             .add(before, Role.VALUE)
             .add(at or " ", Role.VALUE, Over.CURSOR)
-            .add(after if self.text else self.placeholder, Role.VALUE if self.text else Role.DIM)
+            .add(after if self.text else self.hint, Role.VALUE if self.text else Role.DIM)
         )
         return (cells.line(),)
 

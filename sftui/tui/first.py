@@ -26,7 +26,7 @@ class Pick(Filtering):
 
     def __init__(self, picking: Picking, keymap: Keymap, look: Styles) -> None:
         self.picking = picking
-        self.placeholder = f"type to filter, or {picking.typed}"
+        self.hint = f"type to filter, or {picking.typed}"
         self.choices = picking.choices(Path())
         self.found = self.choices
         self.complaint = ""

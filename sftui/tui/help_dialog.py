@@ -15,7 +15,7 @@ class Help(Filtering):
     """As tall as all of it, so that nothing moves while one types."""
 
     sign = "?"
-    placeholder = "a key, a sign, a word: tokens, mask, export, shift …"
+    hint = "a key, a sign, a word: tokens, mask, export, shift …"
 
     def __init__(self, context: str, keymap: Keymap, look: Styles) -> None:
         self.context, self.keymap = context, keymap

@@ -26,7 +26,7 @@ UNLISTED = ("palette", "close", "interrupt")
 class Palette(Filtering):
     """Letters filter, arrows move, Enter runs."""
 
-    placeholder = "a command, or a row number"
+    hint = "a command, or a row number"
 
     def __init__(self, context: str, keymap: Keymap, look: Styles, chosen: Callable[[Command | int], None]) -> None:
         self.context, self.keymap, self.chosen = context, keymap, chosen
