@@ -47,6 +47,7 @@ SMALL = (
     Case("default_turkish_llama3", "turkish.system", LLAMA, _in("llama3"), default=True, limit=300),
     Case("default_alpaca_qwen3", "alpaca", QWEN3, _in("qwen3"), default=True, limit=200),
     Case("default_glaive_hermes", "glaive", QWEN, _in("qwen2_5"), default=True, limit=60),
+    Case("whole_gsm8k_qwen2_5", "gsm8k", QWEN, _in("qwen2_5"), default=True),
     Case("default_reason_qwen3", "reason.reasoned", QWEN3, _in("qwen3", max_length=8192), default=True),
     *_templates("swift_chats", "odd", TEMPLATES[:30:2]),
     *_templates("swift_tools", "tools", (TEMPLATES[1], TEMPLATES[11], TEMPLATES[26])),
@@ -66,7 +67,7 @@ SMALL = (
     Case("packs", "turkish", QWEN, {**_in("qwen2_5"), **PACK}, limit=200),
 )
 """What CI compares."""
-MORE = (
+LONG = (
     # whole sets in default settings
     Case("whole_turkish_qwen2_5", "turkish", QWEN, _in("qwen2_5"), default=True),
     Case("whole_turkish_phi3", "turkish.system", PHI, _in("phi3"), default=True),
@@ -75,7 +76,6 @@ MORE = (
     Case("whole_alpaca_llama3", "alpaca", LLAMA, _in("llama3"), default=True),
     Case("whole_alpaca_zh_qwen3", "alpaca_zh", QWEN3, _in("qwen3"), default=True),
     Case("whole_alpaca_zh_glm4", "alpaca_zh", QWEN, _in("glm4"), default=True),
-    Case("whole_gsm8k_qwen2_5", "gsm8k", QWEN, _in("qwen2_5"), default=True),
     Case("whole_gsm8k_llama3_2", "gsm8k", LLAMA, _in("llama3_2"), default=True),
     Case("whole_wwdc_qwen3", "wwdc", QWEN3, _in("qwen3"), default=True),
     Case("whole_fastchat_default", "fastchat", MINI, _in("default"), default=True),
@@ -188,7 +188,7 @@ MORE = (
         )
     ),
 )
-CASES = (*SMALL, *(replace(case, long=True) for case in MORE))
+CASES = (*SMALL, *(replace(case, long=True) for case in LONG))
 """`SFTUI_PARITY_ALL=1` tries those marked long, too: 12,000 rows and more, 6 minutes."""
 
 
