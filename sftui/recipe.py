@@ -185,7 +185,7 @@ class Mask:
             "generation_tag": "what stands between {% generation %} tags of the chat template",
             "turn_content": "the turns of mask.roles, as Axolotl finds them in the template's text",
             "turn_full": "whole messages of mask.roles, their headers included",
-            "parts": "the answers, encoded turn by turn as LLaMA-Factory and ms-swift do",
+            "parts": "the answers, each turn encoded by itself",
             "markers": "what stands after mask.response_marker, up to the next instruction",
             "segments": "the segments that the data marks as trained",
             "given": "the labels that stand in the data",
