@@ -25,4 +25,5 @@ def in_place(text: str) -> str:
     cells = cell_len(text) if has_clusters(text) else 0
     if not cells:
         return text
-    return f"\x1b7{' ' * cells}\x1b8{split_at(text.rstrip(' '), cells)[0]}\x1b8\x1b[{cells}C"
+    # Some terminals forget the place once they have gone back to it, so it is kept twice.
+    return f"\x1b7{' ' * cells}\x1b8\x1b7{split_at(text.rstrip(' '), cells)[0]}\x1b8\x1b[{cells}C"

@@ -77,8 +77,8 @@ def test_rich_and_sftui_count_one_width(words: str) -> None:
 def test_words_cut_by_a_dialog_stay_left_of_it() -> None:
     """Textual cuts where Rich counts three cells, terminals may draw five."""
     assert cell_len("हिन्दी") == 3
-    assert in_place("हिन्दी") == "\x1b7   \x1b8हिन्\x1b8\x1b[3C"
-    assert in_place(padded("हिन्दी")) == "\x1b7     \x1b8हिन्दी\x1b8\x1b[5C"
+    assert in_place("हिन्दी") == "\x1b7   \x1b8\x1b7हिन्\x1b8\x1b[3C"
+    assert in_place(padded("हिन्दी")) == "\x1b7     \x1b8\x1b7हिन्दी\x1b8\x1b[5C"
 
 
 def test_words_are_painted_as_a_whole() -> None:
