@@ -37,7 +37,7 @@ from sftui.pipeline import late_in
 from sftui.recipe import changed, diff, get
 from sftui.runs import Stretch, places_of, stretches_of, together
 from sftui.text import visible, visible_token
-from sftui.tokens import prompt_text, token_text
+from sftui.tokens import Encoded, prompt_text, token_text
 from sftui.trainers import trainer_named
 from sftui.values import lazy
 
@@ -306,6 +306,11 @@ class Look:
     @lazy
     def tokens(self) -> Tokens:
         return tokens_once(_made(self.inspection.tokens, "tokenization"))
+
+    @lazy
+    def encoded_again(self) -> Encoded:
+        """What the tokenizer makes of the row's text by itself, beside the ids that the row holds."""
+        return self.context.tools.tokenizer.encode(self.rendered.text)
 
     @lazy
     def text(self) -> TokenText:

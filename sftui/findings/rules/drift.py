@@ -80,7 +80,7 @@ def drifted(look: Look) -> Iterator[Finding]:
     held, tokenizer = look.conversation.input_ids, look.context.tools.tokenizer
     if not look.stored:
         return
-    anew = tokenizer.encode(look.rendered.text).ids
+    anew = look.encoded_again.ids
     if anew == held:
         return
     drawn = look.drawn

@@ -287,7 +287,7 @@ def other_tokenizer(look: Look) -> Iterator[Finding]:
     if not look.stored or len(ids) < 24:
         return
     surfaces = look.text.surfaces
-    again = look.context.tools.tokenizer.encode(look.rendered.text)
+    again = look.encoded_again
     if again.ids == ids:
         return
     text = b"".join(surfaces)
