@@ -229,15 +229,7 @@ def cases_of(trainer: str) -> tuple[Case, ...]:
     import importlib
 
     cases: tuple[Case, ...] = importlib.import_module(f"cases_{trainer.replace('-', '_')}").CASES
-    names = [case.name for case in (*cases, *more_of(trainer))]
+    names = [case.name for case in cases]
     if len(names) != len(set(names)):
         sys.exit(f"two cases of {trainer} have one name")
     return cases
-
-
-def more_of(trainer: str) -> tuple[Case, ...]:
-    """The cases of a trainer that are tried on request alone; none where each run tries all."""
-    import importlib
-
-    found: tuple[Case, ...] = getattr(importlib.import_module(f"cases_{trainer.replace('-', '_')}"), "MORE", ())
-    return found

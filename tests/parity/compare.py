@@ -1,7 +1,7 @@
 """Compare sftui with the recorded references: `python compare.py TRAINER[@VERSION] [CASE…]`.
 
-`--new`, `--two`, `--three` and `--shared` take the cases of new_cases, new_cases_two, new_cases_three and shared_cases,
-`--more` those that a trainer keeps out of each run (`MORE` in its cases_NAME.py).
+`--new`, `--two`, `--three` and `--shared` take the cases of new_cases, new_cases_two, new_cases_three and shared_cases;
+without them a trainer's own are taken, the long ones too.
 
 A row is equal when both keep it with the same ids and labels (every piece of it, where the trainer
 splits rows), or both drop it. Where the trainer stopped with an error, sftui must refuse: as a
@@ -23,7 +23,7 @@ import new_cases_three
 import new_cases_two
 import record as recorder
 import shared_cases
-from case import Case, cases_of, more_of, result_path
+from case import Case, cases_of, result_path
 from emulate import Emulated, Way, emulate, in_chunks
 
 from sftui.errors import SftuiError
@@ -235,7 +235,6 @@ def asked(arguments: Sequence[str] | None, description: str | None) -> tuple[arg
         "two": new_cases_two.cases,
         "three": new_cases_three.cases,
         "shared": shared_cases.cases,
-        "more": more_of,
     }
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("trainer", help="trainer or trainer@version")
@@ -244,7 +243,6 @@ def asked(arguments: Sequence[str] | None, description: str | None) -> tuple[arg
     parser.add_argument("--two", action="store_true", help="on those of the second round")
     parser.add_argument("--three", action="store_true", help="on those of the third round, 560 rows and more each")
     parser.add_argument("--shared", action="store_true", help="packs over the whole datasets of ../shared")
-    parser.add_argument("--more", action="store_true", help="the cases of a trainer that are run on request alone")
     parser.add_argument("--show", type=int, default=3, help="differences shown a case")
     options = parser.parse_args(arguments)
     trainer, version = environments.split(options.trainer)
