@@ -89,6 +89,8 @@ ASKED_FOR = (
 
 AS_USUAL = [("batch.pad_side", "right")]
 """What the tokenizers here do by themselves."""
+ONLY_WAY = {"verl": [("data.format", "messages")]}
+"""What a trainer does with `auto` too, since it knows nothing else."""
 
 
 def contexts(name: str, path: str, template: str) -> list[dict[str, Any]]:
@@ -115,6 +117,9 @@ def contexts(name: str, path: str, template: str) -> list[dict[str, Any]]:
         chatml = {"render.template": "ms-swift/chatml"}
         bare = {"own.use_chat_template": False, "length.max": 6}
         found = [{**chatml, **one} for one in (*found, {"own.packing_length": 60, "pack.strategy": "binpack"}, bare)]
+    if trainer == "verl":
+        # A switch of its own is put over the kwargs, and the template here writes a message alone otherwise.
+        found += [{"own.enable_thinking_default": None, "own.ignore_input_ids_mismatch": True, **tagged[0]}]
     if trainer in ("hf-trainer", "manual-shift"):
         found += [{"data.strings": "plain"}, {"mask.prompt": "column"}, {"tokenize.add_special_tokens": True}]
     return found
@@ -122,10 +127,11 @@ def contexts(name: str, path: str, template: str) -> list[dict[str, Any]]:
 
 def values(info: KnobInfo, name: str, template: str) -> list[Any]:
     offered: Sequence[Any] = (False, True) if info.type == "bool" else info.choices or TYPED[info.path]
+    usual = [*AS_USUAL, *ONLY_WAY.get(name.partition("@")[0], ())]
     return [
         template if one == "TAGGED" else one
         for one in offered
-        if one != get(preset(name), info.path) and (info.path, one) not in AS_USUAL
+        if one != get(preset(name), info.path) and (info.path, one) not in usual
     ]
 
 
