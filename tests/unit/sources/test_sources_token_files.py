@@ -14,6 +14,7 @@ from array_rows import rows
 from sftui.errors import SourceError
 from sftui.sources import SourceSpec, open_source
 
+RECORDED = Path(__file__).parents[2] / "golden" / "sources"
 DOCUMENTS = [[5, 6, 7], [8], [], [9, 65000, 11, 12]]
 
 
@@ -44,6 +45,14 @@ def datatrove(path: Path, documents: list[list[int]], size: str = "H", masks: li
 def test_megatron(tmp_path: Path, dtype: str, code: int, ending: str) -> None:
     path = megatron(tmp_path / "text_document", DOCUMENTS, dtype, code)
     assert rows(path.with_suffix(ending)) == [{"input_ids": one} for one in DOCUMENTS]
+
+
+@pytest.mark.parametrize("name", ["uint16", "int32", "int64", "modes"])
+def test_what_megatron_wrote(name: str) -> None:
+    """Files of Megatron-Core 0.16.1 (tests/parity/record_megatron_files.py): a sequence is a row, as GPTDataset takes
+    them, whatever documents they are of."""
+    made = rows(RECORDED / f"megatron_{name}.bin")
+    assert made == [{"input_ids": one} for one in ([5, 6, 7], [8], [9, 32000, 11, 12], [13, 14], [15], [16, 17, 18])]
 
 
 @pytest.mark.parametrize("size", ["H", "I"])
