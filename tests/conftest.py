@@ -31,18 +31,40 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a test that is marked `one_of(n)`, one case in n is for the test command, at least one, the others for the
-    lane `long`. By a checksum of their names: every n-th would leave out a parameter that has n values, and others
-    would take their places where one is added."""
+    lane `long`. Of the cases of one test in that lane one in SFTUI_LONG_EACH is tried, at least one: two in `.ci/run`,
+    each night all."""
+    for (_, of), cases in _by_test(items, _sampled).items():
+        for item in cases[math.ceil(len(cases) / of) :]:
+            item.add_marker(pytest.mark.long)
+    each = int(os.environ.get("SFTUI_LONG_EACH", "1"))
+    left = [item for cases in _by_test(items, _long).values() for item in cases[math.ceil(len(cases) / each) :]]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        gone = set(left)
+        items[:] = [item for item in items if item not in gone]
+
+
+def _sampled(item: pytest.Item) -> int | None:
+    marker = item.get_closest_marker("one_of")
+    return None if marker is None else int(marker.args[0])
+
+
+def _long(item: pytest.Item) -> int | None:
+    return None if item.get_closest_marker("long") is None else 1
+
+
+def _by_test(
+    items: Sequence[pytest.Item], number: Callable[[pytest.Item], int | None]
+) -> dict[tuple[str, int], list[pytest.Item]]:
+    """The cases that have a number, by their test and it, in the order of a checksum of their names: every n-th would
+    leave out a parameter that has n values, and others would take their places where one is added."""
     cases = defaultdict[tuple[str, int], list[pytest.Item]](list)
     for item in items:
-        if sampled := item.get_closest_marker("one_of"):
-            cases[item.nodeid.partition("[")[0], sampled.args[0]].append(item)
-    for (_, of), some in cases.items():
-        some.sort(key=lambda item: crc32(item.nodeid.encode()))
-        for item in some[math.ceil(len(some) / of) :]:
-            item.add_marker(pytest.mark.long)
+        if (of := number(item)) is not None:
+            cases[item.nodeid.partition("[")[0], of].append(item)
+    return {test: sorted(some, key=lambda item: crc32(item.nodeid.encode())) for test, some in cases.items()}
 
 
 @pytest.fixture(scope="session")
