@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from functools import wraps
-from operator import is_
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -12,7 +12,8 @@ R = TypeVar("R")
 
 
 def last_asked(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, which remembers what it gave for what it was last asked, as long as it is asked the very same.
+    """The function, which remembers what it gave for what it was last asked, as long as it is asked the very same (an
+    equal day, text or number is).
 
     For what is frozen and dear to hash or to compare, such as a recipe. What it raises is not remembered.
     """
@@ -22,10 +23,14 @@ def last_asked(function: Callable[P, R]) -> Callable[P, R]:
     def asked(*given: P.args, **named: P.kwargs) -> R:
         key = (*given, *named, *named.values())
         for before, value in kept:
-            if len(before) == len(key) and all(map(is_, before, key)):
+            if len(before) == len(key) and all(map(_same, before, key)):
                 return value
         value = function(*given, **named)
         kept[:] = [(key, value)]
         return value
 
     return asked
+
+
+def _same(one: object, other: object) -> bool:
+    return one is other or (type(one) is type(other) and isinstance(one, (date, str, int)) and one == other)
