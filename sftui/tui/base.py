@@ -14,7 +14,7 @@ from textual.driver import Driver
 from textual.filter import LineFilter, NoColor
 
 from sftui.tui.ascii import Ascii
-from sftui.tui.sgr import writing_changes
+from sftui.tui.on_screen import OnScreen, writing_changes
 from sftui.tui.themes import DEFAULT, Styles, textual_theme
 
 ResultT = TypeVar("ResultT")
@@ -37,6 +37,7 @@ class KeyedApp(App[ResultT], inherit_bindings=False):
 
     def __init__(self, theme: str | None, in_ascii: bool = False) -> None:
         self.in_ascii = in_ascii
+        self.on_screen = OnScreen()
         super().__init__()
         self.animation_level = "none"
         self.look = Styles(theme or default_theme(os.environ))
@@ -48,7 +49,7 @@ class KeyedApp(App[ResultT], inherit_bindings=False):
         self.theme = theme.name
 
     def get_driver_class(self) -> type[Driver]:
-        return writing_changes(super().get_driver_class())
+        return writing_changes(super().get_driver_class(), self.on_screen)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """With NO_COLOR every colour goes, Textual's own choice can make text invisible (trap T5); without the glyphs
@@ -62,6 +63,8 @@ class KeyedApp(App[ResultT], inherit_bindings=False):
         Textual would put each into the queue of the screen that is on top when it is read; a key typed
         right after the one that opens a dialog would then go to the screen below.
         """
+        if isinstance(event, events.Resize):
+            self.on_screen.forget()
         screen = self.screen if isinstance(event, events.Key) else None
         if isinstance(event, events.Key) and isinstance(screen, TakesKeys):
             screen.take_key(event)

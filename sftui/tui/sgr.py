@@ -9,11 +9,8 @@ has it.
 from __future__ import annotations
 
 import re
-import sys
 from functools import lru_cache
 from typing import NamedTuple
-
-from textual.driver import Driver
 
 from sftui.tui.clusters import in_place
 
@@ -44,34 +41,19 @@ def changes_only(written: str, before: Sgr = PLAIN) -> tuple[str, Sgr]:
         if move:
             parts.append(move)
         elif text:
-            there = _on_blanks(now, wanted) if text.isspace() else wanted
+            there = on_blanks(now, wanted) if text.isspace() else wanted
             if there != now:
-                parts.append(_change(now, there))
+                parts.append(change(now, there))
                 now = there
             parts.append(in_place(text))
         else:
-            wanted = _after(wanted, style)
+            wanted = followed_by(wanted, style)
     if wanted != now:
-        parts.append(_change(now, wanted))
+        parts.append(change(now, wanted))
     return "".join(parts), wanted
 
 
-def writing_changes(driver: type[Driver]) -> type[Driver]:
-    """The driver, writing styles as changes."""
-    if sys.platform == "win32":
-        return driver  # there Textual writes in chunks that may end within a sequence
-
-    class ChangesDriver(driver):  # type: ignore[valid-type, misc]
-        style = PLAIN
-
-        def write(self, data: str) -> None:
-            shorter, self.style = changes_only(data, self.style)
-            super().write(shorter)
-
-    return ChangesDriver
-
-
-def _on_blanks(now: Sgr, wanted: Sgr) -> Sgr:
+def on_blanks(now: Sgr, wanted: Sgr) -> Sgr:
     """What blanks need of a style: their ground, and attributes that are drawn on them."""
     if (now.on | wanted.on) & _ON_BLANKS:
         return wanted
@@ -79,7 +61,13 @@ def _on_blanks(now: Sgr, wanted: Sgr) -> Sgr:
 
 
 @lru_cache(4096)
-def _after(style: Sgr, parameters: str) -> Sgr:
+def seen_on_blanks(style: Sgr) -> Sgr:
+    """What of a style is seen where nothing but blanks is drawn in it."""
+    return style if style.on & _ON_BLANKS else Sgr(ground=style.ground)
+
+
+@lru_cache(4096)
+def followed_by(style: Sgr, parameters: str) -> Sgr:
     """The style that a sequence makes of another."""
     on, text, ground = set(style.on), style.text, style.ground
     codes = iter(parameters.split(";"))
@@ -105,15 +93,15 @@ def _after(style: Sgr, parameters: str) -> Sgr:
 
 
 @lru_cache(4096)
-def _change(now: Sgr, wanted: Sgr) -> str:
+def change(now: Sgr, wanted: Sgr) -> str:
     """The shorter of two ways: from `now`, or from nothing."""
     off = {_OFF[attribute] for attribute in now.on - wanted.on}
     kept = {attribute for attribute in now.on & wanted.on if _OFF[attribute] not in off}
-    change = [*map(str, sorted(off)), *map(str, sorted(wanted.on - kept))]
+    codes = [*map(str, sorted(off)), *map(str, sorted(wanted.on - kept))]
     if wanted.text != now.text:
-        change.append(wanted.text or "39")
+        codes.append(wanted.text or "39")
     if wanted.ground != now.ground:
-        change.append(wanted.ground or "49")
+        codes.append(wanted.ground or "49")
     anew = ["" if wanted == PLAIN else "0", *map(str, sorted(wanted.on)), wanted.text, wanted.ground]
     whole = ";".join(part for part in anew if part)
-    return f"\x1b[{min(';'.join(change), whole, key=len)}m"
+    return f"\x1b[{min(';'.join(codes), whole, key=len)}m"

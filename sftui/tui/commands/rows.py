@@ -10,6 +10,7 @@ from sftui.text import many
 from sftui.tui.commands import notes
 from sftui.tui.commands.command import MEANS, command
 from sftui.tui.inspector import Inspector
+from sftui.tui.state import Status
 from sftui.views import Role
 
 _NUMBER = re.compile(r"[+-]?\d{1,18}")
@@ -111,10 +112,20 @@ def go(here: Inspector, row: int, *, hits: tuple[int, ...] | None = None, backwa
         return
     if row != status.row and here.panes.rows.line_of(row) is None:
         here.say(f"row {row:,} is not in the list ({status.order}) · ] returns to it, F all rows", Role.DIM)
-    here.put(status.at(row))
+    here.put(_as_listed(here, status.at(row)))
     notes.tell_own(here)
     ticket = here.workspace.request_row(row)
     here.later(PATIENCE, lambda: _still_waiting(here, row, ticket))
+
+
+def _as_listed(here: Inspector, status: Status) -> Status:
+    """With the figures of the row that the list has already: the status line is drawn once, not twice a row."""
+    listed = None if status.side else here.panes.rows.figures(status.row)
+    if listed is None or listed.dropped or listed.problem or listed.repaired:
+        return status  # what to say of these is known once the row is open
+    return status._replace(
+        trained=listed.trained, total=listed.tokens, evaluates=listed.evaluates, verdict=listed.verdict
+    )
 
 
 def _still_waiting(here: Inspector, row: int, ticket: int) -> None:

@@ -47,6 +47,7 @@ class RowList(LineView):
         self.glyph: Callable[[int], str] = lambda row: ""
         self.summaries: dict[int, RowSummary] = {}
         self.opened: dict[int, RowSummary] = {}
+        self._outdated: set[int] = set()
         self.other_side: RowSummary | None = None
         self._requested = (0, 0)
 
@@ -93,7 +94,14 @@ class RowList(LineView):
 
     def put(self, rows: tuple[RowSummary, ...]) -> None:
         self.summaries.update((summary.index, summary) for summary in rows)
+        self._outdated.difference_update(summary.index for summary in rows)
         self.repaint()
+
+    def figures(self, row: int) -> RowSummary | None:
+        """The line of a row whose figures are known, and are those of the recipe in force."""
+        listed = self.summaries.get(row)
+        known = listed is not None and listed.trained is not None and row not in self._outdated
+        return listed if known else None
 
     def verdict(self, row: int) -> tuple[str, str] | None:
         """What the findings of a row come to, as far as they are known."""
@@ -137,6 +145,7 @@ class RowList(LineView):
         """Another recipe or tokenizer: what is off screen is no longer true, the rest answers again."""
         seen = {self.row_at(i) for i in range(*self.window())}
         self.summaries = {i: s for i, s in self.summaries.items() if i in seen}
+        self._outdated = set(self.summaries)
         self.opened = {}
 
     def window(self) -> tuple[int, int]:
