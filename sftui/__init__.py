@@ -5,7 +5,7 @@
         data.check().raise_on("error")
         data.encode().to_parquet("encoded.parquet")
 
-`sftui help python-api` tells the rest. Nothing is loaded before it is used.
+`sftui help python-api` has the rest. Nothing is loaded before it is used.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ class Guard:
             begun, held = self._shared
             if size <= SERIES_SIZE and stage != _TEMPLATE and time.monotonic() - begun < SERIES_SECONDS:
                 self.active = True
-                self._tell(key, stage, size, held)
+                self._write(key, stage, size, held)
                 return None
             self._rest()
         shares = self._in_series and size <= SERIES_SIZE and not (self._overran or self._spent)
@@ -242,7 +242,7 @@ class Guard:
             self._clean = held
         self.active = True
         self._seconds = seconds
-        self._tell(key, stage, size, held)
+        self._write(key, stage, size, held)
         if _LINUX:
             self._limit_memory(reserved + memory)
         signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -256,7 +256,7 @@ class Guard:
             before = self._used_up(key, stage, allowed)
         return before
 
-    def _tell(self, key: bytes, stage: int, size: int, held: float) -> None:
+    def _write(self, key: bytes, stage: int, size: int, held: float) -> None:
         seconds, memory = _allowance(self._allowed, size)
         self._page.write(key, stage, seconds, held, memory)
 

@@ -5,7 +5,7 @@
     LocalPipelineExecutor([Merge("parts", "report.json", "report.html")], tasks=1, depends=check).run()
 
 The rows are read as sftui reads them, not as documents; what comes out equals `sftui check` of the same data. Any
-executor will do. `sftui help clusters` tells the rest.
+executor will do. `sftui help clusters` has the rest.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     trainer.train()
 
 The file is what `sftui capture` writes, and opens alike. Nothing is stopped and nothing is changed: to end a run before
-its first optimizer step say `sftui capture`. `sftui help batches` tells the rest.
+its first optimizer step say `sftui capture`. `sftui help batches` has the rest.
 """
 
 from __future__ import annotations

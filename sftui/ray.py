@@ -6,7 +6,7 @@
     print(sftui.ray.report(checked, setup))
 
 Rows of a Ray dataset have no numbers of their own: `ray.data.range(n).zip(ds)` gives them the column `id`. With it,
-what comes out is what the local engine says of the same rows. `sftui help clusters` tells the rest.
+what comes out is what the local engine says of the same rows. `sftui help clusters` has the rest.
 """
 
 from __future__ import annotations

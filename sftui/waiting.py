@@ -30,15 +30,15 @@ def downloaded(repo: str, kind: str = "models") -> int:
 
 
 @contextmanager
-def watched(repo: str, kind: str, tell: Callable[[float, int], None], every: float = 1.0) -> Iterator[None]:
-    """Call `tell`, from a thread, every so many seconds with the seconds passed and the bytes of a repository that came
-    meanwhile; not any more once this has ended."""
+def watched(repo: str, kind: str, notify: Callable[[float, int], None], every: float = 1.0) -> Iterator[None]:
+    """Call `notify`, from a thread, every so many seconds with the seconds passed and the bytes of a repository that
+    came meanwhile; not any more once this has ended."""
     done, begun, first = threading.Event(), time.monotonic(), downloaded(repo, kind)
 
     def tick() -> None:
         while not done.wait(every):
             with suppress(OSError, ValueError):  # nobody reads any more
-                tell(time.monotonic() - begun, max(0, downloaded(repo, kind) - first))
+                notify(time.monotonic() - begun, max(0, downloaded(repo, kind) - first))
 
     ticking = threading.Thread(target=tick, name="sftui-waiting", daemon=True)
     ticking.start()

@@ -149,7 +149,7 @@ class OpenDataset:
         jobs: int = 1,
         progress: Callable[[int, int | None], None] | None = None,
     ) -> Report:
-        """What is wrong in the set-up, the dataset and its rows, and the figures, as `sftui check` tells them.
+        """What is wrong in the set-up, the dataset and its rows, and the figures, as `sftui check` reports them.
 
         `select` and `ignore` are codes or their beginnings. `max_rows` takes the first rows, `sample` some of all.
         `evaluation` is the evaluation set, whose prompts must not be among the rows. `jobs` processes work (where there

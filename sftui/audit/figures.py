@@ -1,4 +1,4 @@
-"""What an audit tells in numbers: frozen, plain, the same whoever gathered it in whatever order."""
+"""The figures of an audit: frozen, plain, the same whoever gathered it in whatever order."""
 
 from __future__ import annotations
 

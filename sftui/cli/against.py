@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sftui.cli.data_notes import DataNotes
 from sftui.cli.loading import load_tokenizer, loaded_session, open_data
 from sftui.cli.opening import arguments, open_options
-from sftui.cli.telling import DataNotes
 from sftui.errors import RecipeError
 from sftui.exports.records import as_json
 from sftui.text import many, visible, visible_token

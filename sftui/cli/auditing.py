@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sftui.cli.data_notes import DataNotes
 from sftui.cli.engines import LOCAL, on_ray
 from sftui.cli.loading import loaded_session, open_data
 from sftui.cli.reading import repository_names
-from sftui.cli.telling import DataNotes
-from sftui.cli.writing import Progress, tell_over_progress
+from sftui.cli.writing import Progress, print_over_progress
 from sftui.session.checking import Checking, evaluation_options, prompts_of
 from sftui.session.inputs import data_files, labels_of
 from sftui.text import visible
@@ -63,7 +63,7 @@ def audited(
                 sample=sample,
                 address=address,
                 jobs=jobs,
-                tell=tell_over_progress,
+                notify=print_over_progress,
             )
         else:
             cores = max(1, (os.cpu_count() or 1) - 1)
@@ -73,9 +73,9 @@ def audited(
             click.echo(f"sftui: {visible(note)}; figures are of all rows", err=True)
         files = data_files(options.paths, options.split)
         notes = DataNotes(session, findings=True)
-        notes.tell()
+        notes.print()
         _run(checking, files or session.source.cached)
-        notes.tell()
+        notes.print()
         there = [path for path in (*files, *options.paths) if os.path.exists(path) and _named(path) == path]
         return checking.checked(
             tuple(map(_named, options.paths)),

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sftui.cli.loading import load_tokenizer, open_data, tell_notes, tell_versions
+from sftui.cli.data_notes import DataNotes
+from sftui.cli.loading import load_tokenizer, open_data, print_notes, print_versions
 from sftui.cli.opening import open_options
 from sftui.cli.sides import SideRecipe, other_side
-from sftui.cli.telling import DataNotes
 from sftui.cli.terminal import terminal_width
 from sftui.cli.writing import Progress
 from sftui.errors import RecipeError
@@ -55,8 +55,8 @@ def compare_recipes(
     count = None
     causes: list[Causes | None] = []
     with contextlib.closing(open_sides(options, recipes, configs, open_data, load_tokenizer)) as comparing:
-        tell_versions(comparing.sessions)
-        tell_notes(side.recipe for side in sides)
+        print_versions(comparing.sessions)
+        print_notes(side.recipe for side in sides)
         for sentence in tokenized_otherwise(comparing.sessions, [side.name for side in sides]):
             click.echo(f"sftui: {visible(sentence)}", err=True)
         notes = DataNotes(*comparing.sessions)
@@ -65,7 +65,7 @@ def compare_recipes(
             comparing.index()  # as choosing them does
         if some:
             notes.look()
-        notes.tell()
+        notes.print()
         splits = comparing.settle(PREPARED if some else None)
         for words in unmarked_words([split.note for split in splits], [side.name for side in sides]):
             click.echo(f"sftui: {visible(words)}", err=True)
@@ -74,7 +74,7 @@ def compare_recipes(
         for count in comparing.count(comparing.rows(limit, sample), keep=show, differing=differing):
             progress.at(count.rows)
         progress.end()
-        notes.tell()
+        notes.print()
         rows = chosen(differing, most_causes)
         progress = Progress(len(rows) * len(others))
         for number in range(1, len(sides)):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sftui.cli.data_notes import DataNotes
 from sftui.cli.opening import open_options
 from sftui.cli.repair import opened_for, summary, targets_of, written
-from sftui.cli.telling import DataNotes
 from sftui.cli.writing import may_write
 from sftui.errors import ExportError
 from sftui.session.checking import words_of
@@ -63,7 +63,7 @@ def convert_data(
         if target is not None:
             refuse_half(session)
         made = conversion(session, reader, chosen, columns)
-        notes.tell()
+        notes.print()
         if reader is None:
             refuse_harm(session, made.chosen)
         if target is not None and target.path is not None:
@@ -73,7 +73,7 @@ def convert_data(
             may_write(files, inputs_of(options), force)
         now = written(session, made.plan, target, journal)
         comparison = alike(made).sentence()
-        notes.tell()
+        notes.print()
     finally:
         session.close()
     if now.lost:  # cannot be: a row that JSON does not carry is no row of messages

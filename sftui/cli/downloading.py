@@ -1,4 +1,4 @@
-"""What comes from the Hub, told while it comes: a line that is redrawn on a terminal, one line in a pipe."""
+"""What comes from the Hub, printed while it comes: a line that is redrawn on a terminal, one line in a pipe."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ WIDTH = 79
 
 @contextlib.contextmanager
 def download_progress(repo: str | None, kind: str) -> Iterator[None]:
-    """Tell on stderr how long a repository (kind `models` or `datasets`) of the Hub has been loading and how many bytes
-    came; in a pipe once that it is being downloaded, unless it was said that it is looked up. None: nothing to tell."""
+    """Print on stderr how long a repository (kind `models` or `datasets`) of the Hub has been loading and how many
+    bytes came; in a pipe once that it is being downloaded, unless it was said that it is looked up. None: nothing."""
     if repo is None:
         yield
         return
@@ -27,7 +27,7 @@ def download_progress(repo: str | None, kind: str) -> Iterator[None]:
 
     live, name, drawn = sys.stderr.isatty(), visible(repo), [False]
 
-    def tell(seconds: float, came: int) -> None:
+    def notify(seconds: float, came: int) -> None:
         if live and seconds >= 1:
             redraw(clip(loading_words(name, kind, seconds, came), WIDTH).ljust(WIDTH))
             drawn[0] = True
@@ -36,7 +36,7 @@ def download_progress(repo: str | None, kind: str) -> Iterator[None]:
             drawn[0] = True
 
     try:
-        with watched(repo, kind, tell, EVERY):
+        with watched(repo, kind, notify, EVERY):
             yield
     finally:
         if live and drawn[0]:

@@ -8,11 +8,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from sftui.cli.data_notes import DataNotes
 from sftui.cli.engines import LOCAL, on_ray
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
-from sftui.cli.telling import DataNotes
-from sftui.cli.writing import STDOUT, Progress, outputs, tell_over_progress
+from sftui.cli.writing import STDOUT, Progress, outputs, print_over_progress
 from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
 from sftui.exports.records import Columns, as_line
@@ -51,7 +51,7 @@ def encode_rows(
     try:
         packed = packs(session, unpacked)
         refuse_half(session)
-        notes.tell()
+        notes.print()
         if packed:
             click.echo(_how_packed(session), err=True)
         split = session.settle_split()
@@ -70,7 +70,7 @@ def encode_rows(
                     explain=explain,
                     address=address,
                     jobs=jobs,
-                    tell=tell_over_progress,
+                    notify=print_over_progress,
                     passed=lambda: progress.at(written.rows),
                 )
             else:
@@ -88,7 +88,7 @@ def encode_rows(
                     ):
                         put(one)
         progress.end()
-        notes.tell()
+        notes.print()
     finally:
         session.close()
     click.echo(_summary(written, packed, out) + _ids(session, by), err=True)
@@ -115,7 +115,7 @@ def _elsewhere(
 ) -> contextlib.AbstractContextManager[Ready]:
     from sftui.engines.encoding import elsewhere
 
-    return elsewhere(session, whole=whole, address=address, jobs=jobs, tell=tell_over_progress)
+    return elsewhere(session, whole=whole, address=address, jobs=jobs, notify=print_over_progress)
 
 
 def _ids(session: Ready, by: Engines | None) -> str:

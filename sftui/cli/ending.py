@@ -34,7 +34,7 @@ def exit_code(work: Callable[[], object], debug: bool) -> int:
         except BaseException as error:  # a panic of Rust is no Exception
             if debug:
                 traceback.print_exc()
-            tell(_sentence(error))
+            print_message(_sentence(error))
             try:
                 sys.stdout.flush()
             except OSError:
@@ -67,7 +67,7 @@ def _give_up_stdout() -> None:
         sys.stdout.flush()
 
 
-def tell(sentence: str) -> None:
+def print_message(sentence: str) -> None:
     """One sentence on stderr."""
     from sftui.text import visible
 

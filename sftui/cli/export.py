@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sftui.cli.loading import load_tokenizer, open_data, tell_notes, tell_versions
+from sftui.cli.data_notes import DataNotes
+from sftui.cli.loading import load_tokenizer, open_data, print_notes, print_versions
 from sftui.cli.opening import open_options
-from sftui.cli.telling import DataNotes
 from sftui.cli.writing import STDOUT, Progress, may_write
 from sftui.errors import ExportError, SftuiError
 from sftui.session.inputs import inputs_of
@@ -48,12 +48,12 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
             refuse_untrainable(session, plan.converted or recipe)
     finally:
         session.close()
-    tell_versions([session])
-    known = tell_notes([recipe] if plan.converted is None else [recipe, plan.converted])
+    print_versions([session])
+    known = print_notes([recipe] if plan.converted is None else [recipe, plan.converted])
     for line in (plan.first_line, *(note for note in plan.notes if note not in known)):
         click.echo(visible(line), err=True)
     if plan.converted is not None:
-        tell_changes(options, recipe, plan.converted, limit)
+        print_changes(options, recipe, plan.converted, limit)
     for file in plan.files:
         if file.diff:
             click.echo("\n".join(visible(line) for line in file.diff.splitlines()), err=True)
@@ -86,7 +86,7 @@ def refuse_untrainable(session: Opened, recipe: Recipe) -> None:
         raise refused_export(title, problems[0])
 
 
-def tell_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit: int | None) -> None:
+def print_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit: int | None) -> None:
     """Count on stderr what becomes of the labels under the other trainer."""
     from sftui.session.comparing import open_sides
     from sftui.views import count_lines, plain

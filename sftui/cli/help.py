@@ -37,7 +37,7 @@ def show_help(words: tuple[str, ...], commands: Mapping[str, click.Command]) -> 
         with command.make_context(command.name, [], resilient_parsing=True) as context:
             click.echo(command.get_help(context))
         if found is not None:
-            click.echo(f"\n`sftui help {found[0].name}` tells more: {found[0].line}")
+            click.echo(f"\n`sftui help {found[0].name}` has more: {found[0].line}")
         return 0
     if found is None:
         naming = [one.name for one in topics_that_name(wanted)]

@@ -105,7 +105,7 @@ def _picked(
 
 
 def _refuse_settings(settings: Settings) -> None:
-    """SftuiError for settings that cannot be used, each problem told."""
+    """SftuiError for settings that cannot be used, each problem printed."""
     if settings.problems:
         *others, last = map(visible, settings.problems)
         for problem in others:

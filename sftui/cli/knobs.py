@@ -52,11 +52,11 @@ def described_knobs(trainer: str | None) -> tuple[Knob, ...]:
             knob = shared.get(info.path)
             if knob is None:
                 own.append(knob := Knob(info, name))
-            _tell(knob, name, recipe)
+            _print_knob(knob, name, recipe)
     return (*shared.values(), *own)
 
 
-def _tell(knob: Knob, name: str, recipe: Recipe) -> None:
+def _print_knob(knob: Knob, name: str, recipe: Recipe) -> None:
     from sftui.trainers import trainer_named
 
     trainer = trainer_named(name)

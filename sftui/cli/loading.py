@@ -26,7 +26,7 @@ PATIENCE = 1.0
 """Seconds after which it is said that a pipe is waited for."""
 
 
-def tell_notes(recipes: Iterable[Recipe], more: Iterable[str] = ()) -> tuple[str, ...]:
+def print_notes(recipes: Iterable[Recipe], more: Iterable[str] = ()) -> tuple[str, ...]:
     """What the trainers say of the recipes as a whole, e.g. that a version is newer than the rules known: each once, on
     stderr, and returned. `more` is what else is to be known, e.g. of the tokenizer as the trainer makes it."""
     from sftui.trainers import trainer_named
@@ -84,22 +84,22 @@ def load_tokenizer(opened: Opened) -> Opened:
     return ready.prove_rows(loaded)
 
 
-def loaded_session(options: OpenOptions, *, tell: bool = True, unread: bool = False) -> Ready:
-    """Open the data and load the proven tokenizer; SftuiError where either cannot be. `tell`: the trainer's notes, see
-    `tell_notes`; `unread`: also data that the trainer does not read."""
+def loaded_session(options: OpenOptions, *, notes: bool = True, unread: bool = False) -> Ready:
+    """Open the data and load the proven tokenizer; SftuiError where either cannot be. `notes`: the trainer's notes, see
+    `print_notes`; `unread`: also data that the trainer does not read."""
     from sftui.tokens.release import settle
 
     opened = open_data(options)
     opened.accepted(unread=unread)
     session = load_tokenizer(opened).ready()
     settle()
-    tell_versions([session])
-    if tell:
-        tell_notes([session.recipe], session.tools.notes or ())
+    print_versions([session])
+    if notes:
+        print_notes([session.recipe], session.tools.notes or ())
     return session
 
 
-def tell_versions(sessions: Iterable[Opened]) -> None:
+def print_versions(sessions: Iterable[Opened]) -> None:
     """Whose ids are shown where that is not plain, each once, on stderr, with the command that verifies."""
     from sftui.session.ready import Tokenized
     from sftui.session.versions import NOT_VERIFIED, version_notes

@@ -132,7 +132,7 @@ def opening_options(command: F) -> F:
 
 
 def serving_option(command: F) -> F:
-    """Decorate a command that tells findings with what the model will be served with."""
+    """Decorate a command that reports findings with what the model will be served with."""
     return option(
         "--serve",
         group=FINDINGS,

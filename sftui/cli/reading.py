@@ -1,4 +1,4 @@
-"""How a command names the files it reads, in what it tells: by row, and from the root of the repository."""
+"""How a command names the files it reads, in what it prints: by row, and from the root of the repository."""
 
 from __future__ import annotations
 

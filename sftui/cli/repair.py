@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sftui.cli.data_notes import DataNotes
 from sftui.cli.loading import loaded_session, open_data
 from sftui.cli.opening import open_options
-from sftui.cli.telling import DataNotes
 from sftui.cli.writing import STDOUT, Progress, Target, targets
 from sftui.errors import ExportError, RecipeError
 from sftui.session.checking import words_of
@@ -67,12 +67,12 @@ def repair_data(
     try:
         if target is not None:
             refuse_half(session)
-        notes.tell()
+        notes.print()
         refuse_harm(session, chosen)
         conversion = conversion_of(session.stored, session.recipe, session.detected) if TO_MESSAGES in chosen else None
         plan = session_plan(tokenizer_of(session), chosen, marked, conversion=conversion)
         now = written(session, plan, target, journal)
-        notes.tell()
+        notes.print()
     finally:
         session.close()
     own = own_names(layout_of(session.detected)) if "map-roles" in chosen else ()
@@ -147,7 +147,7 @@ def opened_for(options: OpenOptions, codes: bool, *, unread: bool = False) -> Op
 
 
 def written(session: Opened, plan: Plan, target: Target | None, journal: Target | None) -> Written:
-    """Write the rows after a plan and the log, or count only, and tell on stderr how far it is."""
+    """Write the rows after a plan and the log, or count only, and print on stderr how far it is."""
     from sftui.repairs import Counts
     from sftui.session.repairing import Written, write_repaired
 

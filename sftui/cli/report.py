@@ -27,7 +27,7 @@ def write_report(
     address: str | None,
     **given: Any,
 ) -> int:
-    """Write the page; what it tells does not change the exit code, `sftui check` is for that."""
+    """Write the page; what it shows does not change the exit code, `sftui check` is for that."""
     from sftui.audit import Filter
     from sftui.exports.report import report_html
 

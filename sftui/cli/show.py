@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
+from sftui.cli.data_notes import DataNotes
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
-from sftui.cli.telling import DataNotes
 from sftui.cli.terminal import terminal_width
 from sftui.exports.records import as_json, record, shift_record
 from sftui.model import Inspection
@@ -27,7 +27,7 @@ def show_row(
     given: Mapping[str, Any], row: int, shift: bool, view: str, form: str, explain: bool, width: int | None
 ) -> int:
     """Print one row; 2 where there is no such row or it cannot be prepared."""
-    session = loaded_session(open_options(given, row), unread=True, tell=not (explain and form == "text"))
+    session = loaded_session(open_options(given, row), unread=True, notes=not (explain and form == "text"))
     notes = DataNotes(session)
     try:
         notes.look()
@@ -35,8 +35,8 @@ def show_row(
         split = session.settle_split(PREPARED)
         inspection = session.inspect_row(found)
         recipe = session.recipe
-        notes.tell()
-        _tell_split(split)
+        notes.print()
+        _print_split(split)
     finally:
         session.close()
     if form == "json":
@@ -50,7 +50,7 @@ def show_row(
     return 2 if inspection.problem is not None else 0
 
 
-def _tell_split(split: Split) -> None:
+def _print_split(split: Split) -> None:
     if split.note:
         marks = "; `sftui encode` marks them" if split.later else ""
         click.echo(f"sftui: {visible(split.note)}{marks}", err=True)

@@ -23,7 +23,7 @@ from types import FrameType
 from typing import IO, Any
 
 from sftui import bound
-from sftui.cli.ending import exit_code, tell
+from sftui.cli.ending import exit_code, print_message
 
 LOOK = 0.1
 """Seconds between two looks at the process."""
@@ -81,7 +81,7 @@ def supervised(work: Callable[[], object], debug: bool) -> int:
             written = _OUT.unpack_from(page.memory, _OUT_AT)[0]
             overran = (*overran, ended)
             if len(overran) > bound.MOST_DEATHS:
-                tell(f"{ended.why}, as {bound.MOST_DEATHS} pieces of work did before, so no more is tried")
+                print_message(f"{ended.why}, as {bound.MOST_DEATHS} pieces of work did before, so no more is tried")
                 return 2
 
 
@@ -153,7 +153,7 @@ class _Child:
         if number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             return 128 + number
         reason = " (perhaps the machine had no more memory)" if number == signal.SIGKILL else ""
-        tell(f"the process that did the work was ended by {bound.signal_name(number)}{reason}")
+        print_message(f"the process that did the work was ended by {bound.signal_name(number)}{reason}")
         return 2
 
 
@@ -238,7 +238,7 @@ class _Once(_Raw):
 def _show_log(log: IO[bytes]) -> None:
     """The end of what libraries wrote by themselves, for --debug."""
     for line in _end_of(log).splitlines():
-        tell(line)
+        print_message(line)
 
 
 def _end_of(log: IO[bytes]) -> str:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sftui.cli.data_notes import DataNotes
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
-from sftui.cli.telling import DataNotes
 from sftui.cli.writing import targets
 from sftui.errors import TemplateError
 from sftui.session.inputs import inputs_of
@@ -68,7 +68,7 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
             source, proof = done.source, _proof(done.proven, done.unproven, done.raised)
         elif target is None:
             click.echo(source, color=True)  # click would take escape sequences out of a pipe
-        notes.tell()
+        notes.print()
     finally:
         session.close()
     if proof:

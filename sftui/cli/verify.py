@@ -11,9 +11,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from sftui.cli.data_notes import DataNotes
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
-from sftui.cli.telling import DataNotes
 from sftui.errors import RecipeError, SftuiError
 from sftui.recipe import Preset
 from sftui.text import visible
@@ -41,7 +41,7 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
     )
     with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
         try:
-            _tell(session.recipe.preset, installed)
+            _print_versions(session.recipe.preset, installed)
             DataNotes(session).look()
             numbers = [row.index for row in chosen_rows(session.source, None, count)]
             named = visible(installed)
@@ -200,7 +200,7 @@ def _trainer(given: Mapping[str, Any]) -> tuple[str, str | None]:
     return meant.trainer, meant.version or None
 
 
-def _tell(preset: str, installed: str) -> None:
+def _print_versions(preset: str, installed: str) -> None:
     """Say so where the rules shown are those of another version than the one installed."""
     name, version = Preset.of(preset)
     named = visible(installed)

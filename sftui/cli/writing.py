@@ -45,7 +45,7 @@ class Target:
         sys.stdout.buffer.flush()
 
     def write(self, text: str, what: str = "") -> None:
-        """All of it, and tell where it is; ExportError where the text holds half a character."""
+        """All of it, and print where it is; ExportError where the text holds half a character."""
         try:
             content = text.encode("utf-8")
         except UnicodeEncodeError as error:
@@ -113,7 +113,7 @@ def may_write(files: Sequence[Path], inputs: Inputs, force: bool, ours: str | No
     click.confirm(f"{names} {exist}; overwrite?", abort=True, err=True)
 
 
-def tell_over_progress(sentence: str) -> None:
+def print_over_progress(sentence: str) -> None:
     """A sentence on stderr where a line of progress may stand."""
     if sys.stderr.isatty():
         redraw(" " * 79)
@@ -130,7 +130,7 @@ class Progress:
         self._live = sys.stderr.isatty()
 
     def at(self, done: int, more: str = "") -> None:
-        """Tell, at most four times a second; `more` stands behind the count."""
+        """Print, at most four times a second; `more` stands behind the count."""
         if not self._live or time.monotonic() - self._drawn < 0.25:
             return
         self._drawn = time.monotonic()

@@ -111,14 +111,14 @@ class RayChecking(JoinedChecking):
         sample: int | None = None,
         address: str | None = None,
         jobs: int | None = None,
-        tell: Callable[[str], None] = lambda sentence: None,
+        notify: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         super().__init__(session, wanted, prompts, max_rows=max_rows, sample=sample)
-        self._address, self._workers, self._tell = address, jobs, tell
+        self._address, self._workers, self._notify = address, jobs, notify
 
     def steps(self) -> Iterator[AuditProgress]:
         task = self.task()
-        with connected(self._address, self._workers) as cluster, Pool(cluster, task, self._tell) as pool:
+        with connected(self._address, self._workers) as cluster, Pool(cluster, task, self._notify) as pool:
             made = pool.done(self._pieces(cluster.workers))
             parts = (None if one is None else (one[0], one[1].damaged, one[2]) for one in made)
             yield from self.joined(parts, pool.repeated, lambda: pool.note)

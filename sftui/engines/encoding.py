@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sftui.session.encoding import Written
     from sftui.tokens.bulk import Bulk
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def write_rows(
     explain: bool = False,
     address: str | None = None,
     jobs: int | None = None,
-    tell: Tell = lambda sentence: None,
+    notify: Notify = lambda sentence: None,
     passed: Callable[[], None] = lambda: None,
 ) -> Engines:
     """Write the records of all rows into a file as `form` (`jsonl` or `parquet`), made by workers and joined in order;
@@ -54,7 +54,7 @@ def write_rows(
     names: dict[str, None] = {}
     with (
         connected(address, jobs) as cluster,
-        Pool(cluster, task, tell) as pool,
+        Pool(cluster, task, notify) as pool,
         joined(form, file, columns_of(session, explain, unpacked=True)) as add,
     ):
         for made in pool.done(session.source.pieces(piece_size(session, cluster.workers))):
@@ -75,7 +75,7 @@ def elsewhere(
     whole: bool = False,
     address: str | None = None,
     jobs: int | None = None,
-    tell: Tell = lambda sentence: None,
+    notify: Notify = lambda sentence: None,
 ) -> Iterator[Elsewhere]:
     """The same session, whose rows are inspected by workers where many are requested: of each comes back what packing
     takes, or (`whole`) all of it. SftuiError as `Pool`."""
@@ -84,7 +84,7 @@ def elsewhere(
     same: dict[str, Any] = {one.name: getattr(session, one.name) for one in fields(Ready)}
     with (
         connected(address, jobs) as cluster,
-        Pool(cluster, InspectRows(sent(session), whole), tell) as pool,
+        Pool(cluster, InspectRows(sent(session), whole), notify) as pool,
     ):
         yield Elsewhere(**same, pool=pool, size=piece_size(session, cluster.workers))
 

@@ -59,13 +59,13 @@ class _Hand:
 class Pool:
     """The actors of one task. `with Pool(…) as pool:` lets them go at the end, whatever happens.
 
-    `tell` hears what is to be known meanwhile. Lost actors are replaced, and what they had is done by others: a piece
+    `notify` hears what is to be known meanwhile. Lost actors are replaced, and what they had is done by others: a piece
     counts once, since its part is taken but once. SftuiError, from `done`, for a piece of which `MOST_TRIES` actors
     were lost, and where rows overrun too often; what the task raises is raised as it is where it is a SftuiError.
     """
 
-    def __init__(self, cluster: Cluster, task: Task[Any, Part], tell: Callable[[str], None]) -> None:
-        self._ray, self._tell = cluster.ray, tell
+    def __init__(self, cluster: Cluster, task: Task[Any, Part], notify: Callable[[str], None]) -> None:
+        self._ray, self._notify = cluster.ray, notify
         self._task = self._ray.put(pickle.dumps(task, pickle.HIGHEST_PROTOCOL))
         self._kind = self._ray.remote(Worker).options(num_cpus=1, max_restarts=0)
         self._again: deque[_Job] = deque()
@@ -136,7 +136,7 @@ class Pool:
                 if not lost:
                     yield found
                     break
-                self._tell(f"{len(lost):,} parts were lost with their machine, and are made again")
+                self._notify(f"{len(lost):,} parts were lost with their machine, and are made again")
                 yield from self._finished([self._pieces[place] for place in lost])
 
     # --- jobs -------------------------------------------------------------------------------
@@ -240,14 +240,14 @@ class Pool:
         jobs = list(gone.jobs)
         self._again.extendleft(reversed(jobs[1:]))
         if jobs:
-            self._tell(f"a worker was lost ({why}); {jobs[0].name} is done by another one")
+            self._notify(f"a worker was lost ({why}); {jobs[0].name} is done by another one")
             self._retry(jobs[0], why)
         self._hands[self._hands.index(gone)] = self._hired()
 
     def _say_waiting(self) -> None:
         if self._begun is not None and time.monotonic() - self._begun > PATIENCE:
             self._begun = None
-            self._tell("waits for Ray to start a worker: no processor of the cluster may be free")
+            self._notify("waits for Ray to start a worker: no processor of the cluster may be free")
 
 
 def _reason(error: BaseException) -> str:

@@ -19,7 +19,7 @@ def atomic_file(path: Path, folders: bool = True, private: bool = False) -> Iter
 
     It is written next to its target, synced, then renamed over it: a kill, a full disk or an
     error leaves what was there before. `private`: nobody but its owner may read it, whoever might read what stood
-    there. ExportError tells why writing failed.
+    there. ExportError says why writing failed.
     """
     name = ""
     try:

@@ -18,7 +18,7 @@ SHOWN = 12
 
 
 def figure_sections(figures: Figures) -> Iterator[tuple[str, str, str]]:
-    """(id, heading, body) of each section that has something to tell."""
+    """(id, heading, body) of each section that has something to show."""
     if figures.tokenized:
         yield (
             "lengths",

@@ -14,7 +14,7 @@ HEIGHT, FOOT, TOP = 170, 18, 14
 
 
 def columns_svg(name: str, title: str, bars: Sequence[tuple[str, int]]) -> str:
-    """Upright bars: what each stands for below it, how many above it; the title tells it all in words."""
+    """Upright bars: what each stands for below it, how many above it; the title says it all in words."""
     most = max((count for _, count in bars), default=0) or 1
     step = WIDTH / max(1, len(bars))
     room = HEIGHT - FOOT - TOP

@@ -122,7 +122,7 @@ def _must_be_of_rows(begin: str, meant: Sequence[str]) -> None:
     raise RecipeError(
         f"`{code}` leaves out no row",
         why=f"it is found in {whole}, not in a row",
-        fix=f"use --apply {repair}" if repair else f"`sftui explain {meant[0]}` tells what helps against it",
+        fix=f"use --apply {repair}" if repair else f"`sftui explain {meant[0]}` says what helps against it",
     )
 
 

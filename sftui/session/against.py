@@ -351,10 +351,10 @@ class _Ways:
             return made.ready()
         except SftuiError as error:
             if recipe.tokenizer.transformers != self.data.recipe.tokenizer.transformers:
-                self._tell(f"transformers {recipe.tokenizer.transformers} was not tried: {error}")
+                self._say(f"transformers {recipe.tokenizer.transformers} was not tried: {error}")
             return None
 
-    def _tell(self, sentence: str) -> None:
+    def _say(self, sentence: str) -> None:
         if sentence not in self.untried:
             self.untried.append(sentence)
 
@@ -398,9 +398,7 @@ class _Ways:
         except SftuiError:
             there = False
         if not there and version not in (RUNNING, self.data.tokenizer.facts.transformers):
-            self._tell(
-                f"transformers {version}, which the run had, was not tried: --transformers {version} installs it"
-            )
+            self._say(f"transformers {version}, which the run had, was not tried: --transformers {version} installs it")
         return there
 
     def _file(self, template: str) -> str:

@@ -64,11 +64,11 @@ class Arguments:
         return self.data[0] if len(self.data) == 1 and self.data[0].lower().endswith(CONFIGS) else None
 
     def options(self, row: int = 0, make: Callable[[str], object] | None = None) -> tuple[OpenOptions, tuple[str, ...]]:
-        """The same as OpenOptions, and the sentences to tell about the config; RecipeError and SourceError say what
+        """The same as OpenOptions, and the sentences to print about the config; RecipeError and SourceError say what
         does not fit.
 
         What names the data, the tokenizer and the template sets the starting recipe up; `max_length` and `knobs`
-        correct it, and exports tell so. `make` makes an environment with a version of transformers where none is at
+        correct it, and exports say so. `make` makes an environment with a version of transformers where none is at
         hand, see `tokens.made.make`.
         """
         path = self.config_file()

@@ -72,8 +72,8 @@ def _trainer_of(path: Path) -> str:
         parsed = load_yaml(text) if not is_script(path.name) else None
     except (OSError, ValueError, YamlProblem):
         return ""
-    told = runs(text) if parsed is None else recognise(parsed) if isinstance(parsed, Mapping) else None
-    found = told.trainer if told is not None else None
+    recognised = runs(text) if parsed is None else recognise(parsed) if isinstance(parsed, Mapping) else None
+    found = recognised.trainer if recognised is not None else None
     return traits_of(found).title if found else ""
 
 

@@ -233,7 +233,7 @@ def check_targets(paths: Sequence[str], out: str, log: str | None) -> tuple[Path
 def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Path | None) -> Iterator[Written]:
     """Write the rows after a plan, and a log of every change; both take their names only at the end, whole.
 
-    Tells after every row how far it is; without files it only counts. Not being asked for more stops it, and
+    Reports after every row how far it is; without files it only counts. Not being asked for more stops it, and
     leaves nothing behind. ExportError, also where lines of JSON cannot hold a row.
     """
     from sftui.pipeline import detect
@@ -261,7 +261,7 @@ def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Pa
             elif line is not None and rows is not None:
                 rows.write(line)
             if log_file is not None and (done.changes or done.unchecked or done.skipped):
-                _tell(log_file, done)
+                _log(log_file, done)
             yield Written(counts, lost)
         if plan.converts and counts.skipped:
             raise _mixed(counts)
@@ -278,7 +278,7 @@ def _mixed(counts: Counts) -> ExportError:
     )
 
 
-def _tell(file: IO[bytes], done: Repaired) -> None:
+def _log(file: IO[bytes], done: Repaired) -> None:
     changes = [change.to_json() for change in done.changes]
     entry: dict[str, object] = {
         "row": done.row.index,

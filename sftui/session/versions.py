@@ -238,7 +238,7 @@ def version_short(words: str) -> str:
 
 
 def version_notes(facts: TokenizerFacts) -> tuple[str, ...]:
-    """The notes on the tokenizer that say whose ids are shown, as every command tells them once."""
+    """The notes on the tokenizer that say whose ids are shown, as every command prints them once."""
     begins = (NOT_VERIFIED.partition("{")[0], "the ids are those of transformers", NOT_ADMITTED)
     return tuple(note for note in facts.notes if note.startswith(begins))
 

@@ -91,7 +91,7 @@ def add_generation_tags(
         return _refused(source, f"its source could not be taken apart: {error}")
     try:
         return _attempts(bench, tree, end, own, learn, rows)
-    except surgery_plan.CannotTell as error:
+    except surgery_plan.Undecided as error:
         return _refused(source, str(error))
 
 
@@ -103,7 +103,7 @@ def _attempts(
     learn: list[Conversation],
     rows: Iterable[Conversation],
 ) -> Surgery:
-    """Operate and prove, and where a row breaks the proof learn from it too; CannotTell."""
+    """Operate and prove, and where a row breaks the proof learn from it too; Undecided."""
     source, name = bench.original.source, bench.original.name
     reason = "no answer was found in any conversation"
     for _ in range(_ROUNDS):
@@ -172,7 +172,7 @@ class _Bench:
     known: dict[int, tuple[Conversation, Known]] = field(default_factory=dict)
 
     def operate(self, tree: Tree, learn: Sequence[Conversation]) -> str:
-        """The source with tags, as far as `learn` teaches where; CannotTell."""
+        """The source with tags, as far as `learn` teaches where; Undecided."""
         sets: dict[int, int] = {}
         conditions: dict[int, list[str]] = {}
         for _ in range(3):
@@ -187,11 +187,11 @@ class _Bench:
             if conditions:
                 leaf = tree.leaves[min(conflicts)]
                 line = tree.source.count("\n", 0, leaf.start) + 1
-                raise surgery_plan.CannotTell(
+                raise surgery_plan.Undecided(
                     f"line {line} writes now an answer, now something else, and no condition tells when"
                 )
             conditions = self._harmless(tree, learn, set(sets.values()), conflicts, len(evidence))
-        raise surgery_plan.CannotTell("where it writes answers could not be told")
+        raise surgery_plan.Undecided("where it writes answers could not be told")
 
     def _harmless(
         self, tree: Tree, learn: Sequence[Conversation], sets: set[int], every: dict[int, list[str]], wanted: int
@@ -320,12 +320,12 @@ class _Bench:
 
 @contextmanager
 def _within_its_limits() -> Iterator[None]:
-    """CannotTell where a template goes over its limits: nothing more is tried, every further render would take as
+    """Undecided where a template goes over its limits: nothing more is tried, every further render would take as
     long."""
     try:
         yield
     except bound.OverBound as error:
-        raise surgery_plan.CannotTell(f"{error.what}, because {error.why}" if error.why else error.what) from error
+        raise surgery_plan.Undecided(f"{error.what}, because {error.why}" if error.why else error.what) from error
 
 
 def _apart(text: str, mine: Sequence[Range], wanted: Sequence[Range]) -> str:

@@ -19,7 +19,7 @@ Vector = tuple[list["Shape | None"], str]
 """What the operands of a place wrote in one go, and the truth values tested there."""
 
 
-class CannotTell(Exception):
+class Undecided(Exception):
     """A place writes answers in a way that tags cannot follow; the message is a clause for the user."""
 
 
@@ -139,7 +139,7 @@ def plan(
                 seen[one.leaf].append((shapes, one.values))
             elif any(part is not None for part in shapes):
                 if any(answer for part in shapes if part is not None for _, answer in part):
-                    raise CannotTell("an answer is written where no message of the assistant is at hand")
+                    raise Undecided("an answer is written where no message of the assistant is at hand")
                 foreign.add(one.leaf)
     plans: dict[int, LeafPlan] = {}
     conflicts: dict[int, list[str]] = {}
@@ -153,7 +153,7 @@ def plan(
             base = tree.leaves[sets[number]]
             inner = _merged([shapes for shapes, _ in _open(base, seen.get(base.number, []))])
             if inner is None:
-                raise CannotTell(f"`{base.target}` is made up of answer and header in more than one way")
+                raise Undecided(f"`{base.target}` is made up of answer and header in more than one way")
             plans[number] = _split_set(base, inner)
         else:
             vectors = _open(leaf, raw)
@@ -347,7 +347,7 @@ def _split_set(base: Leaf, shapes: Sequence[Shape | None]) -> LeafPlan:
     pieces = _pieces(base, shapes)
     states = [piece.answer for piece in pieces]
     if _fits(base, shapes) or states not in ([False, True], [False, True, False]):
-        raise CannotTell(f"`{base.target}` holds an answer in more than one stretch")
+        raise Undecided(f"`{base.target}` holds an answer in more than one stretch")
     names = [base.target, f"{base.target}_answer", f"{base.target}_tail"]
     return LeafPlan(
         [Piece(piece.answer, name) for piece, name in zip(pieces, names)],

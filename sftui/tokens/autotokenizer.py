@@ -11,7 +11,7 @@ line, and answers each with one line; what libraries print goes to stderr, and t
 `kind` is folder, file, gguf or hub (see `locate.Location`); `class` names a class to take instead of AutoTokenizer's
 choice (of a folder or hub), `named` one that the user names; `gguf` the path of a module that reads .gguf metadata
 without torch. The answer to `load` is the fields of `Loaded` in `session.py`. What fails answers `{"error": [fault,
-…]}`: the exception and all that led to it, as `faults` tells them. Without a Hub tokenizer nothing goes to the network.
+…]}`: the exception and all that led to it, as `faults` lists them. Without a Hub tokenizer nothing goes to the network.
 
 The process that is started only watches: a second one does the work, and is killed as soon as the pipe named by
 SFTUI_LIFELINE closes, so that nothing that hangs inside a tokenizer outlives its caller.

@@ -123,7 +123,7 @@ class InProcessTokenizer:
         self._held = {"tokenizer": tokenizer}
 
     def load(self) -> dict[str, Any]:
-        """What `autotokenizer.facts` tells."""
+        """What `autotokenizer.facts` gives."""
         return autotokenizer.facts(self._held["tokenizer"])
 
     def ask(self, request: Mapping[str, Any], limit: float | None = None) -> dict[str, Any]:

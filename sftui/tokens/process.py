@@ -47,7 +47,7 @@ class TokenizerProcess:
         self._asking = threading.RLock()
 
     def load(self) -> dict[str, Any]:
-        """What `autotokenizer.facts` tells; TokenizerError with the reason there."""
+        """What `autotokenizer.facts` gives; TokenizerError with the reason there."""
         with self._asking:
             return self._load()[1]
 

@@ -27,7 +27,7 @@ LOGIN = "log in with `hf auth login` or set HF_TOKEN"
 
 
 Fault = Mapping[str, Any]
-"""One exception as `autotokenizer.faults` tells it."""
+"""One exception as `autotokenizer.faults` lists it."""
 
 
 def explain(error: BaseException, place: Location) -> TokenizerError:

@@ -461,8 +461,8 @@ class Trainer:
         return key_of(getattr(import_module(self.traits.writes), "TABLE", ()), path)
 
     def losses(self, recipe: Recipe) -> tuple[str, ...]:
-        """What the trainer's own config cannot say of a recipe, as `write_config` tells it; nothing for a loop written
-        by hand."""
+        """What the trainer's own config cannot say of a recipe, as `write_config` reports it; nothing for a loop
+        written by hand."""
         if not self.traits.writes:
             return ()
         return tuple(import_module(self.traits.writes).keys_of(recipe, self.usual(recipe))[-1])

@@ -78,7 +78,7 @@ def load_class(traits: Traits, kind: type) -> Any:
     try:
         found = getattr(__import__(module, fromlist=[name]), name)
     except Exception as error:
-        raise _refused(package, "", f"{traits.home} cannot be loaded: {_told(error)}") from error
+        raise _refused(package, "", f"{traits.home} cannot be loaded: {_reason(error)}") from error
     if not (isinstance(found, type) and issubclass(found, kind) and getattr(found, "traits", None) == traits):
         raise _refused(package, "", f"{traits.home} is no Trainer whose `traits` are those that it declares")
     return found
@@ -115,12 +115,12 @@ def _brought(package: str, origin: str) -> list[Outside]:
         try:
             traits = point.load()
         except Exception as error:
-            raise _refused(package, origin, f"{point.value} cannot be loaded: {_told(error)}") from error
+            raise _refused(package, origin, f"{point.value} cannot be loaded: {_reason(error)}") from error
         if not isinstance(traits, Traits):
             raise _refused(package, origin, f"{point.value} is no sftui.trainers.traits.Traits")
         if traits.name != point.name or not _NAME.fullmatch(traits.name):
-            told = f"its entry point `{point.name}` declares the name `{traits.name}`"
-            raise _refused(package, origin, f"{told}: they must be the same, in small letters, digits and hyphens")
+            reason = f"its entry point `{point.name}` declares the name `{traits.name}`"
+            raise _refused(package, origin, f"{reason}: they must be the same, in small letters, digits and hyphens")
         file = getattr(sys.modules[point.module], "__file__", None)
         folder = Path(file).parent if file else Path(os.devnull)
         found.append(Outside(traits, folder, distribution.name, distribution.version))
@@ -134,5 +134,5 @@ def _refused(package: str, origin: str, why: str, fix: str = "") -> SftuiError:
     )
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -71,7 +71,7 @@ def reading_of(rows: Sequence[Row], preset: str) -> Reading | None:
     return Reading(columns, typed=not reader.keeps) if columns else None
 
 
-def told(rows: Sequence[Row], reading: Reading, preset: str, title: str) -> tuple[str, ...]:
+def notes_on(rows: Sequence[Row], reading: Reading, preset: str, title: str) -> tuple[str, ...]:
     """A sentence on the first value that comes to the trainer otherwise than it stands; none where each is the same."""
     reader = _brought(preset)
     library = reader.library if reader is not None else "datasets"

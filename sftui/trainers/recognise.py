@@ -33,8 +33,8 @@ def recognise(config: Mapping[str, Any]) -> Recognised:
     best = ranked[0]
     if len(ranked) > 1 and len(found[ranked[1]]) == len(found[best]):
         tied = [name for name in ranked if len(found[name]) == len(found[best])]
-        told = ", ".join(f"{_keys(found[name])} of {name}" for name in tied)
-        return Recognised(None, f"it has as many keys of one as of the other: {told}")
+        counts = ", ".join(f"{_keys(found[name])} of {name}" for name in tied)
+        return Recognised(None, f"it has as many keys of one as of the other: {counts}")
     return Recognised(best, f"it has {_keys(found[best])}")
 
 

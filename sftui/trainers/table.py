@@ -22,11 +22,11 @@ Said = Mapping[str, Any]
 """Knobs by their paths → the values that a config gives them."""
 Keys = dict[tuple[str | int, ...], Any]
 """Keys of a config by their places → their values."""
-Told = tuple[Keys, tuple[str, ...]]
+Noted = tuple[Keys, tuple[str, ...]]
 """Keys, and a sentence on each part of the value that they do not say."""
 Read = Callable[[Config, Recipe, str], Said]
 """What the keys of an entry say of its knobs, nothing where they say nothing; the last argument names the config."""
-Write = Callable[[Recipe, str, Any], "Keys | Told | None"]
+Write = Callable[[Recipe, str, Any], "Keys | Noted | None"]
 """The keys that say a knob's value (none where it needs none); None where the trainer has nothing to say it with."""
 
 NO_LIMIT = 1_000_000
@@ -113,7 +113,7 @@ def as_is(key: str) -> Write:
 def limit(key: str, title: str) -> Write:
     """length.max under a key that must be a number."""
 
-    def write(recipe: Recipe, path: str, value: int | None) -> Told:
+    def write(recipe: Recipe, path: str, value: int | None) -> Noted:
         if value is not None:
             return {(key,): value}, ()
         return {(key,): NO_LIMIT}, (f"{title} always has a limit: {key} {NO_LIMIT} stands for none",)
@@ -191,8 +191,8 @@ def written(
         order = [*(path for path in values if path not in known), *(path for path in known if path in values)]
         values = {path: values[path] for path in order}
     for path, value in values.items():
-        told = (entry.write(recipe, path, value) for entry in table if path in entry.knobs)
-        found = next((one for one in told if one is not None), ({}, (no_key(path, value, title, kind),)))
+        made = (entry.write(recipe, path, value) for entry in table if path in entry.knobs)
+        found = next((one for one in made if one is not None), ({}, (no_key(path, value, title, kind),)))
         said, lost = found if isinstance(found, tuple) else (found, ())
         keys.update(said)
         losses += lost

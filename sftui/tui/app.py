@@ -69,7 +69,7 @@ class SftuiApp(KeyedApp[None], inherit_bindings=False):
         """Back from the shell or an editor: everything is drawn again, the mouse is as it was left."""
         self.refresh(layout=True)
         if not self.mouse_on:
-            self._tell_mouse()
+            self._set_mouse()
 
     def farewell(self) -> str:
         """What is lost without a question."""
@@ -78,10 +78,10 @@ class SftuiApp(KeyedApp[None], inherit_bindings=False):
     def toggle_mouse(self) -> bool:
         """Gives the mouse back to the terminal, or takes it."""
         self.mouse_on = not self.mouse_on
-        self._tell_mouse()
+        self._set_mouse()
         return self.mouse_on
 
-    def _tell_mouse(self) -> None:
+    def _set_mouse(self) -> None:
         for mode in ("1000", "1003", "1015", "1006"):
             self.write_to_terminal(f"\x1b[?{mode}{'h' if self.mouse_on else 'l'}")
 

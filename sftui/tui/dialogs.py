@@ -138,7 +138,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         self.lines.styles.height = max(1, min(len(self.make(width)), size.height - 3 - len(title) - note))
         self.bar.show(*title)
         self.foot.show(line((f" {self.keys()}", Role.DIM)))
-        self.tell(width)
+        self.show_rest(width)
 
     def title_lines(self, width: int) -> tuple[Line, ...]:
         return wrap(line((f" {visible(self.heading)}", Role.TITLE)), width, " ")[:LONGEST_TITLE]
@@ -150,7 +150,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
             else f"j k scroll · {self.offer}{f'Enter {self.onward} · ' if self.onward else ''}Esc {self.leave}"
         )
 
-    def tell(self, width: int = 0) -> None:
+    def show_rest(self, width: int = 0) -> None:
         """What the marked line is too short for."""
         if isinstance(self.make, Options):
             self.note.show(*self.make.left(self.lines.marked, width or self.note.size.width))
@@ -179,7 +179,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         }
         if name in moves:
             self.lines.move(moves[name])
-            self.tell()
+            self.show_rest()
         elif name == "accept":
             self.choose(self.lines.marked if last else None)
         elif name == "yes" and self.offer:
@@ -198,7 +198,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
 
     def on_line_view_wheeled(self, message: LineView.Wheeled) -> None:
         self.lines.move(message.lines)
-        self.tell()
+        self.show_rest()
 
 
 class Options:

@@ -1,4 +1,4 @@
-"""What the workspace tells, and what follows from it."""
+"""What the workspace reports, and what follows from it."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def _row(here: Inspector, event: ev.RowReady) -> None:
     here.show_view(keep=True)
     findings.on_row(here)
     figures.on_row(here, row)
-    _tell_correction(here, inspection)
-    rows.tell_figures(here, inspection)
+    _say_correction(here, inspection)
+    rows.show_figures(here, inspection)
 
 
-def _tell_correction(here: Inspector, inspection: Inspection) -> None:
+def _say_correction(here: Inspector, inspection: Inspection) -> None:
     """A correction of a provisional tokenizer is said aloud, with what it changed."""
     before = here.state.reading.provisional
     if before is None:
@@ -55,10 +55,10 @@ def _summaries(here: Inspector, event: ev.SummariesReady) -> None:
     verdict = here.panes.rows.verdict(here.state.row)
     if verdict != here.state.status.verdict:
         here.put(here.state.status._replace(verdict=verdict))
-        _tell_step(here, verdict)
+        _say_step(here, verdict)
 
 
-def _tell_step(here: Inspector, verdict: tuple[str, str] | None) -> None:
+def _say_step(here: Inspector, verdict: tuple[str, str] | None) -> None:
     """What to do about a grave verdict, once a verdict and where nothing else was answered."""
     if verdict is None or verdict[0] != "error" or here.state.said.role is Role.ERROR:
         return

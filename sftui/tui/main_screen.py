@@ -174,7 +174,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.footer.display = bool(left) or not self.prompt.open
 
     def draw_tour(self) -> None:
-        """What the tour tells after what was just done; nothing where there is none."""
+        """What the tour says after what was just done; nothing where there is none."""
         if self.state.tour.at is None and not self.tour.display:
             return
         tokens, state = self.panes.tokens, self.state

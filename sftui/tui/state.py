@@ -346,7 +346,7 @@ class Repairing(NamedTuple):
     counted: ev.RepairsCounted | None = None
     seen: tuple[str, ...] = ()
     ticket: int | None = None
-    telling: str = ""
+    reporting: str = ""
 
 
 class Batched(NamedTuple):

@@ -1,4 +1,4 @@
-"""What the worker tells the workspace: frozen messages, each small enough to travel often.
+"""What the worker sends to the workspace: frozen messages, each small enough to travel often.
 
 Named tuples, because Python makes one in 0.06 ms and a frozen dataclass in 0.4 ms, which the first
 paint waits for; dataclasses where a field is called `count` or `index`, as a tuple's methods are.
@@ -255,7 +255,7 @@ class CodeCount:
     """One code of the audit: how often it was found, and the first row that has it (None: no single row).
 
     `examples`: it is found over all rows, or a sample of them, and names some of those that have it. `share` says which
-    part of the rows has it, where that tells something.
+    part of the rows has it, where that says something.
     """
 
     code: str

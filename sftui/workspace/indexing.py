@@ -44,18 +44,18 @@ class Indexer:
         """Count what is known at once, the rest in a thread."""
         self._source, self._count = source, None
         source.index_more(INDEX_SLICE)  # a small file is known at once
-        self._tell_count(source)
+        self._send_count(source)
         threading.Thread(target=self._index, args=(source,), name="sftui-index", daemon=True).start()
 
     def look(self, look: Look) -> bool:
-        """Tell where the file has changed on disk or turned out to be damaged; True where rows are lost, or there
+        """Report where the file has changed on disk or turned out to be damaged; True where rows are lost, or there
         again."""
         if look.source is not self._source:
             return False
-        self._tell_count(look.source)
-        return self.tell_change(change_of(look.source))
+        self._send_count(look.source)
+        return self.send_change(change_of(look.source))
 
-    def tell_change(self, event: ev.SourceChanged) -> bool:
+    def send_change(self, event: ev.SourceChanged) -> bool:
         """Send what has become of the file, where that is new; True where rows are lost, or there again."""
         before, self._changed = self._changed, event
         if event != before:
@@ -67,7 +67,7 @@ class Indexer:
         self._changed = self._changed._replace(problem=problem)
         self._send(self._changed)
 
-    def _tell_count(self, source: Source) -> None:
+    def _send_count(self, source: Source) -> None:
         count = source.count()
         event = ev.CountChanged(count.rows, count.exact, count.fraction, damage_of(source))
         if event != self._count and source is self._source:
@@ -98,6 +98,6 @@ class Indexer:
         while not source.index_more(INDEX_SLICE):
             if time.monotonic() - reported > REPORT_EVERY:
                 reported = time.monotonic()
-                self._tell_count(source)
+                self._send_count(source)
             time.sleep(0.005 if self._inbox.busy() else 0)
-        self._tell_count(source)
+        self._send_count(source)

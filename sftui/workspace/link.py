@@ -75,7 +75,7 @@ class Link:
         return self._process.pid
 
     def send(self, request: Request) -> bool:
-        """Hand a request over; False where the worker is gone (`on_end` tells about it)."""
+        """Hand a request over; False where the worker is gone (`on_end` is called)."""
         payload = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
         try:
             with self._lock:

@@ -148,11 +148,11 @@ class Loader:
         return ev.TokenizerChanged(state, facts, message, None, templates, version_short(whose))
 
 
-def _reporting(tell: Callable[[str], None], name: str) -> AbstractContextManager[None]:
+def _reporting(notify: Callable[[str], None], name: str) -> AbstractContextManager[None]:
     """Say every second how long a tokenizer has been loading, and how much of it came from the Hub."""
     from sftui.waiting import loading_words, watched
 
-    return watched(name, "models", lambda seconds, came: tell(loading_words(name, "models", seconds, came)))
+    return watched(name, "models", lambda seconds, came: notify(loading_words(name, "models", seconds, came)))
 
 
 def _alike(shown: LoadedTokenizer, proven: LoadedTokenizer) -> bool:

@@ -172,7 +172,7 @@ class Worker:
             opened.set()
             return
         self._session = session
-        self._tell_source(session)
+        self._send_source(session)
         if request.row is not None:
             self._row = rq.RowRequest(request.ticket, request.row)
             self._answer_row()
@@ -188,10 +188,10 @@ class Worker:
             return open_data(options, recipe, repairs)
         from sftui.waiting import loading_words, watched
 
-        def tell(seconds: float, came: int) -> None:
+        def notify(seconds: float, came: int) -> None:
             self.send(ev.DataLoading(loading_words(repo, "datasets", seconds, came)))
 
-        with watched(repo, "datasets", tell):
+        with watched(repo, "datasets", notify):
             return open_data(options, recipe, repairs)
 
     def _try_again(self, but: tuple[bound.Overrun, ...]) -> None:
@@ -200,7 +200,7 @@ class Worker:
         if found is not None:
             found.refuse(but)
 
-    def _tell_source(self, session: Opened) -> None:
+    def _send_source(self, session: Opened) -> None:
         source, found = session.source, session.detected
         self.send(
             ev.SourceOpened(
@@ -236,7 +236,7 @@ class Worker:
         if tokenizer_key(session.recipe) != tokenizer_key(before.recipe):
             self._loader.load(request.recipe, session.options)
         if session.recipe.data != before.recipe.data or session.repairs != before.repairs:
-            self._tell_source(session)
+            self._send_source(session)
         self._answer_again(session)
 
     def _reopen(self, request: rq.SetRecipe) -> bool:
@@ -262,10 +262,10 @@ class Worker:
         elif isinstance(old, Tokenized):
             session = with_tokenizer(session, old.tokenizer)
         self._session, self._comparison, self._auditing = session, Comparison(), None
-        self._tell_source(session)
+        self._send_source(session)
         self._indexer.begin(session.stored.source)
         old.close()
-        self._indexer.tell_change(ev.SourceChanged(None))
+        self._indexer.send_change(ev.SourceChanged(None))
         for item in unanswered:
             if not self._inbox.cancelled(item.ticket):
                 self._serve(item)

@@ -65,7 +65,7 @@ def test_some_rows_and_a_baseline(ray: Cluster, tmp_path: Path) -> None:
 def test_a_worker_that_is_killed_costs_no_row(ray: Cluster, tmp_path: Path) -> None:
     session = data.opened(data.write(tmp_path / "t.jsonl", 3000))
     told: list[str] = []
-    checking = RayChecking(session, Filter(), tell=told.append)
+    checking = RayChecking(session, Filter(), notify=told.append)
     killed: set[int] = set()
     for progress in checking.steps():
         # one actor by its number, and then the process in which another does its work

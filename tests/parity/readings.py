@@ -23,7 +23,7 @@ from case import home, python_of
 from sftui.errors import SftuiError
 from sftui.session.opened import SAMPLE_ROWS
 from sftui.sources import SourceSpec, open_source
-from sftui.trainers.reading import dates, late_kind, places_of, reading_of, refused_file, told
+from sftui.trainers.reading import dates, late_kind, notes_on, places_of, reading_of, refused_file
 
 TRAINERS = ("trl@1.16.0", "axolotl@0.19.0", "llamafactory@0.9.5", "unsloth@2026.10.9", "torchtune@0.6.1")
 Reading = dict[str, Any]
@@ -77,7 +77,7 @@ def ours(path: Path, preset: str = "trl@1.16") -> Reading:
     values = [row.data for row in every if row.data is not None]
     given = values if reading is None else [reading.row(value) for value in values]
     notes += dates(rows, preset, preset, {name for value in values for name in value})
-    notes += told(rows, reading, preset, preset) if reading is not None else ()
+    notes += notes_on(rows, reading, preset, preset) if reading is not None else ()
     places = places_of(rows, preset, dict.fromkeys(name for row in rows for name in row.data or ()))
     late = [late_kind(row, places, preset, preset) for row in every if row.data is not None] if places else []
     if any(one.stops for one in late if one is not None):

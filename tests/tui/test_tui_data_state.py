@@ -22,7 +22,7 @@ CHANGED = Problem(
 async def test_damage_is_told_and_stays_in_sight() -> None:
     for size in ((60, 20), (140, 45)):
         async with running(size) as driven:
-            driven.worker.tell(ev.CountChanged(41, True, 1.0, BROKEN))
+            driven.worker.emit(ev.CountChanged(41, True, 1.0, BROKEN))
             await driven.settle()
             assert driven.said.strip().startswith(BROKEN[:50]) and "≥" not in driven.lines[0]
             assert ("✗ damaged" if size[0] > 60 else "✗") in driven.lines[0]
@@ -32,16 +32,16 @@ async def test_damage_is_told_and_stays_in_sight() -> None:
 
 async def test_a_changed_file_is_told_until_it_is_read_again() -> None:
     async with running((140, 45)) as driven:
-        driven.worker.tell(ev.SourceChanged(CHANGED))
+        driven.worker.emit(ev.SourceChanged(CHANGED))
         await driven.settle()
         assert driven.said.strip() == CHANGED.sentence() and "✗ changed on disk" in driven.lines[0]
         await driven.press("D")
         assert driven.worker.opened == 1 and driven.said == "reloading the data"
-        driven.worker.tell(ev.SourceOpened("t.jsonl", "jsonl", (), "messages", ""))
+        driven.worker.emit(ev.SourceOpened("t.jsonl", "jsonl", (), "messages", ""))
         await driven.settle()
         assert driven.said == "the data is as on disk now"
-        driven.worker.tell(ev.SourceChanged(None))
-        driven.worker.tell(ev.CountChanged(41, True, 1.0))
+        driven.worker.emit(ev.SourceChanged(None))
+        driven.worker.emit(ev.CountChanged(41, True, 1.0))
         await driven.settle()
         assert "✗" not in driven.lines[0]
 
@@ -49,7 +49,7 @@ async def test_a_changed_file_is_told_until_it_is_read_again() -> None:
 async def test_a_shorter_file_shows_its_last_row() -> None:
     async with running() as driven:
         await driven.press("G")
-        driven.worker.tell(ev.CountChanged(5, True, 1.0))
+        driven.worker.emit(ev.CountChanged(5, True, 1.0))
         await driven.settle()
         assert driven.main.state.status.row == 4
 
@@ -62,7 +62,7 @@ async def test_a_search_says_what_it_could_not_read() -> None:
         search.on_found(driven.main, ev.SearchFound(ticket, None, searched=41, finished=True, unread=3))
         await driven.settle()
         assert "no row has text nowhere in what can be read; 3 rows could not be" in driven.said
-        driven.worker.tell(ev.CountChanged(41, True, 1.0, BROKEN))
+        driven.worker.emit(ev.CountChanged(41, True, 1.0, BROKEN))
         await driven.press("n")
         for _ in range(2):  # to the end, and round to where it began
             search.on_found(
@@ -86,11 +86,11 @@ async def test_what_comes_from_the_hub_is_told_where_the_row_will_be(size: tuple
     async with running(size, worker) as driven:
         assert "opening …" in driven.text
         told = "loading dataset org/set … 7 s, 4.5 MB downloaded"
-        worker.tell_now(ev.DataLoading(told))
+        worker.emit_now(ev.DataLoading(told))
         await driven.settle()
         assert told in " ".join(driven.text.replace("│", " ").split()) and "opening …" not in driven.text
         driven.app.main.panes.tokens.wait(0)  # as after a key that asks for a row
-        worker.tell_now(ev.DataLoading(told.replace("7 s", "8 s\x1b[31m")))
+        worker.emit_now(ev.DataLoading(told.replace("7 s", "8 s\x1b[31m")))
         await driven.settle()
         assert "… 8 s␛[31m" in " ".join(driven.text.replace("│", " ").split())
         worker.release()
@@ -100,6 +100,6 @@ async def test_what_comes_from_the_hub_is_told_where_the_row_will_be(size: tuple
 
 async def test_a_dataset_that_is_read_anew_comes_beside_the_rows() -> None:
     async with running((120, 36)) as driven:
-        driven.worker.tell(ev.DataLoading("loading dataset org/set … 7 s, 4.5 MB downloaded"))
+        driven.worker.emit(ev.DataLoading("loading dataset org/set … 7 s, 4.5 MB downloaded"))
         await driven.settle()
         assert driven.said.strip() == "loading dataset org/set … 7 s, 4.5 MB downloaded" and "pos" in driven.text

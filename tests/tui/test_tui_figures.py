@@ -59,7 +59,7 @@ async def test_the_audit_is_stopped_and_keeps_what_it_has() -> None:
         assert (
             "stopped at 20 of 41 rows" in driven.text and "X resumes" in driven.text and worker.asked[-1][0] == "cancel"
         )
-        worker.tell(late[0])
+        worker.emit(late[0])
         await driven.settle()
         assert "stopped at 20 of 41 rows" in driven.text
         assert "20 rows" not in await driven.press("X")

@@ -286,7 +286,7 @@ async def test_no_cure_is_offered_before_it_was_tried() -> None:
         found = tuple(
             replace(one, fix=None, repairs=(), declined=("trim does not help: it stays",)) for one in ready.findings
         )
-        driven.worker.tell(replace(ready, findings=found))
+        driven.worker.emit(replace(ready, findings=found))
         await driven.settle()
         assert "trim does not help: it stays" in driven.text
         await driven.press("a")

@@ -38,8 +38,8 @@ async def test_each_hit_says_its_place_among_all() -> None:
 async def test_while_rows_are_still_counted_it_says_so_far() -> None:
     async with running() as driven:
         held: list[ev.Event] = []
-        send = driven.worker.tell
-        driven.worker.tell = lambda event: (  # type: ignore[method-assign]
+        send = driven.worker.emit
+        driven.worker.emit = lambda event: (  # type: ignore[method-assign]
             held.append(event) if isinstance(event, ev.HitsCounted) else send(event)
         )
         await driven.press("/", *"capital", "enter")

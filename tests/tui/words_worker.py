@@ -234,21 +234,21 @@ class WordsWorker:
 
     # — what it tells —
 
-    def tell(self, event: ev.Event) -> None:
+    def emit(self, event: ev.Event) -> None:
         """An event, now or when it is released."""
         if self.hold:
             self.held.append(event)
         else:
             self._on_event(pickle.loads(pickle.dumps(event)))
 
-    def tell_now(self, event: ev.Event) -> None:
+    def emit_now(self, event: ev.Event) -> None:
         """An event, whatever is held."""
         self._on_event(event)
 
     def release(self, *order: int) -> None:
         held, self.held, self.hold = self.held, [], False
         for event in [held[i] for i in order] if order else held:
-            self.tell(event)
+            self.emit(event)
 
     # — what it is asked —
 
@@ -272,9 +272,9 @@ class WordsWorker:
         """The data is there, and the tokenizer."""
         self.recipe, self.repairs, self.version = request.recipe, request.repairs, request.version
         told = "the column `messages` holds lists of role and content"
-        self.tell(ev.SourceOpened("train.jsonl", "jsonl", ("messages",), "messages", told))
-        self.tell(ev.CountChanged(self.rows, True, 1.0))
-        self.tell(ev.TokenizerChanged("proven", None, "builtin:gemma"))
+        self.emit(ev.SourceOpened("train.jsonl", "jsonl", ("messages",), "messages", told))
+        self.emit(ev.CountChanged(self.rows, True, 1.0))
+        self.emit(ev.TokenizerChanged("proven", None, "builtin:gemma"))
         self.ticket = request.ticket
         self.answer_row(request.row or 0, 0)
 
@@ -285,15 +285,15 @@ class WordsWorker:
         """What is on screen, under another recipe."""
         if "row" in self.last:
             ticket, index = self.last["row"]
-            self.tell(ev.RowReady(ticket, self.version, self.make(index)))
+            self.emit(ev.RowReady(ticket, self.version, self.make(index)))
         if "findings" in self.last:
-            self.tell(self.findings_event())
+            self.emit(self.findings_event())
         if "why" in self.last:
-            self.tell(self.why_event())
+            self.emit(self.why_event())
         if "summaries" in self.last:
             ticket, (start, stop) = self.last["summaries"]
             rows = range(start, min(stop, self.rows))
-            self.tell(ev.SummariesReady(ticket, self.version, tuple(map(self.summary, rows))))
+            self.emit(ev.SummariesReady(ticket, self.version, tuple(map(self.summary, rows))))
 
     def make(self, index: int) -> Inspection:
         return inspection(index, self.recipe, self.data, self.provisional, self.repairs)
@@ -302,7 +302,7 @@ class WordsWorker:
         self.asked.append(("row", index))
         self.last["row"] = (self.ticket, index)
         if held != self.version:
-            self.tell(ev.RowReady(self.ticket, self.version, self.make(index)))
+            self.emit(ev.RowReady(self.ticket, self.version, self.make(index)))
 
     def summary(self, index: int) -> ev.RowSummary:
         made = self.make(index)
@@ -326,7 +326,7 @@ class WordsWorker:
         ticket = self.ticket
         self.asked.append(("summaries", (start, stop)))
         self.last["summaries"] = (ticket, (start, stop))
-        self.tell(
+        self.emit(
             ev.SummariesReady(
                 ticket, self.version, tuple(self.summary(i) for i in rows or range(start, min(stop, self.rows)))
             )
@@ -336,12 +336,12 @@ class WordsWorker:
         ticket = self.ticket
         self.asked.append(("audit", None))
         if self.audit_parts:
-            self.tell(ev.AuditReady(ticket, self.version, 20, self.rows, 500.0, 0.04, figures=self.figures(20)))
+            self.emit(ev.AuditReady(ticket, self.version, 20, self.rows, 500.0, 0.04, figures=self.figures(20)))
         codes = (
             ev.CodeCount("CON008", "error", 14, 1, "message 1 holds a control character"),
             ev.CodeCount("EOS008", "info", 1, None, "⏎ is trained"),
         )
-        self.tell(
+        self.emit(
             ev.AuditReady(
                 ticket,
                 self.version,
@@ -406,7 +406,7 @@ class WordsWorker:
             rows = self.counted(self.repairs)[by]
         if ": " in by:
             rows = self.listed(by)
-        self.tell(ev.OrderReady(ticket, self.version, by, array("L", rows), len(rows)))
+        self.emit(ev.OrderReady(ticket, self.version, by, array("L", rows), len(rows)))
 
     def answer_batch(self, start: int, rows: int) -> None:
         ticket = self.ticket
@@ -420,7 +420,7 @@ class WordsWorker:
         batch = Batch(
             tuple(range(start, start + len(ids))), tuple(len(e.input_ids) for e in examples if e), ids, labels, mask
         )
-        self.tell(ev.BatchReady(ticket, self.version, batch))
+        self.emit(ev.BatchReady(ticket, self.version, batch))
 
     def answer_search(self, query: SearchQuery, start: int, forward: bool = True) -> None:
         ticket = self.ticket
@@ -429,9 +429,9 @@ class WordsWorker:
         for index in order:
             hits = self.hits(query, index)
             if hits is not None:
-                self.tell(ev.SearchFound(ticket, index, hits, abs(index - start) + 1, True))
+                self.emit(ev.SearchFound(ticket, index, hits, abs(index - start) + 1, True))
                 return
-        self.tell(ev.SearchFound(ticket, None, (), self.rows, True))
+        self.emit(ev.SearchFound(ticket, None, (), self.rows, True))
 
     def hits(self, query: SearchQuery, index: int) -> tuple[int, ...] | None:
         """The tokens of a row that the query touches; None where it is not in the row."""
@@ -454,7 +454,7 @@ class WordsWorker:
             found = [(i, hits) for i in range(first, last) if (hits := self.hits(query, i)) is not None]
             rows = array("L", [i for i, _ in found])
             counts = array("L", [max(1, len(hit_starts(hits))) for _, hits in found])
-            self.tell(ev.HitsCounted(ticket, self.version, first, last, rows, counts, last == self.rows))
+            self.emit(ev.HitsCounted(ticket, self.version, first, last, rows, counts, last == self.rows))
 
     def findings(self, index: int) -> tuple[Finding, ...]:
         """Every third row has an error; all have a warning while everything is trained."""
@@ -505,7 +505,7 @@ class WordsWorker:
         ticket = self.ticket
         self.asked.append(("findings", index))
         self.last["findings"] = (ticket, index)
-        self.tell(self.findings_event())
+        self.emit(self.findings_event())
 
     def findings_event(self) -> ev.FindingsReady:
         ticket, index = self.last["findings"]
@@ -517,7 +517,7 @@ class WordsWorker:
         """Another mask rule turns over what only one of `completion` and `all` trains, and nothing the rest."""
         self.asked.append(("why", (index, token)))
         self.last["why"] = (self.ticket, (index, token))
-        self.tell(self.why_event())
+        self.emit(self.why_event())
 
     def why_event(self) -> ev.WhyReady:
         ticket, (index, token) = self.last["why"]
@@ -533,7 +533,7 @@ class WordsWorker:
         ticket = self.ticket
         self.asked.append(("packs", start))
         if self.recipe.pack.strategy == "none":
-            self.tell(
+            self.emit(
                 ev.PacksReady(
                     ticket, self.version, problem=Problem("the recipe does not pack", "", "set pack.strategy")
                 )
@@ -560,12 +560,12 @@ class WordsWorker:
             tuple(p.labels + (-100,) * (longest - len(p.labels)) for p in packs),
             None,
         )
-        self.tell(ev.PacksReady(ticket, self.version, tuple(packs), batch, 6))
+        self.emit(ev.PacksReady(ticket, self.version, tuple(packs), batch, 6))
 
     def answer_tags(self) -> None:
         ticket = self.ticket
         self.asked.append(("tags", None))
-        self.tell(
+        self.emit(
             ev.TagsReady(
                 ticket,
                 self.version,
@@ -584,7 +584,7 @@ class WordsWorker:
             inspection(index, recipe, self.data, False, self.repairs if repairs is None else repairs),
         ]
         diff = "" if repairs is None else row_diff(made[0].row, made[1].row)
-        self.tell(
+        self.emit(
             ev.ComparisonReady(ticket, self.version, recipe, compare_row(made), made[1], repairs=repairs, diff=diff)
         )
 
@@ -595,7 +595,7 @@ class WordsWorker:
         for index in range(self.rows):
             other = inspection(index, recipe, self.data, False, self.repairs if repairs is None else repairs)
             counted = counted.plus(compare_row([self.make(index), other]))
-        self.tell(
+        self.emit(
             ev.CountReady(
                 ticket,
                 self.version,
@@ -624,25 +624,25 @@ class WordsWorker:
         ticket = self.ticket
         self.asked.append(("repairs", self.repairs))
         self.last["repairs"] = (ticket, None)
-        self.tell(ev.RepairsCounted(ticket, self.version, self.repair_count(self.repairs), self.rows, True))
+        self.emit(ev.RepairsCounted(ticket, self.version, self.repair_count(self.repairs), self.rows, True))
 
     def answer_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> None:
         ticket = self.ticket
         self.asked.append(("write", (target, log, marked)))
         counted = self.repair_count(self.repairs)
-        self.tell(ev.RepairsWritten(ticket, target, log, counted._replace(rows=counted.rows // 2), 0, self.rows))
+        self.emit(ev.RepairsWritten(ticket, target, log, counted._replace(rows=counted.rows // 2), 0, self.rows))
         done = ev.RepairsWritten(
             ticket, target, log, counted._replace(dropped=counted.dropped + len(marked)), 0, self.rows, True
         )
-        self.tell(done)
+        self.emit(done)
 
     def corrected(self) -> None:
         """The proof says the provisional tokenizer was wrong: the row answers again."""
         self.provisional = False
         self.tokenizer = ev.TokenizerChanged("corrected", None, "the provisional tokenizer was wrong")
-        self.tell(self.tokenizer)
+        self.emit(self.tokenizer)
         ticket, index = self.last["row"]
         made = self.make(index)
         assert made.tokens is not None
         other = replace(made.tokens, input_ids=(7, 8, 9, *made.tokens.input_ids[3:]))
-        self.tell(ev.RowReady(ticket, self.version, replace(made, tokens=other)))
+        self.emit(ev.RowReady(ticket, self.version, replace(made, tokens=other)))

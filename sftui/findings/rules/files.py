@@ -23,7 +23,7 @@ ROW006 = rule(
     "It is cut off, its compressed data or a part of it is broken, or it cannot be opened. Rows are missing that"
     " nobody counts: what is read looks like a smaller dataset. `datasets` raises at such a file; other readers may"
     " stop there without a word.",
-    data="copy or write the file again; `gzip -t FILE` and `zstd -t FILE` tell whether it is whole",
+    data="copy or write the file again; `gzip -t FILE` and `zstd -t FILE` say whether it is whole",
     bad=case(GOOD, damage=(("t.jsonl.gz", 1, "its compressed data is damaged: it ends before its time"),)),
     good=FINE,
 )

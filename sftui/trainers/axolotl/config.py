@@ -60,10 +60,10 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
         )
     plugins = listed(config.get("plugins"))
     mistral = by_mistral_common(config)
-    told = {**mistral, **null_at_work(config)}
+    refused = {**mistral, **null_at_work(config)}
     notes = [
         known.stops(str(key), value, error)
-        if (error := told.get(key) or stopped(OVERTAKEN.get(str(key), str(key)), value, known))
+        if (error := refused.get(key) or stopped(OVERTAKEN.get(str(key), str(key)), value, known))
         else KeyNote(str(key), value, KeyUse.UNSUPPORTED, f"Magistral: {UNSUPPORTED[MISTRAL_COMMON]}")
         if key in mistral
         else note_of(str(key), value, plugins, known)
@@ -111,8 +111,8 @@ def _supervised(config: Mapping[str, Any], path: str) -> None:
 
 def _stops(notes: Sequence[KeyNote], before: str = "") -> frozenset[str]:
     """The keys at whose values the trainer is told to stop, of those whose paths begin so."""
-    told = (note.path for note in notes if note.use in (KeyUse.STOPS, KeyUse.NEWEST_STOPS))
-    return frozenset(path.removeprefix(before) for path in told if path.startswith(before))
+    stopping = (note.path for note in notes if note.use in (KeyUse.STOPS, KeyUse.NEWEST_STOPS))
+    return frozenset(path.removeprefix(before) for path in stopping if path.startswith(before))
 
 
 def _note(entry: Mapping[str, Any], path: str, key: str, value: Any, known: Known) -> KeyNote:

@@ -201,10 +201,10 @@ def note_of(key: str, value: object, plugins: Listed, known: Known) -> KeyNote:
 
 def _plugins(value: object, plugins: Listed, known: Known) -> KeyNote:
     """What the plugins do to the data; a plugin that is in no record may do anything."""
-    told = [f"{name}: {PLUGINS[name]}" for name in plugins.own if name in PLUGINS]
+    notes = [f"{name}: {PLUGINS[name]}" for name in plugins.own if name in PLUGINS]
     strange = [*(name for name in plugins.own if name not in known.plugins), *plugins.other]
-    told += [f"{name} is not known to sftui and may change data or batches" for name in strange]
-    return KeyNote("plugins", value, KeyUse.UNSUPPORTED if told else KeyUse.PASSED, "; ".join(told))
+    notes += [f"{name} is not known to sftui and may change data or batches" for name in strange]
+    return KeyNote("plugins", value, KeyUse.UNSUPPORTED if notes else KeyUse.PASSED, "; ".join(notes))
 
 
 def _model(value: object) -> tuple[KeyUse, str]:

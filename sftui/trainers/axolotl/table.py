@@ -19,8 +19,8 @@ from sftui.trainers.table import (
     Config,
     Entry,
     Keys,
+    Noted,
     Said,
-    Told,
     as_is,
     flag,
     limit,
@@ -57,7 +57,7 @@ def _class(config: Config, recipe: Recipe, where: str) -> Said:
     return {"tokenizer.type": named} if named and named != "AutoTokenizer" else {}
 
 
-def _written_length(recipe: Recipe, path: str, value: str) -> Keys | Told:
+def _written_length(recipe: Recipe, path: str, value: str) -> Keys | Noted:
     name = next((name for name, ours in OVER.items() if ours == value), None)
     if name is None:
         return {}, (f"length.over = {value!r} has no key in Axolotl's config",)
@@ -68,7 +68,7 @@ def _length(config: Config, recipe: Recipe, where: str) -> Said:
     return {"length.over": {**OVER, "drop": "drop"}[config.get("excess_length_strategy") or "drop"]}
 
 
-def _written_rule(recipe: Recipe, path: str, value: str) -> Told:
+def _written_rule(recipe: Recipe, path: str, value: str) -> Noted:
     if value == "all":
         return {("train_on_inputs",): True}, ()
     return {}, (f"mask.rule = {value!r} has no key in Axolotl's config: it trains the content of turns",)
@@ -121,7 +121,7 @@ def _packing(config: Config, recipe: Recipe, where: str) -> Said:
     }
 
 
-def _written_packing(recipe: Recipe, path: str, value: Any) -> Keys | Told:
+def _written_packing(recipe: Recipe, path: str, value: Any) -> Keys | Noted:
     if path == "pack.strategy":
         if value == "multipack":
             return {("sample_packing",): True}
@@ -147,7 +147,7 @@ def _written_padding(recipe: Recipe, path: str, value: Any) -> Keys:
     return {} if recipe.batch.pad_to == "max" else {("pad_to_sequence_len",): False}
 
 
-def _written_attention(recipe: Recipe, path: str, value: str) -> Keys | Told:
+def _written_attention(recipe: Recipe, path: str, value: str) -> Keys | Noted:
     if path == "own.attn_implementation":
         return {("attn_implementation",): value} if value else {}
     if recipe.pack.strategy != "multipack" or AxolotlOptions.of(recipe).attn_implementation:
@@ -291,7 +291,7 @@ def _weight(config: Config, recipe: Recipe, where: str) -> Said:
     return {"own.weight": share} if share < 1 else {}
 
 
-def _written_weight(recipe: Recipe, path: str, value: float | None) -> Keys | Told:
+def _written_weight(recipe: Recipe, path: str, value: float | None) -> Keys | Noted:
     if value is None:
         return {}
     if not versions.since(recipe, (0, 20)):

@@ -14,8 +14,8 @@ from sftui.trainers.table import (
     Config,
     Entry,
     Keys,
+    Noted,
     Said,
-    Told,
     Write,
     as_is,
     flag,
@@ -81,11 +81,11 @@ def _own_key(recipe: Recipe, path: str, value: Any) -> Keys:
 
 
 def _kwargs(config: Config, recipe: Recipe, where: str) -> Said:
-    told = {key: config[key] for key in config if key in KWARGS}
-    return {"render.kwargs": {**recipe.render.kwargs, **told}} if told else {}
+    kwargs = {key: config[key] for key in config if key in KWARGS}
+    return {"render.kwargs": {**recipe.render.kwargs, **kwargs}} if kwargs else {}
 
 
-def _written_kwargs(recipe: Recipe, path: str, value: Config) -> Told:
+def _written_kwargs(recipe: Recipe, path: str, value: Config) -> Noted:
     lost = tuple(f"render.kwargs {key} has no key in LLaMA-Factory's config" for key in value if key not in KWARGS)
     return {(key,): value[key] for key in KWARGS if key in value}, lost
 
@@ -95,7 +95,7 @@ def _template(config: Config, recipe: Recipe, where: str) -> Said:
     return {} if name is None else {"render.template": f"{OWN}{name}"}
 
 
-def _written_template(recipe: Recipe, path: str, value: str) -> Told:
+def _written_template(recipe: Recipe, path: str, value: str) -> Noted:
     if value.startswith(OWN):
         return {("template",): value.removeprefix(OWN)}, ()
     return {}, (
@@ -132,7 +132,7 @@ def _written_stage(recipe: Recipe, path: str, value: Any) -> Keys | None:
     return None
 
 
-def _in_entry(recipe: Recipe, path: str, value: Any) -> Told:
+def _in_entry(recipe: Recipe, path: str, value: Any) -> Noted:
     """What dataset_info.json says of the data, and what it cannot say."""
     if path == "data.format" and value not in ("auto", *FORMATTING.values(), "prompt_completion", "columns"):
         return {}, (f"LLaMA-Factory has no formatting for `{value}` rows",)

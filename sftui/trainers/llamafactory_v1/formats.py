@@ -95,13 +95,13 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
         return Detected("auto", refused=refused)
     around = {name: name for name in ("system", "tools") if name in columns and (name, kind) != ("tools", "alpaca")}
     fields = FIELDS[kind] | (around if kind == "alpaca" else {k: v for k, v in around.items() if k == "tools"})
-    told = "its own samples, no converter" if kind == "messages" else f"converter {kind}"
+    read_by = "its own samples, no converter" if kind == "messages" else f"converter {kind}"
     return Detected(
         kind,
         {ours: theirs for ours, theirs in fields.items() if theirs in columns},
         {"role": "from", "content": "value"} if kind == "sharegpt" else {},
         ROLES if kind == "sharegpt" else {},
-        f"{TITLE}: {told}",
+        f"{TITLE}: {read_by}",
         verbatim=True,
     )
 

@@ -64,9 +64,9 @@ def rendered(
             raise stop(
                 "the last message is not the assistant's", "no answer of the row is trained, else it ended there"
             )
-        told = {"enable_thinking": bool(ready[-1].get("reasoning_content"))}
+        kwargs = {"enable_thinking": bool(ready[-1].get("reasoning_content"))}
         one = Conversation(
-            Kind.CHAT, conversation.format, tuple(map(Message, ready)), tools=given, template_kwargs=told
+            Kind.CHAT, conversation.format, tuple(map(Message, ready)), tools=given, template_kwargs=kwargs
         )
         made.append(
             render_one(

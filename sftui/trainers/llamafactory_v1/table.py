@@ -15,8 +15,8 @@ from sftui.trainers.table import (
     Config,
     Entry,
     Keys,
+    Noted,
     Said,
-    Told,
     Write,
     as_is,
     keys_read,
@@ -82,7 +82,7 @@ def _written_template(recipe: Recipe, path: str, value: Any) -> Keys:
     return {("custom_chat_template",): LlamaFactoryV1Options.of(recipe).custom_chat_template or ""}
 
 
-def _in_entry(recipe: Recipe, path: str, value: Any) -> Told:
+def _in_entry(recipe: Recipe, path: str, value: Any) -> Noted:
     """What the dataset's entry says of the data, and what it cannot say."""
     if path == "data.format" and value not in ("auto", "messages", *CONVERTERS):
         return {}, (f"LLaMA-Factory v1 has no converter for `{value}` rows",)

@@ -67,8 +67,8 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     for number, entry in enumerate(entries):
         where = f"{path}: hf_dataset" if len(entries) == 1 else f"{path}: hf_dataset[{number}]"
         references.append(_of_entry(entry, recipe, where))
-    told = (TYPED,) if any(_files(entry) for entry in entries) else ()
-    return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes), told)
+    remarks = (TYPED,) if any(_files(entry) for entry in entries) else ()
+    return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes), remarks)
 
 
 def _files(entry: Mapping[str, Any]) -> bool:

@@ -16,8 +16,8 @@ from sftui.trainers.table import (
     Config,
     Entry,
     Keys,
+    Noted,
     Said,
-    Told,
     Write,
     as_is,
     keys_read,
@@ -72,7 +72,7 @@ def _columns(config: Config, recipe: Recipe, where: str) -> Said:
     return {"data.fields": found} if found else {}
 
 
-def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Told:
+def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Noted:
     keys: Keys = {(FEATURES[ours],): column for ours, column in value.items() if ours in FEATURES and column != ours}
     lost = tuple(
         f"data.fields {ours} = {column!r} has no key in mlx-lm's config: of other columns it reads `tools` alone"
@@ -82,13 +82,13 @@ def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Tol
     return keys, lost
 
 
-def _written_format(recipe: Recipe, path: str, value: str) -> Told:
+def _written_format(recipe: Recipe, path: str, value: str) -> Noted:
     if value in FORMATS:
         return {}, ()
     return {}, (f"data.format = {value!r} has no key in mlx-lm's config: it reads {', '.join(FORMATS)}",)
 
 
-def _written_template(recipe: Recipe, path: str, value: str) -> Told:
+def _written_template(recipe: Recipe, path: str, value: str) -> Noted:
     return {}, (
         f"render.template = {value!r} has no key in mlx-lm's config: put the template into the model's folder, as"
         " chat_template.jinja",

@@ -72,8 +72,8 @@ class MlxLm(Trainer):
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         name = template_code(recipe)
-        told = f"the model's chat_template_type is {name}: mlx-lm renders by code of its own, which sftui does not run"
-        return (PAD_STEP, GROUPS, *((told,) if name else ()))
+        note = f"the model's chat_template_type is {name}: mlx-lm renders by code of its own, which sftui does not run"
+        return (PAD_STEP, GROUPS, *((note,) if name else ()))
 
     def stop_of(self, rows: int, kept: int, trained: int, rule: str, size: int) -> str | None:
         """It fills whole batches, and stops where there is none (tuner/trainer.py, iterate_batches)."""

@@ -168,10 +168,10 @@ def _deepseek(tool: Mapping[str, Any]) -> str:
 def _described(around: str, tool: Mapping[str, Any]) -> tuple[str, str]:
     """A tool in words, and its name (_parse_tool)."""
     name = _name(tool)
-    told = tool.get("description")
-    if told is None:
-        told = tool.get("description_for_model")
-    if name is None or told is None:
+    description = tool.get("description")
+    if description is None:
+        description = tool.get("description_for_model")
+    if name is None or description is None:
         raise Left("a tool has no name or no description (AssertionError)")
     if not isinstance(name, str):
         raise Left("the name of a tool is no text (TypeError)")
@@ -179,7 +179,7 @@ def _described(around: str, tool: Mapping[str, Any]) -> tuple[str, str]:
     values = {
         "{{human}}": str(tool.get("name_for_human") or name),
         "{{name}}": name,
-        "{{description}}": str(told),
+        "{{description}}": str(description),
         "{{parameters}}": given if isinstance(given, str) else _dumped(given),
     }
     found: list[str] = []

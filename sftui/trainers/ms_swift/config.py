@@ -88,8 +88,8 @@ def parsed(path: str, text: str) -> tuple[dict[str, Any], list[str]]:
         config = {str(key): value for key, value in parse_yaml(text, path, "pyyaml").items()}
     if not config:
         raise RecipeError("the config says nothing", where=path, why="ms-swift stops: Please set --model")
-    told = ["the variables under ENV are not read"] if config.pop("ENV", None) else []
-    return config, told
+    notes = ["the variables under ENV are not read"] if config.pop("ENV", None) else []
+    return config, notes
 
 
 def _words(text: str, start: int, path: str) -> list[str]:
@@ -164,8 +164,8 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
             return WrittenConfig((WrittenFile(Path(opened.path).name, text),), tuple(losses))
         config, _ = parsed(opened.path, opened.text)
         text = edit(edit("", {(key,): value for key, value in config.items()}), changes)
-        told = "the command line is written as a YAML: swift sft ms_swift.yaml"
-        return WrittenConfig((WrittenFile(FILE, text),), tuple(losses), (told,))
+        note = "the command line is written as a YAML: swift sft ms_swift.yaml"
+        return WrittenConfig((WrittenFile(FILE, text),), tuple(losses), (note,))
     notes = [_by_flags(wanted)] if wanted else []
     base: Keys = {("model",): facts.get("tokenizer") or "MODEL", ("dataset",): [str(facts.get("data") or "DATA")]}
     if ("template",) not in wanted:

@@ -52,8 +52,8 @@ def model_of(name: str | None, revision: str | None, kind: str | None) -> Model:
         architecture = _architecture(config)
         if architecture is None:
             shown = f"`{name}`" if name else "no name"
-            told = "the folder has no config.json that names an architecture" if name else "there is no model"
-            return Model(None, f"{TITLE} does not know the model by {shown}, and {told}", longest)
+            why = "the folder has no config.json that names an architecture" if name else "there is no model"
+            return Model(None, f"{TITLE} does not know the model by {shown}, and {why}", longest)
         kinds = _recorded()["architectures"].get(architecture, "").split()
         if len(kinds) > 1:
             raise RecipeError(

@@ -13,7 +13,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.trainers.ms_swift.registry import STRATEGIES, TITLE
-from sftui.trainers.table import Config, Entry, Keys, Said, Told, Write, as_is, keys_read, nothing, rule, silent
+from sftui.trainers.table import Config, Entry, Keys, Noted, Said, Write, as_is, keys_read, nothing, rule, silent
 
 OWN = "ms-swift/"
 OVER = {"delete": "drop", "left": "cut_left", "right": "cut_right", "split": "split"}
@@ -140,7 +140,7 @@ def _template(config: Config, recipe: Recipe, where: str) -> Said:
     return {} if text is None else {"render.template": f"{OWN}{text}"}
 
 
-def _written_template(recipe: Recipe, path: str, value: str) -> Told:
+def _written_template(recipe: Recipe, path: str, value: str) -> Noted:
     if value.startswith(OWN):
         return {("template",): value.removeprefix(OWN)}, ()
     if value == "tokenizer":
@@ -161,7 +161,7 @@ def _system(config: Config, recipe: Recipe, where: str) -> Said:
     return {"render.inject_system": text.replace("\\n", "\n")}
 
 
-def _written_system(recipe: Recipe, path: str, value: str | None) -> Told:
+def _written_system(recipe: Recipe, path: str, value: str | None) -> Noted:
     if value is None:
         return {}, ()
     if value.endswith(".txt"):
@@ -183,7 +183,7 @@ def _packing(config: Config, recipe: Recipe, where: str) -> Said:
     return {"pack.strategy": strategy, "pack.isolate": True}
 
 
-def _written_packing(recipe: Recipe, path: str, value: Any) -> Told | None:
+def _written_packing(recipe: Recipe, path: str, value: Any) -> Noted | None:
     strategy = recipe.pack.strategy
     if strategy not in ("none", "binpack", "sequential"):
         return None
@@ -203,7 +203,7 @@ def _read_columns(config: Config, recipe: Recipe, where: str) -> Said:
     return {} if text is None else {"own.columns": text}
 
 
-def _written_columns(recipe: Recipe, path: str, value: Any) -> Told:
+def _written_columns(recipe: Recipe, path: str, value: Any) -> Noted:
     """`columns` of the config, and the columns that data.fields names."""
     given = getattr(recipe.own, "columns", None)
     try:
@@ -219,7 +219,7 @@ def _written_columns(recipe: Recipe, path: str, value: Any) -> Told:
     return ({("columns",): json.dumps(mapping, ensure_ascii=False)} if mapping else {}), lost
 
 
-def _written_format(recipe: Recipe, path: str, value: str) -> Told:
+def _written_format(recipe: Recipe, path: str, value: str) -> Noted:
     if value in ("messages", "alpaca", "columns"):
         return {}, ()
     return {}, (f"data.format = {value!r} has no key in {TITLE}'s config: it goes by the names of the columns",)

@@ -220,8 +220,8 @@ class MsSwift(Trainer):
         except rows.Left as left:
             return replace(_unrendered(shaped.conversation), pieces=(), notes=(self._left(str(left), recipe),))
         if not found:
-            told = self._left("nothing of it is encoded (IndexError)", recipe)
-            return replace(_unrendered(shaped.conversation), pieces=(), notes=(told,))
+            note = self._left("nothing of it is encoded (IndexError)", recipe)
+            return replace(_unrendered(shaped.conversation), pieces=(), notes=(note,))
         return _rendered(found, spans)
 
     def texts(

@@ -90,7 +90,7 @@ NOTHING = {
 """Keys of a dataset that change no row."""
 UNSUPPORTED = {
     "limit_dataset_samples": "sftui shows all rows",
-    "skip_invalid_samples": "sftui tells such lines as rows that cannot be read",
+    "skip_invalid_samples": "sftui reports such lines as rows that cannot be read",
     "delta_storage_options": "for Delta Lake",
     "delta_version": "for Delta Lake",
     "delta_sql_query": "for Delta Lake",
@@ -135,8 +135,8 @@ def _translated(value: Any) -> Any:
 
 
 def _supervised(config: Mapping[str, Any], path: str) -> None:
-    told = config.get("recipe")
-    name = told.get("_target_") if isinstance(told, Mapping) else told
+    given = config.get("recipe")
+    name = given.get("_target_") if isinstance(given, Mapping) else given
     last = str(name).rpartition(".")[2]
     if name is not None and last not in FINETUNES:
         raise RecipeError(
@@ -208,12 +208,12 @@ def _dataset_note(name: str, value: Any, block: Mapping[str, Any], kind: str, kn
         return known.stops(path, value, "KeyError: 'labels' (this recipe needs labels, which dLLM training has not)")
     if name == "seq_length" and block.get("truncation", False) in OFF:
         filled = block.get("padding") == "max_length"
-        told = (
+        note = (
             "sftui does not show rows filled up to it where none is cut"
             if filled
             else "cuts nothing without truncation"
         )
-        return KeyNote(path, value, KeyUse.UNSUPPORTED if filled else KeyUse.PASSED, told)
+        return KeyNote(path, value, KeyUse.UNSUPPORTED if filled else KeyUse.PASSED, note)
     if name == "truncation" and value not in OFF and block.get("seq_length") is None:
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "cuts at the tokenizer's model_max_length without seq_length")
     if name == "answer_only_loss_mask" and not value and block.get("use_hf_chat_template"):
@@ -251,8 +251,8 @@ def _loader_note(block: str, name: str, value: Any, held: Mapping[str, Any], kno
     if name == "collate_fn":
         named = str(value.get("_target_") if isinstance(value, Mapping) else value)
         usual = named.endswith((".default_collater", ".packed_sequence_thd_collater")) or named == "default"
-        told = "" if usual else "another collator than default_collater"
-        return KeyNote(path, value, KeyUse.USED if usual else KeyUse.UNSUPPORTED, told)
+        note = "" if usual else "another collator than default_collater"
+        return KeyNote(path, value, KeyUse.USED if usual else KeyUse.UNSUPPORTED, note)
     if name in ("shuffle", "group_by_length", "shuffle_buffer_size"):
         return KeyNote(path, value, KeyUse.PASSED, "changes the order of rows alone")
     return KeyNote(path, value, KeyUse.USED if name == "batch_size" else KeyUse.PASSED)
@@ -264,10 +264,10 @@ def _reference(block: Mapping[str, Any], kind: str, recipe: Recipe, path: str) -
     else:
         key = "path" if kind == "agent" and block.get("path") is not None else "dataset_name"
     usual = {"squad": "squad", "xlam": "Salesforce/xlam-function-calling-60k"}.get(kind)
-    told = block.get(key, usual)
-    named = [told] if isinstance(told, str) else told
+    given = block.get(key, usual)
+    named = [given] if isinstance(given, str) else given
     if not isinstance(named, (list, tuple)) or not named or not all(isinstance(one, str) for one in named):
-        raise wrong_value(f"dataset.{key}", told, "a path, or a name on the Hub", path)
+        raise wrong_value(f"dataset.{key}", given, "a path, or a name on the Hub", path)
     local = len(named) > 1 or Path(named[0]).exists() or bool(Path(named[0]).suffix) or key == "path"
     split = text_at(block, "split", path) or ("train" if kind != "chat" else None)
     if kind in ("squad", "xlam") and local and Path(named[0]).is_dir():

@@ -132,8 +132,8 @@ def _mapped(first: Raw, recipe: Recipe) -> Detected:
             "set data.fields, as {question: COLUMN, answer: COLUMN}",
         )
     fields = {ours: named[ours] for ours in MAPPED if ours in named}
-    told = ", ".join(f"{ours} from `{column}`" for ours, column in fields.items())
-    said = f"NeMo Automodel's column_mapping: {told}" + ("" if given else " (found; a config must name them)")
+    stored = ", ".join(f"{ours} from `{column}`" for ours, column in fields.items())
+    said = f"NeMo Automodel's column_mapping: {stored}" + ("" if given else " (found; a config must name them)")
     return Detected("columns", fields, {}, {}, said, verbatim=True)
 
 
@@ -174,24 +174,24 @@ def _stop(what: str, why: str, fix: str = "correct the row, or drop it") -> Conv
 
 
 def _chat(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
-    column, told = "messages", row.get("messages")
-    if told is None and row.get("conversations") is not None:
-        column, told = "conversations", _turns(row["conversations"])
-    if not isinstance(told, list):
+    column, stored = "messages", row.get("messages")
+    if stored is None and row.get("conversations") is not None:
+        column, stored = "conversations", _turns(row["conversations"])
+    if not isinstance(stored, list):
         raise _stop(
-            f"`{column}` is {type_word(told)}", "ChatDataset needs a list of messages", "store the messages as a list"
+            f"`{column}` is {type_word(stored)}", "ChatDataset needs a list of messages", "store the messages as a list"
         )
-    messages = tuple(Message(_normalized(one, f"{column}[{i}]"), f"{column}[{i}]") for i, one in enumerate(told))
+    messages = tuple(Message(_normalized(one, f"{column}[{i}]"), f"{column}[{i}]") for i, one in enumerate(stored))
     read_as = "messages" if column == "messages" else "sharegpt"
     return Conversation(Kind.CHAT, read_as, messages, tools=_tools(row.get("tools")))
 
 
-def _turns(told: Any) -> list[dict[str, Any]]:
+def _turns(stored: Any) -> list[dict[str, Any]]:
     """ShareGPT's turns as messages (_conversations_to_messages): role and content alone."""
-    if not isinstance(told, list):
-        raise _stop(f"`conversations` is {type_word(told)}", "it must be a list of turns")
+    if not isinstance(stored, list):
+        raise _stop(f"`conversations` is {type_word(stored)}", "it must be a list of turns")
     found = []
-    for i, turn in enumerate(told):
+    for i, turn in enumerate(stored):
         if not isinstance(turn, Mapping):
             raise _stop(f"conversations[{i}] is {type_word(turn)}", "each turn must be a mapping")
         source = turn.get("from", turn.get("role"))
@@ -247,15 +247,15 @@ def _content(value: Any, where: str) -> str:
     return "" if value is None else str(value)
 
 
-def _calls(told: Any, where: str) -> list[dict[str, Any]]:
-    if not isinstance(told, list):
+def _calls(stored: Any, where: str) -> list[dict[str, Any]]:
+    if not isinstance(stored, list):
         raise _stop(
-            f"{where} is {type_word(told)}",
+            f"{where} is {type_word(stored)}",
             "ValueError: assistant message `tool_calls` must be a list",
             "leave the key out where there are no calls",
         )
     found = []
-    for i, call in enumerate(told):
+    for i, call in enumerate(stored):
         at = f"{where}[{i}]"
         if not isinstance(call, Mapping):
             raise _stop(f"{at} is {type_word(call)}", "each call must be a mapping")
@@ -280,32 +280,32 @@ def _calls(told: Any, where: str) -> list[dict[str, Any]]:
     return found
 
 
-def _tools(told: Any, blank: bool = False) -> list[Any] | None:
+def _tools(stored: Any, blank: bool = False) -> list[Any] | None:
     """The tool list, or None where there is none; `blank`: an empty text says as much."""
-    if blank and isinstance(told, str) and not told.strip():
+    if blank and isinstance(stored, str) and not stored.strip():
         return None
-    if isinstance(told, str):
+    if isinstance(stored, str):
         try:
-            told = json.loads(told)
+            stored = json.loads(stored)
         except ValueError as error:
             raise _stop("`tools` is text that is no JSON", str(error), "store the tools as a list, or null") from None
-    if told is not None and not isinstance(told, list):
-        raise _stop(f"`tools` is {type_word(told)}", "it must be a list", "store the tools as a list, or null")
-    return told or None
+    if stored is not None and not isinstance(stored, list):
+        raise _stop(f"`tools` is {type_word(stored)}", "it must be a list", "store the tools as a list, or null")
+    return stored or None
 
 
 def _agent(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
     if options.filter_no_assistant and not _answers(row):
         return _left_out(row)
     tools = _tools(row.get("tools"), blank=True)
-    column, told = "messages", row.get("messages")
-    if told is None:
-        column, told = "conversations", row.get("conversations")
-        if told is None:
+    column, stored = "messages", row.get("messages")
+    if stored is None:
+        column, stored = "conversations", row.get("conversations")
+        if stored is None:
             raise _stop("it has neither `messages` nor `conversations`", "make_agent_chat_dataset reads one of them")
-    if not isinstance(told, list):
-        raise _stop(f"`{column}` is {type_word(told)}", "it must be a list")
-    turns = [_turn(one, f"{column}[{i}]", column) for i, one in enumerate(told)]
+    if not isinstance(stored, list):
+        raise _stop(f"`{column}` is {type_word(stored)}", "it must be a list")
+    turns = [_turn(one, f"{column}[{i}]", column) for i, one in enumerate(stored)]
     if options.trim_incomplete_last_turn:
         last = max((i for i, turn in enumerate(turns) if turn.role == "assistant"), default=len(turns) - 1)
         turns = turns[: last + 1]
@@ -322,20 +322,20 @@ def _agent(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
 def _answers(row: Raw) -> bool:
     """Whether a row has an answer by name (_has_assistant_message): a tool call alone is none."""
     for column, key, names in (("messages", "role", ("assistant",)), ("conversations", "from", ("assistant", "gpt"))):
-        told = row.get(column)
-        if isinstance(told, list):
-            return any(isinstance(turn, Mapping) and turn.get(key) in names for turn in told)
+        stored = row.get(column)
+        if isinstance(stored, list):
+            return any(isinstance(turn, Mapping) and turn.get(key) in names for turn in stored)
     return False
 
 
 def _left_out(row: Raw) -> Conversation:
     """A row that the dataset drops before it looks at it, for a person to read."""
     column = "messages" if isinstance(row.get("messages"), list) else "conversations"
-    told = row.get(column)
+    stored = row.get(column)
     keys = ("role", "content") if column == "messages" else ("from", "value")
     shown = tuple(
         Message({"role": str(one.get(keys[0])), "content": str(one.get(keys[1]) or "")}, f"{column}[{i}]")
-        for i, one in enumerate(told if isinstance(told, list) else ())
+        for i, one in enumerate(stored if isinstance(stored, list) else ())
         if isinstance(one, Mapping)
     )
     return Conversation(Kind.CHAT, "messages", shown, extra={LEFT_OUT: NO_ANSWER})
@@ -354,20 +354,20 @@ class _Turn:
     origin: str
 
 
-def _turn(told: Any, where: str, column: str) -> _Turn:
-    if not isinstance(told, Mapping):
-        raise _stop(f"{where} is {type_word(told)}", "each turn must be a mapping")
+def _turn(stored: Any, where: str, column: str) -> _Turn:
+    if not isinstance(stored, Mapping):
+        raise _stop(f"{where} is {type_word(stored)}", "each turn must be a mapping")
     if column == "messages":
-        role = told.get("role")
+        role = stored.get("role")
         if not isinstance(role, str) or role not in AGENT_ROLES:
             raise _stop(f"{where} is from `{role}`", f"make_agent_chat_dataset takes {', '.join(AGENT_ROLES)}")
-        return _Turn(role, told, where)
-    source = told.get("from")
+        return _Turn(role, stored, where)
+    source = stored.get("from")
     if not isinstance(source, str) or source not in OF_AGENTS:
         raise _stop(f"{where} is from `{source}`", f"make_agent_chat_dataset knows {', '.join(OF_AGENTS)}")
-    held = {"content": told.get("value", "")}
-    if told.get("reasoning_content"):
-        held["reasoning_content"] = told["reasoning_content"]
+    held = {"content": stored.get("value", "")}
+    if stored.get("reasoning_content"):
+        held["reasoning_content"] = stored["reasoning_content"]
     return _Turn(OF_AGENTS[source], held, where)
 
 
@@ -412,16 +412,16 @@ def _merged(turns: Sequence[_Turn], number: Any) -> list[Message]:
 
 def _said_call(turn: _Turn) -> tuple[str, Any]:
     """Name and arguments of a call that is told as JSON text or as a mapping."""
-    told = turn.held.get("content") or "{}"
-    if isinstance(told, str):
+    stored = turn.held.get("content") or "{}"
+    if isinstance(stored, str):
         try:
-            told = json.loads(told)
+            stored = json.loads(stored)
         except ValueError as error:
             raise _stop(f"{turn.origin} is a tool call that is no JSON", str(error)) from None
-    name = told.get("name") if isinstance(told, Mapping) else None
+    name = stored.get("name") if isinstance(stored, Mapping) else None
     if not isinstance(name, str) or not name:
         raise _stop(f"{turn.origin} is a tool call without a name", "its content must be {name, arguments}")
-    return name, told.get("arguments", "")
+    return name, stored.get("arguments", "")
 
 
 def _call(number: str, name: str, arguments: Any) -> dict[str, Any]:
@@ -430,8 +430,8 @@ def _call(number: str, name: str, arguments: Any) -> dict[str, Any]:
 
 
 def _result(turn: _Turn, ids: Sequence[str], other: str, place: int) -> Message:
-    told = turn.held.get("tool_call_id")
-    number = told if isinstance(told, str) and told else ids[place] if place < len(ids) else f"{other}_{place}"
+    stored = turn.held.get("tool_call_id")
+    number = stored if isinstance(stored, str) and stored else ids[place] if place < len(ids) else f"{other}_{place}"
     content = turn.held.get("content", "")
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     made = {"role": "tool", "content": text, "tool_call_id": number}
@@ -451,13 +451,13 @@ def _spoken(turn: _Turn, prefix: str, count: int) -> tuple[Message, list[str] | 
     thought = turn.held.get("reasoning_content")
     if thought:
         made["reasoning_content"] = thought if isinstance(thought, str) else str(thought)
-    told = turn.held.get("tool_calls")
-    if told is None:
+    stored = turn.held.get("tool_calls")
+    if stored is None:
         return Message(made, turn.origin), None
-    if not isinstance(told, list):
-        raise _stop(f"{turn.origin}.tool_calls is {type_word(told)}", "it must be a list")
+    if not isinstance(stored, list):
+        raise _stop(f"{turn.origin}.tool_calls is {type_word(stored)}", "it must be a list")
     calls, ids = [], []
-    for i, call in enumerate(told):
+    for i, call in enumerate(stored):
         function = call.get("function") if isinstance(call, Mapping) else None
         name = function.get("name") if isinstance(function, Mapping) else None
         if not isinstance(function, Mapping) or not isinstance(name, str) or not name:
@@ -570,14 +570,14 @@ def _schema(tool: Any) -> dict[str, Any] | None:
         return None
     properties: dict[str, Any] = {}
     required: list[str] = []
-    for key, told in (tool.get("parameters") or {}).items():
-        if told is None:
+    for key, stored in (tool.get("parameters") or {}).items():
+        if stored is None:
             continue
-        kind = TYPES.get(str(told.get("type", "string")).lower(), "string")
-        one = {"type": kind, "description": told.get("description", "")}
-        one |= {"enum": told["enum"]} if "enum" in told else {}
-        if "default" in told:
-            one["default"] = told["default"]
+        kind = TYPES.get(str(stored.get("type", "string")).lower(), "string")
+        one = {"type": kind, "description": stored.get("description", "")}
+        one |= {"enum": stored["enum"]} if "enum" in stored else {}
+        if "default" in stored:
+            one["default"] = stored["default"]
         else:
             required.append(key)
         properties[key] = one

@@ -18,8 +18,8 @@ from sftui.trainers.table import (
     Config,
     Entry,
     Keys,
+    Noted,
     Said,
-    Told,
     at,
     needless,
     nothing,
@@ -109,7 +109,7 @@ def _option(name: str, *datasets: str) -> Entry:
         value = entry(config).get(name)
         return {f"own.{name}": bool(value)} if value and NemoOptions.of(recipe).dataset in datasets else {}
 
-    def write(recipe: Recipe, path: str, value: bool) -> Told:
+    def write(recipe: Recipe, path: str, value: bool) -> Noted:
         if NemoOptions.of(recipe).dataset in datasets:
             return {("dataset", name): value}, ()
         return {}, (
@@ -133,7 +133,7 @@ def _template(config: Config, recipe: Recipe, where: str) -> Said:
     return {"render.template": f"nemo-automodel/{INLINE}", "own.chat_template": text}
 
 
-def _written_template(recipe: Recipe, path: str, value: str | None) -> Told | None:
+def _written_template(recipe: Recipe, path: str, value: str | None) -> Noted | None:
     if path == "own.chat_template":
         return {}, ()
     kind, _, name = recipe.render.template.partition(":")
@@ -163,7 +163,7 @@ def _columns(config: Config, recipe: Recipe, where: str) -> Said:
     return {"data.fields": {ours: str(mapping[ours]) for ours in MAPPED if ours in names}}
 
 
-def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Told:
+def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Noted:
     named = {ours: column for ours, column in value.items() if ours in MAPPED}
     if NemoOptions.of(recipe).dataset == "columns" and len(named) == len(value):
         return {("dataset", "column_mapping"): named}, ()
@@ -175,7 +175,7 @@ def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Tol
     )
 
 
-def _written_format(recipe: Recipe, path: str, value: str) -> Told:
+def _written_format(recipe: Recipe, path: str, value: str) -> Noted:
     return {}, (f"data.format = {value!r} has no key in {TITLE}'s config: own.dataset says how rows are read",)
 
 
@@ -221,13 +221,13 @@ def _written_batch(recipe: Recipe, path: str, value: int) -> Keys:
 
 
 def _collater(config: Config, recipe: Recipe, where: str) -> Said:
-    told = at(config, place_of("dataloader.collate_fn"))[1]
-    name = told.get("_target_") if isinstance(told, Mapping) else told
+    given = at(config, place_of("dataloader.collate_fn"))[1]
+    name = given.get("_target_") if isinstance(given, Mapping) else given
     said: dict[str, Any] = {}
     if str(name).endswith("packed_sequence_thd_collater"):
         said["batch.attention"] = "none"
-    elif isinstance(told, Mapping) and told.get("pad_seq_len_divisible"):
-        said["batch.multiple"] = told["pad_seq_len_divisible"]
+    elif isinstance(given, Mapping) and given.get("pad_seq_len_divisible"):
+        said["batch.multiple"] = given["pad_seq_len_divisible"]
     return said
 
 
@@ -257,7 +257,7 @@ def _packed(config: Config, recipe: Recipe, where: str) -> Said:
     return {"pack.strategy": STRATEGIES[name], "pack.isolate": True, "own.packed_sequence_size": size}
 
 
-def _written_packing(recipe: Recipe, path: str, value: Any) -> Keys | Told | None:
+def _written_packing(recipe: Recipe, path: str, value: Any) -> Keys | Noted | None:
     strategy, size = recipe.pack.strategy, NemoOptions.of(recipe).packed_sequence_size
     name = next((theirs for theirs, ours in STRATEGIES.items() if ours == strategy), None)
     if path == "pack.strategy":

@@ -83,11 +83,11 @@ class NemoAutomodel(Trainer):
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         own = own_class(recipe) if NemoOptions.of(recipe).tokenizer_backend == "nemo_auto" else ""
-        told = (
+        note = (
             f"the model's tokenizer class is NeMo's {own}, which sftui does not run: shown is what AutoTokenizer makes,"
             " as with tokenizer_backend nemo_wrapped_auto"
         )
-        return (SHIFTED, *((told,) if own else ()))
+        return (SHIFTED, *((note,) if own else ()))
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         return formats.detect(rows, recipe)
@@ -243,7 +243,7 @@ class NemoAutomodel(Trainer):
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         """packed_sequence_thd_collater and neat_packed_collater: the packs stacked."""
         neat = recipe.pack.strategy == "neat"
-        told = (
+        note = (
             "the model gets a block-causal mask made of these document numbers, or lengths with FlashAttention"
             if neat
             else "THD: documents are kept apart by their lengths (seq_lens), without an attention mask"
@@ -255,7 +255,7 @@ class NemoAutomodel(Trainer):
             labels=tuple(pack.labels for pack in packs),
             attention_mask=tuple(pack.attention_mask or () for pack in packs) if neat else None,
             position_ids=tuple(pack.position_ids or () for pack in packs),
-            notes=(told, "labels are shifted: each stands at the token before its own"),
+            notes=(note, "labels are shifted: each stands at the token before its own"),
         )
 
     def naming(self, config: object, data: str, number: int) -> dict[tuple[str | int, ...], object]:
@@ -437,17 +437,17 @@ def pack_size(recipe: Recipe) -> int:
 
 def own_class(recipe: Recipe) -> str:
     """NeMo's own tokenizer class for the model of the tokenizer's folder; "" where AutoTokenizer loads it."""
-    return OWN_CLASSES.get(_told(recipe.tokenizer)[0], "")
+    return OWN_CLASSES.get(_named_class(recipe.tokenizer)[0], "")
 
 
 def counts_bos(recipe: Recipe, tokenizer: LoadedTokenizer) -> int:
     """Whether the length of a prompt counts a BOS: where the tokenizer has add_bos_token, which transformers leaves
     out where there is a tokenizer.json."""
-    return int(tokenizer.facts.bos_id is not None and _told(recipe.tokenizer)[1])
+    return int(tokenizer.facts.bos_id is not None and _named_class(recipe.tokenizer)[1])
 
 
 @last_asked
-def _told(named: Tokenizer) -> tuple[str, bool]:
+def _named_class(named: Tokenizer) -> tuple[str, bool]:
     """The model_type of a folder, and whether its tokenizer has add_bos_token; nothing where it is not at hand."""
     from sftui.tokens.locate import locate
 

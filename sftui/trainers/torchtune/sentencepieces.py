@@ -93,8 +93,8 @@ def reading_model(
         back=(),
         **named,
     )
-    told = f"torchtune's {model} tokenizer reads {file.name} alone: the ids are those that sentencepiece gives by it"
-    return LoadedTokenizer(facts.noting(told), engine)
+    note = f"torchtune's {model} tokenizer reads {file.name} alone: the ids are those that sentencepiece gives by it"
+    return LoadedTokenizer(facts.noting(note), engine)
 
 
 @dataclass(frozen=True)

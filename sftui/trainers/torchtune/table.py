@@ -15,8 +15,8 @@ from sftui.trainers.table import (
     Config,
     Entry,
     Keys,
+    Noted,
     Said,
-    Told,
     as_is,
     at,
     needless,
@@ -104,7 +104,7 @@ def _since_newest(entry: Entry) -> Entry:
     )
 
 
-def _written_template(recipe: Recipe, path: str, value: str) -> Told:
+def _written_template(recipe: Recipe, path: str, value: str) -> Noted:
     if value.startswith(OWN):
         return {}, ()
     return {}, (f"render.template = {value!r} has no key in torchtune's config: it renders messages in its own code",)
@@ -181,7 +181,7 @@ def _partition(config: Config, recipe: Recipe, where: str) -> Said:
     return {"own.partition": found} if found else {}
 
 
-def _written_partition(recipe: Recipe, path: str, value: str) -> Told:
+def _written_partition(recipe: Recipe, path: str, value: str) -> Noted:
     if gsm8k.chosen(recipe):
         return {("dataset", "partition"): value}, ()
     return {}, ("own.partition has no key in torchtune's config without own.builder gsm8k_sft",)

@@ -275,9 +275,9 @@ class Torchtune(Trainer):
         for number in frames.numbers(conversation.messages):
             message = conversation.messages[number]
             refuse_untokenized(message)
-            told = frames.stops(message)
-            if told is not None:
-                raise RecipeError(f"torchtune stops at this row: {told}", fix="rename the role")
+            stop = frames.stops(message)
+            if stop is not None:
+                raise RecipeError(f"torchtune stops at this row: {stop}", fix="rename the role")
             reached, last = ends.get(number, reached), number
             if limit is not None and reached >= limit:
                 break
@@ -361,9 +361,9 @@ class Torchtune(Trainer):
 
 def refuse_untokenized(message: Message) -> None:
     """RecipeError at a message that torchtune's tokenizer cannot read."""
-    told = message.data.get(message_rules.STOPS)
-    if told is not None:
-        raise RecipeError(f"torchtune stops at this row: {told}", why="it cannot tokenize it", fix="correct the row")
+    stop = message.data.get(message_rules.STOPS)
+    if stop is not None:
+        raise RecipeError(f"torchtune stops at this row: {stop}", why="it cannot tokenize it", fix="correct the row")
 
 
 def cuts_left(recipe: Recipe) -> bool:

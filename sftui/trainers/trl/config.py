@@ -30,8 +30,8 @@ from sftui.trainers.known import Known
 from sftui.trainers.table import (
     Config,
     Keys,
+    Noted,
     Said,
-    Told,
     changes_of,
     keys_read,
     nothing,
@@ -84,7 +84,7 @@ def _multiple(value: Any) -> Any:
         return value
 
 
-def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Told:
+def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Noted:
     """TRL names the column of plain text alone; every other has its name."""
     lost = tuple(
         f"data.fields {ours} = {theirs!r} has no key in TRL's config: rename the column to"
@@ -95,7 +95,7 @@ def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Tol
     return ({("dataset_text_field",): value["text"]} if value.get("text", "text") != "text" else {}), lost
 
 
-def _written_format(recipe: Recipe, path: str, value: str) -> Told:
+def _written_format(recipe: Recipe, path: str, value: str) -> Noted:
     if value not in UNREAD:
         return {}, ()
     return {}, (

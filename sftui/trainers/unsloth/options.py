@@ -22,8 +22,8 @@ from sftui.trainers.pins import pins_of
 from sftui.trainers.table import (
     Config,
     Keys,
+    Noted,
     Said,
-    Told,
     as_is,
     changes_of,
     keys_read,
@@ -88,7 +88,7 @@ def _said_in_responses(recipe: Recipe, path: str, value: Any) -> Keys | None:
     return {} if recipe.mask.rule == "markers" or path.startswith("own.") else None
 
 
-def _splitting(recipe: Recipe, path: str, value: Any) -> Told | None:
+def _splitting(recipe: Recipe, path: str, value: Any) -> Noted | None:
     if value != "bfd_split" or splits(recipe.preset):
         return None
     return {}, ("pack.strategy = 'bfd_split' came with TRL 1.0, and this Unsloth brings an older one",)

@@ -112,11 +112,11 @@ def _of_script(path: str, text: str, preset: Recipe, known: Known) -> OpenedConf
         for word in command.others
         if word.startswith("$")
     ]
-    told = (OLD,) if command.module.startswith("fsdp") else ()
+    remarks = (OLD,) if command.module.startswith("fsdp") else ()
     if {"--config-path", "--config-name", "-cp", "-cn"}.intersection(one.split("=")[0] for one in command.others):
-        told = (*told, "the script names a config of its own, which is not read: open that file instead")
+        remarks = (*remarks, "the script names a config of its own, which is not read: open that file instead")
     recipe = _recipe(config, preset, path)
-    return OpenedConfig(preset.trainer, path, text, (_dataset(config, recipe, path),), tuple(notes), told)
+    return OpenedConfig(preset.trainer, path, text, (_dataset(config, recipe, path),), tuple(notes), remarks)
 
 
 def _recipe(config: Mapping[str, Any], preset: Recipe, path: str) -> Recipe:

@@ -120,14 +120,14 @@ def _stop(what: str, error: str, fix: str = "fix or remove the row") -> Conversa
 
 def _messages(value: Any, column: str) -> Sequence[Mapping[str, Any]]:
     if not isinstance(value, (list, tuple)):
-        told = "TypeError: string indices must be integers, not 'str'" if isinstance(value, str) and value else ""
+        raised = "TypeError: string indices must be integers, not 'str'" if isinstance(value, str) and value else ""
         if isinstance(value, Mapping):
-            told = "TypeError: string indices must be integers, not 'str'"
+            raised = "TypeError: string indices must be integers, not 'str'"
         elif isinstance(value, str) and not value:
-            told = "torch.cat(): expected a non-empty list of Tensors"
+            raised = "torch.cat(): expected a non-empty list of Tensors"
         raise _stop(
             f"`{column}` is {type_word(value)}, not a list of messages",
-            told or f"TypeError: '{type(value).__name__}' object is not iterable",
+            raised or f"TypeError: '{type(value).__name__}' object is not iterable",
             "store the messages as a list of role and content",
         )
     for number, message in enumerate(value):

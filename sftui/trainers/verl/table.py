@@ -16,8 +16,8 @@ from sftui.trainers.table import (
     Config,
     Entry,
     Keys,
+    Noted,
     Said,
-    Told,
     Write,
     as_is,
     at,
@@ -75,7 +75,7 @@ def _length(config: Config, recipe: Recipe, where: str) -> Said:
     return {"length.over": "cut_right" if over == "cut_left" and not padded else over}
 
 
-def _written_over(recipe: Recipe, path: str, value: str) -> Keys | Told | None:
+def _written_over(recipe: Recipe, path: str, value: str) -> Keys | Noted | None:
     back = {choice: word for word, choice in TRUNCATION.items()}
     if value not in back:
         return None
@@ -89,19 +89,19 @@ def _padding(config: Config, recipe: Recipe, where: str) -> Said:
     return {"batch.flatten": False, "batch.pad_to": "max"} if padded else {}
 
 
-def _written_padding(recipe: Recipe, path: str, value: Any) -> Keys | Told | None:
+def _written_padding(recipe: Recipe, path: str, value: Any) -> Keys | Noted | None:
     padded = not recipe.batch.flatten
     if (recipe.batch.pad_to == "max") is not padded:
-        told = "batch.flatten false and batch.pad_to max go together in verl's config, as data.pad_mode right"
-        return {}, (told,)
+        note = "batch.flatten false and batch.pad_to max go together in verl's config, as data.pad_mode right"
+        return {}, (note,)
     return {("data", "pad_mode"): "right" if padded else "no_padding"}
 
 
-def _limit(recipe: Recipe, path: str, value: int | None) -> Told:
+def _limit(recipe: Recipe, path: str, value: int | None) -> Noted:
     if value is not None:
         return {("data", "max_length"): value}, ()
-    told = f"{TITLE} always has a limit: data.max_length {NO_LIMIT} stands for none"
-    return {("data", "max_length"): NO_LIMIT}, (told,)
+    note = f"{TITLE} always has a limit: data.max_length {NO_LIMIT} stands for none"
+    return {("data", "max_length"): NO_LIMIT}, (note,)
 
 
 def _columns(config: Config, recipe: Recipe, where: str) -> Said:
@@ -115,7 +115,7 @@ def _columns(config: Config, recipe: Recipe, where: str) -> Said:
     return {"data.fields": found} if found else {}
 
 
-def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Told:
+def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Noted:
     keys: Keys = {place_of(COLUMNS[ours]): column for ours, column in value.items() if ours in COLUMNS}
     lost = tuple(
         f"data.fields {ours} = {column!r} has no key in verl's config"
@@ -199,7 +199,7 @@ def _written_template(recipe: Recipe, path: str, value: Any) -> Keys:
     return {("model", "custom_chat_template"): VerlOptions.of(recipe).custom_chat_template or ""}
 
 
-def _written_format(recipe: Recipe, path: str, value: str) -> Told:
+def _written_format(recipe: Recipe, path: str, value: str) -> Noted:
     if value in FORMATS:
         return {}, ()
     return {}, (f"data.format = {value!r} has no key in verl's config: it reads messages alone",)

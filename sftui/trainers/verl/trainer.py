@@ -242,12 +242,12 @@ def _mismatched(tokens: Tokens, at: int, conversation: Conversation, recipe: Rec
     number = owners[min(at, len(owners) - 1)] if len(owners) else 0
     messages = conversation.messages
     where = messages[number].origin if 0 <= number < len(messages) else "the row"
-    told = f"{where} (`{visible(clip(messages[number].role, 40))}`), token {at:,}"
+    place = f"{where} (`{visible(clip(messages[number].role, 40))}`), token {at:,}"
     if VerlOptions.of(recipe).ignore_input_ids_mismatch:
-        note = f"the messages one by one give other ids than the whole, first in {told}; trained are those one by one"
+        note = f"the messages one by one give other ids than the whole, first in {place}; trained are those one by one"
         return replace(tokens, notes=(*tokens.notes, note))
     raise RecipeError(
-        f"verl stops at this row: its messages rendered one by one give other ids than the whole, first in {told}",
+        f"verl stops at this row: its messages rendered one by one give other ids than the whole, first in {place}",
         why=MISMATCH,
         fix="give a template that writes each message alike alone and in the row (model.custom_chat_template), or set"
         " own.ignore_input_ids_mismatch to true (data.ignore_input_ids_mismatch)",

@@ -329,7 +329,7 @@ def _show_b(here: Inspector) -> None:
         return
     if answer.other.row.index == here.state.row:
         here.panes.tokens.show(answer.other, now.other)
-        rows.tell_figures(here, answer.other, now.other, side="B")
+        rows.show_figures(here, answer.other, now.other, side="B")
         here.panes.rows.show_other_side(answer.other)
         here.paint_view(WHY)
         here.say(f"B: {now.name} · v goes back to A: {here.workspace.recipe.preset}")
@@ -396,7 +396,7 @@ def take(here: Inspector, count: int | None) -> None:
 
 def applied(here: Inspector, repair: str) -> None:
     """Say what was put in force, and its count as soon as that is known."""
-    here.put(here.state.repairing._replace(telling=repair))
+    here.put(here.state.repairing._replace(reporting=repair))
     here.say(f"applied: {repair} · counting … · u undoes it, x exports it")
 
 

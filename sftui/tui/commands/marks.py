@@ -30,7 +30,7 @@ def load(here: Inspector) -> None:
     marks = here.state.kept.marks
     if marks:
         here.set_signs()
-        notes.tell_own(here)
+        notes.say_own(here)
     if here.marks_file.stale:
         here.say(
             f"the data was changed after its rows were marked ({marks.words()}): see whether the marks still fit",

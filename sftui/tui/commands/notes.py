@@ -26,7 +26,7 @@ def _notes(here: Inspector) -> Notes:
     )
 
 
-def tell_own(here: Inspector) -> None:
+def say_own(here: Inspector) -> None:
     """What the user wrote about the row, where nothing else was answered."""
     note = here.state.mark.note
     if note and not here.state.said.text:

@@ -133,18 +133,18 @@ def on_recipe(here: Inspector) -> None:
     here.set_signs()
     inspection = here.panes.tokens.inspection
     if inspection is not None:
-        rows.tell_figures(here, inspection)
+        rows.show_figures(here, inspection)
 
 
 def on_counted(here: Inspector, event: ev.RepairsCounted) -> None:
     now = here.state.repairing._replace(counted=event)
     here.put(now)
     here.paint_view(FIGURES)
-    if not (event.done and now.telling and now.seen):
+    if not (event.done and now.reporting and now.seen):
         return
-    here.put(now._replace(telling=""))
-    if now.telling in now.seen and not dict(event.counted.by_repair).get(now.telling):
-        _without_effect(here, now.telling, event.counted)
+    here.put(now._replace(reporting=""))
+    if now.reporting in now.seen and not dict(event.counted.by_repair).get(now.reporting):
+        _without_effect(here, now.reporting, event.counted)
         return
     here.say(
         f"{_words(event)}; {_where(here)} · u undoes it, {'M writes it' if _converts(here) else 'x exports it'}",

@@ -113,7 +113,7 @@ def go(here: Inspector, row: int, *, hits: tuple[int, ...] | None = None, backwa
     if row != status.row and here.panes.rows.line_of(row) is None:
         here.say(f"row {row:,} is not in the list ({status.order}) · ] returns to it, F all rows", Role.DIM)
     here.put(_as_listed(here, status.at(row)))
-    notes.tell_own(here)
+    notes.say_own(here)
     ticket = here.workspace.request_row(row)
     here.later(PATIENCE, lambda: _still_waiting(here, row, ticket))
 
@@ -134,7 +134,7 @@ def _still_waiting(here: Inspector, row: int, ticket: int) -> None:
         here.panes.tokens.wait(row)
 
 
-def tell_figures(here: Inspector, inspection: Inspection, recipe: Recipe | None = None, side: str = "") -> None:
+def show_figures(here: Inspector, inspection: Inspection, recipe: Recipe | None = None, side: str = "") -> None:
     """Figures of a row under a recipe, the one in force unless another is named, in the status line."""
     recipe = recipe or here.workspace.recipe
     table = here.panes.tokens.table

@@ -134,7 +134,7 @@ def on_found(here: Inspector, event: ev.SearchFound) -> None:
         here.put(now.ended(found))
         _count(here)
         rows.go(here, event.row, hits=event.positions, backwards=not search.forward)
-        _tell(here, found)
+        _say_place(here, found)
     elif not event.finished:
         here.say(f"searching … {event.searched:,} rows, Esc cancels", Role.DIM)
     else:
@@ -168,7 +168,7 @@ def on_counted(here: Inspector, event: ev.HitsCounted) -> None:
     now = here.state.searching.counted(event)
     here.put(now)
     if now.found is not None and now.reported and here.state.said.text == now.reported:
-        _tell(here, now.found)
+        _say_place(here, now.found)
 
 
 def place(here: Inspector) -> str:
@@ -182,7 +182,7 @@ def place(here: Inspector) -> str:
     return now.hits.place(found.row, bisect_right(hit_starts(found.positions), grid.cursor) - 1)
 
 
-def _tell(here: Inspector, found: Hit) -> None:
+def _say_place(here: Inspector, found: Hit) -> None:
     """What was found last, and which of all hits it is."""
     search, starts = found.search, hit_starts(found.positions)
     row, n = f"row {found.row:,}", len(starts)

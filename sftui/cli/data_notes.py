@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 LOOK_BYTES = 4 << 20
 """Size of the files that are read through to find out whether they are whole, where not all is read anyway: counted in
-bytes, so that it is always told or never."""
+bytes, so that it is always said or never."""
 LOOK = 2.0
 """Seconds after which even these are left, should they unpack to very much more."""
 
 
 class DataNotes:
-    """How rows are read, and what of the data cannot be: each sentence once, however often `tell` is called.
+    """How rows are read, and what of the data cannot be: each sentence once, however often `print` is called.
 
     `others` are the same data under other recipes. `findings=True` leaves out what is a finding, too: damage, and roles
     that no row has.
@@ -33,7 +33,7 @@ class DataNotes:
         self._findings = findings
         self._said: set[str] = set()
 
-    def tell(self) -> None:
+    def print(self) -> None:
         """What is known by now; call it again at the end, when more was read."""
         source, detected = self._session.source, self._session.detected
         lost = tuple(one.sentence() for one in source.damage) if not self._findings else ()
@@ -49,7 +49,7 @@ class DataNotes:
         files = data_files(options.paths, options.split) or self._session.source.cached
         if not self._findings and sum(map(_size, files)) <= LOOK_BYTES:
             self._session.source.index_more(LOOK)
-        self.tell()
+        self.print()
 
 
 def _size(file: str) -> int:
