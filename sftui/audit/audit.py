@@ -124,8 +124,8 @@ class Audit:
         counts = Counts.of(inspection, look)
         self._compare(inspection, counts)
         stand = self.found.add(findings, row) if findings else ()
-        codes = " ".join(sorted({one.code for one in stand}))
-        self._tally("findings", self.finding_sets, codes or NO_FINDINGS, row.index)
+        codes = " ".join(sorted({one.code for one in stand})) if stand else NO_FINDINGS
+        self._tally("findings", self.finding_sets, codes, row.index)
         if inspection.stopped_at is not None:
             self._tally("stopped at", self.stops, inspection.stopped_at.value, row.index)
         if inspection.evaluates:
@@ -174,6 +174,9 @@ class Audit:
     def _compare(self, inspection: Inspection, counts: Counts) -> None:
         """Hand the row to the checks of the dataset; where a baseline asks for it, remember which conversations come
         twice."""
+        if self.listing is None and not self._marking:
+            self.checks.add(inspection, counts)
+            return
         before = self._repeated_rows
         self.checks.add(inspection, counts)
         after = self._repeated_rows

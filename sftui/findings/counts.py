@@ -44,7 +44,7 @@ class Counts:
             trained, runs = n - values.count(IGNORE_INDEX), stretches(tokens)
             drawn = trained_in(runs, values, trained)
         else:
-            trained, runs, drawn = look.trained, look.stretches, look.trained_in
+            _, trained, runs, drawn = look.measured
         special = None if look is None else look.special_trained
         received = received_trained = 0
         for example in inspection.examples:

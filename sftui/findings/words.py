@@ -211,6 +211,11 @@ def sign_of(mark: str) -> str:
     return min(mark, key=lambda char: (char.isalnum(), char in "<>/"))
 
 
+def marks_of(texts: Iterable[str]) -> list[tuple[str, str]]:
+    """What `cover` gives for them, each behind its `sign_of`: a mark need only be looked for where that stands."""
+    return [(sign_of(mark), mark) for mark in cover(texts)]
+
+
 class Standing:
     """Whether texts stand in a long one, `said in standing`; ask for them in the order in which they were written.
 

@@ -496,7 +496,12 @@ CON014 = rule(
 )
 
 
-@row_check(When.CONVERSATION, CON014, shape=lambda shape: shape.extra)
+@row_check(
+    When.CONVERSATION,
+    CON014,
+    shape=lambda shape: shape.extra,
+    row=lambda look: UNPACKED in look.conversation.extra,
+)
 def history_of_keys(look: Look) -> Iterator[Finding]:
     """CON014: the trainer unpacks each pair of the history, and a mapping gives the names of its keys."""
     unpacked: Mapping[int, str] = look.conversation.extra.get(UNPACKED, {})

@@ -67,8 +67,8 @@ EOS001 = rule(
 @row_check(
     When.LABELLED,
     EOS001,
-    shape=lambda shape: shape.extent and not shape.dropped,
-    row=lambda look: not look.cut and not _stopped(look),
+    shape=lambda shape: shape.extent and not shape.dropped and shape.whole,
+    row=lambda look: not _stopped(look),
 )
 def no_stop(look: Look) -> Iterator[Finding]:
     """EOS001: what is trained at the end of a whole row does not end with a stop token."""

@@ -14,7 +14,7 @@ from sftui.findings.examples import FINE, ROUNDS_OF, case, chat
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, rule
-from sftui.findings.words import WANTED, cover, said, sign_of, words
+from sftui.findings.words import WANTED, marks_of, said, words
 from sftui.model import Kind, Part
 
 MEDIA = (
@@ -113,7 +113,7 @@ def _may_be_typed(look: Look) -> bool:
     """Whether a control token or media placeholder that the row has may be of its data."""
     if look.plain is None and any([type(message.data.get("content", "")) is not str for message in look.messages]):
         return True  # parts may hold texts that are no content
-    marks = look.context.once("marks", lambda: [(sign_of(mark), mark) for mark in _marks(look.context)])
+    marks = look.context.once("marks", lambda: _marks(look.context))
     tokenizer = look.context.tools.tokenizer
     tools = look.tools.text if look.conversation.tools else ""
     for text in (look.spoken, tools):
@@ -124,10 +124,10 @@ def _may_be_typed(look: Look) -> bool:
     return False
 
 
-def _marks(context: Context) -> tuple[str, ...]:
-    """What stands in every text that holds a control token or a media placeholder."""
+def _marks(context: Context) -> list[tuple[str, str]]:
+    """Of which one stands in every text that holds a control token or a media placeholder (see `marks_of`)."""
     tokenizer = context.tools.tokenizer
-    return cover(map(tokenizer.piece, tokenizer.special_ids | media_ids(context)))
+    return marks_of(map(tokenizer.piece, tokenizer.special_ids | media_ids(context)))
 
 
 def _in_completion(look: Look) -> Iterator[Finding]:

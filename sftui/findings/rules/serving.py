@@ -82,7 +82,7 @@ def served_otherwise(look: Look) -> Iterator[Finding]:
     if served is None or look.labels.dropped is not None or not look.chat or not look.any_drawn:
         return
     compared: dict[tuple[object, ...], tuple[_Report, ...]] = look.context.once("served", dict)
-    shape = (*signature(look), look.extents, look.conversation.template_kwargs != {})
+    shape = (*signature(look), look.shape.extents, look.conversation.template_kwargs != {})
     if shape not in compared and len(compared) < MOST_SIGNATURES:
         compared[shape] = _reports(look, served)
     for report in compared.get(shape, ()):

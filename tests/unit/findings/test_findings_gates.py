@@ -21,7 +21,8 @@ from sftui.findings.rules import eos
 from sftui.findings.run import moments
 from sftui.findings.shapes import Shape
 from sftui.findings.words import Marks, cover, sign_of, walk, words
-from sftui.model import IGNORE_INDEX, NOWHERE, Inspection
+from sftui.model import IGNORE_INDEX, NOWHERE, Cut, Inspection
+from sftui.tokens import token_text
 
 RECIPES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("hf-trainer", {}),
@@ -116,6 +117,18 @@ def test_nor_in_wild_rows(row: dict[str, Any], recipe: tuple[str, dict[str, Any]
         return  # the set as a whole is refused
     for one in inspections:
         shut(one, context)
+
+
+@given(st.lists(SAID, min_size=2, max_size=5), st.sampled_from(["assistant", "all"]))
+@settings(max_examples=100, deadline=None)
+def test_nor_where_the_tokens_are_the_text_cut(said: list[str], rule: str) -> None:
+    messages = [{"role": ("user", "assistant")[i % 2], "content": one} for i, one in enumerate(said)]
+    case = Case([{"messages": messages}], changes={"mask.rule": rule})
+    context, (one,) = open_case(case, case.rows)
+    assert one.tokens is not None and one.rendered is not None
+    written = b"".join(token_text(one.tokens, one.rendered, context.tools.tokenizer).surfaces)
+    assert written == one.rendered.text.encode()
+    shut(replace(one, tokens=replace(one.tokens, ends=Cut(one.tokens.ends))), context)
 
 
 CHAT = st.lists(st.sampled_from(["Hi", "Hi there.\n", " ", "What is it?", "日本"]), min_size=2, max_size=5).map(
