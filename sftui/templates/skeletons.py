@@ -4,7 +4,8 @@ What two rows share is their shape: roles, keys, tools, the template's variables
 space at the ends of the others. `tracing` follows one row of a shape and tells where its texts stand and on what
 conditions; `_planned` puts words in place of the texts and has `spans.attribute` say who wrote what, taking only what
 would be said of any other texts too. A row of a known shape that meets the conditions is then put together, and every
-`CHECK_EVERY`th of them is rendered as well: where the two differ, shapes are not used any more and `mismatch` says so.
+`CHECK_EVERY`th of them is rendered as well, every `CHECK_LATER`th once `SURE_AFTER` agreed: where the two differ,
+shapes are not used any more and `mismatch` says so.
 """
 
 from __future__ import annotations
@@ -64,8 +65,9 @@ class Followed(Protocol):
 LEARN_AFTER = 12
 """Rows of a shape that are rendered before it is worth following one, which takes as long as 3 to 10 of them (the first
 time 100: the template is compiled again); where that was in vain, four times as many, and so on."""
-CHECK_EVERY = 64
-"""Every so many rows of a shape that are put together, one is rendered as well."""
+CHECK_EVERY, CHECK_LATER, SURE_AFTER = 64, 256, 512
+"""Every so many rows of a shape that are put together, one is rendered as well, and every so many behind that row; to
+render one takes as long as to put 30 to 60 together."""
 MOST_SHAPES, MOST_WAYS, MOST_TRIES = 512, 4, 3
 """Shapes that are kept, ways through the template (answers to its conditions) of each, and rows followed in vain."""
 MOST_CHARACTERS, MOST_TEXTS = 200_000, 500
@@ -198,7 +200,7 @@ class Skeletons:
                 self.put_together += 1
                 sighting.complete = way.plan is not None or not request.spans
                 sighting.steps = way.steps
-                sighting.due = shape.used % CHECK_EVERY == 0
+                sighting.due = shape.used % (CHECK_EVERY if shape.used <= SURE_AFTER else CHECK_LATER) == 0
                 break
         return sighting
 
@@ -253,7 +255,11 @@ def _same(
     one: tuple[Mapping[str, Any], Render, tuple[str, ...]], other: tuple[Mapping[str, Any], Render, tuple[str, ...]]
 ) -> bool:
     # By the letter: 1 and True are equal, and templates write them differently.
-    return one[0] == other[0] and one[2] == other[2] and (one[1] is other[1] or repr(one[1]) == repr(other[1]))
+    return (
+        (one[0] is other[0] or one[0] == other[0])
+        and one[2] == other[2]
+        and (one[1] is other[1] or repr(one[1]) == repr(other[1]))
+    )
 
 
 def _without_spans(rendered: Rendered) -> Rendered:

@@ -20,7 +20,7 @@ from sftui.errors import TemplateError
 from sftui.model import Conversation, Rendered
 from sftui.recipe import Render
 from sftui.templates import ChatTemplate, builtin_names, builtin_template, compile_template, render, skeletons
-from sftui.templates.skeletons import CHECK_EVERY, MOST_SHAPES
+from sftui.templates.skeletons import CHECK_EVERY, MOST_SHAPES, Skeletons
 
 SPECIAL: dict[str, str | list[str]] = {"bos_token": "<s>", "eos_token": "</s>"}
 NOW = datetime(2026, 2, 3)
@@ -348,6 +348,23 @@ def test_a_skeleton_that_is_wrong_is_found_told_once_and_not_used_again(monkeypa
     last, same = found[checked], right[checked]
     assert isinstance(last, Rendered) and isinstance(same, Rendered)
     assert (last.text, last.notes) == (same.text, (told,))
+
+
+def test_a_shape_of_which_many_rows_agreed_is_rendered_as_well_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(skeletons, "CHECK_EVERY", 4)
+    monkeypatch.setattr(skeletons, "SURE_AFTER", 12)
+    monkeypatch.setattr(skeletons, "CHECK_LATER", 16)
+    template, due = compile_template(TURNS, "sure"), []
+    settle = Skeletons.settle
+
+    def noted(self: Skeletons, sighting: Any, *args: Any) -> str | None:
+        due.extend([sighting.shape.used] if sighting.due else [])
+        return settle(self, sighting, *args)
+
+    monkeypatch.setattr(Skeletons, "settle", noted)
+    for one in plain_rows(64):
+        drawn(one, template)
+    assert due == [4, 8, 12, 16, 32, 48]
 
 
 def test_what_was_followed_in_vain_is_followed_less_and_less(monkeypatch: pytest.MonkeyPatch) -> None:
