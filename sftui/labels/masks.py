@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from sftui.errors import RecipeError
 from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Kind, Part, Reason, Rendered, Tokens, Trained
 from sftui.recipe import Mask
-from sftui.runs import Runs, as_runs, extend, joined, together
+from sftui.runs import Runs, as_runs, joined, together
 from sftui.values import value_class
 
 Drawn = tuple[Runs[bool], Runs[Reason]]
@@ -65,9 +65,17 @@ def drawn(parts: Iterable[Verdict]) -> Drawn:
         if verdict == before:  # as the most are: both of its runs grow
             trains[-1] = ends[-1] = at
             continue
-        before = verdict
-        extend(trains, flags, at, verdict[0])
-        extend(ends, reasons, at, verdict[1])
+        before = on, why = verdict
+        if flags and flags[-1] == on:  # as `runs.extend`: a call for each stretch of every row
+            trains[-1] = at
+        else:
+            trains.append(at)
+            flags.append(on)
+        if reasons and reasons[-1] is why:
+            ends[-1] = at
+        else:
+            ends.append(at)
+            reasons.append(why)
     return Runs(tuple(trains), tuple(flags)), Runs(tuple(ends), tuple(reasons))
 
 
