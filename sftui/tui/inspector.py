@@ -49,6 +49,9 @@ class Terminal(Protocol):
 
     def write_to_terminal(self, text: str) -> None: ...
 
+    def forget_cells(self) -> None:
+        """What stands on the terminal is not known: all of the next frame is written."""
+
     def suspend(self) -> AbstractContextManager[None]: ...
 
     def action_suspend_process(self) -> None: ...

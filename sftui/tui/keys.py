@@ -14,7 +14,7 @@ from sftui.settings import check_keymap, clash
 from sftui.tui.commands.command import Command, show_key
 from sftui.tui.contexts import ANY, DIALOG
 
-EATEN = frozenset(f"ctrl+{key}" for key in "absqojimhl[")
+EATEN = frozenset(f"ctrl+{key}" for key in "absqojimh[")
 """Keys that tmux, screen, flow control or the terminal's own encoding take before we see them."""
 
 MOST = 1_000_000_000

@@ -274,6 +274,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         return self.look.name
 
     def redraw(self) -> None:
+        self.terminal.forget_cells()
         self.refresh(layout=False)
 
     # — keys, the mouse and what was pasted —

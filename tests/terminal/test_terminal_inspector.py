@@ -322,6 +322,15 @@ def test_print_on_exit_goes_to_the_shell_made_visible(tmp_path: Path) -> None:
         assert b"Question 0" in tail and b"\x1b]" not in tail
 
 
+def test_what_another_program_wrote_can_be_drawn_over(tmp_path: Path) -> None:
+    with opened(tmp_path) as terminal:
+        before = terminal.text
+        terminal.stream.feed(b"\x1b[5;5Hwall: the system goes down")
+        assert "wall" in terminal.text
+        terminal.send("\x0c")
+        terminal.until(lambda text: text == before, 5)
+
+
 def test_suspending_gives_the_terminal_back(tmp_path: Path) -> None:
     with opened(tmp_path) as terminal:
         terminal.send("\x1a")

@@ -69,6 +69,11 @@ def mouse(here: Inspector, count: int | None) -> None:
     here.say("mouse on: sftui uses it" if on else "mouse off: select and copy as usual")
 
 
+@command("redraw", "ctrl+l", "draw again", "Draws the whole screen again, as after another program wrote on it.", "Help")
+def redraw(here: Inspector, count: int | None) -> None:
+    here.redraw()
+
+
 @command("suspend", "ctrl+z", "suspend", "Goes back to the shell; fg returns.", "Help")
 def suspend(here: Inspector, count: int | None) -> None:
     here.terminal.action_suspend_process()
