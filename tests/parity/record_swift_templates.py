@@ -1,11 +1,12 @@
-"""Record what ms-swift's registries hold: templates, agent templates, loss scales and models.
+"""Record what ms-swift's registries hold: templates, agent templates, loss scales, models and datasets.
 
     PYTHON_OF_ITS_ENVIRONMENT tests/parity/record_swift_templates.py [FOLDER]
 
 Writes two files into sftui/trainers/ms_swift, or into FOLDER where one is named: templates.json, the parts and settings
 of every template whose class sftui has the rules of (`KINDS`; what is as TemplateMeta has it by default is left out),
 the names of all others, the wordings that agent templates put around tools, and the weights of loss scales; and
-models.json, which template a model gets by its name, its model_type or its architecture. A day that a template wrote
+models.json, which template a model gets by its name, its model_type or its architecture, and the datasets that have a
+preparation of their own. A day that a template wrote
 when it was imported is recorded as {{DAY:FORMAT}}.
 """
 
@@ -26,6 +27,9 @@ logging.disable(logging.CRITICAL)
 
 import swift.loss_scale.base
 from swift.agent_template import agent_template_map
+from swift.dataset.dataset_meta import DATASET_MAPPING, DatasetMeta
+from swift.dataset.dataset_syntax import DatasetSyntax
+from swift.dataset.preprocessor import AutoPreprocessor
 from swift.model import MODEL_MAPPING
 from swift.template import TEMPLATE_MAPPING
 
@@ -189,6 +193,18 @@ def models() -> dict[str, Any]:
     return {"types": types, "architectures": joined}
 
 
+def datasets() -> str:
+    """The last parts of the names of datasets that are not prepared as one that is not known."""
+    usual, names = DatasetMeta(), set[str]()
+    for meta in DATASET_MAPPING.values():
+        plain = type(meta.preprocess_func) is AutoPreprocessor and not meta.preprocess_func.columns
+        if plain and all(getattr(meta, name) == getattr(usual, name) for name in ("subsets", "split", "loader")):
+            continue
+        places = (meta.ms_dataset_id, meta.hf_dataset_id, meta.dataset_path)
+        names |= {DatasetSyntax.get_dataset_name(place) for place in places if place}
+    return " ".join(sorted(names))
+
+
 def main(folder: str | None = None) -> None:
     place, version = Path(folder) if folder else FOLDER, importlib.metadata.version("ms-swift")
     modelled = {
@@ -205,7 +221,7 @@ def main(folder: str | None = None) -> None:
         "other_agents": " ".join(sorted(set(agent_template_map) - set(agents()))),
         "scales": scales(),
     }
-    for name, value in (("templates", told), ("models", {"ms-swift": version, **models()})):
+    for name, value in (("templates", told), ("models", {"ms-swift": version, **models(), "datasets": datasets()})):
         text = json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
         (place / f"{name}.json").write_text(text, encoding="utf-8")
     print(f"{len(modelled)} templates, {len(others)} others, {len(told['agents'])} agent templates; ms-swift {version}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
-from sftui.errors import SftuiError, TemplateError
+from sftui.errors import TemplateError
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -39,11 +39,11 @@ from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_t
 from sftui.trainers.llamafactory_v1 import TRAITS, formats, samples
 from sftui.trainers.llamafactory_v1.own import LlamaFactoryV1Options
 from sftui.trainers.llamafactory_v1.table import CUSTOM
+from sftui.trainers.processors import brings_processor
 
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
 
-PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json")
 PROCESSOR = (
     "the tokenizer's folder brings a processor: LLaMA-Factory v1 renders by it, which gets contents as lists of parts"
     " and may have a template of its own; what is shown is of the tokenizer alone"
@@ -80,7 +80,7 @@ class LlamaFactoryV1(Trainer):
             )
         if not dropping(recipe):
             found.append("with this batching_strategy samples whose answer lies beyond cutoff_len are cut, not dropped")
-        if _brings_processor(recipe):
+        if brings_processor(recipe):
             found.append(PROCESSOR)
         return tuple(found)
 
@@ -201,17 +201,6 @@ class LlamaFactoryV1(Trainer):
         width = len(batch.input_ids[0]) if batch.input_ids else 0
         positions = (range(1, len(example.input_ids) + 1) for example in examples)
         return replace(batch, position_ids=tuple((*one, *(0,) * (width - len(one))) for one in positions))
-
-
-def _brings_processor(recipe: Recipe) -> bool:
-    """Whether files of a processor lie beside the tokenizer, where its folder is at hand (AutoProcessor takes them)."""
-    from sftui.tokens.locate import locate
-
-    try:
-        folder = locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).folder
-    except SftuiError:
-        return False
-    return folder is not None and any((folder / name).is_file() for name in PROCESSOR_FILES)
 
 
 def dropping(recipe: Recipe) -> bool:

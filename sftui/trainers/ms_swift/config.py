@@ -19,9 +19,9 @@ from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile
 from sftui.trainers.known import Known
-from sftui.trainers.ms_swift.models import model_of
+from sftui.trainers.ms_swift.models import model_of, prepares
 from sftui.trainers.ms_swift.registry import TITLE
-from sftui.trainers.ms_swift.table import KEYS, TABLE, word
+from sftui.trainers.ms_swift.table import KEYS, TABLE, TRUE, word
 from sftui.trainers.table import Keys, changes_of, read_into, written
 from sftui.trainers.yaml_edit import edit
 
@@ -31,6 +31,8 @@ NO_KNOB = frozenset({"dataset"})
 PRETRAINING = {"use_chat_template": False, "loss_scale": "all"}
 """What `swift pt` has otherwise than `swift sft` (arguments/pretrain_args.py)."""
 _COMMAND = re.compile(r"(?:^|[\s;&|])(?:swift|megatron)\s+(sft|pt)(?=\s|$)|swift/cli/(sft|pt)\.py")
+FILES = (".json", ".jsonl", ".csv", ".txt", ".parquet")
+"""How the files of a dataset end."""
 STOPS = ("&", "&&", "|", ";", ">", "2>", "2>&1", ">>")
 """Words of a shell that end a command."""
 UNSUPPORTED = {
@@ -54,7 +56,7 @@ __all__ = ["TABLE", "keys_of", "naming", "read", "write"]
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """The config as one recipe a dataset; RecipeError where ms-swift itself would stop."""
     config, notes = parsed(path, text)
-    keys = [note for key, value in config.items() for note in _notes(key, value, known)]
+    keys = [note for key, value in config.items() for note in _notes(key, value, config, known)]
     recipe = read_into(preset, TABLE, config, path)
     given = config.get("dataset")
     if given is None or given == []:
@@ -117,11 +119,11 @@ def _of_words(words: list[str]) -> dict[str, Any]:
     return {name: True if not values else values[0] if len(values) == 1 else values for name, values in found.items()}
 
 
-def _notes(key: str, value: Any, known: Known) -> list[KeyNote]:
+def _notes(key: str, value: Any, config: Mapping[str, Any], known: Known) -> list[KeyNote]:
     """What becomes of a key."""
     if key in KEYS or key in NO_KNOB:
         if key == "dataset":
-            return [_of_dataset(name) for name in (value if isinstance(value, list) else [value])]
+            return [_of_dataset(name, config) for name in (value if isinstance(value, list) else [value])]
         return [KeyNote(key, value, KeyUse.USED)]
     if key in ONLY and word(value).lower() != ONLY[key].lower():
         return [KeyNote(key, value, KeyUse.UNSUPPORTED, f"sftui knows {ONLY[key]} alone")]
@@ -132,15 +134,22 @@ def _notes(key: str, value: Any, known: Known) -> list[KeyNote]:
     return [known.stops(key, value, f"ValueError: remaining_argv: ['--{key}', …]")]
 
 
-def _of_dataset(name: Any) -> KeyNote:
+def _of_dataset(name: Any, config: Mapping[str, Any]) -> KeyNote:
     text = word(name)
+    place, _ = _placed(text)
+    told: list[str] = []
     if not Path(text).exists() and "#" in text:
-        return KeyNote("dataset", name, KeyUse.UNSUPPORTED, "#N draws so many rows by chance: all are shown")
-    return KeyNote("dataset", name, KeyUse.USED)
+        told.append("#N draws so many rows by chance: all are shown")
+    if prepares(place):
+        told.append("ms-swift has a preparation of its own for this dataset: rows are shown as if it had none")
+    by_name = not Path(place).exists() and Path(place).suffix not in FILES
+    if by_name and not text.lower().startswith("hf::") and word(config.get("use_hf", False)).lower() not in TRUE:
+        told.append("ms-swift takes it from ModelScope where use_hf is not true: sftui reads that of Hugging Face")
+    return KeyNote("dataset", name, KeyUse.UNSUPPORTED if told else KeyUse.USED, "; ".join(told))
 
 
-def _reference(name: str, recipe: Recipe) -> DatasetRef:
-    """One dataset as ms-swift takes it: hub::NAME:SUBSET#ROWS."""
+def _placed(name: str) -> tuple[str, str | None]:
+    """The file, folder or name of a dataset, and its subset, of hub::NAME:SUBSET#ROWS (DatasetSyntax.parse)."""
     rest = name if Path(name).exists() else name.partition("::")[2] or name
     if not Path(rest).exists():
         rest = rest.rsplit("#", 1)[0]
@@ -148,9 +157,12 @@ def _reference(name: str, recipe: Recipe) -> DatasetRef:
     if not Path(rest).exists():
         rest, _, after = rest.partition(":")
         subset = after or None
-    rest = rest.strip()
-    local = Path(rest).exists()
-    return DatasetRef(name, (rest,), recipe, None if local else "train", subset)
+    return rest.strip(), subset
+
+
+def _reference(name: str, recipe: Recipe) -> DatasetRef:
+    place, subset = _placed(name)
+    return DatasetRef(name, (place,), recipe, None if Path(place).exists() else "train", subset)
 
 
 def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:

@@ -96,6 +96,14 @@ def _named(model: str) -> tuple[str, str] | None:
     return _names().get(last_name(model).lower())
 
 
+def prepares(dataset: str) -> bool:
+    """Whether ms-swift knows a dataset by the last part of its name, and does more with it than with any other: columns
+    and preprocessors of its own, subsets or splits (dataset/dataset_syntax.py, _get_matched_dataset_meta)."""
+    dataset = dataset.rstrip("/")
+    found = re.search(r"/datasets--.+?--(.+?)/snapshots/", dataset)
+    return (found[1] if found is not None else dataset.rsplit("/", 1)[-1]) in _datasets()
+
+
 def _some(names: list[str]) -> str:
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
@@ -135,6 +143,11 @@ def _object(file: Path) -> Mapping[str, Any]:
 def _recorded() -> Mapping[str, Any]:
     recorded: Mapping[str, Any] = json.loads((files(__package__) / "models.json").read_text(encoding="utf-8"))
     return recorded
+
+
+@cache
+def _datasets() -> frozenset[str]:
+    return frozenset(_recorded()["datasets"].split())
 
 
 def _types() -> Mapping[str, Mapping[str, Any]]:

@@ -158,7 +158,7 @@ def check_scale(said: str) -> tuple[str, tuple[str, ...]]:
         if name not in scale_names():
             raise RecipeError(
                 f"{TITLE} has no loss_scale `{name}`",
-                why=f"it stops (KeyError: '{name}')",
+                why=f"it stops (KeyError: '{name}') where no plug-in brings one",
                 fix=f"it has {', '.join(scale_names()[1:])}, behind {', '.join(STRATEGIES)} or alone",
             )
     return strategy, names

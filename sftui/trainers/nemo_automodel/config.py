@@ -30,7 +30,7 @@ from sftui.trainers.config import (
 from sftui.trainers.known import Known
 from sftui.trainers.nemo_automodel.formats import GUESSES, MAPPED
 from sftui.trainers.nemo_automodel.own import NemoOptions
-from sftui.trainers.nemo_automodel.table import OFF, TABLE, TARGETS, TITLE, entry
+from sftui.trainers.nemo_automodel.table import HF_TOKENIZER, NEMO_TOKENIZER, OFF, TABLE, TARGETS, TITLE, entry
 from sftui.trainers.table import Keys, changes_of, read_into, written
 from sftui.trainers.yaml_edit import REMOVE, edit
 
@@ -96,6 +96,10 @@ UNSUPPORTED = {
     "delta_sql_query": "for Delta Lake",
 }
 LOADERS = frozenset({"dataset", "dataloader", "packed_sequence", "step_scheduler"})
+LOADS = ("NeMoAutoTokenizer.from_pretrained", HF_TOKENIZER)
+"""What loads a tokenizer as the rules have it."""
+DATALOADERS = ("torch.utils.data.DataLoader", "torchdata.stateful_dataloader.StatefulDataLoader")
+"""The `_target_`s that `dataloader` takes; its own class stands for either."""
 PACKED = ("packed_sequence_size", "packing_strategy")
 """Keys of `packed_sequence` that are knobs."""
 KNOWN_WORDS = {"none": None, "None": None, "true": True, "True": True, "false": False, "False": False}
@@ -193,7 +197,12 @@ def _notes(key: str, value: Any, kind: str, known: Known) -> list[KeyNote]:
         return [KeyNote(key, value, KeyUse.USED)]
     if key == "distributed" and isinstance(value, Mapping) and (value.get("cp_size") or 1) != 1:
         return [KeyNote(f"{key}.cp_size", value["cp_size"], KeyUse.UNSUPPORTED, "THD packs pad each row to a multiple")]
-    if key in known.config or key == "recipe":
+    if key == "recipe":
+        name = str(value.get("_target_") if isinstance(value, Mapping) else value)
+        ours = "." not in name or name.startswith("nemo_automodel.")
+        told = "" if ours else "a recipe of yours may make other rows: sftui does not run it"
+        return [KeyNote(key, value, KeyUse.PASSED if ours else KeyUse.UNSUPPORTED, told)]
+    if key in known.config:
         return [KeyNote(key, value, KeyUse.PASSED)]
     return [known.unknown(key, value, "does not read it, and says nothing")]
 
@@ -222,6 +231,8 @@ def _dataset_note(name: str, value: Any, block: Mapping[str, Any], kind: str, kn
         odd = [one for one in ("add_bos_token", "add_eos_token", "trust_remote_code") if value.get(one)]
         if value.get("tokenizer_backend") == "tokenizers":
             odd.append("tokenizer_backend tokenizers")
+        if not str(value.get("_target_", NEMO_TOKENIZER)).endswith(LOADS):
+            odd.append(f"the tokenizer of {value['_target_']}")
         if odd:
             return KeyNote(path, value, KeyUse.UNSUPPORTED, f"sftui does not model {', '.join(odd)}")
     if name in NOTHING:
@@ -248,6 +259,8 @@ def _loader_note(block: str, name: str, value: Any, held: Mapping[str, Any], kno
     takes = known.components.get("dataloader")
     if takes is not None and name not in takes.takes:
         return known.stops(path, value, f"TypeError: Unexpected dataloader config field(s): {name}")
+    if name == "_target_" and value not in (None, *DATALOADERS):
+        return known.stops(path, value, f"ValueError: Unsupported dataloader _target_ {value!r}")
     if name == "collate_fn":
         named = str(value.get("_target_") if isinstance(value, Mapping) else value)
         usual = named.endswith((".default_collater", ".packed_sequence_thd_collater")) or named == "default"

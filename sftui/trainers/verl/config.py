@@ -34,6 +34,10 @@ NO_KNOB = frozenset({"data.train_files", "data.seed"})
 """Keys about data that no knob says."""
 WHOLE = frozenset({"data.apply_chat_template_kwargs"})
 """Keys whose mapping is one value."""
+OWN = frozenset({OWN_CONFIG, "hf_model", "_self_", None})
+"""What a `defaults` list names of its own configs, and nothing else."""
+GROUPS = frozenset({"engine", "optim", "profiler"})
+"""Groups of its own configs that decide no row, whichever a `defaults` list names."""
 UNSET = frozenset({"model.tokenizer_path", "model.custom_chat_template"})
 """Keys that are null in its own config, to which Hydra takes a `+`, too."""
 GIVEN = frozenset(
@@ -73,14 +77,25 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     if script.is_script(text):
         return _of_script(path, text, preset, known)
     config = {str(key): value for key, value in parse_yaml(text, path, "omegaconf").items()}
+    base = config.get("defaults")
     config = {
         key: resolved(value, config, path, partly=True)
         for key, value in config.items()
         if key not in ("defaults", "hydra")
     }
-    notes = [_note(key, value, known, config) for key, value in _leaves(config)]
+    notes = [*_bases(base), *(_note(key, value, known, config) for key, value in _leaves(config))]
     recipe = _recipe(config, preset, path)
     return OpenedConfig(preset.trainer, path, text, (_dataset(config, recipe, path),), tuple(notes))
+
+
+def _bases(listed: Any) -> Iterator[KeyNote]:
+    """Notes of the configs of a `defaults` list that are not the trainer's own: their keys are not read."""
+    for one in listed if isinstance(listed, list) else [] if listed is None else [listed]:
+        group, name = next(iter(one.items()), ("", None)) if isinstance(one, Mapping) else ("", one)
+        words = str(group).split()
+        if name not in OWN and (words[-1] if words else "").strip("/").partition("@")[0] not in GROUPS:
+            told = f"the keys of `{name}` are not read: write those of data and model into this file"
+            yield KeyNote("defaults", one, KeyUse.UNSUPPORTED, told)
 
 
 def _of_script(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:

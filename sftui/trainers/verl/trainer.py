@@ -25,6 +25,7 @@ from sftui.runs import as_runs, joined
 from sftui.text import clip, many, visible
 from sftui.tokens import LoadedTokenizer, ToEncode
 from sftui.trainers.base import Shaped, Toolbox, Trainer
+from sftui.trainers.processors import brings_processor
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.verl import TRAITS, formats
 from sftui.trainers.verl.alone import Apart, Frame, apart, frame_of, measured, owner_parts
@@ -42,6 +43,10 @@ THINKS = (
     " config, which Python takes for true"
 )
 OVERRULED = "data.enable_thinking_default is put over the enable_thinking of data.apply_chat_template_kwargs"
+PROCESSOR = (
+    "the tokenizer's folder brings a processor: where verl knows its class (Qwen-VL's, GLM-V's, Mllama's, Gemma 4's) it"
+    " renders and encodes by it, with contents as lists of parts; what is shown is of the tokenizer alone"
+)
 PADDED = "verl's engines take pad_mode no_padding alone: with `right` they stop at the first batch (AssertionError)"
 MISMATCH = "AssertionError: MultiTurnSFTDataset apply_chat_template to each turn separately and concat `input_ids`"
 
@@ -90,6 +95,8 @@ class Verl(Trainer):
             found.append(THINKS)
         if not recipe.batch.flatten:
             found.append(PADDED)
+        if brings_processor(recipe):
+            found.append(PROCESSOR)
         return tuple(found)
 
     def stop_of(self, rows: int, kept: int, trained: int, rule: str, size: int) -> str | None:

@@ -92,6 +92,7 @@ def test_every_key_is_accounted_for(line: str, use: KeyUse) -> None:
     [
         ("rows.jsonl", ("rows.jsonl",), "train", None, KeyUse.USED),
         ("hf::x/y", ("x/y",), "train", None, KeyUse.USED),
+        ("x/y", ("x/y",), "train", None, KeyUse.UNSUPPORTED),
         ("x/y:default#500", ("x/y",), "train", "default", KeyUse.UNSUPPORTED),
     ],
 )
@@ -102,6 +103,38 @@ def test_a_dataset_is_read_by_its_syntax(
     [reference] = opened.datasets
     assert (reference.paths, reference.split, reference.subset) == (paths, split, subset)
     assert [note.use for note in opened.keys if note.path == "dataset"] == [use]
+
+
+@pytest.mark.parametrize(
+    ("named", "more", "told"),
+    [
+        ("hf::swift/self-cognition", "", "a preparation of its own"),
+        ("AI-ModelScope/alpaca-gpt4-data-zh", "", "sftui reads that of Hugging Face"),
+        ("x/OpenHermes-2.5", "", "ModelScope"),
+        ("ms::x/y", "use_hf: true\n", ""),
+        ("x/y", "use_hf: true\n", ""),
+        ("x/y#5", "use_hf: true\n", "draws so many rows"),
+    ],
+)
+def test_what_it_does_otherwise_with_a_dataset_by_name_is_told(named: str, more: str, told: str) -> None:
+    [note] = [one for one in read(more, base=f"model: m\ndataset: ['{named}']\n").keys if one.path == "dataset"]
+    assert told in note.note and bool(told) is (note.use is KeyUse.UNSUPPORTED)
+
+
+def test_a_folder_is_prepared_as_the_dataset_that_it_is_called_like(tmp_path: Path) -> None:
+    folder = tmp_path / "self-cognition"
+    folder.mkdir()
+    [note] = [one for one in read(base=f"model: m\ndataset: '{folder}'\n").keys if one.path == "dataset"]
+    assert note.use is KeyUse.UNSUPPORTED and "a preparation of its own" in note.note
+
+
+@pytest.mark.parametrize(
+    "line", ["custom_register_path: r.py\n", "external_plugins: p.py\n", "custom_dataset_info: [d.json]\n"]
+)
+def test_code_of_yours_is_told(line: str) -> None:
+    key = line.partition(":")[0]
+    [note] = [one for one in read(line).keys if one.path == key]
+    assert note.use is KeyUse.UNSUPPORTED and "not known to sftui" in note.note
 
 
 def test_a_file_that_lies_here_is_no_name_of_a_hub(tmp_path: Path) -> None:

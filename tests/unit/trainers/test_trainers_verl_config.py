@@ -147,6 +147,29 @@ def test_a_config_of_its_own_is_known(text: str) -> None:
     assert recognise(parse_yaml(text, "c.yaml")).trainer == "verl"
 
 
+@pytest.mark.parametrize(
+    ("listed", "told"),
+    [
+        ("[sft_trainer_engine, _self_]", []),
+        ("[sft_trainer_engine, {override engine@engine: megatron}, {'/model@model': hf_model}, _self_]", []),
+        ("[my_base, _self_]", ["my_base"]),
+        ("[sft_trainer_engine, {model@model: mine}, {optional /data: x}, _self_]", ["mine", "x"]),
+        ("my_base", ["my_base"]),
+    ],
+)
+def test_a_config_under_it_that_is_not_read_is_told(listed: str, told: list[str]) -> None:
+    notes = [note for note in read(base=f"defaults: {listed}\n{BASE}").keys if note.path == "defaults"]
+    assert [note.note.split("`")[1] for note in notes] == told
+    assert all(note.use is KeyUse.UNSUPPORTED for note in notes)
+
+
+@pytest.mark.parametrize("word", ["data.custom_cls.path=a.py", "data.custom_cls={path:a.py}", "model.external_lib=x"])
+def test_code_of_yours_in_a_script_is_told(word: str) -> None:
+    text = f"python -m verl.trainer.sft_trainer data.train_files=a.parquet {word}\n"
+    [note] = [one for one in read(base=text).keys if one.path.startswith(word.split("=")[0])]
+    assert note.use is KeyUse.UNSUPPORTED and "no code of yours" in note.note
+
+
 def test_a_script_is_known_and_read(tmp_path: Path) -> None:
     file = tmp_path / "run.sh"
     file.write_text(SCRIPT)

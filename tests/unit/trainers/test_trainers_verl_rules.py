@@ -277,3 +277,11 @@ def test_what_datasets_stores_as_json_text_stops_it(tmp_path: Path) -> None:
     detected = pipeline.detect([row], preset("verl"))
     made = pipeline.inspect_early(row, detected, preset("verl"))
     assert made.problem is not None and "`messages` is stored as JSON text" in made.problem.what
+
+
+@pytest.mark.parametrize("name", ["preprocessor_config.json", "processor_config.json"])
+def test_a_processor_beside_the_tokenizer_is_told(name: str, tmp_path: Path) -> None:
+    recipe = changed(preset("verl"), "tokenizer.name", str(tmp_path))
+    assert not any("processor" in one for one in trainer_named("verl").remarks(recipe))
+    (tmp_path / name).write_text("{}")
+    assert any("processor" in one for one in trainer_named("verl").remarks(recipe))
