@@ -72,7 +72,7 @@ def verify(session: Ready, numbers: Sequence[int], ask: Ask) -> Verified:
     notes += losses
     expected = through(inspections, session.recipe, session.tools)
     if head["error"] is not None:
-        return _stopped(head, expected, inspections, tuple(notes))
+        return _stopped(head, expected, inspections, tuple(notes), session.recipe)
     packs = [record for record in records if record["kind"] == "pack"]
     made = (len(packs), len(expected.packs))
     if packs or (expected.packs and not records):
@@ -140,23 +140,27 @@ def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> t
 
 
 def _stopped(
-    head: Mapping[str, Any], expected: Expected, inspections: Sequence[Inspection], notes: tuple[str, ...]
+    head: Mapping[str, Any],
+    expected: Expected,
+    inspections: Sequence[Inspection],
+    notes: tuple[str, ...],
+    recipe: Recipe,
 ) -> Verified:
-    """The trainer raised: as sftui says, or SftuiError."""
+    """The trainer raised: as sftui says of a row or since it drops every one, or SftuiError."""
+    from sftui.trainers import trainer_named
+
     error = head["error"]
     message = " ".join(str(error["message"]).split())[:400]
     what = f"{head.get('trainer', 'the trainer')} stops with {error['type']}: {message}"
-    if error["type"] not in ELSEWHERE and expected.problems:
+    said: str | None = None
+    if expected.problems:
         place, problem = next(iter(expected.problems.items()))
-        return Verified(
-            len(inspections),
-            "row",
-            (),
-            (),
-            head.get("versions", {}),
-            notes,
-            f"{what}; sftui says of row {inspections[place].row.index}: {problem}",
-        )
+        said = f"of row {inspections[place].row.index}: {problem}"
+    elif not expected.examples:
+        said = trainer_named(recipe.preset).stop_of(len(inspections), 0, 0, recipe.mask.rule, recipe.batch.size)
+    if said is not None and error["type"] not in ELSEWHERE:
+        refused = f"{what}; sftui says {said}" if expected.problems else f"{what}; sftui says: {said}"
+        return Verified(len(inspections), "row", (), (), head.get("versions", {}), notes, refused)
     raise SftuiError(
         what,
         why=(

@@ -149,19 +149,23 @@ def _fields(kind: str, columns: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+EMPTY = "ZeroDivisionError: integer division or modulo by zero"
+"""What it raises over a dataset of which it reads no row (dataset/utils.py, sample_dataset)."""
+
+
 def _missing(kind: str, columns: Mapping[str, str], given: Sequence[str]) -> Problem | None:
     """Why no row can be read, where that is known from the columns."""
     names = ", ".join(f"`{visible(one)}`" for one in given[:6])
     if kind == "messages" and "messages" not in columns:
         return Problem(
             f"{TITLE} leaves out every row: it finds no `messages` in {names}",
-            "of several columns that it would rename to one, it renames none",
+            f"of several columns that it would rename to one, it renames none; it stops then ({EMPTY})",
             "keep one of them, or name it with `columns`",
         )
     if kind == "columns" and "response" not in columns and "query" not in columns and "history" not in columns:
         return Problem(
             f"{TITLE} leaves out every row: it finds neither query nor response in {names}",
-            "of several columns that it would rename to one, it renames none",
+            f"of several columns that it would rename to one, it renames none; it stops then ({EMPTY})",
             "name them with `columns`, or make messages of the rows with `sftui convert`",
         )
     return None

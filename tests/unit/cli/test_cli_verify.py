@@ -208,6 +208,15 @@ def test_both_stopping_is_agreement(sftui: Callable[..., Any], tmp_path: Path, m
     )
 
 
+def test_a_run_that_stops_since_every_row_is_dropped_is_agreement(
+    sftui: Callable[..., Any], chats: Path, stub: Stub
+) -> None:
+    stub.error = {"type": "TypeError", "message": "no rows"}
+    done = sftui("verify", chats, *WORDS, "--max-length", 3)
+    told = "both stop: axolotl stops with TypeError: no rows; sftui says: Axolotl stops: all 3 rows are dropped"
+    assert (done.code, done.err.count("did not expect")) == (0, 0) and done.out.startswith(told)
+
+
 def test_what_cannot_be_run_is_told(sftui: Callable[..., Any], chats: Path, tmp_path: Path) -> None:
     silent = tmp_path / "python"
     silent.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
