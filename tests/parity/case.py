@@ -179,11 +179,16 @@ def thinned(path: Path, each: int) -> Path:
 
 
 def made_tokenizer(name: str) -> Path:
-    """A tokenizer made of a real one: `qwen3` is Qwen2.5's with the four tokens that Qwen3 adds as no special ones."""
-    assert name == "qwen3", name
+    """A tokenizer made of a real one: `qwen3` is Qwen2.5's with the four tokens that Qwen3 adds as no special ones,
+    `no_model` Qwen2.5's beside the config of a model of an architecture that nobody knows."""
+    assert name in ("qwen3", "no_model"), name
 
     def put(folder: Path) -> None:
         shutil.copytree(shared_folder() / "testdata" / "tokenizers" / "qwen2.5", folder)
+        if name == "no_model":
+            config = {"architectures": ["NoModelForCausalLM"], "model_type": "llama", "max_position_embeddings": 2048}
+            (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+            return
         path = folder / "tokenizer.json"
         path.chmod(0o644)
         whole = json.loads(path.read_text(encoding="utf-8"))

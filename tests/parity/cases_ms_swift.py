@@ -151,7 +151,7 @@ LONG = (
     Case("no_such_template", "turkish", QWEN, _in("qwen9"), limit=10),
     Case("no_such_scale", "turkish", QWEN, _in("qwen2_5", loss_scale="nothing"), limit=10),
     Case("no_such_agent", "swift_tools", QWEN, _in("qwen2_5", agent_template="nothing")),
-    Case("no_template", "turkish", QWEN, {"max_length": 500}, limit=10),
+    Case("no_template", "turkish", "made:no_model", {"max_length": 500}, limit=10),
     # tokenizers that end texts, or have no single token for `a`
     *(
         Case(f"ends_{short}_{name}", "swift_chats", tokenizer, _in(name))

@@ -40,7 +40,8 @@ class Said(NamedTuple):
 
 
 def agent_of(name: str | None, template: Template) -> str:
-    """The agent template of a row with tools; Left where there is none, TemplateError for one without rules here."""
+    """The agent template of a row with tools; Left where there is none of the name, or none is named, TemplateError for
+    one without rules here."""
     wanted = name or template.agent_template
     if wanted is None:
         raise Left(
@@ -54,11 +55,8 @@ def agent_of(name: str | None, template: Template) -> str:
             f"sftui does not model the agent_template `{wanted}` of {TITLE} {RELEASE}",
             fix=f"it has the rules of {', '.join(sorted(AGENTS))}",
         )
-    raise TemplateError(
-        f"{TITLE} {RELEASE} has no agent_template `{wanted}`",
-        why=f"every row with tools is left out (KeyError: '{wanted}')",
-        fix=did_you_mean(wanted, sorted({*AGENTS, *OTHER_AGENTS})),
-    )
+    others = did_you_mean(wanted, sorted({*AGENTS, *OTHER_AGENTS}))
+    raise Left(f"{TITLE} {RELEASE} has no agent_template `{wanted}` (KeyError: '{wanted}'); {others}")
 
 
 def read(text: Any) -> Any:

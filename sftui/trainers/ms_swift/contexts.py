@@ -78,7 +78,9 @@ def _typed(row: Prepared, template: Template, ends: Ends) -> Iterator[Typed]:
         yield Typed(Ids(ends.front, ends.shown(ends.front), NOWHERE, Part.BOS))
     system = row.system
     late = template.system_prompt is not None
-    prefix = template.prefix if late or not (system and said(system)) else template.system_prefix or ()
+    prefix = template.prefix if late or not (system and said(system)) else template.system_prefix
+    if prefix is None:
+        raise Left("the template takes no system text, which tools are written as (TypeError)")
     owner = system[0].message if system else NOWHERE
     for slot in prefix:
         yield from _slot(_opening(slot, owner, ends), None, system, "", ends)

@@ -99,6 +99,7 @@ def test_weights_go_by_the_text_and_by_the_message() -> None:
     ("row", "template", "knobs", "why"),
     [
         (CALLED, "chatml", {}, "name one with `agent_template`"),
+        (CALLED, "chatml", {"own__agent_template": "hermess"}, "has no agent_template `hermess` (KeyError: 'hermess')"),
         ({"messages": [{"role": "robot", "content": "x"}]}, "chatml", {}, "has the role 'robot'"),
         ({"messages": [{"role": "user", "content": None}]}, "chatml", {}, "is null"),
         ({"messages": []}, "chatml", {}, "is empty"),
@@ -108,6 +109,12 @@ def test_weights_go_by_the_text_and_by_the_message() -> None:
         (CHATS, "chatml", {"length__max": 10}, "more than max_length 10"),
         ({"instruction": None, "input": None, "output": "x"}, "chatml", {}, "neither an instruction nor an input"),
         ({"query": "q", "response": "r", "history": "x"}, "chatml", {}, "text that Python cannot read"),
+        (
+            {**CHAT, "tools": CALLED["tools"]},
+            "dummy",
+            {"own__agent_template": "hermes"},
+            "takes no system text, which tools are written as",
+        ),
     ],
 )
 def test_a_row_that_is_left_out_says_why(
