@@ -106,7 +106,7 @@ def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> 
 
 def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     """How the rows of a dataset are read, by the trainer's own rules where it has some."""
-    from sftui.trainers.reading import dates, notes_on, places_of, reading_of, refused_file
+    from sftui.trainers.reading import dates, keyless, notes_on, places_of, reading_of, refused_file
 
     trainer = trainer_named(recipe.preset)
     if trainer.reads_json(recipe):
@@ -117,7 +117,7 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     found = trainer.detect(seen, recipe)
     refused = refused_file(rows, recipe.preset, trainer.title) if found.refused is None else None
     notes = notes_on(rows, reading, recipe.preset, trainer.title) if reading is not None else ()
-    notes = (*notes, *dates(rows, recipe.preset, trainer.title, found.fields.values()))
+    notes = (*notes, *dates(rows, recipe.preset, trainer.title, found.fields.values()), *keyless(rows, recipe.preset))
     return replace(
         found,
         refused=found.refused or refused,

@@ -101,6 +101,27 @@ def dates(rows: Sequence[Row], preset: str, title: str, columns: Iterable[str]) 
     )
 
 
+def keyless(rows: Sequence[Row], preset: str) -> tuple[str, ...]:
+    """A sentence on the first place that holds nothing but objects without keys, which Parquet has no type for."""
+    reader, held = _brought(preset), _of_json(rows)
+    if reader is None or not held or reader.library != "pandas":
+        return ()
+    path = _keyless(Place("object", {name: place_of([one.get(name) for one in held]) for one in held for name in one}))
+    if path is None:
+        return ()
+    return (
+        f"every object at {visible(path)} of the first rows has no keys: where the whole file is so, pandas cannot"
+        " store it as Parquet (ArrowNotImplementedError); leave the key out",
+    )
+
+
+def _keyless(place: Place, path: str = "") -> str | None:
+    if place.kind == "object" and not place.inside:
+        return path
+    inner = (_keyless(one, f"{path}/{name or '[]'}") for name, one in place.inside.items())
+    return next((found for found in inner if found is not None), None)
+
+
 def _dated(values: Sequence[Any], path: str) -> Iterator[str]:
     held = [value for value in values if value is not None]
     if held and all(isinstance(value, str) for value in held):

@@ -219,6 +219,24 @@ def test_texts_are_parsed_as_pandas_parses_them(text: str, value: Any) -> None:
     assert repr(parsed(text)) == repr(value)
 
 
+@pytest.mark.parametrize(
+    ("values", "path"),
+    [
+        ([chat("a", x={})], "/x"),
+        ([chat("a", x=None), chat("b", x=[{"y": {}}])], "/x/[]/y"),
+        ([chat("a", x={}), chat("b", x={"y": 1})], None),
+        ([chat("a", x={"y": None}), chat("b", x=[])], None),
+    ],
+)
+def test_a_place_of_objects_without_keys_is_told_where_rows_are_stored_as_parquet(
+    values: list[Any], path: str | None
+) -> None:
+    """Measured with pandas 3.1.1 and pyarrow: DataFrame.to_parquet raises ArrowNotImplementedError."""
+    told = [note for note in pipeline.detect(rows_of(*values), preset("verl")).notes if "no keys" in note]
+    assert bool(told) is (path is not None) and all(f" at {path} of" in note for note in told)
+    assert not any("no keys" in note for note in pipeline.detect(rows_of(*values), preset("trl")).notes)
+
+
 LATE: dict[str, tuple[list[Any], Any, str, str]] = {
     "text, then a number": ([chat("a")], chat(1), "/messages/[]/content", "a number"),
     "text, then parts": ([chat("a")], chat([{"type": "text", "text": "x"}]), "/messages/[]/content", "a list"),
