@@ -37,17 +37,27 @@ PRESETS = {
     "torchtune": ("torchtune@0.6", "0.6.1"),
     "mlx-lm": ("mlx-lm@0.32", "0.32.2"),
     "nemo-automodel": ("nemo-automodel@0.7", "0.7.0"),
+    "verl": ("verl@0.9", "0.9.1"),
+    "ms-swift": ("ms-swift@4.6", "4.6.0"),
 }
-SAME, IDS, OTHER, UNREAD, STOPS, MENDED = "same", "ids", "other", "unread", "stops", "mended"
+NAMED = {"ms-swift": "ms-swift/qwen2_5"}
+"""The template of a trainer that goes by the model, of which there is none."""
+SAME, IDS, OTHER, UNREAD, STOPS, MENDED, NEVER = "same", "ids", "other", "unread", "stops", "mended", "never"
 """Before and after: the same ids and labels; the same ids; other ids, because it was read in another way; not read
-before; read, and stopped at by the same error both times; stopped at before, and no more."""
+before; read, and stopped at by the same error both times; stopped at before, and no more; stopped at before, and by
+another error after."""
 FILES: Mapping[str, Mapping[str, str]] = {
     "alpaca_en_demo.json": {
         **{"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD, "unsloth": UNREAD, "axolotl": OTHER},
         "mlx-lm": UNREAD,
+        "ms-swift": SAME,
+        "nemo-automodel": UNREAD,
     },
-    "alpaca_zh_demo.json": {"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD},
-    "identity_placeholders.json": {"llamafactory": SAME, "torchtune": IDS, "axolotl": OTHER, "unsloth": UNREAD},
+    "alpaca_zh_demo.json": {"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD, "verl": UNREAD, "ms-swift": SAME},
+    "identity_placeholders.json": {
+        **{"llamafactory": SAME, "torchtune": IDS, "axolotl": OTHER, "unsloth": UNREAD},
+        "ms-swift": SAME,
+    },
     "fastchat_dummy_conversation.json": {
         "llamafactory": SAME,
         "axolotl": SAME,
@@ -55,8 +65,14 @@ FILES: Mapping[str, Mapping[str, str]] = {
         "trl": OTHER,
         "unsloth": UNREAD,
         "nemo-automodel": SAME,
+        "verl": UNREAD,
+        "ms-swift": SAME,
     },
-    "gsm8k_test.jsonl": {"llamafactory": SAME, "torchtune": SAME, "trl": UNREAD, "axolotl": UNREAD},
+    "gsm8k_test.jsonl": {
+        **{"llamafactory": SAME, "torchtune": SAME, "trl": UNREAD, "axolotl": UNREAD},
+        "ms-swift": SAME,
+        "verl": UNREAD,
+    },
     "mlx_wwdc25_prompt_completion.jsonl": {
         "llamafactory": SAME,
         "torchtune": SAME,
@@ -64,36 +80,64 @@ FILES: Mapping[str, Mapping[str, str]] = {
         "unsloth": OTHER,
         "axolotl": UNREAD,
         "mlx-lm": SAME,
+        "ms-swift": SAME,
+        "verl": UNREAD,
+        "nemo-automodel": UNREAD,
     },
-    "toolset_tool_text_pairs.jsonl": {"axolotl": STOPS},
-    "reason_tool_use_demo_50.jsonl": {"axolotl": SAME},
-    "glaive_toolcall_en_demo.json": {"trl": OTHER, "axolotl": OTHER, "unsloth": UNREAD, "mlx-lm": UNREAD},
+    "toolset_tool_text_pairs.jsonl": {"axolotl": STOPS, "verl": NEVER, "ms-swift": SAME},
+    "reason_tool_use_demo_50.jsonl": {"axolotl": SAME, "ms-swift": STOPS},
+    "glaive_toolcall_en_demo.json": {
+        **{"trl": OTHER, "axolotl": OTHER, "unsloth": UNREAD, "mlx-lm": UNREAD},
+        **{"verl": NEVER, "ms-swift": SAME, "nemo-automodel": NEVER},
+    },
 }
 """How the real datasets come to each trainer before and after."""
 MADE: Mapping[str, Mapping[str, str]] = {
     "sharegpt": {
         **{"axolotl": SAME, "llamafactory": SAME, "torchtune": SAME, "trl": OTHER, "unsloth": UNREAD},
-        "nemo-automodel": SAME,
+        **{"nemo-automodel": SAME, "verl": UNREAD, "ms-swift": SAME},
     },
-    "sharegpt, system beside": {"axolotl": SAME, "llamafactory": SAME, "trl": OTHER},
-    "function_call and observation": {"trl": OTHER, "unsloth": UNREAD, "axolotl": OTHER, "mlx-lm": UNREAD},
-    "two calls behind a thought": {"trl": OTHER, "unsloth": UNREAD},
-    "alpaca": {"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD, "unsloth": UNREAD, "axolotl": OTHER},
-    "alpaca, input and history": {"llamafactory": SAME, "trl": UNREAD},
+    "sharegpt, system beside": {
+        **{"axolotl": SAME, "llamafactory": SAME, "trl": OTHER},
+        **{"verl": UNREAD, "ms-swift": SAME, "nemo-automodel": OTHER},
+    },
+    "function_call and observation": {
+        **{"trl": OTHER, "unsloth": UNREAD, "axolotl": OTHER, "mlx-lm": UNREAD},
+        **{"verl": UNREAD, "ms-swift": SAME, "nemo-automodel": NEVER},
+    },
+    "two calls behind a thought": {"trl": OTHER, "unsloth": UNREAD, "verl": UNREAD, "ms-swift": MENDED},
+    "alpaca": {
+        **{"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD, "unsloth": UNREAD, "axolotl": OTHER},
+        **{"verl": UNREAD, "ms-swift": SAME, "nemo-automodel": UNREAD},
+    },
+    "alpaca, input and history": {"llamafactory": SAME, "trl": UNREAD, "ms-swift": SAME, "verl": UNREAD},
     "question and answer": {
         **{"llamafactory": SAME, "torchtune": SAME, "trl": UNREAD, "axolotl": UNREAD},
         "mlx-lm": UNREAD,
-        "nemo-automodel": UNREAD,
+        **{"nemo-automodel": UNREAD, "verl": UNREAD, "ms-swift": SAME},
     },
     "prompt and completion": {
         **{"llamafactory": SAME, "torchtune": SAME, "trl": OTHER, "axolotl": UNREAD},
-        "mlx-lm": SAME,
+        **{"mlx-lm": SAME, "verl": UNREAD, "ms-swift": SAME},
     },
-    "prompt and completion of messages": {"trl": IDS, "unsloth": IDS, "mlx-lm": MENDED},
-    "another column and keys": {"trl": UNREAD, "axolotl": UNREAD, "unsloth": UNREAD, "llamafactory": UNREAD},
-    "messages as text": {"axolotl": SAME, "trl": UNREAD, "llamafactory": UNREAD, "mlx-lm": MENDED},
-    "calls and tools as text": {"trl": MENDED, "mlx-lm": MENDED},
-    "functions of OpenAI before tools": {"trl": STOPS, "axolotl": STOPS, "mlx-lm": STOPS},
+    "prompt and completion of messages": {
+        **{"trl": IDS, "unsloth": IDS, "mlx-lm": MENDED, "verl": UNREAD},
+        **{"ms-swift": MENDED, "nemo-automodel": UNREAD},
+    },
+    "another column and keys": {
+        **{"trl": UNREAD, "axolotl": UNREAD, "unsloth": UNREAD, "llamafactory": UNREAD},
+        **{"verl": UNREAD, "ms-swift": UNREAD, "nemo-automodel": UNREAD},
+    },
+    "messages as text": {
+        **{"axolotl": SAME, "trl": UNREAD, "llamafactory": UNREAD, "mlx-lm": MENDED},
+        **{"verl": MENDED, "ms-swift": SAME, "nemo-automodel": MENDED},
+    },
+    "calls and tools as text": {
+        **{"trl": MENDED, "mlx-lm": MENDED, "verl": MENDED, "ms-swift": MENDED, "nemo-automodel": NEVER},
+    },
+    "functions of OpenAI before tools": {
+        **{"trl": STOPS, "axolotl": STOPS, "mlx-lm": STOPS, "verl": STOPS, "ms-swift": MENDED, "nemo-automodel": NEVER},
+    },
 }
 """The same of rows of each shape, made by hand: three of them each."""
 CASES = [
@@ -133,6 +177,7 @@ class Asked:
 
 def opened(data: Path, preset: str, *, converted: bool = False) -> Ready:
     recipe = changed(trainers.preset(preset), "length.max", 4096)
+    recipe = changed(recipe, "render.template", NAMED.get(recipe.trainer, recipe.render.template))
     recipe = reading_messages(recipe) if converted else recipe
     options = OpenOptions((str(data),), tokenizer=TOKENIZER, recipe=recipe)
     session = tokenized(open_data(options)).ready()
@@ -174,6 +219,8 @@ def test_a_trainer_makes_of_converted_rows_what_it_made_of_them(
         raised = " ".join(f"{error['type']}: {error['message']}".split())
         assert raised in before.refused.sentence(), (raised, before.refused.sentence())
         assert asked.error is None and now.units == count
+    elif told == NEVER:
+        assert error is not None and was.refused is not None and asked.error is not None and now.refused is not None
     elif told == MENDED:
         assert error is not None and was.refused is not None and asked.error is None
     elif told == STOPS:

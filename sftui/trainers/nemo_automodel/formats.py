@@ -55,6 +55,12 @@ GUESSES = {
 }
 """Columns that are taken for them where the recipe names none: the config must name them."""
 NEEDED = {"squad": ("question", "context", "answers"), "xlam": ("query", "tools", "answers")}
+MISSING = {
+    "ChatDataset": "ValueError: Each sample must contain a `messages` list (OpenAI format) or a `conversations` list"
+    " (ShareGPT format)",
+    "make_agent_chat_dataset": "ValueError: Example missing both `messages` and `conversations` fields",
+}
+"""What each dataset of chats raises at a row that has none."""
 SEPARATORS = ("\x85", "\u2028", "\u2029")
 """What str.splitlines takes for ends of lines and JSON allows in a text as it is."""
 PLAIN = "plain"
@@ -105,7 +111,7 @@ def _chats(dataset: str, held: Sequence[Raw]) -> Detected:
         columns = ", ".join(f"`{name}`" for name in list(held[0])[:6]) or "none"
         return _refused(
             f"NeMo Automodel stops at this dataset: its first row has {columns}",
-            f"{title} reads `messages` or `conversations`",
+            f"{title} reads `messages` or `conversations` ({MISSING[title]})",
             "make messages of the rows with `sftui convert`, or set own.dataset to columns with data.fields for"
             " question and answer",
         )

@@ -11,7 +11,11 @@ from sftui.conversations.messages import ROLE_ALIASES
 from sftui.model import Conversation, Row
 from sftui.recipe import Data
 
-WEATHER = {"name": "weather", "description": "Weather.", "parameters": {"type": "object", "properties": {}}}
+WEATHER = {
+    "name": "weather",
+    "description": "Weather.",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+}
 WRAPPED = {"type": "function", "function": WEATHER}
 PARIS = {"name": "weather", "arguments": {"city": "Paris"}}
 CALL = {"type": "function", "function": PARIS}
