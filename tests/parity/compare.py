@@ -41,16 +41,47 @@ ALL_BATCHES = 1000
 
 @dataclass
 class Comparison:
-    """How one case compares: rows (or packs) equal of all, and what differs."""
+    """How one case compares: rows (or packs) equal of all, and what differs.
+
+    `made` are those of all that the trainer made samples of, `stopped` those that it stops at; the rest it leaves out.
+    """
 
     case: str
     equal: int = 0
     total: int = 0
+    made: int = 0
     differences: list[str] = field(default_factory=list)
     refusal: bool = False
     packs: int = 0
     batches: int = 0
     stopped: int = 0
+
+
+@dataclass
+class Totals:
+    """Comparisons together: rows or packs of cases that are not refused as a whole, and those in default settings."""
+
+    rows: int = 0
+    equal: int = 0
+    made: int = 0
+    default: int = 0
+    stopped: int = 0
+    packs: int = 0
+    batches: int = 0
+
+    def add(self, case: Case, found: Comparison) -> None:
+        self.packs, self.batches = self.packs + found.packs, self.batches + found.batches
+        if found.refusal:
+            return
+        self.rows, self.equal = self.rows + found.total, self.equal + found.equal
+        self.made, self.stopped = self.made + found.made, self.stopped + found.stopped
+        self.default += found.made if case.default else 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.equal} of {self.rows} rows or packs equal; {self.made} encoded ({self.default} in default"
+            f" settings), {self.stopped} stop the trainer; {self.packs} packs and {self.batches} batches compared"
+        )
 
 
 def compare(trainer: str, version: str, case: Case, way: Way = in_chunks) -> Comparison:
@@ -151,8 +182,13 @@ def _multipack(
 def _rows(count: int, records: Sequence[Mapping[str, Any]], ours: Emulated, found: Comparison) -> None:
     mine = {row: [piece(example) for example in made] for row, made in ours.rows.items()}
     different = row_differences(count, records, mine, ours.problems)
-    found.total, found.equal = count, count - len(different)
+    found.total, found.equal, found.made = count, count - len(different), _made(records)
     found.differences += [difference.sentence() for difference in different]
+
+
+def _made(records: Sequence[Mapping[str, Any]]) -> int:
+    """How many rows a trainer made samples of, each of them one or several."""
+    return len({record["row"] for record in records if record["kind"] == "row"})
 
 
 def _told_row_by_row(count: int, records: Sequence[Mapping[str, Any]], ours: Emulated, found: Comparison) -> None:
@@ -167,12 +203,13 @@ def _told_row_by_row(count: int, records: Sequence[Mapping[str, Any]], ours: Emu
         if row not in ours.problems and ours.refused is None
     ]
     found.total, found.equal, found.stopped = count, count - len(different), len(stopped)
+    found.made = _made(records)
     found.differences += different
 
 
 def _packs(packs: Sequence[Mapping[str, Any]], ours: Emulated, found: Comparison) -> None:
     different = pack_differences(packs, [piece(pack) for pack in ours.packs])
-    found.total, found.equal = len(packs), len(packs) - len(different)
+    found.total, found.equal, found.made = len(packs), len(packs) - len(different), len(packs)
     found.differences += [difference.sentence() for difference in different]
     for number, (theirs, mine) in enumerate(zip(packs, ours.packs)):
         for name in ("position_ids", "attention_mask"):
@@ -258,12 +295,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missing = [case for case in cases if not recorder.current(trainer, version, case)]
     if missing:
         recorder.record(trainer, version, missing)
-    rows = equal = bad = packs = batches = 0
+    bad, totals = 0, Totals()
     for case in cases:
         one = compare(trainer, version, case)
-        if not one.refusal:
-            rows, equal = rows + one.total, equal + one.equal
-        packs, batches = packs + one.packs, batches + one.batches
+        totals.add(case, one)
         bad += bool(one.differences)
         print(
             f"{'ok  ' if not one.differences else 'DIFF'} {case.name:42} {one.equal} of"
@@ -273,10 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         for difference in one.differences[: options.show]:
             print(f"       {difference}")
-    print(
-        f"{trainer} {version}: {equal} of {rows} rows or packs equal, {packs} packs and {batches} batches compared,"
-        f" {bad} of {len(cases)} cases with differences"
-    )
+    print(f"{trainer} {version}: {totals}, {bad} of {len(cases)} cases with differences")
     return int(bad > 0)
 
 

@@ -16,7 +16,7 @@ import pytest
 import record as recorder
 import shared_cases
 from case import environment
-from compare import compare
+from compare import Totals, compare
 
 from sftui.tokens.bulk import AFTER
 from sftui.trainers import traits_of
@@ -31,20 +31,16 @@ def test_new_material_is_equal(trainer: str, capsys: pytest.CaptureFixture[str])
         pytest.skip(f"{trainer} {version} has no environment: run tests/parity/environments.py {trainer}")
     cases = new_cases.cases(trainer)
     assert recorder.record(trainer, version, cases) == 0, "a runner ended without an answer"
-    rows = equal = packs = batches = 0
+    totals = Totals()
     wrong: list[str] = []
     for case in cases:
         found = compare(trainer, version, case)
         wrong += [f"{case.name}: {difference}" for difference in found.differences]
-        if not found.refusal:
-            rows, equal = rows + found.total, equal + found.equal
-        packs, batches = packs + found.packs, batches + found.batches
+        totals.add(case, found)
     with capsys.disabled():
-        print(
-            f"\n{trainer} {version}: {equal} of {rows} rows or packs equal; {packs} packs, {batches} batches compared"
-        )
+        print(f"\n{trainer} {version}: {totals}")
     assert not wrong, f"{len(wrong)} differences:\n" + "\n".join(wrong[:20])
-    assert batches >= 100 and (packs >= 500 or traits_of(trainer).packing == "none")
+    assert totals.batches >= 100 and (totals.packs >= 500 or traits_of(trainer).packing == "none")
 
 
 def test_the_cases_meet_every_tokenizer_and_dataset() -> None:
