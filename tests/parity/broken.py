@@ -36,6 +36,8 @@ TAGGED = (
     " m.content + '<|im_end|>' }}{% endgeneration %}{% else %}{{ m.content + '<|im_end|>' }}{% endif %}{{ '\\n' }}{%"
     " endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 )
+LAST_ONE = PLAIN.replace("{% if add", "{% if not add_generation_prompt and messages|length > 1 %}!{% endif %}{% if add")
+"""A template that writes a row otherwise than its messages one by one."""
 ALIASES = (*ROWS[:2], chat(("human", "Who?"), ("gpt", "Me."), ("user", "You?"), ("assistant", "Yes.")))
 BOTS = (*ROWS[:2], chat(("user", "Who?"), ("bot", "Me."), ("user", "You?"), ("assistant", "Yes.")))
 CONTROL = (
@@ -103,6 +105,8 @@ ENVIRONMENTS = {
 }
 """The installed version that stands for a preset."""
 
+SWIFT = {"render.template": "ms-swift/qwen2_5"}
+"""ms-swift goes by the model, of which there is none here."""
 APART = ("pack.strategy", "pack.isolate", "batch.flatten")
 BROKEN = (
     Broken("trl@1.16", "LAB002", ("mask.rule",), ("others",), template=TAGGED),
@@ -171,4 +175,36 @@ BROKEN = (
     Broken("torchtune@0.6", "LAB002", ("mask.rule",), ("others",), {"mask.rule": "all"}, comes=("GEN002",)),
     Broken("torchtune@0.6", "TRU001", ("length.max",), ("cut",), {"length.max": 10}, comes=("EOS008", "GEN002")),
     Broken("torchtune@0.6", "CON010", rows=NOTHING, repair="fill-content"),
+    Broken("verl@0.9", "TRU002", ("length.max",), ("cut",), {"length.max": 24, "length.over": "cut_right"}),
+    Broken("verl@0.9", "TPL011", ("render.template",), (), template=LAST_ONE, comes=("EOS008", "RUN001")),
+    Broken("verl@0.9", "ROL001", rows=ALIASES, repair="map-roles"),
+    Broken("verl@0.9", "CON004", rows=SPACES, repair="trim"),
+    Broken("verl@0.9", "INJ001", rows=CONTROL, repair="strip-tokens"),
+    Broken("verl@0.9", "CON001", rows=NOTHING, repair="fill-content", comes=("RUN001",)),
+    Broken("ms-swift@4.6", "LAB002", ("mask.rule",), ("others",), {**SWIFT, "mask.rule": "all"}),
+    Broken("ms-swift@4.6", "LAB009", ("mask.turns",), ("answers", "behind stops"), {**SWIFT, "mask.turns": "last"}),
+    Broken(
+        "ms-swift@4.6",
+        "TRU006",
+        ("length.max",),
+        ("cut",),
+        {**SWIFT, "length.max": 30},
+        comes=("EOS008", "TPL016"),
+    ),
+    Broken(
+        "ms-swift@4.6", "TRU002", ("length.max",), ("cut",), {**SWIFT, "length.max": 30, "length.over": "cut_right"}
+    ),
+    Broken("ms-swift@4.6", "TPL006", changes=SWIFT, rows=NEIGHBOURS, repair="merge-neighbours"),
+    Broken("ms-swift@4.6", "INJ001", changes=SWIFT, rows=CONTROL, repair="strip-tokens"),
+    Broken(
+        "nemo-automodel@0.7",
+        "LAB009",
+        ("mask.turns",),
+        ("answers", "headers", "behind stops"),
+        {"mask.turns": "last"},
+    ),
+    Broken("nemo-automodel@0.7", "GEN002", ("own.mask_generation_prompt",), ("others",)),
+    Broken("nemo-automodel@0.7", "TRU002", ("length.max",), ("cut",), {"length.max": 24}, comes=("EOS008",)),
+    Broken("nemo-automodel@0.7", "CON004", rows=SPACES, repair="trim"),
+    Broken("nemo-automodel@0.7", "TPL006", rows=NEIGHBOURS, repair="merge-neighbours"),
 )

@@ -13,6 +13,7 @@ from typing import Any
 
 import cases_nemo_automodel as nemo
 import cases_torchtune as tune
+import cases_verl as verl_cases
 import new_material
 from case import Case
 
@@ -242,6 +243,24 @@ def nemo_automodel() -> Iterator[Case]:
     yield from round_robin(settings, new_material.TOKENIZERS, 4)
 
 
+def verl() -> Iterator[Case]:
+    cut = {"data.max_length": 24, "data.truncation": "right"}
+    padded = {"data.max_length": 32, "data.truncation": "left", "data.pad_mode": "right"}
+    settings: tuple[Setting, ...] = (
+        ("plain", "chats", {}, {}),
+        ("ignored", "chats", verl_cases.IGNORE, {}),
+        ("edges", "edges", {}, {}),
+        ("edges_ignored", "edges", verl_cases.IGNORE, {}),
+        ("systems", "systems", {}, {}),
+        ("tiny", "tiny", cut, {}),
+        ("equal", "equal", padded, {}),
+        ("equal_ignored", "equal", {**padded, **verl_cases.IGNORE}, {}),
+        ("json", "systems", verl_cases.IGNORE, verl_cases.JSON),
+        ("unread", "pairs", {}, {}),
+    )
+    yield from round_robin(settings, new_material.TOKENIZERS, 4)
+
+
 CASES: dict[str, Callable[[], Iterator[Case]]] = {
     "trl": trl,
     "axolotl": axolotl,
@@ -251,6 +270,7 @@ CASES: dict[str, Callable[[], Iterator[Case]]] = {
     "mlx-lm": mlx_lm,
     "ms-swift": ms_swift,
     "nemo-automodel": nemo_automodel,
+    "verl": verl,
 }
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import cases_nemo_automodel as nemo
 import cases_torchtune as tune
+import cases_verl as verl_cases
 from case import Case
 from cases_unsloth import CHATML, LLAMA3
 from new_cases import MESSAGES, SHAREGPT, SHAREGPT_AXOLOTL, Setting, round_robin
@@ -146,7 +148,77 @@ def llamafactory() -> Iterator[Case]:
         yield _case(name, data, tokenizer, config, dataset)
 
 
-CASES = {"trl": trl, "axolotl": axolotl, "llamafactory": llamafactory, "unsloth": unsloth, "torchtune": torchtune}
+def verl() -> Iterator[Case]:
+    long: dict[str, Any] = {"data.max_length": 4096}
+    ignored = {**long, **verl_cases.IGNORE}
+    for data in ("chat", "blanks", "systems"):
+        for tokenizer in (QWEN, LLAMA, MINI):
+            yield _case("plain", data, tokenizer, long, {})
+    yield _case("ignored", "chat", PHI, ignored, {})
+    yield _case("ignored", "blanks", PHI, ignored, {})
+    yield _case("json", "chat", QWEN, long, verl_cases.JSON)
+    yield _case("cut", "chat", LLAMA, {"data.max_length": 100, "data.truncation": "right"}, {})
+    for data in ("calls", "reasoning"):
+        yield _case("ignored", data, QWEN, ignored, {}, "trl_qwen3")
+    yield _case("unread", "pairs", QWEN, long, {})
+
+
+def nemo_automodel() -> Iterator[Case]:
+    thoughts = {"mask_reasoning_content": True, "mask_generation_prompt": True}
+    for tokenizer in (QWEN, LLAMA, PHI):
+        yield _case("plain", "chat", tokenizer, {}, {})
+        yield _case("plain", "blanks", tokenizer, {}, {})
+        yield _case("columns", "strings", tokenizer, {}, nemo.PAIRS)
+    yield _case("systems", "systems", QWEN, {}, {})
+    yield _case("last", "chat", MINI, {}, nemo.LAST)
+    yield _case("cut", "chat", LLAMA, {}, nemo.cut(100))
+    yield _case("tags", "chat", QWEN, {}, {**thoughts, **nemo.by("trl_qwen3_training")})
+    yield _case("thoughts", "reasoning", QWEN, {}, {**thoughts, **nemo.by("trl_qwen3_training")})
+    yield _case("sharegpt", "sharegpt", MINI, {}, {})
+    yield _case("alpaca", "alpaca", LLAMA, {}, {**nemo.ALPACA, **nemo.cut(200)})
+    yield _case("alpaca_chat", "alpaca", QWEN, {}, {**nemo.ALPACA, "use_hf_chat_template": True})
+    yield _case("calls", "calls", QWEN, {}, {})
+    yield _case("agents", "functions", QWEN, {}, nemo.AGENT)
+    yield _case("agents_fit", "functions", QWEN, {}, {**nemo.AGENT, "truncate_history": True, **nemo.cut(200)})
+    yield _case("thd", "chat", QWEN, nemo.packed(1024, "thd"), {})
+    yield _case("neat", "strings", LLAMA, nemo.packed(512, "neat"), nemo.PAIRS)
+
+
+def ms_swift() -> Iterator[Case]:
+    long: dict[str, Any] = {"max_length": 8192}
+    settings: tuple[tuple[str, str, str, Keys], ...] = (
+        ("qwen2_5", "chat", QWEN, long),
+        ("llama3", "chat", LLAMA, long),
+        ("phi3", "chat", PHI, long),
+        ("chatml", "chat", MINI, {"max_length": 100, "truncation_strategy": "right"}),
+        ("qwen3", "blanks", QWEN, long),
+        ("llama3", "blanks", LLAMA, {**long, "loss_scale": "last_round"}),
+        ("qwen2_5", "systems", QWEN, long),
+        ("qwen3", "reasoning", QWEN, long),
+        ("deepseek_r1", "reasoning", QWEN, {**long, "loss_scale": "last_round"}),
+        ("qwen2_5", "calls", QWEN, {**long, "loss_scale": "hermes"}),
+        ("qwen2_5", "functions", QWEN, long),
+        ("llama3", "functions", LLAMA, {**long, "loss_scale": "all"}),
+        ("glm4", "functions", QWEN, long),
+        ("gemma", "strings", MINI, long),
+        ("phi4", "alpaca", LLAMA, {"max_length": 200, "truncation_strategy": "left"}),
+        ("qwen2_5", "alpaca", QWEN, long),
+        ("deepseek_v2_5", "sharegpt", QWEN, long),
+        ("qwen2_5", "pairs", QWEN, long),
+        ("qwen2_5", "texts", QWEN, {**long, "use_chat_template": False, "loss_scale": "all"}),
+    )
+    for template, data, tokenizer, config in settings:
+        yield _case(template, data, tokenizer, {"template": template, **config}, {})
+    pack = {"packing": True, "max_length": 2048, "dataset_shuffle": False}
+    yield _case("packs", "chat", QWEN, {"template": "qwen2_5", **pack}, {})
+
+
+CASES = {
+    **{"trl": trl, "axolotl": axolotl, "llamafactory": llamafactory, "unsloth": unsloth, "torchtune": torchtune},
+    "verl": verl,
+    "ms-swift": ms_swift,
+    "nemo-automodel": nemo_automodel,
+}
 
 
 def cases(trainer: str) -> tuple[Case, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import cases_nemo_automodel as nemo
 import cases_torchtune as tune
+import cases_verl as verl_cases
 import new_material_two as two
 from case import Case
 from new_cases import ALL, MESSAGES, SHAREGPT, SHAREGPT_AXOLOTL, Setting
@@ -164,11 +165,24 @@ def nemo_automodel() -> Iterator[Case]:
     yield from _each(settings, two.TOKENIZERS, 3)
 
 
+def verl() -> Iterator[Case]:
+    long: dict[str, Any] = {"data.max_length": 4096}
+    ignored = {**long, **verl_cases.IGNORE}
+    settings: tuple[Setting, ...] = (
+        *((name, name, long, {}) for name in ("long", "empty", "oddities", "roles", "calls", "reasoning")),
+        *((f"{name}_ignored", name, ignored, {}) for name in ("oddities", "roles", "calls", "reasoning", "parts")),
+        ("json", "calls", ignored, verl_cases.JSON),
+        ("cut", "long", {"data.max_length": 100, "data.truncation": "left", "data.pad_mode": "right"}, {}),
+    )
+    yield from _each(settings, two.TOKENIZERS, 3)
+
+
 CASES = {
     **{"trl": trl, "axolotl": axolotl, "llamafactory": llamafactory, "unsloth": unsloth, "torchtune": torchtune},
     "mlx-lm": mlx_lm,
     "ms-swift": ms_swift,
     "nemo-automodel": nemo_automodel,
+    "verl": verl,
 }
 
 

@@ -122,10 +122,10 @@ def repaired_file(broken: Broken, data: Path) -> Path:
     """The file that `sftui repair` writes."""
     out = data.with_name("repaired.jsonl")
     assert broken.repair is not None
+    said = [word for path, value in broken.changes.items() for word in ("--set", f"{path}={value}")]
+    words = ["repair", str(data), "-t", TOKENIZER, "--trainer", broken.preset, *said]
     with pytest.raises(SystemExit) as ended:
-        main(
-            ["repair", str(data), "-t", TOKENIZER, "--trainer", broken.preset, "--apply", broken.repair, "-o", str(out)]
-        )
+        main([*words, "--apply", broken.repair, "-o", str(out)])
     assert not ended.value.code
     return out
 
