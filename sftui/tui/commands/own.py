@@ -69,7 +69,9 @@ def mouse(here: Inspector, count: int | None) -> None:
     here.say("mouse on: sftui uses it" if on else "mouse off: select and copy as usual")
 
 
-@command("redraw", "ctrl+l", "draw again", "Draws the whole screen again, as after another program wrote on it.", "Help")
+@command(
+    "redraw", "ctrl+l", "draw again", "Draws the whole screen again, as after another program wrote on it.", "Help"
+)
 def redraw(here: Inspector, count: int | None) -> None:
     here.redraw()
 
