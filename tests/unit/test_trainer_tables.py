@@ -28,10 +28,10 @@ FILES = (
 TABLES: dict[str, frozenset[str]] = {
     "tests/parity/broken.py": frozenset({V1}),
     "tests/parity/cases_own.py": frozenset(),
-    "tests/parity/new_cases.py": frozenset({V1, "verl"}),
-    "tests/parity/new_cases_two.py": frozenset({V1, "verl"}),
+    "tests/parity/new_cases.py": frozenset({V1}),
+    "tests/parity/new_cases_two.py": frozenset({V1}),
     "tests/parity/record_keys.py": frozenset(),
-    "tests/parity/test_parity_convert.py": frozenset({V1, "verl", "ms-swift"}),
+    "tests/parity/test_parity_convert.py": frozenset({V1}),
     "tests/fuzz/fuzz_inputs.py": frozenset(),
     "tests/fuzz/fuzz_targets.py": frozenset(),
     "tests/unit/exports/test_exports_conversion.py": frozenset({V1, "nemo-automodel"}),
