@@ -106,7 +106,7 @@ def keyless(rows: Sequence[Row], preset: str) -> tuple[str, ...]:
     reader, held = _brought(preset), _of_json(rows)
     if reader is None or not held or reader.library != "pandas":
         return ()
-    path = _keyless(Place("object", {name: place_of([one.get(name) for one in held]) for one in held for name in one}))
+    path = _keyless(place_of(held))
     if path is None:
         return ()
     return (
