@@ -75,21 +75,12 @@ def joined(parts: Iterable[tuple[int, T]]) -> Runs[T]:
     for length, value in parts:
         if length > 0:
             at += length
-            if values and values[-1] == value:  # as `extend`: a call for each part of every row
+            if values and values[-1] == value:
                 ends[-1] = at
             else:
                 ends.append(at)
                 values.append(value)
     return Runs(tuple(ends), tuple(values))
-
-
-def extend(ends: list[int], values: list[T], end: int, value: T) -> None:
-    """Let a value hold up to `end`: the last run grows, or a new one begins."""
-    if values and values[-1] == value:
-        ends[-1] = end
-    else:
-        ends.append(end)
-        values.append(value)
 
 
 def as_runs(values: Sequence[T]) -> Runs[T]:

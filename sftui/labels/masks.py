@@ -52,7 +52,7 @@ def draw(subject: Subject, options: Mask) -> Drawn:
 
 
 def drawn(parts: Iterable[Verdict]) -> Drawn:
-    """A mask from its stretches, in order."""
+    """A mask from its stretches, in order: what `joined` gives for either side, in one pass over every row."""
     trains: list[int] = []
     ends: list[int] = []
     flags: list[bool] = []
@@ -66,7 +66,7 @@ def drawn(parts: Iterable[Verdict]) -> Drawn:
             trains[-1] = ends[-1] = at
             continue
         before = on, why = verdict
-        if flags and flags[-1] == on:  # as `runs.extend`: a call for each stretch of every row
+        if flags and flags[-1] == on:
             trains[-1] = at
         else:
             trains.append(at)
