@@ -185,7 +185,7 @@ class Look:
         labels, rendered, boundary = inspection.labels, inspection.rendered, inspection.boundary
         if labels is None or rendered is None or inspection.tokens is None:
             return Shape(*early)
-        carried, trained, stretches, drawn = self.measured
+        _, _, stretches, drawn = self.measured
         starts, ends, messages, parts = tuple(zip(*stretches)) or ((), (), (), ())
         return Shape(
             *early,
@@ -195,7 +195,7 @@ class Look:
             labels.dropped is not None,
             rendered.pieces is not None,
             boundary is not None and not boundary.clean,
-            extent_of(len(carried) - trained, len(carried)),
+            self.extent,
             messages,
             parts,
             tuple(
@@ -359,19 +359,22 @@ class Look:
     @lazy
     def special_trained(self) -> Sequence[int]:
         """Those of them that the mask trains."""
-        ids, special = self.tokens.input_ids, self.context.tools.tokenizer.special_ids
         carried, _, runs, drawn = self.measured
+        if not runs:
+            return [at for start, end in self.runs for at in self._special_in(start, end)]
         found: list[int] = []
-        for start, end in () if runs else self.runs:
-            here = ids[start:end]
-            found += [start + at for at in places_of(here, special.intersection(here))]
         for (start, end, _, part), trained in zip(runs, drawn):
             if not trained or (part is Part.CONTENT and not self._may_hold_special(start, end)):
                 continue
-            here = ids[start:end]
-            places = [start + at for at in places_of(here, special.intersection(here))]
+            places = self._special_in(start, end)
             found += places if trained == end - start else [at for at in places if carried[at] != IGNORE_INDEX]
         return found
+
+    def _special_in(self, start: int, end: int) -> list[int]:
+        """The places of those among some tokens."""
+        here = self.tokens.input_ids[start:end]
+        special = self.context.tools.tokenizer.special_ids.intersection(here)
+        return [start + at for at in places_of(here, special)]
 
     def _may_hold_special(self, start: int, end: int) -> bool:
         """Whether there may be a special token among some: where tokens are the text, cut, it stands there in writing,
