@@ -152,15 +152,15 @@ def _stopped(
     error = head["error"]
     message = " ".join(str(error["message"]).split())[:400]
     what = f"{head.get('trainer', 'the trainer')} stops with {error['type']}: {message}"
-    said: str | None = None
+    said = None
     if expected.problems:
         place, problem = next(iter(expected.problems.items()))
-        said = f"of row {inspections[place].row.index}: {problem}"
+        said = f" of row {inspections[place].row.index}: {problem}"
     elif not expected.examples:
-        said = trainer_named(recipe.preset).stop_of(len(inspections), 0, 0, recipe.mask.rule, recipe.batch.size)
+        stop = trainer_named(recipe.preset).stop_of(len(inspections), 0, 0, recipe.mask.rule, recipe.batch.size)
+        said = stop and f": {stop}"
     if said is not None and error["type"] not in ELSEWHERE:
-        refused = f"{what}; sftui says {said}" if expected.problems else f"{what}; sftui says: {said}"
-        return Verified(len(inspections), "row", (), (), head.get("versions", {}), notes, refused)
+        return Verified(len(inspections), "row", (), (), head.get("versions", {}), notes, f"{what}; sftui says{said}")
     raise SftuiError(
         what,
         why=(
