@@ -315,7 +315,10 @@ class Trainer:
         return ""
 
     def needs_spans(self, recipe: Recipe) -> bool:
-        """Whether a mask rule, or a message's weight, asks who wrote which token."""
+        """Whether a mask rule, or a message's weight, asks who wrote which token; where rows are encoded piece by piece
+        the pieces say it."""
+        if self.traits.piecewise:
+            return False
         mask = recipe.mask
         return (
             mask.rule in ("assistant", "turn_full")

@@ -205,10 +205,6 @@ class MsSwift(Trainer):
             )
         return f"{TITLE} leaves the row out: {why}"
 
-    def needs_spans(self, recipe: Recipe) -> bool:
-        """No: its weights are those of pieces."""
-        return False
-
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
         if shaped.dropped is not None:
             return _unrendered(shaped.conversation)

@@ -200,9 +200,6 @@ class Torchtune(Trainer):
         text = "".join([piece.text for piece in pieces])
         return Rendered(text, spans_of(pieces) if spans else (), pieces=pieces)
 
-    def needs_spans(self, recipe: Recipe) -> bool:
-        return False  # whole messages are masked, each of pieces of its own
-
     def needs_places(self, recipe: Recipe) -> bool:
         return False
 

@@ -141,9 +141,6 @@ class Verl(Trainer):
     def render_options(self, recipe: Recipe, tokenizer: LoadedTokenizer) -> Render:
         return _options(recipe)
 
-    def needs_spans(self, recipe: Recipe) -> bool:
-        return False
-
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
         options = self.render_options(recipe, tools.tokenizer)
         if shaped.dropped is None:
