@@ -167,9 +167,10 @@ def _dropped(look: Look, joined: bytes) -> str:
 
 
 def _written(text: str) -> str:
-    """The text without what normalizers change: case, compatibility forms, marks, white space, control characters."""
+    """The text without what normalizers change: case, compatibility forms, marks, white space, control characters, and
+    U+FFFD, which BERT's clean_text takes for one (tokenizers, normalizers/bert.rs `do_clean_text`)."""
     plain = unicodedata.normalize("NFKD", text).casefold()
-    return "".join([char for char in plain if unicodedata.category(char)[0] in "LNPS"])
+    return "".join([char for char in plain if char != "\ufffd" and unicodedata.category(char)[0] in "LNPS"])
 
 
 TOK003 = rule(

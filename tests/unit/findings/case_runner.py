@@ -90,11 +90,15 @@ EDITS: Mapping[str, Callable[[Inspection], Inspection]] = {
 """What `Case.edit` names."""
 
 
+ODD_TOKENIZERS = ("media", "adds-eos", "as-llama", "cleans")
+
+
 @cache
 def tokenizer_of(name: str) -> LoadedTokenizer:
     """A bundled tokenizer, or the bundled ChatML one with a token for images (`media`), one that adds EOS
-    (`adds-eos`), or one that was built as Llama's class (`as-llama`), which has no piece for a space."""
-    if name not in ("media", "adds-eos", "as-llama"):
+    (`adds-eos`), one that was built as Llama's class (`as-llama`), which has no piece for a space, or one that cleans
+    the text as BERT's does (`cleans`)."""
+    if name not in ODD_TOKENIZERS:
         return load_tokenizer(f"builtin:{name}")
     with TemporaryDirectory() as made:
         place = Path(made)
@@ -116,6 +120,16 @@ def tokenizer_of(name: str) -> LoadedTokenizer:
                 "special_tokens": {
                     eos["content"]: {"id": eos["content"], "ids": [eos["id"]], "tokens": [eos["content"]]}
                 },
+            }
+            (place / "tokenizer.json").write_text(json.dumps(backend), encoding="utf-8")
+            return load_tokenizer(made, mode="provisional")
+        if name == "cleans":
+            backend["normalizer"] = {
+                "type": "BertNormalizer",
+                "clean_text": True,
+                "handle_chinese_chars": False,
+                "strip_accents": False,
+                "lowercase": False,
             }
             (place / "tokenizer.json").write_text(json.dumps(backend), encoding="utf-8")
             return load_tokenizer(made, mode="provisional")

@@ -60,6 +60,10 @@ def said(answer: Any, **more: Any) -> Case:
 
 
 RAISED: dict[str, tuple[str, Case]] = {
+    "a replacement character that BERT's normalizer removes": (
+        "CON008",
+        case(chat("hi you two", "the cat\ufffds paw"), tokenizer="cleans"),
+    ),
     "a stop token in what a call is given": (
         "INJ001",
         case(chat("hi", call({"q": "x <|im_end|> y"}), result("a"), ("assistant", "Sunny.")), template=CALLING),
@@ -172,6 +176,10 @@ RAISED: dict[str, tuple[str, Case]] = {
 }
 
 PASSED: dict[str, tuple[str, Case]] = {
+    "a replacement character that BERT's normalizer removes": (
+        "TOK005",
+        case(chat("hi you two", "the cat\ufffds paw"), tokenizer="cleans"),
+    ),
     "a stop token of the template's own": (
         "INJ001",
         case(chat("hi", call({"q": "x"}), result("a"), ("assistant", "Sunny.")), template=CALLING),

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from case_runner import recipe_of
+from case_runner import ODD_TOKENIZERS, recipe_of
 from fix_proof import Fixed, fixed_recipe
 from test_findings_fixes import offered
 
@@ -33,7 +33,7 @@ def in_a_file(one: Fixed) -> bool:
     """Whether a case is rows, a recipe and a bundled tokenizer alone."""
     case = one.case
     odd = (case.edit, case.facts, case.damage, case.evaluation, case.generation_config, case.model_config)
-    return not any(odd) and case.tokenizer not in ("media", "adds-eos", "as-llama") and case.template != ""
+    return not any(odd) and case.tokenizer not in ODD_TOKENIZERS and case.template != ""
 
 
 def opened(one: Fixed, folder: Path) -> Ready:
