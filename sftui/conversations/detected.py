@@ -19,13 +19,13 @@ LONGEST = 400
 class Detected:
     """How every row of a set is read.
 
-    `fields` maps our names to the set's columns, `message_keys` ours to the keys of a message,
-    `role_map` the roles of the data to those that the template sees. `reason` is the sentence
-    shown to the user. `refused` is set where the set cannot be read as SFT data; `format` is then
-    "auto". `given_labels` tells how stored labels are aligned: unshifted, shifted, unknown, or ""
-    where the set has none. `reading` is how the trainer is given the rows, where not as they stand. `verbatim`
-    where it hands messages to the template as they are, whatever role or content they lack. `places` are the kinds of
-    values in the rows looked at, where the trainer's own `datasets` gives every place of the file one.
+    `fields` maps our names to the set's columns, `message_keys` ours to the keys of a message, `role_map` the roles
+    of the data to those that the template sees. `reason` is the sentence shown to the user. `refused` is set where
+    the set cannot be read as SFT data; `format` is then "auto". `given_labels` tells how stored labels are aligned:
+    unshifted, shifted, late (a mask that begins one token behind what it means), unknown, or "" where the set has
+    none. `reading` is how the trainer is given the rows, where not as they stand. `verbatim` where it hands
+    messages to the template as they are, whatever role or content they lack. `places` are the kinds of values in
+    the rows looked at, where the trainer's own `datasets` gives every place of the file one.
     """
 
     format: str

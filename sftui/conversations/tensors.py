@@ -29,16 +29,30 @@ LEAST_RUNS = 8
 """So many stretches of a mask tell which way it is aligned."""
 _SAME = 0.9
 """Of so large a share a token is always the same one."""
+_VARIES, _MANY = 0.5, 0.3
+"""So small a share of the commonest token, or so many different ones by stretch, is text and no header."""
+
+
+LATE = "late"
+"""What `given_labels` says where a mask is moved one place to the right of the tokens that it means."""
 
 
 class Stretches(NamedTuple):
-    """The trained stretches of some masks: of how many the first trained, the last trained and the next token are the
-    one that is commonest there, in shares."""
+    """The trained stretches of some masks, and in which share of them a place holds the token that is commonest there.
+
+    `before` and `second` are the masked tokens before a stretch, `kinds` how many different ones `before` counts, by
+    stretch. `last_but_one` is of the stretches that end inside their row, which are `inside`.
+    """
 
     runs: int
     first: float
     last: float
     following: float
+    before: float = 0.0
+    second: float = 0.0
+    kinds: float = 0.0
+    last_but_one: float = 0.0
+    inside: int = 0
 
 
 def detect_tensors(rows: Sequence[Row], data: Data) -> Detected | None:
@@ -57,7 +71,8 @@ def detect_tensors(rows: Sequence[Row], data: Data) -> Detected | None:
     convention, why = _convention(samples, found)
     if data.given_labels != "auto":
         convention, why = data.given_labels, "set by data.given_labels"
-    return Detected("tokenized", found, reason=f"{reason}; {convention}, {why}", given_labels=convention)
+    said = "the mask is moved one place to the right" if convention == LATE else convention
+    return Detected("tokenized", found, reason=f"{reason}; {said}, {why}", given_labels=convention)
 
 
 def _columns(samples: Sequence[Mapping[str, Any]], columns: Sequence[str], fields: Mapping[str, str]) -> Any:
@@ -97,16 +112,24 @@ def _columns_read(found: Mapping[str, str]) -> str:
 
 def _convention(samples: Sequence[Mapping[str, Any]], found: Mapping[str, str]) -> tuple[str, str]:
     """How labels, or a mask alone, stand to the ids, and what tells it."""
+    column = found.get("loss_mask", found.get("loss_weights"))
+    seen = None if column is None else stretches((_real(row, found), row[column]) for row in samples)
+    late = seen is not None and mask_convention(seen) == LATE
     if "labels" in found:
         pairs = [(_real(row, found), _unmasked(row, found)) for row in samples]
         aligned = alignment(pairs)
-        same, following = f"{aligned.unshifted:.0%}", f"{aligned.shifted:.0%}"
-        return (
-            aligned.convention,
-            f"{same} of {aligned.positions} labels are the id at their place, {following} the next",
+        if not late or aligned.convention != "unshifted":
+            same, following = f"{aligned.unshifted:.0%}", f"{aligned.shifted:.0%}"
+            return (
+                aligned.convention,
+                f"{same} of {aligned.positions} labels are the id at their place, {following} the next",
+            )
+    assert seen is not None
+    if late:
+        return LATE, (
+            f"since before {seen.runs} trained stretches the masked token is the same in {seen.before:.0%}, the one"
+            f" before it in {seen.second:.0%}"
         )
-    column = found["loss_mask"] if "loss_mask" in found else found["loss_weights"]
-    seen = stretches((_real(row, found), row[column]) for row in samples)
     return mask_convention(seen), (
         f"in {seen.runs} trained stretches the last token is the same in {seen.last:.0%}, the one behind it in"
         f" {seen.following:.0%}, the first in {seen.first:.0%}"
@@ -127,6 +150,7 @@ def _unmasked(row: Mapping[str, Any], found: Mapping[str, str]) -> list[int]:
 def stretches(rows: Iterable[tuple[Sequence[int], Sequence[Any]]]) -> Stretches:
     """Where the trained stretches of masks begin and end, counted over rows of (ids, mask)."""
     firsts, lasts, nexts = Counter[int](), Counter[int](), Counter[int]()
+    befores, seconds, inner = Counter[int](), Counter[int](), Counter[int]()
     for ids, mask in rows:
         count = min(len(ids), len(mask))
         for at in range(count):
@@ -134,11 +158,18 @@ def stretches(rows: Iterable[tuple[Sequence[int], Sequence[Any]]]) -> Stretches:
                 continue
             if at and not mask[at - 1]:
                 firsts[ids[at]] += 1
+                befores[ids[at - 1]] += 1
+                if at > 1:
+                    seconds[ids[at - 2]] += 1
             if at + 1 == count or not mask[at + 1]:
                 lasts[ids[at]] += 1
                 if at + 1 < len(ids):
                     nexts[ids[at + 1]] += 1
-    return Stretches(lasts.total(), *(_commonest(one) for one in (firsts, lasts, nexts)))
+                if at and at + 1 < count:
+                    inner[ids[at - 1]] += 1
+    kinds = len(befores) / befores.total() if befores else 0.0
+    first, last, following, before, second, ends = map(_commonest, (firsts, lasts, nexts, befores, seconds, inner))
+    return Stretches(lasts.total(), first, last, following, before, second, kinds, ends, inner.total())
 
 
 def _commonest(counted: Counter[int]) -> float:
@@ -147,9 +178,14 @@ def _commonest(counted: Counter[int]) -> float:
 
 def mask_convention(seen: Stretches) -> str:
     """A mask along the tokens that are trained ends each stretch with the token that ends an answer. One along the
-    positions that predict them begins with the header's last token, and the token that ends the answer is behind it."""
+    positions that predict them begins with the header's last token, and the token that ends the answer is behind it.
+    One that is moved the other way leaves the first token of each answer, which varies, masked behind the header, and
+    trains one token behind the end."""
     if seen.runs < LEAST_RUNS:
         return "unknown"
+    if seen.second >= _SAME and seen.before < _VARIES and seen.first < _SAME:
+        ends_late = seen.last_but_one >= _SAME if seen.inside >= LEAST_RUNS else seen.kinds >= _MANY
+        return LATE if ends_late else "unknown"
     if seen.last >= _SAME and seen.first < _SAME:
         return "unshifted"
     if seen.following >= _SAME and seen.first >= _SAME and seen.last < _SAME:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from sftui.conversations.tensors import LATE
 from sftui.conversations.tokenized import ENOUGH_POSITIONS, alignment
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
@@ -40,7 +41,8 @@ LAB008 = rule(
     "FATAL",
     "row",
     "trained labels fit the ids in no alignment",
-    "Neither the id at the place nor a neighbour: columns are misaligned, or the labels come from another tokenizer.",
+    "Neither the id at the place nor a neighbour, or a mask that begins one token late: columns are misaligned, or the"
+    " labels come from another tokenizer.",
     data="make the labels again",
     leads_to=Consequence.MISALIGNED,
     bad=stored_case({"input_ids": IDS, "labels": [i + 500 for i in IDS]}),
@@ -52,12 +54,18 @@ LAB008 = rule(
 def shifted(look: Look) -> Iterator[Finding]:
     """LAB003 and LAB008 by the alignment score (P6): as stored, before sftui moved anything back."""
     conversation = look.conversation
-    if (
-        not look.stored
-        or conversation.labels is None
-        or look.recipe.loss.shift != "internal"
-        or look.recipe.data.given_labels == "shifted"
-    ):
+    if not look.stored or conversation.labels is None:
+        return
+    if conversation.extra.get("given_labels") == LATE:
+        first = next((i for i, label in enumerate(conversation.labels) if i and label != IGNORE_INDEX), None)
+        if first is not None:
+            yield look.finding(
+                LAB008,
+                "the stored mask is moved one place to the right: each answer's first token is masked",
+                tokens=(first - 1, min(first + 6, len(conversation.input_ids))),
+            )
+        return
+    if look.recipe.loss.shift != "internal" or look.recipe.data.given_labels == "shifted":
         return
     if conversation.extra.get("given_labels") == "shifted":
         yield look.finding(

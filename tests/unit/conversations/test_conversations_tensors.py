@@ -180,6 +180,65 @@ def test_what_is_moved_to_the_right_is_found(tmp_path: Path, name: str) -> None:
         assert sum("LAB008" in codes for codes in found) >= 30
 
 
+MASKED = {
+    "loss_mask": "loss_mask",
+    "loss_mask, true or false": "loss_mask",
+    "target_ids and loss_mask": "loss_mask",
+    "target_tokens and weights": "weights",
+    "weights": "weights",
+}
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".npz"])
+@pytest.mark.parametrize("name", MASKED)
+def test_a_mask_that_is_moved_to_the_right_is_found(tmp_path: Path, name: str, ending: str) -> None:
+    """The labels beside it may be right: the mask alone decides what is trained."""
+    more: dict[str, Dialect] = {
+        "weights": lambda ids, start: {"input_ids": ids, "weights": [float(x) for x in mask(ids, start)]},
+        "target_tokens and weights": lambda ids, start: {
+            "input_ids": ids,
+            "target_tokens": ids,
+            "weights": [float(x) for x in mask(ids, start)],
+        },
+    }
+    dialect, column = {**DIALECTS, **more}[name], MASKED[name]
+    right = [dialect(ids, start) for ids, start in ROWS]
+    wrong = [{**record, column: [type(record[column][0])(0), *record[column][:-1]]} for record in right]
+    codes = {}
+    for kind, records in (("right", right), ("wrong", wrong)):
+        with opened(write(tmp_path / f"{kind}{ending}", records)) as session:
+            codes[kind] = [{one.code for one in session.found(session.inspect(number))} for number in range(40)]
+    assert not any({"LAB003", "LAB008"} & found for found in codes["right"])
+    assert all("LAB008" in found for found in codes["wrong"])
+
+
+def test_a_moved_mask_that_somebody_means_is_not_reported(tmp_path: Path) -> None:
+    records = [{"input_ids": ids, "loss_mask": [0, *mask(ids, start)[:-1]]} for ids, start in ROWS]
+    with opened(write(tmp_path / "rows.jsonl", records), knobs=(("data.given_labels", "unshifted"),)) as session:
+        assert not any("LAB008" in {one.code for one in session.found(session.inspect(n))} for n in range(20))
+
+
+def test_the_ends_inside_a_row_decide_where_there_are_any() -> None:
+    """Turns with a line break behind each end: moved to the right they end with it, as trained ones may."""
+    newline, role = 3, 4
+    turns = [
+        ([*ids, newline, *ids, newline], [*bits, 0, *bits, 0])
+        for ids, bits in ((ids, mask(ids, start)) for ids, start in ROWS)
+    ]
+    assert mask_convention(stretches(turns)) == "unshifted"
+    assert mask_convention(stretches([(ids, [0, *bits[:-1]]) for ids, bits in turns])) == "late"
+    assert mask_convention(stretches([(ids, [*bits[1:], 0]) for ids, bits in turns])) == "shifted"
+    # A number between the header and the answer is no answer, as long as the end says so.
+    numbered = [
+        (
+            [*ids[:start], 300 + n % 64, *ids[start:], newline, role],
+            [0] * (start + 1) + [1] * (len(ids) - start) + [0, 0],
+        )
+        for n, (ids, start) in enumerate(ROWS)
+    ]
+    assert mask_convention(stretches(numbered)) == "unknown"
+
+
 def test_what_tells_the_convention_is_shown_and_can_be_overridden(tmp_path: Path) -> None:
     name = "target_tokens and weights, shifted"
     path = write(tmp_path / "rows.jsonl", [DIALECTS[name](ids, start) for ids, start in ROWS])
@@ -200,6 +259,7 @@ def test_a_mask_of_few_rows_tells_nothing() -> None:
     assert mask_convention(stretches(rows)) == "unshifted"
     assert mask_convention(stretches([(ids, [1] * len(ids)) for ids, _ in rows])) == "unshifted"
     assert mask_convention(stretches([(ids[:-1], bits[:-1]) for ids, bits in rows])) == "unknown"
+    assert mask_convention(stretches([(ids, [0, *bits[:-1]]) for ids, bits in rows])) == "late"
 
 
 def test_labels_alone_and_other_rows_are_read_as_ever() -> None:
