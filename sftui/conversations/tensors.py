@@ -113,8 +113,8 @@ def _columns_read(found: Mapping[str, str]) -> str:
 def _convention(samples: Sequence[Mapping[str, Any]], found: Mapping[str, str]) -> tuple[str, str]:
     """How labels, or a mask alone, stand to the ids, and what tells it."""
     column = found.get("loss_mask", found.get("loss_weights"))
-    seen = None if column is None else stretches((_real(row, found), row[column]) for row in samples)
-    late = seen is not None and mask_convention(seen) == LATE
+    seen = stretches((_real(row, found), row[column]) for row in samples if column is not None)
+    late = mask_convention(seen) == LATE
     if "labels" in found:
         pairs = [(_real(row, found), _unmasked(row, found)) for row in samples]
         aligned = alignment(pairs)
@@ -124,7 +124,6 @@ def _convention(samples: Sequence[Mapping[str, Any]], found: Mapping[str, str]) 
                 aligned.convention,
                 f"{same} of {aligned.positions} labels are the id at their place, {following} the next",
             )
-    assert seen is not None
     if late:
         return LATE, (
             f"since before {seen.runs} trained stretches the masked token is the same in {seen.before:.0%}, the one"
