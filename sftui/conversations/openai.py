@@ -39,12 +39,13 @@ def openai_row(
     *,
     tools_as_text: bool = False,
     arguments_as_text: bool = False,
+    empty_tools: bool = False,
 ) -> Written:
     """The row with `messages`, and `tools` where it has some, in place of the columns `used`; all others stay.
 
-    `tools_as_text`: the tool list is JSON text, `arguments_as_text`: those of calls that are written anew are.
-    ConversationError for what cannot be carried: texts without turns, stored ids, calls that are no calls, and a column
-    that has one of the two names already and was not read.
+    `tools_as_text`: the tool list is JSON text, `arguments_as_text`: those of calls that are written anew are,
+    `empty_tools`: a row without tools has an empty list. ConversationError for what cannot be carried: texts without
+    turns, stored ids, calls that are no calls, and a column that has one of the two names already and was not read.
     """
     if conversation.kind is not Kind.CHAT:
         raise ConversationError("the row has no turns that could become messages", why=_HELD[conversation.kind])
@@ -68,7 +69,7 @@ def openai_row(
     tools: Any = _tools(conversation.tools or functions, done)
     if tools and tools_as_text:
         tools = _stored(data, used, tools) or json.dumps(tools, ensure_ascii=False)
-    return Written({**rest, MESSAGES: messages, **({TOOLS: tools} if tools else {})}, done)
+    return Written({**rest, MESSAGES: messages, **({TOOLS: tools} if tools or empty_tools else {})}, done)
 
 
 def _stored(data: Mapping[str, Any], used: Collection[str], tools: Any) -> str | None:

@@ -40,27 +40,37 @@ class Way:
     read: Callable[[Row], Conversation]
     used: tuple[str, ...]
     refused: Problem | None = None
+    tools: bool = False
+    """Whether rows of the set have tool lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """What the trainer that is to read the rows makes of them: `loses_calls` is why `tool_calls` do not reach its text,
     and `other` why messages in OpenAI's shape are none that it reads, "" where they do and are. `tools_as_text` and
-    `arguments_as_text` are what `openai_row` takes."""
+    `arguments_as_text` are what `openai_row` takes; with `tools_in_each_row` a set that has tool lists has one in each
+    row."""
 
     title: str
     loses_calls: str = ""
     other: str = ""
     tools_as_text: bool = False
     arguments_as_text: bool = False
+    tools_in_each_row: bool = False
 
 
 def target_of(recipe: Recipe) -> Target:
     """The trainer of a recipe, as the recipe has it."""
     trainer = trainer_named(recipe.preset)
     parses = trainer.traits.parses_json_text
-    as_text = parses or trainer.tools_as_text(recipe)
-    return Target(trainer.title, trainer.loses_calls(recipe), trainer.other_messages(recipe), as_text, parses)
+    return Target(
+        trainer.title,
+        trainer.loses_calls(recipe),
+        trainer.other_messages(recipe),
+        tools_as_text=parses or trainer.tools_as_text(recipe),
+        arguments_as_text=parses,
+        tools_in_each_row=trainer.traits.tools_in_each_row,
+    )
 
 
 def way_of(sample: Sequence[Row], recipe: Recipe, found: Detected) -> Way:
@@ -68,14 +78,21 @@ def way_of(sample: Sequence[Row], recipe: Recipe, found: Detected) -> Way:
     trainer = trainer_named(recipe.preset)
     bare = replace(recipe, render=replace(recipe.render, inject_system=None))
     if found.refused is None and found.format not in _CHATS and _reads_chats(sample, bare, found, trainer):
-        return Way(lambda row: trainer.convert(row, found, bare), columns_of(found.fields))
+        return Way(
+            lambda row: trainer.convert(row, found, bare), columns_of(found.fields), tools=_has_tools(sample, found)
+        )
     data = _plain_data(recipe, found, trainer)
     plainly = _with_system(detect(sample, data), sample, found)
     return Way(
         lambda row: as_chat(read_plainly(row, plainly, data)),
         columns_of(plainly.fields),
         plainly.refused,
+        _has_tools(sample, plainly),
     )
+
+
+def _has_tools(sample: Sequence[Row], found: Detected) -> bool:
+    return bool(found.fields.get("tools")) or any("functions" in (row.data or {}) for row in sample)
 
 
 def _reads_chats(sample: Sequence[Row], recipe: Recipe, found: Detected, trainer: Trainer) -> bool:
@@ -140,6 +157,7 @@ def to_messages(way: Way, target: Target, without: Sequence[str] = ()) -> Repair
             way.used,
             tools_as_text=target.tools_as_text,
             arguments_as_text=target.arguments_as_text,
+            empty_tools=target.tools_in_each_row and way.tools,
         )
         row = made.row
         if row == data:

@@ -69,6 +69,8 @@ class Traits:
     """Stored ids without labels may bring a mask of their own (completion_mask, assistant_masks)."""
     repeats_content: bool = False
     """OpenAI messages whose content is null have the content of the message before."""
+    tools_in_each_row: bool = False
+    """Where one row has a tool list, it stops at a row that has none, be it an empty one."""
     reads_tool_calls: bool = True
     """`tool_calls` of a message reach the trainer."""
     own_roles: tuple[str, ...] = ()

@@ -134,6 +134,24 @@ def test_what_a_trainer_reads_as_text_stays_text() -> None:
     assert done["messages"][1]["tool_calls"][0]["function"]["arguments"] == '{"city": "Paris"}'
 
 
+@pytest.mark.parametrize("trainer", ["verl", "trl"])
+@pytest.mark.parametrize("column", ["tools", "functions"])
+def test_a_row_without_tools_has_an_empty_list_where_its_trainer_stops_at_none(trainer: str, column: str) -> None:
+    """verl 0.9.1 reads the column of tools with pandas, where a null is NA: `TypeError: 'NAType' object is not
+    iterable`."""
+    chat = {"conversations": [turn("human", "hi"), turn("gpt", "Hello.")]}
+    having = {**chat, column: [WEATHER]}
+    if column == "functions":
+        having = {**having, "conversations": SHAPES["functions of OpenAI before tools"][0]["messages"]}
+        chat = {"conversations": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]}
+    sample = (row_of(having), row_of(chat))
+    empty: dict[str, Any] = {"tools": []} if trainer == "verl" else {}
+    assert {
+        key: value for key, value in (converted(chat, preset(trainer), sample).data or {}).items() if key != "messages"
+    } == empty
+    assert "tools" not in (converted(chat, preset(trainer)).data or {}), "a set without tools gets no such column"
+
+
 def test_names_that_a_recipe_gives_are_read() -> None:
     recipe = preset("llamafactory")
     for path, value in (
