@@ -42,3 +42,13 @@ def test_every_command_and_section_of_a_recipe_is_in_the_docs() -> None:
     text = PAGES["recipes"].read_text(encoding="utf-8")
     sections = {one.path.partition(".")[0] for one in knobs()}
     assert [one for one in sorted(sections) if f"<!-- table: knobs {one} -->" not in text] == []
+
+
+def test_the_options_of_every_trainer_are_in_the_docs() -> None:
+    from sftui.recipe import knobs, knobs_of
+    from sftui.trainers import preset
+    from sftui.trainers.names import TRAINERS
+
+    text = PAGES["recipes"].read_text(encoding="utf-8")
+    having = [name for name in TRAINERS if {one.path for one in knobs_of(preset(name))} > {one.path for one in knobs()}]
+    assert [name for name in having if f"<!-- table: own {name} -->" not in text] == []

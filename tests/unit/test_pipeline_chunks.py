@@ -37,6 +37,7 @@ RULES: list[tuple[str, dict[str, Any]]] = [
     ("unsloth", {**MARKERS, "own.text_from": "messages", "mask.turns": "last", "length.max": 60}),
     ("axolotl", {}),
     ("llamafactory", {"own.formatting": "openai", "render.template": "llamafactory/llama3"}),
+    ("llamafactory-v1", {"length.max": 60}),
     ("torchtune", {}),
     ("mlx-lm", {"mask.rule": "completion"}),
     ("verl", {"own.ignore_input_ids_mismatch": True}),
@@ -47,7 +48,7 @@ RULES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-STOPPED = ("llamafactory", "verl")
+STOPPED = ("llamafactory", "llamafactory-v1", "verl")
 """By a row that is no list they stop at the file."""
 
 
@@ -58,6 +59,15 @@ def row(number: int) -> dict[str, Any]:
     if number == 11:
         return {"messages": "no list"}
     return {"messages": [asked, {"role": "assistant", "content": f"\n\nAnswer {number}." * (1 + number % 5)}]}
+
+
+def samples_of(data: dict[str, Any]) -> dict[str, Any]:
+    """The row as LLaMA-Factory's v1 engine has it, without the line feeds at which it stops."""
+    if isinstance(data["messages"], str):
+        return data
+    parts = [{**one, "content": [{"type": "text", "value": one["content"].lstrip()}]} for one in data["messages"]]
+    weights = ({"loss_weight": float(one["role"] == "assistant")} for one in parts)
+    return {"messages": [{**one, **weight} for one, weight in zip(parts, weights)]}
 
 
 def alike(one: Inspection) -> Inspection:
@@ -81,7 +91,8 @@ def test_a_chunk_gives_what_each_row_gives_alone(
     for path, value in knobs.items():
         recipe = changed(recipe, path, value)
     numbers = [number for number in range(40) if number != 11 or trainer not in STOPPED]
-    rows = [Row(number, row(number), "", f"row {number}") for number in numbers]
+    shaped = samples_of if trainer == "llamafactory-v1" else dict
+    rows = [Row(number, shaped(row(number)), "", f"row {number}") for number in numbers]
     detected = pipeline.detect(rows, recipe)
     tools = pipeline.make_toolbox(recipe, load_tokenizer(tokenizer))
     tools = pipeline.survey(rows[0], detected, recipe, tools)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sftui.errors import ExportError
 from sftui.exports.conversion import convert
 from sftui.exports.plan import ExportPlan
 from sftui.recipe import Recipe, changed, get
@@ -30,6 +31,7 @@ TRAINERS = (
     "torchtune@0.6.1",
     "mlx-lm@0.32",
     "verl@0.9",
+    "nemo-automodel@0.7",
     "ms-swift@4.6",
 )
 
@@ -107,6 +109,36 @@ def test_every_trainers_recipe_becomes_every_others_config(
     assert plan.files and (plan.converted is None) == (start == to)
     if plan.converted is not None:
         assert plan.converted.preset == to and f"converted from {start} to {to}" in plan.first_line
+
+
+V1 = "llamafactory-v1@0.9.6"
+"""It reads no messages in OpenAI's shape; of the other trainers these read the rows of its converters, too."""
+SHARED = ("axolotl@0.19", "llamafactory@0.9.5", "torchtune@0.6.1", "nemo-automodel@0.7", "ms-swift@4.6")
+SHAREGPT = {"conversations": [{"from": "human", "value": "Hello?"}, {"from": "gpt", "value": "Hi."}]}
+
+
+@pytest.mark.parametrize("other", SHARED)
+@pytest.mark.parametrize("back", [False, True])
+def test_a_recipe_of_the_v1_engine_becomes_anothers_config_and_back(
+    other: str, back: bool, tmp_path: Path, plan_for: Callable[..., ExportPlan]
+) -> None:
+    path = tmp_path / "chats.jsonl"
+    path.write_text(json.dumps(SHAREGPT) + "\n")
+    start, to = (other, V1) if back else (V1, other)
+    named = {"render__template": "ms-swift/chatml"} if start.startswith("ms-swift") else {}
+    if start.startswith("llamafactory"):
+        named = {"data__format": "sharegpt"}
+    plan = plan_for(path, recipe(start, tokenizer__name="builtin:chatml", **named), to=to)
+    assert plan.files and plan.converted is not None and plan.converted.preset == to
+
+
+def test_rows_that_the_v1_engine_stops_at_are_not_written_for_it(
+    tmp_path: Path, plan_for: Callable[..., ExportPlan]
+) -> None:
+    path = tmp_path / "chats.jsonl"
+    path.write_text(json.dumps({"messages": [{"role": "user", "content": "a"}]}) + "\n")
+    with pytest.raises(ExportError, match=r"LLaMA-Factory v1 would stop at this data .* TypeError"):
+        plan_for(path, recipe("trl@1.16", tokenizer__name="builtin:chatml"), to=V1)
 
 
 def test_another_version_of_the_same_trainer_is_told_as_a_conversion(

@@ -12,6 +12,7 @@ from sftui.trainers import preset
 from sftui.trainers.axolotl.table import DATASET as AXOLOTL_DATASET
 from sftui.trainers.axolotl.table import TOP as AXOLOTL_TOP
 from sftui.trainers.llamafactory.table import TABLE as LLAMAFACTORY
+from sftui.trainers.llamafactory_v1.table import TABLE as LLAMAFACTORY_V1
 from sftui.trainers.mlx_lm.config import TABLE as MLX_LM
 from sftui.trainers.ms_swift.table import TABLE as MS_SWIFT
 from sftui.trainers.nemo_automodel.config import TABLE as NEMO_AUTOMODEL
@@ -25,6 +26,7 @@ TABLES: Mapping[str, tuple[Entry, ...]] = {
     "trl@1.16": TRL,
     "unsloth@2026.10": UNSLOTH,
     "llamafactory@0.9": LLAMAFACTORY,
+    "llamafactory-v1@0.9.6": LLAMAFACTORY_V1,
     "torchtune@0.7": (*TOP, *DATASET),
     "axolotl@0.19": (*AXOLOTL_TOP, *AXOLOTL_DATASET),
     "mlx-lm@0.32": MLX_LM,
@@ -49,12 +51,13 @@ ONE_WAY = (
     *("own.completion_only_loss", "own.packing", "own.seed", "own.eval_sample_packing"),
 )
 """Knobs that are said by a key that stands for another one, or by one that says nothing without a second."""
-BY_TEXT = frozenset({("verl@0.9", "render.template")})
+BY_TEXT = frozenset({("verl@0.9", "render.template"), ("llamafactory-v1@0.9.6", "render.template")})
 """Knobs that name a file whose text is written into the config by whoever has it."""
 BACK = {
     "trl@1.16": 12,
     "unsloth@2026.10": 16,
     "llamafactory@0.9": 17,
+    "llamafactory-v1@0.9.6": 6,
     "torchtune@0.7": 5,
     "axolotl@0.19": 30,
     "mlx-lm@0.32": 5,
