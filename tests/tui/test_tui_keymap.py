@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sftui.tui.commands.table import COMMANDS
-from sftui.tui.contexts import ANY, CONTEXTS, DIALOG
+from sftui.tui.contexts import ANY, CONTEXTS, DIALOG, LIST
 from sftui.tui.help_text import help_lines
 from sftui.tui.keys import EATEN, KeymapError, KeyReader, build_keymap, keymap_problems
 from sftui.views import plain
@@ -145,6 +145,17 @@ def test_the_footer_fits_and_says_what_matters() -> None:
             text = "".join(run.text for run in footer_cells(context, width, keymap))
             assert len(text) <= width and text.endswith("? help"), "help is never left out"
         assert context != ANY or all(word in footer_cells_text(80) for word in ("findings", "audit", "export"))
+
+
+def test_what_tokens_and_list_share_stands_in_one_place_of_the_footer() -> None:
+    """So that nothing of it is written when Tab goes from one to the other."""
+    from sftui.tui.bars import footer_cells
+
+    keymap = build_keymap(COMMANDS)
+    here, there = ("".join(run.text for run in footer_cells(context, 80, keymap)) for context in (ANY, LIST))
+    shared = here[: next(at for at, (one, other) in enumerate(zip(here, there)) if one != other)]
+    assert shared.split()[-3:] == ["/", "search", "Enter"]
+    assert (len(here), len(there)) == (78, 79), "all of both fits in 80 columns"
 
 
 def footer_cells_text(width: int) -> str:

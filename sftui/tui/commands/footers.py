@@ -6,6 +6,14 @@ from sftui.tui.contexts import ANY, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE
 
 Entry = tuple[tuple[str, ...], str]
 HELP: Entry = (("help",), "help")
+_ROWS: tuple[Entry, ...] = (
+    (("row.previous", "row.next"), "row"),
+    (("findings",), "findings"),
+    (("figures",), "audit"),
+    (("export",), "export"),
+    (("search",), "search"),
+)
+"""What the two panes share stands where it stood when the focus goes from one to the other."""
 _FOOTERS: dict[str, tuple[Entry, ...]] = {
     RECIPE: (
         (("recipe.previous", "recipe.next"), "change"),
@@ -42,21 +50,14 @@ _FOOTERS: dict[str, tuple[Entry, ...]] = {
         (("close",), "close"),
     ),
     LIST: (
-        (("row_list.enter",), "tokens"),
-        (("findings",), "findings"),
-        (("figures",), "audit"),
+        *_ROWS,
+        (("row_list.enter",), "open"),
         (("order",), "filter"),
-        (("export",), "export"),
-        (("search",), "search"),
     ),
     ANY: (
-        (("row.previous", "row.next"), "row"),
+        *_ROWS,
         (("tokens.explain",), "why"),
-        (("findings",), "findings"),
-        (("figures",), "audit"),
         (("recipe",), "recipe"),
-        (("export",), "export"),
-        (("search",), "search"),
         (("zoom",), "zoom"),
         (("shift",), "shift"),
         (("compare",), "compare"),
