@@ -636,7 +636,7 @@ def skill() -> int:
     help="leave out rows: unreadable, empty, no-answer, or codes of findings",
 )
 @option("--marks", group=ROWS, metavar="FILE", help="MARKS.jsonl of the inspector: leave out the rows marked drop")
-@option("-o", "--out", group=WRITTEN, type=OUTPUT, metavar="FILE", help="OUT.jsonl, a new file")
+@option("-o", "--out", group=WRITTEN, type=OUTPUT, metavar="FILE", help="OUT.jsonl or OUT.parquet, a new file")
 @option(
     "--log",
     group=WRITTEN,
@@ -674,7 +674,7 @@ def repair(listing: bool, **given: Any) -> int:
     "--drop", group=ROWS, multiple=True, metavar="WHAT", help="leave out rows, as in sftui repair: unreadable, empty, …"
 )
 @option("--without", group=ROWS, multiple=True, metavar="COLUMNS", help="leave out columns that would be read instead")
-@option("-o", "--out", group=WRITTEN, type=OUTPUT, metavar="FILE", help="OUT.jsonl, a new file")
+@option("-o", "--out", group=WRITTEN, type=OUTPUT, metavar="FILE", help="OUT.jsonl or OUT.parquet, a new file")
 @option(
     "--config-dir",
     group=WRITTEN,

@@ -115,6 +115,16 @@ def place_of(values: Sequence[Any]) -> Place:
     return Place(next(iter(kinds)) if len(kinds) == 1 else "several" if kinds else None)
 
 
+def joined(one: Place, other: Place) -> Place:
+    """The place that holds what two hold."""
+    if one.kind is None or other.kind is None:
+        return other if one.kind is None else one
+    numbers = {one.kind, other.kind} == {"whole", "number"}
+    kind = one.kind if one.kind == other.kind else "number" if numbers else "several"
+    keys, nothing = dict.fromkeys((*one.inside, *other.inside)), Place(None)
+    return Place(kind, {key: joined(one.inside.get(key, nothing), other.inside.get(key, nothing)) for key in keys})
+
+
 _KINDS = {str: "string", bool: "boolean", float: "number", dict: "object", list: "array"}
 
 

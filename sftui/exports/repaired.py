@@ -30,7 +30,8 @@ def over_repaired(prepared: Prepared) -> tuple[Prepared, tuple[str, ...]]:
             " `data` first"
         )
         return prepared, (note,)
-    made = replace(prepared, paths=(prepared.repaired,), split=None, subset=None, data_revision=None, kind="jsonl")
+    kind = "parquet" if prepared.repaired.lower().endswith(".parquet") else "jsonl"
+    made = replace(prepared, paths=(prepared.repaired,), split=None, subset=None, data_revision=None, kind=kind)
     return (replace(made, plainly=detect(made.sample, Data())) if TO_MESSAGES in made.repairs else made), ()
 
 

@@ -6,6 +6,8 @@ import contextlib
 import glob
 import json
 import os
+import tempfile
+from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import IO, TYPE_CHECKING
 from sftui.conversations.openai import MESSAGES
 from sftui.errors import ExportError, SftuiError
 from sftui.exports.files import atomic_file
+from sftui.exports.typed_rows import write_typed
 from sftui.findings.words import WANTED
 from sftui.model import Problem, Row
 from sftui.repairs import (
@@ -48,6 +51,9 @@ if TYPE_CHECKING:
     from sftui.recipe import Recipe
     from sftui.session.opened import Opened, Stored
     from sftui.tokens import LoadedTokenizer
+
+
+PARQUET = ".parquet"
 
 
 # — over the rows —
@@ -215,8 +221,8 @@ class Written:
 
 def check_targets(paths: Sequence[str], out: str, log: str | None) -> tuple[Path, Path | None]:
     """The files to write, of which none is the data itself or among it; ExportError."""
-    if not out.lower().endswith((".jsonl", ".ndjson")):
-        raise ExportError(f"{out} says no format that can be written", fix="name it OUT.jsonl")
+    if not out.lower().endswith((".jsonl", ".ndjson", PARQUET)):
+        raise ExportError(f"{out} says no format that can be written", fix="name it OUT.jsonl or OUT.parquet")
     targets = [Path(out), *([Path(log)] if log is not None else [])]
     own = {os.path.realpath(one) for path in paths for one in (path, *glob.glob(path))}
     for target in targets:
@@ -234,7 +240,8 @@ def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Pa
     """Write the rows after a plan, and a log of every change; both take their names only at the end, whole.
 
     Reports after every row how far it is; without files it only counts. Not being asked for more stops it, and
-    leaves nothing behind. ExportError, also where lines of JSON cannot hold a row.
+    leaves nothing behind. A target named `.parquet` is typed at the end (`write_typed`). ExportError, also where lines
+    of JSON, or one type a place, cannot hold a row.
     """
     from sftui.pipeline import detect
 
@@ -243,7 +250,12 @@ def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Pa
     counts, lost = Counts(), 0
     stored_as = source.lines()
     with contextlib.ExitStack() as files:
-        rows = files.enter_context(atomic_file(target, folders=False)) if target is not None else None
+        written = files.enter_context(atomic_file(target, folders=False)) if target is not None else None
+        typed = target is not None and target.suffix.lower() == PARQUET
+        numbers = array("q")
+        rows = (
+            files.enter_context(tempfile.TemporaryFile(dir=target.parent)) if target is not None and typed else written
+        )
         log_file = (
             files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None
         )  # takes its name first
@@ -260,11 +272,15 @@ def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Pa
                 lost += 1
             elif line is not None and rows is not None:
                 rows.write(line)
+                if typed:
+                    numbers.append(done.row.index)
             if log_file is not None and (done.changes or done.unchecked or done.skipped):
                 _log(log_file, done)
             yield Written(counts, lost)
         if plan.converts and counts.skipped:
             raise _mixed(counts)
+        if typed and rows is not None and written is not None:
+            write_typed(rows, written, numbers)
 
 
 def _mixed(counts: Counts) -> ExportError:

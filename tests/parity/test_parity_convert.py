@@ -239,6 +239,30 @@ def test_a_trainer_makes_of_converted_rows_what_it_made_of_them(
         print(f"\nconvert: {trainer} {version}, {name}: {count} rows, {told}")
 
 
+@pytest.mark.parametrize("name", ["gsm8k_test.jsonl", *(name for name, each in MADE.items() if "verl" in each)])
+def test_verl_reads_the_parquet_that_is_written_for_it(
+    name: str, runners: Runners, shared: Path, tmp_path: Path, capsys: Any
+) -> None:
+    preset, version = PRESETS["verl"]
+    if not python_of("verl", version).exists():
+        pytest.skip(f"verl@{version} has no environment: run tests/parity/environments.py verl")
+    made = []
+    for out in (tmp_path / "new.jsonl", tmp_path / "new.parquet"):
+        before = opened(material(name, shared, tmp_path), preset)
+        conversion = conversion_of(before.stored, before.recipe, before.detected)
+        for _ in write_repaired(before, session_plan(None, (TO_MESSAGES,), conversion=conversion), out, None):
+            pass
+        before.close()
+        asked = Asked(runners, preset, version)
+        after = opened(out, preset, converted=True)
+        assert asked.verified(after).units or asked.error is not None
+        after.close()
+        made.append((asked.rows, asked.error and asked.error["message"]))
+    assert made[0] == made[1], "as where pandas stores the lines"
+    with capsys.disabled():
+        print(f"\nconvert: verl {version}, {name} as Parquet: {len(made[1][0])} rows")
+
+
 def test_every_shape_and_every_trainer_is_held() -> None:
     asked: Sequence[str] = [trainer for trainer, _, _ in CASES]
     assert set(asked) == set(PRESETS) and len(CASES) > 50

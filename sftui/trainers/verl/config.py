@@ -225,7 +225,9 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         notes.append(f"as overrides: {' '.join(_words(wanted))}")
     data = str(facts.get("data") or "DATA.parquet")
     if Path(data).suffix and Path(data).suffix != ".parquet":
-        notes.append("verl reads Parquet alone: write the rows with pandas' DataFrame.to_parquet, and name that file")
+        notes.append(
+            "verl reads Parquet alone: write the rows with `sftui convert DATA -o OUT.parquet`, and name that file"
+        )
     columns = facts.get("fields") or {}
     for ours, key in (("messages", "messages_key"), ("tools", "tools_key")):  # what the rows' own columns are called
         if columns.get(ours) and columns[ours] != ours:

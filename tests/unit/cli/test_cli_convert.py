@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from sftui.tokens import builtin
@@ -174,6 +175,36 @@ def test_nothing_is_written_where_a_row_cannot_be_carried(sftui: Sftui, here: Pa
     assert "drop unreadable" in done.err and "6 of 8 rows written" in done.err
 
 
+def test_rows_for_a_trainer_of_parquet_are_written_as_parquet(sftui: Sftui, here: Path) -> None:
+    data = put("rows.jsonl", SHAREGPT)
+    done = sftui("convert", data, "--trainer", "verl", "-t", "tok", "-o", "new.parquet")
+    assert done.code == 0 and opening(done)[0] == "new-config/verl_sft.yaml" and "reads Parquet alone" not in done.err
+    found = pq.read_table("new.parquet").to_pylist()
+    assert [row["messages"] for row in found] == [row["messages"] for row in converted_as_lines(sftui, data)]
+    checked = sftui("check", "new-config/verl_sft.yaml", "-t", "tok", "--format", "json")
+    assert json.loads(checked.out)["rows"] == len(found) and "as pandas stores" not in checked.err
+    assert sorted(path.name for path in here.iterdir() if "new" in path.name) == [
+        "new-config",
+        "new.log.jsonl",
+        "new.parquet",
+    ]
+
+
+def converted_as_lines(sftui: Sftui, data: str) -> list[dict[str, Any]]:
+    assert sftui("convert", data, "--trainer", "verl", "-t", "tok", "-o", "lines.jsonl").code == 0
+    return rows_of("lines.jsonl")
+
+
+def test_nothing_is_written_where_parquet_cannot_hold_a_row(sftui: Sftui, here: Path) -> None:
+    data = put("rows.jsonl", [*SHAREGPT, {**SHAREGPT[0], "id": "the last"}])
+    done = sftui("convert", data, "--trainer", "trl", "-t", "tok", "-o", "new.parquet")
+    assert done.code == 2 and "/id holds a string in row 6, and a number in the rows before" in done.err
+    data = put("rows.jsonl", [SHAREGPT[0], "no row", {**SHAREGPT[0], "id": "the last"}])
+    done = sftui("convert", data, "--trainer", "trl", "-t", "tok", "-o", "new.parquet", "--drop", "unreadable")
+    assert done.code == 2 and "in row 2, and a number" in done.err, "by its number in the data"
+    assert sorted(path.name for path in here.iterdir()) == ["rows.jsonl", "tok"]
+
+
 def test_counting_writes_nothing(sftui: Sftui, here: Path) -> None:
     data = put("rows.jsonl", PAIRS)
     done = sftui("convert", data, "--trainer", "axolotl", "--dry-run")
@@ -187,7 +218,7 @@ def test_counting_writes_nothing(sftui: Sftui, here: Path) -> None:
         ([{"text": "Once."}], ("-o", "new.jsonl"), "text to train on as it stands"),
         ([{"prompt": "a", "chosen": "b", "rejected": "c"}], ("-o", "new.jsonl"), "a preference set"),
         (PAIRS, (), "no file was named for the new data"),
-        (PAIRS, ("-o", "new.parquet"), "name it OUT.jsonl"),
+        (PAIRS, ("-o", "new.csv"), "name it OUT.jsonl"),
         (PAIRS, ("-o", "rows.jsonl", "--force"), "the data itself"),
         (PAIRS, ("-o", "new.jsonl", "--for", "trll"), "did you mean `trl`?"),
         (PAIRS, ("-o", "new.jsonl", "--apply", "trimm"), "did you mean `trim`?"),

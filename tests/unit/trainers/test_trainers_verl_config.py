@@ -275,7 +275,7 @@ def test_a_template_is_written_as_its_text() -> None:
 
 def test_rows_of_another_kind_are_told() -> None:
     written = trainer_named("verl").write_config(preset("verl"), None, {"data": "rows.jsonl"})
-    assert any("DataFrame.to_parquet" in note for note in written.notes)
+    assert any("sftui convert DATA -o OUT.parquet" in note for note in written.notes)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,152 @@
+"""Rows of JSON as Parquet, for the trainers that read nothing else.
+
+Parquet gives every place of a file one type: an object has the keys of all objects of its place, null where it has
+none of its own, and whole numbers beside others are floats. pyarrow infers the types, as it does for pandas'
+DataFrame.to_parquet (pyarrow 21 to 26, measured).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+from sftui.conversations.reading import Place, joined, other_kind, place_of
+from sftui.errors import ExportError
+from sftui.model import Row
+from sftui.sources.records import parse_record
+from sftui.text import visible
+
+GROUP_ROWS, GROUP_BYTES = 1000, 8 << 20
+"""A row group is full with so many rows, or with rows of so many bytes as JSON."""
+MOST_FIELDS = 10_000
+"""Places of a file, all keys of all objects counted: rows that each have keys of their own are no table."""
+MOST_LEVELS = 90
+"""Of nesting, a list counted twice: Parquet is read to 100 of them."""
+REFUSED = "nothing is written as Parquet"
+_JSON_LINES = "or name the file OUT.jsonl"
+_A = {"string": "a string", "boolean": "true or false", "object": "an object", "array": "a list"}
+
+
+def write_typed(lines: IO[bytes], file: IO[bytes], numbers: Sequence[int]) -> None:
+    """Write the rows of JSON Lines as one Parquet file; `lines` is read twice, so that memory stays flat.
+
+    ExportError, naming the row by its number among `numbers`, for values that have no type in common and for those that
+    Parquet cannot hold.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([])
+    for rows in _groups(lines, numbers):
+        try:
+            schema = pa.unify_schemas([schema, _table(pa, rows).schema], promote_options="permissive")
+        except (pa.ArrowException, ArithmeticError, ValueError, TypeError) as error:
+            raise _refusal(pa, lines, numbers, rows[-1].index, error) from error
+        _refuse_shape(pa, schema)
+    _refuse_keyless(pa, schema)
+    with pq.ParquetWriter(file, schema) as writer:
+        for rows in _groups(lines, numbers):
+            try:
+                writer.write_table(pa.Table.from_pylist([row.data for row in rows], schema=schema))
+            except (pa.ArrowException, ArithmeticError, ValueError, TypeError) as error:
+                raise _refusal(pa, lines, numbers, rows[-1].index, error) from error
+
+
+def _rows(lines: IO[bytes], numbers: Sequence[int]) -> Iterator[Row]:
+    lines.seek(0)
+    for number, line in zip(numbers, lines):
+        row = parse_record(line, number, f"row {number:,}", offset=0)
+        if row.data is None:
+            raise ExportError(
+                f"{REFUSED}: {row.problem or f'{row.where} is no object'}", fix="leave it out with `--drop unreadable`"
+            )
+        yield row
+
+
+def _groups(lines: IO[bytes], numbers: Sequence[int]) -> Iterator[list[Row]]:
+    group: list[Row] = []
+    size = 0
+    for row in _rows(lines, numbers):
+        group.append(row)
+        size += row.size
+        if len(group) >= GROUP_ROWS or size >= GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _table(pa: Any, rows: Sequence[Row]) -> Any:
+    """The rows with the types that they ask for; pyarrow's own way takes the columns of the first row alone."""
+    held = [row.data or {} for row in rows]
+    names = dict.fromkeys(name for one in held for name in one)
+    return pa.table({name: pa.array([one.get(name) for one in held]) for name in names})
+
+
+def _refusal(pa: Any, lines: IO[bytes], numbers: Sequence[int], last: int, error: Exception) -> ExportError:
+    """Which row, up to `last`, has another kind of value than those before it, or one that Arrow does not take."""
+    place = Place(None)
+    for row in _rows(lines, numbers):
+        found = other_kind(row.data, place)
+        if found is not None and found[1:] != ("whole", "number"):
+            path, before, now = found
+            return ExportError(
+                f"{REFUSED}: {visible(path)} holds {_a(now)} in {row.where}, and {_a(before)} in the rows before",
+                why="Parquet gives every place of a file one type",
+                fix=f"write one kind of value into it, {_JSON_LINES}",
+            )
+        try:
+            _table(pa, [row])
+        except (pa.ArrowException, ArithmeticError, ValueError, TypeError) as alone:
+            why = f"{type(alone).__name__}: {visible(str(alone).splitlines()[0][:200])}"
+            return ExportError(
+                f"{REFUSED}: {row.where} holds a value that has no type there",
+                why=why,
+                fix=f"leave the row out, {_JSON_LINES}",
+            )
+        place = joined(place, place_of([row.data]))
+        if row.index == last:
+            break
+    return ExportError(f"{REFUSED}: its values have no types in common", why=visible(str(error)[:200]), fix=_JSON_LINES)
+
+
+def _a(kind: str) -> str:
+    return _A.get(kind, "a number")
+
+
+def _refuse_shape(pa: Any, schema: Any) -> None:
+    """ExportError for types without measure."""
+    fields = levels = 0
+    waiting = [(field.type, 0) for field in schema]
+    while waiting:
+        kind, level = waiting.pop()
+        fields, levels = fields + 1, max(levels, level)
+        if pa.types.is_struct(kind):
+            waiting += [(field.type, level + 1) for field in kind]
+        elif pa.types.is_list(kind):
+            waiting.append((kind.value_type, level + 2))
+    if fields > MOST_FIELDS:
+        raise ExportError(
+            f"{REFUSED}: the rows have more than {MOST_FIELDS:,} keys between them",
+            why="each key is a column of its own there",
+            fix=f"store what has keys of its own in each row as JSON text, {_JSON_LINES}",
+        )
+    if levels > MOST_LEVELS:
+        raise ExportError(f"{REFUSED}: the rows are nested too deep for it", fix=f"flatten them, {_JSON_LINES}")
+
+
+def _refuse_keyless(pa: Any, schema: Any) -> None:
+    """ExportError where every object of a place has no keys."""
+    waiting = [(f"/{field.name}", field.type) for field in schema]
+    while waiting:
+        path, kind = waiting.pop(0)
+        if pa.types.is_list(kind):
+            waiting.append((f"{path}/[]", kind.value_type))
+        elif pa.types.is_struct(kind) and kind.num_fields:
+            waiting += [(f"{path}/{field.name}", field.type) for field in kind]
+        elif pa.types.is_struct(kind):
+            raise ExportError(
+                f"{REFUSED}: every object at {visible(path)} has no keys",
+                why="Parquet has no type for such an object",
+                fix=f"leave the key out, {_JSON_LINES}",
+            )
