@@ -1,7 +1,8 @@
 """A conversation written out as a row that every trainer knows: `messages` with `tool_calls`, and `tools`.
 
 The shape is that of OpenAI's chat format, as transformers' chat templates take it. Nothing is made up: a call or a
-result without an id stays without one, and arguments stay text or object as they were.
+result without an id stays without one, but where a trainer stops at that, and arguments stay text or object as they
+were.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message
 
 MESSAGES, TOOLS = "messages", "tools"
+RESULT = "tool"
 LEGACY_RESULT = "function"
 """The role of a function's result besides the key `function_call`, which OpenAI had before tool calls."""
 _AROUND = re.compile(r"\s*<tool_call>\s*(.*?)\s*</tool_call>\s*", re.DOTALL)
@@ -40,12 +42,14 @@ def openai_row(
     tools_as_text: bool = False,
     arguments_as_text: bool = False,
     empty_tools: bool = False,
+    name_calls: bool = False,
 ) -> Written:
     """The row with `messages`, and `tools` where it has some, in place of the columns `used`; all others stay.
 
     `tools_as_text`: the tool list is JSON text, `arguments_as_text`: those of calls that are written anew are,
-    `empty_tools`: a row without tools has an empty list. ConversationError for what cannot be carried: texts without
-    turns, stored ids, calls that are no calls, and a column that has one of the two names already and was not read.
+    `empty_tools`: a row without tools has an empty list, `name_calls`: results name the calls that they answer.
+    ConversationError for what cannot be carried: texts without turns, stored ids, calls that are no calls, and a column
+    that has one of the two names already and was not read.
     """
     if conversation.kind is not Kind.CHAT:
         raise ConversationError("the row has no turns that could become messages", why=_HELD[conversation.kind])
@@ -66,10 +70,28 @@ def openai_row(
             )
     done: dict[str, int] = {}
     messages = [_message(message, legacy, arguments_as_text, done) for message in conversation.messages]
+    if name_calls:
+        messages = _naming_calls(messages, done)
     tools: Any = _tools(conversation.tools or functions, done)
     if tools and tools_as_text:
         tools = _stored(data, used, tools) or json.dumps(tools, ensure_ascii=False)
     return Written({**rest, MESSAGES: messages, **({TOOLS: tools} if tools or empty_tools else {})}, done)
+
+
+def _naming_calls(messages: list[dict[str, Any]], done: dict[str, int]) -> list[dict[str, Any]]:
+    """Results that name no call answer those before them, in order."""
+    named, waiting = list[dict[str, Any]](), list[str]()
+    for message in messages:
+        if message.get("role") != RESULT:
+            calls = enumerate(message.get("tool_calls") or ())
+            waiting = [str(call.get("id") or f"call_{number}") for number, call in calls]
+        elif waiting:
+            answered = waiting.pop(0)
+            if not message.get("tool_call_id"):
+                message = {**message, "tool_call_id": answered}
+                _count(done, "tool_call_id")
+        named.append(message)
+    return named
 
 
 def _stored(data: Mapping[str, Any], used: Collection[str], tools: Any) -> str | None:
@@ -111,7 +133,7 @@ def _message(message: Message, legacy: bool, as_text: bool, done: dict[str, int]
     if legacy:
         data.pop(CALL_ROLE, None)
         if data.get("role") == LEGACY_RESULT:
-            data["role"] = "tool"
+            data["role"] = RESULT
     if calls:
         data["tool_calls"] = calls
     return data

@@ -49,7 +49,7 @@ class Target:
     """What the trainer that is to read the rows makes of them: `loses_calls` is why `tool_calls` do not reach its text,
     and `other` why messages in OpenAI's shape are none that it reads, "" where they do and are. `tools_as_text` and
     `arguments_as_text` are what `openai_row` takes; with `tools_in_each_row` a set that has tool lists has one in each
-    row."""
+    row, with `names_calls` each result names its call."""
 
     title: str
     loses_calls: str = ""
@@ -57,6 +57,7 @@ class Target:
     tools_as_text: bool = False
     arguments_as_text: bool = False
     tools_in_each_row: bool = False
+    names_calls: bool = False
 
 
 def target_of(recipe: Recipe) -> Target:
@@ -70,6 +71,7 @@ def target_of(recipe: Recipe) -> Target:
         tools_as_text=parses or trainer.tools_as_text(recipe),
         arguments_as_text=parses,
         tools_in_each_row=trainer.traits.tools_in_each_row,
+        names_calls=trainer.traits.names_calls,
     )
 
 
@@ -158,6 +160,7 @@ def to_messages(way: Way, target: Target, without: Sequence[str] = ()) -> Repair
             tools_as_text=target.tools_as_text,
             arguments_as_text=target.arguments_as_text,
             empty_tools=target.tools_in_each_row and way.tools,
+            name_calls=target.names_calls,
         )
         row = made.row
         if row == data:

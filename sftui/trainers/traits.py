@@ -71,6 +71,9 @@ class Traits:
     """OpenAI messages whose content is null have the content of the message before."""
     tools_in_each_row: bool = False
     """Where one row has a tool list, it stops at a row that has none, be it an empty one."""
+    names_calls: bool = False
+    """The result of a tool must name the call that it answers; a call without an id is `call_` and its number in its
+    message."""
     reads_tool_calls: bool = True
     """`tool_calls` of a message reach the trainer."""
     own_roles: tuple[str, ...] = ()

@@ -88,7 +88,7 @@ FILES: Mapping[str, Mapping[str, str]] = {
     "reason_tool_use_demo_50.jsonl": {"axolotl": SAME, "ms-swift": STOPS},
     "glaive_toolcall_en_demo.json": {
         **{"trl": OTHER, "axolotl": OTHER, "unsloth": UNREAD, "mlx-lm": UNREAD},
-        **{"verl": NEVER, "ms-swift": SAME, "nemo-automodel": NEVER},
+        **{"verl": NEVER, "ms-swift": SAME, "nemo-automodel": MENDED},
     },
 }
 """How the real datasets come to each trainer before and after."""
@@ -103,7 +103,7 @@ MADE: Mapping[str, Mapping[str, str]] = {
     },
     "function_call and observation": {
         **{"trl": OTHER, "unsloth": UNREAD, "axolotl": OTHER, "mlx-lm": UNREAD},
-        **{"verl": UNREAD, "ms-swift": SAME, "nemo-automodel": NEVER},
+        **{"verl": UNREAD, "ms-swift": SAME, "nemo-automodel": MENDED},
     },
     "two calls behind a thought": {"trl": OTHER, "unsloth": UNREAD, "verl": UNREAD, "ms-swift": MENDED},
     "alpaca": {
@@ -133,10 +133,17 @@ MADE: Mapping[str, Mapping[str, str]] = {
         **{"verl": MENDED, "ms-swift": SAME, "nemo-automodel": MENDED},
     },
     "calls and tools as text": {
-        **{"trl": MENDED, "mlx-lm": MENDED, "verl": MENDED, "ms-swift": MENDED, "nemo-automodel": NEVER},
+        **{"trl": MENDED, "mlx-lm": MENDED, "verl": MENDED, "ms-swift": MENDED, "nemo-automodel": MENDED},
     },
     "functions of OpenAI before tools": {
-        **{"trl": STOPS, "axolotl": STOPS, "mlx-lm": STOPS, "verl": STOPS, "ms-swift": MENDED, "nemo-automodel": NEVER},
+        **{
+            "trl": STOPS,
+            "axolotl": STOPS,
+            "mlx-lm": STOPS,
+            "verl": STOPS,
+            "ms-swift": MENDED,
+            "nemo-automodel": MENDED,
+        },
     },
 }
 """The same of rows of each shape, made by hand: three of them each."""

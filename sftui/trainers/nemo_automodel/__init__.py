@@ -10,6 +10,7 @@ TRAITS = Traits(
     home="sftui.trainers.nemo_automodel.trainer:NemoAutomodel",
     versions=("0.7",),
     first=(0, 7),
+    names_calls=True,  # ChatDataset (components/datasets/llm/chat_dataset.py)
     ends_chats=False,
     finds=Finds.PROMPTS,
     assistant_rule="auto",

@@ -152,6 +152,24 @@ def test_a_row_without_tools_has_an_empty_list_where_its_trainer_stops_at_none(t
     assert "tools" not in (converted(chat, preset(trainer)).data or {}), "a set without tools gets no such column"
 
 
+def test_results_name_their_calls_where_the_trainer_stops_without() -> None:
+    """NeMo Automodel 0.7.0, chat_dataset.py: `call_` and the number in its message is its own name for a call."""
+    call = {"type": "function", "function": PARIS}
+    messages = [
+        {"role": "user", "content": "Weather?"},
+        {"role": "assistant", "content": "", "tool_calls": [call, {**call, "id": "mine"}]},
+        *({"role": "tool", "content": text} for text in ("sunny", "rainy", "nobody asked")),
+        {"role": "assistant", "content": "Both.", "tool_calls": [call]},
+        {"role": "tool", "content": "sunny", "tool_call_id": "theirs"},
+    ]
+    done = converted({"messages": messages}, preset("nemo-automodel"))
+    assert [one.get("tool_call_id") for one in (done.data or {})["messages"] if one["role"] == "tool"] == [
+        *("call_0", "mine", None, "theirs"),
+    ]
+    assert any(change.what == "2 written as OpenAI has them" for change in done.changes)
+    assert converted({"messages": messages}, preset("trl")).data == {"messages": messages}
+
+
 def test_names_that_a_recipe_gives_are_read() -> None:
     recipe = preset("llamafactory")
     for path, value in (
