@@ -27,8 +27,9 @@ _JSON_LINES = "or name the file OUT.jsonl"
 _A = {"string": "a string", "boolean": "true or false", "object": "an object", "array": "a list"}
 
 
-def write_typed(lines: IO[bytes], file: IO[bytes], numbers: Sequence[int]) -> None:
-    """Write the rows of JSON Lines as one Parquet file; `lines` is read twice, so that memory stays flat.
+def write_typed(lines: IO[bytes], file: IO[bytes], numbers: Sequence[int]) -> Iterator[None]:
+    """Write the rows of JSON Lines as one Parquet file; `lines` is read twice, so that memory stays flat. Stops between
+    groups of rows, where it can be left.
 
     ExportError, naming the row by its number among `numbers`, for values that have no type in common and for those that
     Parquet cannot hold.
@@ -43,6 +44,7 @@ def write_typed(lines: IO[bytes], file: IO[bytes], numbers: Sequence[int]) -> No
         except (pa.ArrowException, ArithmeticError, ValueError, TypeError) as error:
             raise _refusal(pa, lines, numbers, rows[-1].index, error) from error
         _refuse_shape(pa, schema)
+        yield
     _refuse_keyless(pa, schema)
     with pq.ParquetWriter(file, schema) as writer:
         for rows in _groups(lines, numbers):
@@ -50,6 +52,7 @@ def write_typed(lines: IO[bytes], file: IO[bytes], numbers: Sequence[int]) -> No
                 writer.write_table(pa.Table.from_pylist([row.data for row in rows], schema=schema))
             except (pa.ArrowException, ArithmeticError, ValueError, TypeError) as error:
                 raise _refusal(pa, lines, numbers, rows[-1].index, error) from error
+            yield
 
 
 def _rows(lines: IO[bytes], numbers: Sequence[int]) -> Iterator[Row]:

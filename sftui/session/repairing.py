@@ -280,7 +280,8 @@ def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Pa
         if plan.converts and counts.skipped:
             raise _mixed(counts)
         if typed and rows is not None and written is not None:
-            write_typed(rows, written, numbers)
+            for _ in write_typed(rows, written, numbers):
+                yield Written(counts, lost)
 
 
 def _mixed(counts: Counts) -> ExportError:

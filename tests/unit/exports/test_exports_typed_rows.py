@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -23,9 +23,14 @@ def lines(rows: Sequence[Any]) -> io.BytesIO:
     return io.BytesIO("".join(json.dumps(row) + "\n" for row in rows).encode())
 
 
+def typed(rows: io.BytesIO, file: IO[bytes], numbers: Sequence[int]) -> None:
+    for _ in write_typed(rows, file, numbers):
+        pass
+
+
 def stored(rows: Sequence[Any]) -> list[Mapping[str, Any]]:
     file = io.BytesIO()
-    write_typed(lines(rows), file, range(len(rows)))
+    typed(lines(rows), file, range(len(rows)))
     made: list[Mapping[str, Any]] = pq.read_table(io.BytesIO(file.getvalue())).to_pylist()
     return made
 
@@ -77,7 +82,7 @@ for _ in range(60):
 def test_what_has_no_type_is_refused_by_its_place(rows: list[Any], sentence: str) -> None:
     file = io.BytesIO()
     with pytest.raises(ExportError, match="nothing is written as Parquet") as refused:
-        write_typed(lines(rows), file, range(len(rows)))
+        typed(lines(rows), file, range(len(rows)))
     assert sentence in refused.value.what and refused.value.fix, refused.value.what
 
 
@@ -115,8 +120,6 @@ def test_sftui_reads_what_it_writes(tmp_path: Path) -> None:
 
     path = tmp_path / "new.parquet"
     with path.open("wb") as file:
-        write_typed(
-            lines([{"messages": [{"role": "user", "content": str(n)}]} for n in range(2_500)]), file, range(2_500)
-        )
+        typed(lines([{"messages": [{"role": "user", "content": str(n)}]} for n in range(2_500)]), file, range(2_500))
     rows = list(open_source(SourceSpec((str(path),))).rows())
     assert len(rows) == 2_500 and (rows[-1].data or {})["messages"] == [{"role": "user", "content": "2499"}]
