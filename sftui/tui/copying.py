@@ -96,9 +96,9 @@ def read_only_copy(text: str, name: str) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def file_next_to(data: str, what: str) -> str:
+def file_next_to(data: str, what: str, ending: str = ".jsonl") -> str:
     """A name for a file made from the data: `train-repaired.jsonl`."""
     stem = re.sub(
         r"[^\w.-]+", "", re.split(r"\.(?:jsonl|ndjson|json|csv|tsv|parquet|gz|zst)\b", Path(data).name)[0]
     ).strip("-.")
-    return f"{stem or 'data'}-{what}.jsonl"
+    return f"{stem or 'data'}-{what}{ending}"

@@ -6,6 +6,7 @@ from tui_driver import running
 from words_worker import WordsWorker
 
 from sftui.model import Problem
+from sftui.trainers import preset
 from sftui.workspace import events as ev
 
 REFUSED = Problem(
@@ -35,3 +36,12 @@ async def test_what_the_key_cannot_help_does_not_name_it() -> None:
         driven.worker.emit(ev.SourceOpened("x.jsonl", "jsonl", ("image",), "auto", "", (), told))
         await driven.settle()
         assert driven.said.startswith("the dataset has images")
+
+
+async def test_a_trainer_of_parquet_is_offered_parquet() -> None:
+    async with running((120, 36), WordsWorker(), recipe=preset("verl")) as driven:
+        await driven.press("M", "M")
+        assert driven.main.prompt.text == "train-messages.parquet"
+        text = " ".join((await driven.press("enter")).split())
+        assert "train-messages.parquet new · the rows as repaired; each place of one type" in text
+        assert "train-messages.log.jsonl new" in text

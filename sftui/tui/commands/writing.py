@@ -22,7 +22,11 @@ def ask(here: Inspector, what: str = "repaired") -> None:
     if here.state.kept.writing is not None:
         here.say("already writing; Esc stops it", Role.DIM)
         return
-    name = file_next_to(here.workspace.options.paths[0], what)
+    from sftui.session.repairing import PARQUET
+    from sftui.trainers import traits_of
+
+    ending = PARQUET if traits_of(here.workspace.recipe.preset).stored_as_parquet else ".jsonl"
+    name = file_next_to(here.workspace.options.paths[0], what, ending)
     here.ask(
         "new file for the repaired data; the log of changes goes next to it",
         lambda text: _named(here, text),
@@ -58,12 +62,14 @@ def _named(here: Inspector, text: str) -> str | None:
 
 def lines(here: Inspector, target: str, log: str, width: int) -> tuple[Line, ...]:
     """What would be written, and what it leaves out."""
+    from sftui.session.repairing import PARQUET
     from sftui.views.repairs import repair_count_lines
 
     workspace, counted = here.workspace, here.state.repairing.counted
     lines: list[Line] = []
+    typed = "each place of one type" if target.lower().endswith(PARQUET) else "untouched ones keep every byte"
     for path, what in (
-        (target, "the rows as repaired; untouched ones keep every byte"),
+        (target, f"the rows as repaired; {typed}"),
         (log, "what was changed or left out, row by row"),
     ):
         state = "already exists and is overwritten" if Path(path).exists() else "new"
