@@ -92,7 +92,10 @@ def opens_with(made: Conversion, plan: ExportPlan, out: Path) -> tuple[str, ...]
     if config is None:
         return (str(out),) if recipe is None else (str(out), "--recipe", str(recipe.path))
     parsed = parse_yaml(config.content, config.path.name)
-    known = isinstance(parsed, Mapping) and recognise(parsed).trainer is not None
+    name = trainer_named(made.to).traits.data_name
+    if name and out.name != name and recipe is not None:
+        return (str(out), "--recipe", str(recipe.path))
+    known = isinstance(parsed, Mapping) and recognise(parsed).trainer == preset(made.to).trainer
     return (str(config.path),) if known else (str(config.path), "--trainer", made.to)
 
 

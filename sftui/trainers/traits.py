@@ -151,6 +151,8 @@ class Traits:
     """The keys of a parsed config that it reads and no other trainer does, by which a config is recognised."""
     training_arguments: tuple[int, ...] | None = None
     """Its arguments are transformers' TrainingArguments, of the versions below this one; None: they are not."""
+    data_name: str = ""
+    """What the file of the rows must be called, of a folder that its config names."""
     data_file: str = ""
     """The file beside its config that says how rows are read."""
     names_template: bool = True

@@ -36,7 +36,13 @@ OWN = frozenset(
 )
 
 
+SHARED = frozenset({"dataset", "enable_thinking", "eval_dataset", "lora_rank", "template"})
+"""Those of them that ms-swift has, too."""
+
+
 def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys of a parsed config that are LLaMA-Factory's alone; its `dataset` is a name or a list of names."""
+    """The keys of a parsed config that are LLaMA-Factory's alone; its `dataset` is a name or a list of names, and the
+    model is `model_name_or_path`: what calls it `model` and has no key but shared ones is not its."""
     mapping = isinstance(config.get("dataset"), Mapping)
-    return tuple(key for key in keys_among(OWN, config) if not (mapping and key == "dataset"))
+    found = tuple(key for key in keys_among(OWN, config) if not (mapping and key == "dataset"))
+    return () if "model" in config and SHARED.issuperset(found) else found

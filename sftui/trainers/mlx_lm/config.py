@@ -29,13 +29,14 @@ from sftui.trainers.config import (
     wrong_value,
 )
 from sftui.trainers.known import Known
+from sftui.trainers.mlx_lm import TRAITS
 from sftui.trainers.mlx_lm.formats import FEATURES
 from sftui.trainers.mlx_lm.table import DATASET, FLAGS, KEYS, TITLE, TOP
 from sftui.trainers.table import Keys, changes_of, read_into, written
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 FILE = "mlx_lora.yaml"
-TRAIN = "train.jsonl"
+TRAIN = TRAITS.data_name
 USUAL_DATA = "mlx-community/WikiSQL"
 USUAL_SPLIT = "train[:80%]"
 LOADERS = ("json", "csv", "parquet", "text", "arrow")

@@ -45,7 +45,15 @@ BESIDE = frozenset({"dataset", "lora_rank", "max_length", "model", "system", "ta
 """Keys that others have as well, and that stand beside its own."""
 
 
+NAMES = ("model", "dataset")
+
+
 def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys of a parsed config that are ms-swift's alone, and where there is one those that stand beside them."""
+    """The keys of a parsed config that are ms-swift's alone, and where there is one those that stand beside them; a
+    model and datasets by name are enough, since it alone says both with these keys."""
     found = keys_among(OWN, config)
-    return (*found, *keys_among(BESIDE, config)) if found else ()
+    if found:
+        return (*found, *keys_among(BESIDE, config))
+    model, data = map(config.get, NAMES)
+    named = isinstance(data, str) or (isinstance(data, list) and data and all(isinstance(one, str) for one in data))
+    return NAMES if isinstance(model, str) and named else ()

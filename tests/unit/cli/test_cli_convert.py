@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sftui.tokens import builtin
+from sftui.trainers.names import TRAINERS
 
 Sftui = Callable[..., Any]
 TOK = ("-t", "builtin:chatml")
@@ -173,6 +174,18 @@ def test_nothing_is_written_where_a_row_cannot_be_carried(sftui: Sftui, here: Pa
     done = sftui("convert", data, "-o", "new.jsonl", "--drop", "unreadable", "--apply", "trim,deduplicate")
     assert done.code == 0 and [row["id"] for row in rows_of("new.jsonl")] == list(range(6))
     assert "drop unreadable" in done.err and "6 of 8 rows written" in done.err
+
+
+@pytest.mark.parametrize("out", ["rows/train.jsonl", "new.jsonl", "new.parquet"])
+@pytest.mark.parametrize("trainer", [name for name in TRAINERS if name != "llamafactory-v1"])
+def test_what_is_said_to_open_the_rows_opens_them(sftui: Sftui, here: Path, trainer: str, out: str) -> None:
+    data = put("old.jsonl", SHAREGPT)
+    Path("rows").mkdir()
+    named = ("--set", "render.template=ms-swift/chatml") if trainer == "ms-swift" else ()
+    done = sftui("convert", data, "--trainer", trainer, "-t", "tok", *named, "-o", out)
+    assert done.code == 0, done.err
+    opened = sftui("check", *opening(done), "--format", "json")
+    assert opened.code in (0, 1) and json.loads(opened.out)["rows"] == len(SHAREGPT), (opening(done), opened.err)
 
 
 def test_rows_for_a_trainer_of_parquet_are_written_as_parquet(sftui: Sftui, here: Path) -> None:
