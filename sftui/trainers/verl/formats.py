@@ -190,7 +190,7 @@ def _tools(value: Any, column: str) -> list[Any]:
         raise _stop(
             f"`{column}` is null, which pandas gives as NA",
             "TypeError: 'NAType' object is not iterable",
-            "store an empty list where a row has no tools, or remove the column",
+            "store an empty list where a row has no tools, as `sftui convert` does, or remove the column",
         )
     if isinstance(value, (str, Mapping)) and not value:
         return []
