@@ -239,7 +239,7 @@ def _normalized(message: Any, where: str) -> dict[str, Any]:
             raise _stop(
                 f"{where} has no tool_call_id",
                 "ChatDataset needs the id of the call that a tool answers, as text",
-                "give each result the id of its call; own.dataset agent makes ids itself",
+                "give each result the id of its call, as `sftui convert` does; own.dataset agent makes ids itself",
             )
     return made
 
