@@ -176,8 +176,13 @@ def test_nothing_is_written_where_a_row_cannot_be_carried(sftui: Sftui, here: Pa
     assert "drop unreadable" in done.err and "6 of 8 rows written" in done.err
 
 
-@pytest.mark.parametrize("out", ["rows/train.jsonl", "new.jsonl", "new.parquet"])
-@pytest.mark.parametrize("trainer", [name for name in TRAINERS if name != "llamafactory-v1"])
+@pytest.mark.parametrize(
+    ("trainer", "out"),
+    [
+        *((name, "new.jsonl") for name in TRAINERS if name not in ("llamafactory-v1", "verl")),
+        *(("mlx-lm", "rows/train.jsonl"), ("verl", "new.parquet"), ("trl", "new.parquet")),
+    ],
+)
 def test_what_is_said_to_open_the_rows_opens_them(sftui: Sftui, here: Path, trainer: str, out: str) -> None:
     data = put("old.jsonl", SHAREGPT)
     Path("rows").mkdir()
