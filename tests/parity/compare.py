@@ -1,6 +1,6 @@
 """Compare sftui with the recorded references: `python compare.py TRAINER[@VERSION] [CASE…]`.
 
-`--new`, `--two`, `--three` and `--shared` take the cases of new_cases, new_cases_two, new_cases_three and shared_cases;
+`--new`, `--two`, `--three`, `--four` and `--shared` take those of new_cases, new_cases_two and so on, and shared_cases;
 without them a trainer's own are taken, the long ones too.
 
 A row is equal when both keep it with the same ids and labels (every piece of it, where the trainer
@@ -19,6 +19,7 @@ from typing import Any
 
 import environments
 import new_cases
+import new_cases_four
 import new_cases_three
 import new_cases_two
 import record as recorder
@@ -271,6 +272,7 @@ def asked(arguments: Sequence[str] | None, description: str | None) -> tuple[arg
         "new": new_cases.cases,
         "two": new_cases_two.cases,
         "three": new_cases_three.cases,
+        "four": new_cases_four.cases,
         "shared": shared_cases.cases,
     }
     parser = argparse.ArgumentParser(description=description)
@@ -279,6 +281,7 @@ def asked(arguments: Sequence[str] | None, description: str | None) -> tuple[arg
     parser.add_argument("--new", action="store_true", help="on the tokenizers and datasets of our own making")
     parser.add_argument("--two", action="store_true", help="on those of the second round")
     parser.add_argument("--three", action="store_true", help="on those of the third round, 560 rows and more each")
+    parser.add_argument("--four", action="store_true", help="on those of the fourth round")
     parser.add_argument("--shared", action="store_true", help="packs over the whole datasets of ../shared")
     parser.add_argument("--show", type=int, default=3, help="differences shown a case")
     options = parser.parse_args(arguments)
