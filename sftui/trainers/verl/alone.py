@@ -25,6 +25,34 @@ from sftui.values import value_class
 EMPTY = {"role": "user", "content": ""}
 DUMMY = Message({"role": "user", "content": [{"type": "text", "text": ""}]})
 
+GIVEN = frozenset(
+    {
+        "tools",
+        "messages",
+        "conversation",
+        "processor",
+        "tokenizer",
+        "add_generation_prompt",
+        "tokenize",
+        "return_dict",
+        "return_tensors",
+    }
+)
+"""Arguments that verl gives itself, to apply_chat_template or to what calls it: a second one stops it (TypeError)."""
+ACTING = frozenset(
+    {
+        "chat_template",
+        "continue_final_message",
+        "max_length",
+        "padding",
+        "return_assistant_tokens_mask",
+        "sanitize_control_tokens",
+        "tokenizer_kwargs",
+        "truncation",
+    }
+)
+"""Those that change text or ids and are no variables of the template."""
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -67,6 +95,9 @@ def _measured(recipe: Recipe, tools: Toolbox) -> Frame:
 
 def measured(recipe: Recipe, tools: Toolbox) -> Frame:
     """The same, asked of the template."""
+    refused = _no_variables(recipe.render)
+    if refused is not None:
+        return Frame(refused=refused)
     variables = {**tools.special_tokens, **recipe.render.kwargs}
 
     def text(count: int, prompt: bool) -> str:
@@ -88,6 +119,25 @@ def measured(recipe: Recipe, tools: Toolbox) -> Frame:
     system = one[: -(len(two) - len(one))]
     clean = len(tools.tokenizer.ids(system, False)) == before
     return Frame(before, system if clean else None, len(ids_asked[len(ids) :]), joints(tools.tokenizer))
+
+
+def _no_variables(options: Render) -> Problem | None:
+    """Why kwargs that are no variables of the template stop verl, or that sftui does not know what they do."""
+    given = next((name for name in options.kwargs if name in GIVEN), None)
+    if given is not None:
+        return Problem(
+            f"verl stops: render.kwargs hold `{given}`",
+            f"it gives apply_chat_template that itself (TypeError: got multiple values for keyword argument '{given}')",
+            "take it out of data.apply_chat_template_kwargs",
+        )
+    acting = next((name for name, value in options.kwargs.items() if name in ACTING and value), None)
+    if acting is None:
+        return None
+    return Problem(
+        f"sftui does not model `{acting}` in render.kwargs",
+        "it is an argument of apply_chat_template, no variable of the template",
+        "take it out of data.apply_chat_template_kwargs",
+    )
 
 
 def apart(conversation: Conversation, recipe: Recipe, options: Render, tools: Toolbox, *, spans: bool) -> Apart:

@@ -21,6 +21,7 @@ from sftui.trainers.known import Known
 from sftui.trainers.table import Keys, changes_of, read_into
 from sftui.trainers.table import written as written_by
 from sftui.trainers.verl import hydra, script
+from sftui.trainers.verl.alone import ACTING, GIVEN
 from sftui.trainers.verl.own import VerlOptions
 from sftui.trainers.verl.table import APPENDED, CUSTOM, KEYS, TABLE, TITLE
 from sftui.trainers.yaml_edit import REMOVE, edit
@@ -40,32 +41,6 @@ GROUPS = frozenset({"engine", "optim", "profiler"})
 """Groups of its own configs that decide no row, whichever a `defaults` list names."""
 UNSET = frozenset({"model.tokenizer_path", "model.custom_chat_template"})
 """Keys that are null in its own config, to which Hydra takes a `+`, too."""
-GIVEN = frozenset(
-    {
-        "tools",
-        "messages",
-        "conversation",
-        "processor",
-        "add_generation_prompt",
-        "tokenize",
-        "return_dict",
-        "return_tensors",
-    }
-)
-"""Arguments of apply_chat_template that verl gives itself: a second one stops it (TypeError)."""
-ACTING = frozenset(
-    {
-        "chat_template",
-        "continue_final_message",
-        "max_length",
-        "padding",
-        "return_assistant_tokens_mask",
-        "sanitize_control_tokens",
-        "tokenizer_kwargs",
-        "truncation",
-    }
-)
-"""Those that change text or ids and are no variables of the template."""
 CUT = "with pad_mode no_padding verl cuts the end, whatever side truncation names"
 OLD = "verl 0.9 has no fsdp_sft_trainer: the script is read as one of verl.trainer.sft_trainer"
 

@@ -285,3 +285,19 @@ def test_a_processor_beside_the_tokenizer_is_told(name: str, tmp_path: Path) -> 
     assert not any("processor" in one for one in trainer_named("verl").remarks(recipe))
     (tmp_path / name).write_text("{}")
     assert any("processor" in one for one in trainer_named("verl").remarks(recipe))
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "said"),
+    (
+        ({"add_generation_prompt": False}, "verl stops: render.kwargs hold `add_generation_prompt`"),
+        ({"tools": []}, "verl stops: render.kwargs hold `tools`"),
+        ({"tokenizer": "x"}, "verl stops: render.kwargs hold `tokenizer`"),
+        ({"continue_final_message": True}, "sftui does not model `continue_final_message` in render.kwargs"),
+        ({"padding": False, "documents": [], "mine": 1}, None),
+    ),
+)
+def test_kwargs_that_are_arguments_stop_it(kwargs: Mapping[str, Any], said: str | None) -> None:
+    """verl 0.9.1, utils/tokenizer/chat_template.py: it gives apply_chat_template those itself."""
+    problem = prepared([CHAT], {"render.kwargs": kwargs})[0][0].problem
+    assert (problem.what if problem is not None else None) == said
