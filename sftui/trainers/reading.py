@@ -19,10 +19,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sftui.conversations.reading import Place, Reading, kept, kind_of, other_kind, place_of, typed
+from sftui.errors import ConversationError
 from sftui.model import Problem, Row
 from sftui.text import visible
 from sftui.trainers.declared import traits_of
@@ -269,11 +270,29 @@ def _beyond_64_bits(row: Row) -> bool:
 
 
 def _large(value: Any) -> bool:
+    if isinstance(value, str):
+        return False
     if isinstance(value, (int, float)):
         return abs(value) >= 2**63
-    if isinstance(value, Mapping):
-        return any(map(_large, value.values()))
-    return isinstance(value, (list, tuple)) and any(map(_large, value))
+    if isinstance(value, (list, tuple)):
+        return any(map(_large, value))
+    return isinstance(value, Mapping) and any(map(_large, value.values()))
+
+
+def by_python(row: Row) -> Row:
+    """The row as Python's `json` reads its line: whole numbers beyond 64 bits stay what they are, where rows are read
+    with such numbers as floats. ConversationError where the line is too long to be read again."""
+    if row.data is None or not _OF_JSON.search(row.where) or not _large(row.data):
+        return row
+    try:
+        data = json.loads(row.raw)
+    except (ValueError, RecursionError):
+        raise ConversationError(
+            "the row may hold a whole number beyond 64 bits, and is too long to be read again for it",
+            why="sftui reads such numbers as floats, and the trainer does not",
+            fix="write the number as text",
+        ) from None
+    return replace(row, data=data) if isinstance(data, Mapping) else row
 
 
 def mixed(rows: Sequence[Row]) -> tuple[str, str, str, Row] | None:

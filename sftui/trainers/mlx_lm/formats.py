@@ -96,8 +96,8 @@ def with_tools(row: Row) -> Row:
 
 
 def refuse_messages(value: Any, column: str) -> None:
-    """ConversationError for messages that are no list."""
-    if isinstance(value, str):
+    """ConversationError for messages that are text; an empty text has no letters at which transformers would stop."""
+    if isinstance(value, str) and value:
         raise ConversationError(
             f"`{column}` is text, not a list of messages",
             why="mlx-lm parses no JSON text, and transformers stops at its letters",

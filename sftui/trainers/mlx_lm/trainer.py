@@ -22,6 +22,7 @@ from sftui.side_files import object_of
 from sftui.text import many
 from sftui.trainers.base import Shaped, Toolbox, Trainer
 from sftui.trainers.mlx_lm import TRAITS, formats
+from sftui.trainers.reading import by_python
 from sftui.trainers.remembering import last_asked
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class MlxLm(Trainer):
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         if detected.refused is None and detected.verbatim and isinstance(row.data, Mapping):
-            row = formats.with_tools(row)
+            row = formats.with_tools(by_python(row))
             if detected.format == "prompt_completion":
                 return formats.pair(row.data or {}, detected)
             column = detected.fields["messages"]

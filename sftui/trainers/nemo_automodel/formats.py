@@ -18,6 +18,7 @@ from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
 from sftui.recipe import Recipe
 from sftui.trainers.nemo_automodel.own import NemoOptions
+from sftui.trainers.reading import by_python
 
 Raw = Mapping[str, Any]
 ROLES = ("system", "user", "assistant", "tool")
@@ -169,9 +170,11 @@ def convert(row: Row, detected: Detected, recipe: Recipe) -> Conversation:
     if not isinstance(data, Mapping):
         raise ConversationError("the row is no JSON object", why="NeMo Automodel stops at it", fix="drop the row")
     options = NemoOptions.of(recipe)
-    broken = cut_line(row) if options.dataset == "chat" else None
-    if broken is not None:
-        raise ConversationError(broken.what, why=broken.why, fix=broken.fix)
+    if options.dataset == "chat":  # which reads its lines by itself
+        broken = cut_line(row)
+        if broken is not None:
+            raise ConversationError(broken.what, why=broken.why, fix=broken.fix)
+        data = by_python(row).data or {}
     return CONVERTERS[options.dataset](data, detected, options)
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sftui import pipeline
+from sftui.errors import ConversationError
 from sftui.findings.context import Context
 from sftui.findings.run import check_setup
 from sftui.model import Batch, Inspection, Reason, Row
 from sftui.recipe import Recipe, changed
+from sftui.sources.records import parse_record
 from sftui.tokens import builtin, load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named
 
@@ -231,3 +234,21 @@ def test_fewer_rows_than_a_batch_stop_the_run(rows: int, size: int, stops: bool)
 def test_what_no_knob_says_is_told() -> None:
     told = " ".join(trainer_named("mlx-lm").notes(preset("mlx-lm")))
     assert "mlx-lm trains one step of padding, the id 0" in told and "never train" in told
+
+
+def test_whole_numbers_beyond_64_bits_stay_what_they_are() -> None:
+    """mlx-lm 0.32.2, tuner/datasets.py (load_local_dataset): `json.loads` of each line."""
+    line = '{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": 100000000000000000000}]}'
+    recipe = preset("mlx-lm")
+    row = parse_record(line.encode(), 0, "train.jsonl line 1", offset=0)
+    detected = pipeline.detect([row], recipe)
+    behind = trainer_named("mlx-lm")
+    assert behind.convert(row, detected, recipe).messages[1].data["content"] == 10**20
+    with pytest.raises(ConversationError, match="may hold a whole number beyond 64 bits"):
+        behind.convert(replace(row, raw=row.raw[:40]), detected, recipe)
+
+
+def test_an_empty_text_of_messages_is_told_as_not_known() -> None:
+    """transformers 5.24 goes through its letters, of which there are none, so that mlx-lm renders no message."""
+    problem = inspected({"messages": ""}).problem
+    assert problem is not None and "sftui does not model what a template makes of that" in (problem.why or "")

@@ -13,6 +13,7 @@ from sftui.findings.context import Context
 from sftui.findings.run import check_row
 from sftui.model import Batch, Inspection, Reason, Row
 from sftui.recipe import Recipe, changed
+from sftui.sources.records import parse_record
 from sftui.tokens import load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named
 
@@ -179,3 +180,15 @@ def test_the_oldest_exchanges_go_until_a_row_fits() -> None:
     made = inspected(ROUNDS, {**AGENT, "own.truncate_history": True, "length.max": 20})
     assert made.rendered is not None and "Hello." not in made.rendered.text and learnt(made) == BYE
     assert any("leaves out 2 messages" in note for note in made.notes)
+
+
+def test_whole_numbers_beyond_64_bits_stay_what_they_are() -> None:
+    """nemo-automodel 0.7.0, components/datasets/llm/chat_dataset.py: ChatDataset reads JSON by Python's `json`."""
+    line = (
+        '{"messages": [{"role": "user", "content": 100000000000000000000}, {"role": "assistant", "content": "Hello."}]}'
+    )
+    recipe = preset("nemo-automodel")
+    row = parse_record(line.encode(), 0, "rows.jsonl line 1", offset=0)
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
+    made = pipeline.inspect(row, pipeline.detect([row], recipe), recipe, tools)
+    assert made.rendered is not None and "user\n100000000000000000000<|im_end|>" in made.rendered.text
