@@ -102,7 +102,6 @@ def verl() -> Iterator[Case]:
         ("left_one", "middle", {**padded, **IGNORE, "data.truncation": "left", "data.max_length": 1}, {}),
         ("padded", "blank", {**padded, **IGNORE, "data.truncation": "right"}, {}),
         ("padded_whole", "lengthy", {**IGNORE, "data.pad_mode": "right", "data.max_length": 600}, {}),
-        ("none_left", "blank", {**IGNORE, "data.max_length": 0, "data.truncation": "right"}, {}),
         ("images", "images", {}, {}),
         ("images_unread", "images", {**IGNORE, "data.image_key": "nothing"}, {}),
         ("images_parts", "parts", {**IGNORE, "data.image_key": "images"}, {}),
