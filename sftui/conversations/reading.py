@@ -7,6 +7,7 @@ Source: datasets 4.7 to 5.2, utils/json.py (find_mixed_struct_types_field_paths)
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -215,6 +216,43 @@ def _number(found: re.Match[str]) -> float | None:
     except OverflowError:
         number = float("inf")
     return -number if sign else number
+
+
+def stored(value: Any) -> Any:
+    """A value as it comes back from a column that keeps values as JSON text: fractions with ten decimals, very large
+    and very small numbers with ten digits, zero without a sign.
+
+    Source: pandas 2.3 and 3.1, src/vendored/ujson/lib/ultrajsonenc.c (Buffer_AppendDoubleUnchecked), by which datasets
+    writes them (features/features.py, Json), and `parsed`, by which it reads them.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return parsed(_written(value))
+    if isinstance(value, Mapping):
+        return {key: stored(one) for key, one in value.items()}
+    return [stored(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+_DECIMALS = 10
+_LARGE, _SMALL = 1e16 - 1, 1e-15
+
+
+def _written(value: float) -> str:
+    """A number as that writes it."""
+    size = abs(value)
+    if not math.isfinite(value):
+        return "null"
+    if size > _LARGE or 0 < size < _SMALL:
+        return f"{value:.{_DECIMALS}g}"
+    whole, power = int(size), 10**_DECIMALS
+    scaled = (size - whole) * power
+    fraction = int(scaled)
+    rest = scaled - fraction
+    fraction += rest > 0.5 or (rest == 0.5 and (fraction == 0 or fraction % 2 == 1))
+    if fraction >= power:
+        whole, fraction = whole + 1, 0
+    return f"{'-' * (value < 0)}{whole}.{f'{fraction:0{_DECIMALS}}'.rstrip('0') or '0'}"
 
 
 def kind_of(value: Any) -> str | None:

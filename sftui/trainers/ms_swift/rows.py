@@ -3,8 +3,9 @@
 Source: ms-swift 4.6.0, dataset/preprocessor/core.py (AutoPreprocessor, safe_rename_columns, MessagesPreprocessor,
 AlpacaPreprocessor, ResponsePreprocessor, _check_messages, _normalize_tools), template/template_inputs.py
 (normalize_openai_tool_calls, StdTemplateInputs.from_dict). `data.format` stands for the preprocessor: `messages`,
-`alpaca`, `columns`. A row at which any of it raises is left out (`strict`: stops the run); what is left goes to the
-template as `Given`.
+`alpaca`, `columns`. A row at which any of it raises is left out (`strict`: stops the run). Messages, tools and
+chat_template_kwargs of what is left are kept as JSON text (_patch_arrow_writer), which numbers do not all survive, and
+go to the template as `Given`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 from sftui.conversations import Detected
 from sftui.conversations.detected import type_word
+from sftui.conversations.reading import stored
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
 from sftui.recipe import Data
@@ -214,7 +216,7 @@ def _converted(data: Mapping[str, Any], detected: Detected) -> Conversation:
         raise Left("it has no messages (AssertionError)")
     tools = _tools(data.get(fields["tools"]) if "tools" in fields else None)
     variables = data.get(fields["template_kwargs"]) if "template_kwargs" in fields else None
-    variables = variables or {}
+    variables = stored(variables) or {}
     if not isinstance(variables, Mapping):
         raise Left(f"its chat_template_kwargs are {type_word(variables)}")
     given = _given([message for message, _ in held], tools, variables)
@@ -498,11 +500,12 @@ def _checked(message: dict[str, Any], origin: str) -> Placed:
         raise Left(f"{origin} has the role {visible(clip(repr(role), 40))}, which it does not know (AssertionError)")
     if kept["content"] is None:
         raise Left(f"the content of {origin} is null (AssertionError)")
-    return kept, origin
+    return {key: stored(value) for key, value in kept.items()}, origin
 
 
 def _tools(tools: Any) -> Any:
-    """The tools as a list, without the nulls that a file of one type for each place has (_normalize_tools)."""
+    """The tools as a list, without the nulls that a file of one type for each place has (_normalize_tools), as its
+    dataset keeps them."""
     if tools is None:
         return None
     if isinstance(tools, str):
@@ -514,7 +517,7 @@ def _tools(tools: Any) -> Any:
             raise Left("its tools are nested too deep") from None
     if not isinstance(tools, (list, tuple)):
         tools = [tools]
-    return [unpadded(tool) for tool in tools]
+    return [stored(unpadded(tool)) for tool in tools]
 
 
 _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")

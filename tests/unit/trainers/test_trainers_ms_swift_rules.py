@@ -229,3 +229,15 @@ def test_every_recorded_template_makes_a_row() -> None:
         assert made.problem is None or "which the tokenizer does not have" in made.problem.what, (name, made.problem)
         assert made.problem is not None or made.example is not None, (name, made.dropped)
     assert {line.partition(":")[0] for line in told} <= {"telechat", "telechat2"}, told
+
+
+def test_numbers_lose_decimals_where_its_dataset_keeps_messages_and_tools_as_json() -> None:
+    """ms-swift 4.6.0, dataset/preprocessor/core.py (_patch_arrow_writer): both are List(Json())."""
+    said = {"role": "tool_call", "content": {"name": "go", "arguments": {"lat": 52.5200065999997, "zero": -0.0}}}
+    tool = {**TOOL, "parameters": {"type": "object", "minimum": 0.12345678901}}
+    row = {"messages": [{"role": "user", "content": "q"}, said], "tools": [tool]}
+    made = inspected(row, "qwen")
+    assert learnt(made).endswith(
+        '{"name": "go", "arguments": {"lat": 52.5200066, "zero": 0.0}}\n</tool_call><|im_end|>\n'
+    )
+    assert made.rendered is not None and '"minimum": 0.12345678900000001' in made.rendered.text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sftui import pipeline
-from sftui.conversations.reading import parsed
+from sftui.conversations.reading import parsed, stored
 from sftui.model import Row
 from sftui.recipe import changed
 from sftui.sources import SourceSpec, open_source
@@ -217,6 +217,34 @@ def test_rows_that_are_no_json_come_as_they_stand() -> None:
 def test_texts_are_parsed_as_pandas_parses_them(text: str, value: Any) -> None:
     """Measured with pandas 2.3.3 and 3.1.1."""
     assert repr(parsed(text)) == repr(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "back"),
+    [
+        (-0.0, 0.0),
+        (1e-07, 1e-07),
+        (1e22, 1e22),
+        (52.5200065999997, 52.5200066),
+        (1 / 3, 0.33333333330000003),
+        (0.99999999999, 1.0),
+        (-1e-12, -0.0),
+        (123456789.123456789, 123456789.12345679),
+        (12345678901234567.0, 1.2345678900000002e16),
+        (1e-16, 1e-16),
+        (0.5e-10, 1e-10),
+        (1.5e-10, 2e-10),
+        (2.5e-10, 2e-10),
+        (float("nan"), None),
+        (7, 7),
+        (True, True),
+        ("1e5", "1e5"),
+        ([0.12345678901, {"a": -0.5}], [0.12345678900000001, {"a": -0.5}]),
+    ],
+)
+def test_values_kept_as_json_come_back_as_pandas_writes_them(value: Any, back: Any) -> None:
+    """Measured with pandas 3.1.1: ujson_loads(ujson_dumps(value))."""
+    assert repr(stored(value)) == repr(back)
 
 
 @pytest.mark.parametrize(
