@@ -64,7 +64,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     yield {"kind": "head", "kept": len(items), "columns": sorted(next(iter(items.values()), {})), "shifted": True}
     for row, raised in sorted(refused.items()):
         yield {"kind": "refused", "row": row, "error": f"{type(raised).__name__}: {raised}"[:500]}
-    bare = unpadded(loader.dataset_config, tokenizer)
+    bare = unpadded(loader.dataset_config, tokenizer, items)
     for row, item in sorted(items.items()):
         start, end = bare(row, item)
         yield row_record(row, item["input_ids"][start:end], item["labels"][start:end])
@@ -181,14 +181,15 @@ class Noting:
         return self._rows.select(places)
 
 
-def unpadded(config: Any, tokenizer: Any) -> Any:
-    """Where in an item its row stands, by the same dataset without padding."""
+def unpadded(config: Any, tokenizer: Any, items: Mapping[int, Any]) -> Any:
+    """Where in an item its row stands, by the same dataset without padding, asked for the rows of these items alone."""
     from dataclasses import fields, replace
 
     if getattr(config, "padding", None) != "max_length":
         return lambda row, item: (0, len(item["input_ids"]))
     plain = Seen(replace(config, padding="do_not_pad").build(tokenizer=tokenizer))
-    lengths = {plain.row(place): len(item["input_ids"]) for place in range(len(plain)) if (item := plain.item(place))}
+    places = [place for place in range(len(plain)) if plain.row(place) in items]
+    lengths = {plain.row(place): len(item["input_ids"]) for place in places if (item := plain.item(place))}
     chat = "column_mapping" not in {one.name for one in fields(config)} or config.use_hf_chat_template
     left = chat and tokenizer.padding_side == "left"
 
