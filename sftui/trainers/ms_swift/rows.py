@@ -4,8 +4,8 @@ Source: ms-swift 4.6.0, dataset/preprocessor/core.py (AutoPreprocessor, safe_ren
 AlpacaPreprocessor, ResponsePreprocessor, _check_messages, _normalize_tools), template/template_inputs.py
 (normalize_openai_tool_calls, StdTemplateInputs.from_dict). `data.format` stands for the preprocessor: `messages`,
 `alpaca`, `columns`. A row at which any of it raises is left out (`strict`: stops the run). Messages, tools and
-chat_template_kwargs of what is left are kept as JSON text (_patch_arrow_writer), which numbers do not all survive, and
-go to the template as `Given`.
+chat_template_kwargs of what is left are written as JSON text (_patch_arrow_writer), which numbers do not all survive,
+once more with their lengths (dataset/utils.py, AddLengthPreprocessor), and go to the template as `Given`.
 """
 
 from __future__ import annotations
@@ -177,14 +177,15 @@ def _refused(what: str, why: str, fix: str) -> Detected:
     return Detected("auto", refused=Problem(what, why, fix))
 
 
-def convert(row: Row, detected: Detected, *, strict: bool) -> Conversation:
-    """One row as ms-swift's messages; where it would be left out, `extra` says why."""
+def convert(row: Row, detected: Detected, *, strict: bool, writes: int = 2) -> Conversation:
+    """One row as ms-swift's messages, after its dataset was written so many times; where it would be left out, `extra`
+    says why."""
     if detected.refused is not None:
         raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
     data = row.data or {}
     fields = detected.fields
     try:
-        return _converted(data, detected)
+        return _converted(data, detected, writes)
     except Left as left:
         if strict:
             raise ConversationError(
@@ -203,7 +204,7 @@ def _seen(value: Any, column: str) -> Message | None:
     return Message({"role": "user", "content": value if isinstance(value, str) else clip(str(value), 2000)}, column)
 
 
-def _converted(data: Mapping[str, Any], detected: Detected) -> Conversation:
+def _converted(data: Mapping[str, Any], detected: Detected, writes: int) -> Conversation:
     for column in (*MEDIA, "objects"):
         if data.get(column):
             raise ConversationError(
@@ -216,10 +217,13 @@ def _converted(data: Mapping[str, Any], detected: Detected) -> Conversation:
         raise Left("it has no messages (AssertionError)")
     tools = _tools(data.get(fields["tools"]) if "tools" in fields else None)
     variables = data.get(fields["template_kwargs"]) if "template_kwargs" in fields else None
-    variables = stored(variables) or {}
+    variables = variables or {}
     if not isinstance(variables, Mapping):
         raise Left(f"its chat_template_kwargs are {type_word(variables)}")
-    given = _given([message for message, _ in held], tools, variables)
+    kept = [message for message, _ in held]
+    for _ in range(writes):
+        kept, tools, variables = stored(kept), stored(tools), stored(variables)
+    given = _given(kept, tools, variables)
     shown = tuple(_message(message, origin) for message, (_, origin) in zip(_all(given), made))
     extra = {GIVEN: given}
     return Conversation(Kind.CHAT, detected.format, shown, tools=tools, template_kwargs=variables, extra=extra)
@@ -500,12 +504,11 @@ def _checked(message: dict[str, Any], origin: str) -> Placed:
         raise Left(f"{origin} has the role {visible(clip(repr(role), 40))}, which it does not know (AssertionError)")
     if kept["content"] is None:
         raise Left(f"the content of {origin} is null (AssertionError)")
-    return {key: stored(value) for key, value in kept.items()}, origin
+    return kept, origin
 
 
 def _tools(tools: Any) -> Any:
-    """The tools as a list, without the nulls that a file of one type for each place has (_normalize_tools), as its
-    dataset keeps them."""
+    """The tools as a list, without the nulls that a file of one type for each place has (_normalize_tools)."""
     if tools is None:
         return None
     if isinstance(tools, str):
@@ -517,7 +520,7 @@ def _tools(tools: Any) -> Any:
             raise Left("its tools are nested too deep") from None
     if not isinstance(tools, (list, tuple)):
         tools = [tools]
-    return [stored(unpadded(tool)) for tool in tools]
+    return [unpadded(tool) for tool in tools]
 
 
 _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")

@@ -121,7 +121,8 @@ class MsSwift(Trainer):
         return rows.detect(rows_, recipe.data, mapping, not own.disable_auto_column_mapping)
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
-        return rows.convert(row, detected, strict=MsSwiftOptions.of(recipe).strict)
+        writes = 1 if recipe.length.over == "split" else 2  # those of `split` are encoded before the second
+        return rows.convert(row, detected, strict=MsSwiftOptions.of(recipe).strict, writes=writes)
 
     def brings_template(self, recipe: Recipe) -> bool:
         return True

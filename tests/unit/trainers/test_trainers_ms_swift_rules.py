@@ -233,7 +233,7 @@ def test_every_recorded_template_makes_a_row() -> None:
 
 def test_numbers_lose_decimals_where_its_dataset_keeps_messages_and_tools_as_json() -> None:
     """ms-swift 4.6.0, dataset/preprocessor/core.py (_patch_arrow_writer): both are List(Json())."""
-    said = {"role": "tool_call", "content": {"name": "go", "arguments": {"lat": 52.5200065999997, "zero": -0.0}}}
+    said = {"role": "tool_call", "content": {"name": "go", "arguments": {"lat": 52.5200065999997, "zero": -1e-12}}}
     tool = {**TOOL, "parameters": {"type": "object", "minimum": 0.12345678901}}
     row = {"messages": [{"role": "user", "content": "q"}, said], "tools": [tool]}
     made = inspected(row, "qwen")
@@ -241,3 +241,5 @@ def test_numbers_lose_decimals_where_its_dataset_keeps_messages_and_tools_as_jso
         '{"name": "go", "arguments": {"lat": 52.5200066, "zero": 0.0}}\n</tool_call><|im_end|>\n'
     )
     assert made.rendered is not None and '"minimum": 0.12345678900000001' in made.rendered.text
+    split = inspected(row, "qwen", length__over="split", length__max=4096, own__use_chat_template=False)
+    assert split.rendered is not None and '"zero": -0.0}' in split.rendered.text
