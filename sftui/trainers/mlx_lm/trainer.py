@@ -128,18 +128,27 @@ class MlxLm(Trainer):
     def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         if shaped.conversation.kind is Kind.CHAT:
             return _of_chat(recipe.tokenize), None
-        return recipe.tokenize, None
+        return recipe.tokenize if tools.tokenizer.facts.eos_id is not None else _endless(recipe.tokenize), None
 
     def tokenize(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Tokens:
         tokens = super().tokenize(rendered, shaped, recipe, tools, places=places)
-        alone = shaped.conversation.kind is Kind.TEXT and tokens.input_ids == (tools.tokenizer.facts.eos_id,)
+        if shaped.conversation.kind is not Kind.TEXT:
+            return tokens
+        end, most = tools.tokenizer.facts.eos_id, recipe.length.max
+        alone = tokens.input_ids in ((), (end,))
         if alone and not tools.tokenizer.ids(rendered.text, recipe.tokenize.add_special_tokens):
             raise RecipeError(
                 "mlx-lm stops at this row",
                 why="its text has no tokens, and the last of them is looked at",
                 fix="drop the row",
+            )
+        if end is None and recipe.tokenize.append_eos == "if_missing_ids" and (most is None or len(tokens) < most):
+            raise RecipeError(
+                "mlx-lm stops at this row",
+                why="its tokenizer has no EOS: None is put behind the text, and no cut takes that off (TypeError)",
+                fix="name an EOS in the tokenizer's tokenizer_config.json",
             )
         return tokens
 
@@ -217,6 +226,11 @@ def _past_the_end(tokens: Tokens) -> bool:
 @last_asked
 def _of_chat(options: Tokenize) -> Tokenize:
     return replace(options, add_special_tokens=False, append_eos="never")
+
+
+@last_asked
+def _endless(options: Tokenize) -> Tokenize:
+    return replace(options, append_eos="never")
 
 
 @last_asked

@@ -252,3 +252,20 @@ def test_an_empty_text_of_messages_is_told_as_not_known() -> None:
     """transformers 5.24 goes through its letters, of which there are none, so that mlx-lm renders no message."""
     problem = inspected({"messages": ""}).problem
     assert problem is not None and "sftui does not model what a template makes of that" in (problem.why or "")
+
+
+def test_a_text_without_an_eos_trains_where_it_is_cut_before_it(tmp_path: Path) -> None:
+    """mlx-lm 0.32.2, tuner/datasets.py (TextDataset.process): it appends eos_token_id, which is None then."""
+    recipe = changed(preset("mlx-lm"), "length.max", 2)
+    shutil.copytree(builtin.folder("chatml"), tmp_path / "endless")
+    path = tmp_path / "endless" / "tokenizer_config.json"
+    held = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({key: value for key, value in held.items() if key != "eos_token"}), encoding="utf-8")
+    tokenizer = load_tokenizer(str(tmp_path / "endless"))
+    tools = pipeline.make_toolbox(recipe, tokenizer)
+    rows = [Row(i, {"text": text}, "", f"train.jsonl line {i + 1}") for i, text in enumerate(("Once upon", "O", ""))]
+    detected = pipeline.detect(rows, recipe)
+    whole, short, empty = (pipeline.inspect(row, detected, recipe, tools) for row in rows)
+    assert whole.example is not None and whole.example.labels == tokenizer.ids("Once upon", True)[:2]
+    assert short.problem is not None and "None is put behind the text" in (short.problem.why or "")
+    assert empty.problem is not None and "has no tokens" in (empty.problem.why or "")
