@@ -247,6 +247,18 @@ def trained(r: random.Random) -> Rows:
     return found
 
 
+def scaled(r: random.Random) -> Rows:
+    """Messages with weights that are no round numbers."""
+    found = []
+    for _ in range(60):
+        made = turns(r, 0)
+        for one in made:
+            weight = r.choice((0.0, -0.0, 0.1, 1 / 3, 1e-12, 2.50000000001, 1.0))
+            one["loss_scale"] = weight if one["role"] == "assistant" else None
+        found.append({"messages": made})
+    return found
+
+
 def texts(r: random.Random) -> Rows:
     """Texts with white space at both ends, and such as are nothing else."""
     return [
@@ -357,7 +369,7 @@ def arguments(r: random.Random) -> Rows:
         values = (
             r.choice((0, 7, -3, 2**53 + 1, 2**63 - 1)),
             mostly(r),
-            r.choice((0.5, 1e-7, 1e22, -0.0, 3.0)),
+            r.choice((0.5, 1e-7, 1e22, -0.0, 3.0, 52.5200065999997, 1 / 3, 0.99999999999, -1e-12, 123456789.123456789)),
             {"list": [text(r, 2) for _ in range(r.randint(0, 2))], "on": r.random() < 0.5},
         )
         called = {"id": f"c{i}", "type": "function", "function": {"name": "put", "arguments": dict(zip(names, values))}}
@@ -374,7 +386,9 @@ def arguments(r: random.Random) -> Rows:
 
 def schemas(r: random.Random) -> Rows:
     """Tools as JSON text of several spellings, and such as are no list or no JSON."""
-    one = '{"type": "function", "function": {"name": "now", "description": "K\\u00f6ln", "parameters": {"n": 1.50}}}'
+    numbers = '{"n": 1.50, "m": 0.12345678901}'
+    about = '{"type": "function", "function": {"name": "now", "description": "K\\u00f6ln"'
+    one = about + f', "parameters": {numbers}}}}}'
     spelled = (f"[{one}]", f" [ {one} ,{one}]\n", one, "[]", "", " ", "null", "[null]", "{}", "now", '["now"]', "[1e3]")
     found = []
     for i in range(80):
@@ -505,6 +519,7 @@ DATASETS: Mapping[str, Callable[[random.Random], Rows]] = {
     "questions": questions,
     "asked": asked,
     "trained": trained,
+    "scaled": scaled,
     "texts": texts,
     "strings": strings,
     "agents": agents,

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import environments
 import new_cases
+import new_cases_four
 import new_cases_three
 import new_cases_two
 import new_material
+import new_material_four
 import new_material_three
 import new_material_two
 import pytest
@@ -68,3 +70,11 @@ def test_the_third_round_meets_every_dataset_with_rows_enough_for_the_faster_eng
     cases = [case for trainer in new_cases_three.CASES for case in new_cases_three.cases(trainer)]
     assert {case.data.removeprefix("three:") for case in cases} == set(new_material_three.DATASETS)
     assert all(len(new_material_three.rows(name)) > AFTER for name in new_material_three.DATASETS)
+
+
+def test_the_fourth_round_meets_every_tokenizer_and_dataset_of_each_trainer() -> None:
+    cases = [case for trainer in new_cases_four.CASES for case in new_cases_four.cases(trainer)]
+    assert {case.data.removeprefix("four:") for case in cases} == set(new_material_four.DATASETS)
+    for trainer in new_cases_four.CASES:
+        met = {case.tokenizer.removeprefix("four:") for case in new_cases_four.cases(trainer)}
+        assert met.issuperset(new_material_four.TOKENIZERS), trainer
