@@ -16,17 +16,18 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """How the values of one place come back: of a place kept as JSON, of numbers that become floats, or inside.
+    """How the values of one place come back: of a place kept as JSON, of numbers that become floats, of numbers that
+    are rounded, too, because another place of the file is kept as JSON, or inside.
 
     `order` is that of an object's keys where the objects of the place do not agree on it, or on the keys.
     """
 
-    what: Literal["json", "float", "list", "object"]
+    what: Literal["json", "float", "rounded", "list", "object"]
     inside: Mapping[str, Kept] = field(default_factory=dict)
     order: tuple[str, ...] = ()
 
 
-_JSON, _FLOAT = Kept("json"), Kept("float")
+_JSON, _FLOAT, _ROUNDED = Kept("json"), Kept("float"), Kept("rounded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,24 @@ class Reading:
         return {name: _back(one, self.columns[name]) if name in self.columns else one for name, one in data.items()}
 
 
-def kept(values: Sequence[Any]) -> Kept | None:
-    """How the values of one place come back; None where as they stand.
+def kept(columns: Mapping[str, Sequence[Any]], *, listed: bool = False) -> dict[str, Kept]:
+    """How the values of columns come back, of those that do not as they stand; `listed`: the file is one JSON list.
 
-    Objects are kept as JSON where two have other keys, or the first has none; objects or lists next to others too.
+    Objects are kept as JSON where two have other keys, or the first has none; objects or lists next to others too. For
+    one such place, and of a list always, pandas writes the rows anew, which rounds every fraction.
     """
+    for rounds in (False, True)[listed:]:
+        found = {name: one for name, values in columns.items() if (one := _kept(values, rounds)) is not None}
+        if not any(map(_holds_json, found.values())):
+            return found
+    return found
+
+
+def _holds_json(place: Kept) -> bool:
+    return place.what == "json" or any(map(_holds_json, place.inside.values()))
+
+
+def _kept(values: Sequence[Any], rounds: bool) -> Kept | None:
     held = [value for value in values if value is not None]
     if not held:
         return None
@@ -57,17 +71,17 @@ def kept(values: Sequence[Any]) -> Kept | None:
         first = held[0].keys()
         if not first or any(value.keys() != first for value in held):
             return _JSON
-        inside = {key: kept([value[key] for value in held]) for key in first}
+        inside = {key: _kept([value[key] for value in held], rounds) for key in first}
         changed = {key: one for key, one in inside.items() if one is not None}
         order = tuple(first) if any(tuple(value) != tuple(first) for value in held) else ()
         return Kept("object", changed, order) if changed or order else None
     if kinds == {"array"}:
-        items = kept([item for value in held for item in value])
+        items = _kept([item for value in held for item in value], rounds)
         return Kept("list", {"": items}) if items is not None else None
     if len(kinds) > 1:
         return _JSON
-    if kinds == {"number"} and any(map(_is_double, held)) and not all(isinstance(value, float) for value in held):
-        return _FLOAT
+    if kinds == {"number"} and any(map(_is_double, held)):
+        return _ROUNDED if rounds else None if all(isinstance(value, float) for value in held) else _FLOAT
     return None
 
 
@@ -82,7 +96,7 @@ def typed(values: Sequence[Any]) -> Kept | None:
         items = typed([item for value in held for item in value])
         return Kept("list", {"": items}) if items is not None else None
     if kinds != {"object"}:
-        return kept(held) if kinds == {"number"} else None
+        return _kept(held, False) if kinds == {"number"} else None
     keys = tuple(dict.fromkeys(key for value in held for key in value))
     inside = {key: typed([value.get(key) for value in held]) for key in keys}
     changed = {key: one for key, one in inside.items() if one is not None}
@@ -165,9 +179,10 @@ def _back(value: Any, place: Kept) -> Any:
     if value is None:
         return None
     if place.what == "json":
-        return parsed(value) if isinstance(value, str) else value
-    if place.what == "float":
-        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        return parsed(value) if isinstance(value, str) else stored(value)
+    if place.what in ("float", "rounded"):
+        number = float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        return _rounded(number) if place.what == "rounded" and isinstance(number, float) else number
     if place.what == "list":
         return [_back(item, place.inside[""]) for item in value] if isinstance(value, (list, tuple)) else value
     if not isinstance(value, Mapping):
@@ -232,6 +247,12 @@ def stored(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: stored(one) for key, one in value.items()}
     return [stored(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def _rounded(value: float) -> float | None:
+    """A number as it comes back from a column of numbers beside such a place: the text is read as it says."""
+    text = _written(value)
+    return None if text == "null" else float(text)
 
 
 _DECIMALS = 10

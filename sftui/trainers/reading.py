@@ -5,13 +5,15 @@ tests/parity/files_to_read.py. Arrow gives a file one schema. Until 4.6 a value 
 ends the load ("Column(/a) changed from string to number"), in a list of rows too, and every object of a place has the
 keys of all. Since 4.7 (on_mixed_types) such a place is kept as JSON: every value of it is stored as JSON text and
 parsed again when it is read, so that texts that are JSON themselves come back as what they say: `null` as nothing, `1`
-as a number, `[]` as a list. Whole numbers beside others in one place become floats in every version.
+as a number, `[]` as a list, and every fraction of the file is rounded to ten decimals. Whole numbers beside others in
+one place become floats in every version.
 
 The types are those of the first 10 MB, read in blocks of which each is typed on its own; what comes after is cast to
-them. sftui takes them from the first rows, and tells every later row of another kind (late_kind). Not modelled: floats
-beside a place kept as JSON lose what is beyond ten decimals; a new column after the first 10 MB ends the load; a place
-that is empty in the first rows has the kind of no row. A trainer that reads Parquet alone (Traits.stored_as_parquet) is
-shown a JSON file as pandas stores it there, which keeps no place of several kinds either.
+them. sftui takes them from the first rows, and tells every later row of another kind (late_kind). Fractions are rounded
+in a file that is one JSON list, too. Not modelled: a new column after the first 10 MB ends the load; a place that is
+empty in the first rows has the kind of no row; up to 4.6 fractions of a list lose what is beyond 15 digits. A trainer
+that reads Parquet alone (Traits.stored_as_parquet) is shown a JSON file as pandas stores it there, which keeps no place
+of several kinds either.
 """
 
 from __future__ import annotations
@@ -67,8 +69,11 @@ def reading_of(rows: Sequence[Row], preset: str) -> Reading | None:
     if reader is None or not values:
         return None
     names = dict.fromkeys(name for value in values for name in value)
-    found = {name: (kept if reader.keeps else typed)([value.get(name) for value in values]) for name in names}
-    columns = {name: one for name, one in found.items() if one is not None}
+    held = {name: [value.get(name) for value in values] for name in names}
+    if reader.keeps:
+        columns = kept(held, listed=any(" record " in row.where for row in rows))
+    else:
+        columns = {name: one for name, column in held.items() if (one := typed(column)) is not None}
     return Reading(columns, typed=not reader.keeps) if columns else None
 
 
@@ -80,9 +85,15 @@ def notes_on(rows: Sequence[Row], reading: Reading, preset: str, title: str) -> 
         if row.data is None:
             continue
         for path, before, after in _changes(row.data, reading.row(row.data), ""):
+            rounded = isinstance(before, float) and isinstance(after, float)
+            why = (
+                "writes such a file anew, with ten decimals"
+                if rounded
+                else "gives every place of a JSON file one type, and other rows have another there"
+            )
             return (
                 f"{visible(path)} of {row.where} comes to {title} as {_shown(after)}, not {_shown(before)}: its"
-                f" {library} gives every place of a JSON file one type, and other rows have another there",
+                f" {library} {why}",
             )
     return ()
 

@@ -125,6 +125,27 @@ def numbers(r: random.Random) -> Rows:
     ]
 
 
+def fraction(r: random.Random) -> float:
+    sizes = (1.0, 100.0, 1e6, 1e16, 1e-9, 1e-16, 1e20)
+    return r.choice((0.5, -0.0, round(r.uniform(-180, 180), r.randint(0, 15)), r.uniform(-1, 1) * r.choice(sizes)))
+
+
+def fractions(r: random.Random) -> Rows:
+    """Numbers of many digits in calls and columns, in files with and without a place of several kinds."""
+    keys = ("lat", "lon") if r.random() < 0.7 else ("lat",)
+    rows: Rows = []
+    for i in range(r.randint(2, 6)):
+        arguments = {key: fraction(r) for key in (keys if r.random() < 0.5 else keys[:1])}
+        call = {"type": "function", "function": {"name": "go", "arguments": arguments}}
+        messages = [
+            {"role": "user", "content": "where?", "tool_calls": None},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+        ]
+        score = r.choice((1, "x")) if r.random() < 0.1 else fraction(r)
+        rows.append({"messages": messages, "score": score, "all": [fraction(r), i], "deep": {"x": {"y": fraction(r)}}})
+    return rows
+
+
 def nulls(r: random.Random) -> Rows:
     pool: tuple[Any, ...] = (None, None, "", "x", [], [None])
     pick = r.sample(pool, 3)
@@ -297,6 +318,8 @@ FAMILIES: dict[str, tuple[str, int, Callable[[random.Random], Rows | bytes]]] = 
     "orders": ("jsonl", 40, orders),
     "tools_two": ("jsonl", 30, tools),
     "mixed_two": ("jsonl", 60, mixed),
+    "fractions": ("jsonl", 120, fractions),
+    "fractions_array": ("json", 24, fractions),
 }
 
 

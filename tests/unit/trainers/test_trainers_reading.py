@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from sftui.model import Row
 from sftui.recipe import changed
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset
-from sftui.trainers.reading import mixed, reading_of
+from sftui.trainers.reading import mixed, notes_on, reading_of
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_data"
 OLD, NEW = "llamafactory@0.9", ("trl@1.16", "axolotl@0.19", "unsloth@2026.10", "hf-trainer")
@@ -245,6 +246,31 @@ def test_texts_are_parsed_as_pandas_parses_them(text: str, value: Any) -> None:
 def test_values_kept_as_json_come_back_as_pandas_writes_them(value: Any, back: Any) -> None:
     """Measured with pandas 3.1.1: ujson_loads(ujson_dumps(value))."""
     assert repr(stored(value)) == repr(back)
+
+
+@pytest.mark.parametrize(
+    ("other", "where", "back"),
+    [
+        ({"b": 2}, "data.jsonl line {}", (52.5200066, 0.3333333333, 7.0)),
+        ({"a": 2}, "data.jsonl line {}", (52.5200065999997, 1 / 3, 7.0)),
+        ({"a": 2}, "data.json record {}", (52.5200066, 0.3333333333, 7.0)),
+    ],
+)
+def test_fractions_of_a_file_that_is_written_anew_have_ten_decimals(
+    other: Mapping[str, Any], where: str, back: tuple[float, ...]
+) -> None:
+    """Measured with datasets 5.2.0, load_dataset("json"): objects of other keys in one place, or one JSON list."""
+    data: list[dict[str, Any]] = [
+        {"a": {"a": 1}, "x": 52.5200065999997, "y": [{"z": 1 / 3}], "n": 7.0},
+        {"a": other, "x": 0.5, "y": [], "n": 0.5},
+    ]
+    rows = [Row(i, one, json.dumps(one), where.format(i + 1)) for i, one in enumerate(data)]
+    reading = reading_of(rows, "trl@1.16")
+    made = data[0] if reading is None else reading.row(data[0])
+    assert (made["x"], made["y"][0]["z"], made["n"]) == back
+    notes = () if reading is None else notes_on(rows, reading, "trl@1.16", "TRL")
+    assert len(notes) == (back[0] == 52.5200066)
+    assert all("comes to TRL as" in note and note.endswith("with ten decimals") for note in notes)
 
 
 @pytest.mark.parametrize(
