@@ -9,9 +9,10 @@ is there; it imports nothing of sftui. What it finds goes as JSON into the priva
     head.json           the tokenizer and the versions
     done                written last: there is nothing more to come, and why
 
-A batch is taken where a module is called in train mode, with gradients, on integer ids. Optimizer.step is never run:
-the step before which all ends is the first one. To end is `os._exit`, which no `except` and no `finally` of the run can
-catch; what else belongs to the run is ended by whoever waits for it (`sftui.capture.running`).
+A batch is taken where a module is called in train mode, with gradients, on integer ids, and counts where a backward
+pass then goes through what the module gave: a warm-up, a look at one batch or a teacher trains nothing. Optimizer.step
+is never run: the step before which all ends is the first one. To end is `os._exit`, which no `except` and no `finally`
+of the run can catch; what else belongs to the run is ended by whoever waits for it (`sftui.capture.running`).
 """
 
 from __future__ import annotations
@@ -33,10 +34,16 @@ PATIENCE = 600.0
 """Seconds after which a process of another rank no longer waits for the one that records."""
 LEFT_ALONE = 10.0
 """Seconds after which a process that nobody ends does so itself."""
+SLOW = 60.0
+"""Seconds for which a data loader is waited for, where further batches are drawn from it."""
+UNTRAINED = 4
+"""How many times the batches that are wanted are held while no backward pass has shown which of them are trained."""
 
 IDS = ("input_ids", "tokens", "idx", "token_ids")
 LABELS = ("labels", "targets", "target", "target_ids", "target_tokens", "label_ids")
 """What ids and labels are called, as arguments of a model and as columns of a batch."""
+LOSSES = ("cross_entropy", "nll_loss")
+"""The functions of torch that take a loss of logits and targets, both with the same order of arguments."""
 LENGTHS = ("seq_lens", "seq_lengths", "cu_seq_lens_q", "cu_seqlens")
 """What goes with a batch and is not along its ids: where the documents of a pack end."""
 LIBRARIES = ("torch", "transformers", "tokenizers", "datasets", "accelerate", "peft", "deepspeed", "lightning")
@@ -68,12 +75,26 @@ class Wanted:
 
 
 class Loaded:
-    """A data loader's iterator and the first batches that it gave, in order."""
+    """A data loader's iterator and the first batches that it gave, in order. `names` are its own names of what the
+    model got, learned from a batch that both had; `targets` its name of what the loss took, and what that ignores."""
 
     def __init__(self, iterator: Any) -> None:
         self.iterator = iterator
         self.batches: list[dict[str, Any]] = []
         self.given = 0
+        self.names: dict[str, str] = {}
+        self.targets: tuple[str, int] | None = None
+
+
+class Taken:
+    """A batch, where a loader gave it, whether a table of embeddings alone was called on it, and whether a backward
+    pass went through what was made of it."""
+
+    def __init__(self, batch: dict[str, Any], place: tuple[Loaded, int] | None, table: bool = False) -> None:
+        self.batch = batch
+        self.place = place
+        self.table = table
+        self.trained = False
 
 
 class Recorder:
@@ -84,16 +105,19 @@ class Recorder:
         self.wanted = wanted
         self.leave = leave or _leave
         self.torch: Any = None
-        self.batches: list[dict[str, Any]] = []
-        self.places: list[tuple[Loaded, int] | None] = []
+        self.taken: list[Taken] = []
         self.loaded: list[Loaded] = []
         self.trainer: str | None = None
         self.collators: list[Any] = []
         self._mine: bool | None = None
-        self._written: dict[int, int] = {}
+        self._process = os.getpid()
+        self._weights: dict[int, Any] = {}
+        self._files: dict[int, tuple[int, bool]] = {}
         self._over = False
+        self._ending = threading.Lock()
         self._inside = threading.local()
         self._undo: list[Callable[[], None]] = []
+        self._guard: Callable[[], None] = lambda: None
 
     # --- which process records ----------------------------------------------------------------
 
@@ -112,6 +136,12 @@ class Recorder:
             except OSError:
                 self._mine = False
         return self._mine
+
+    def forked(self) -> None:
+        """This process is a copy of the one that watched so far: it may become the one that records."""
+        self._mine = None
+        self._process = os.getpid()
+        self.mark(f"python {started(self._process)}")
 
     def rank(self) -> int:
         """The rank of this process in its run."""
@@ -171,17 +201,23 @@ class Recorder:
                 return original(module, *args, **kwargs)
             if self._over or not module.training or getattr(self._inside, "model", False):
                 return original(module, *args, **kwargs)
-            if not self.torch.is_grad_enabled() or not self._surely(self.called, module, args, kwargs):
+            if not self.torch.is_grad_enabled():
+                return original(module, *args, **kwargs)
+            taken = self._surely(self.called, module, args, kwargs)
+            if not taken:
                 return original(module, *args, **kwargs)
             # While the model runs, no call of its parts goes through here: compilers trace them as they are.
             self._inside.model = True
             module_class.__call__ = original
             try:
-                return original(module, *args, **kwargs)
+                given = original(module, *args, **kwargs)
             finally:
                 self._inside.model = False
                 if not self._over:
                     module_class.__call__ = call
+            if taken is not True and not self._over:
+                self._surely(self.returned, module, taken, given)
+            return given
 
         self._put(module_class, "__call__", call)
 
@@ -199,25 +235,38 @@ class Recorder:
 
     def _watch_steps(self, optimizer_class: Any) -> None:
         """Before any step of any optimizer. Each class whose optimizer is made gets its `step` guarded, also one that
-        has a `step` of its own; those made before count, too, since torch was not there yet."""
+        has a `step` of its own; and at each call of the model those that are there then, since a class need not run
+        the `__init__` of torch's."""
         guarded: dict[Any, Any] = {}
 
         def guard(kind: Any) -> None:
             for one in kind.__mro__:
                 step = one.__dict__.get("step")
-                if step is None or one in guarded or not callable(step):
+                if step is None or step is guarded.get(one) or not callable(step):
                     continue
-                guarded[one] = step
 
                 def stop(optimizer: Any, *args: Any, _step: Any = step, **kwargs: Any) -> Any:
-                    if not self._over:
-                        self._surely(self.stepping)
+                    if self._over:  # another thread, or a handler at the end
+                        self.leave()
+                    closure = kwargs.get("closure", args[0] if args else None)
+                    if callable(closure):  # the training step is made in it, and changes no weight by itself
+                        self._inside.closure = True
+                        with self.torch.enable_grad():
+                            closure()
+                    self._surely(self.stepping)
                     return _step(optimizer, *args, **kwargs)
 
                 for name, value in getattr(step, "__dict__", {}).items():
                     setattr(stop, name, value)
-                one.step = stop
+                one.step = guarded[one] = stop
                 self._undo.append(lambda one=one, step=step: setattr(one, "step", step))  # type: ignore[misc]
+
+        def guard_all() -> None:
+            kinds = [optimizer_class]
+            while kinds:
+                kind = kinds.pop()
+                guard(kind)
+                kinds += type.__subclasses__(kind)
 
         made = optimizer_class.__init__
 
@@ -226,20 +275,24 @@ class Recorder:
             guard(type(optimizer))
 
         self._put(optimizer_class, "__init__", init)
+        self._guard = guard_all
 
     def _watch_loss(self, functional: Any) -> None:
-        original, compiling = functional.cross_entropy, self._compiling()
+        compiling = self._compiling()
 
-        def cross_entropy(*args: Any, **kwargs: Any) -> Any:
-            if compiling():
+        def watched(original: Any) -> Any:
+            def loss(*args: Any, **kwargs: Any) -> Any:
+                if not compiling() and not self._over and self.taken:
+                    target = kwargs.get("target", args[1] if len(args) > 1 else None)
+                    ignore = kwargs.get("ignore_index", args[4] if len(args) > 4 else -100)
+                    self._surely(self.compared, target, ignore)
                 return original(*args, **kwargs)
-            if not self._over and self.batches:
-                target = kwargs.get("target", args[1] if len(args) > 1 else None)
-                ignore = kwargs.get("ignore_index", args[4] if len(args) > 4 else -100)
-                self._surely(self.compared, target, ignore)
-            return original(*args, **kwargs)
 
-        self._put(functional, "cross_entropy", cross_entropy)
+            return loss
+
+        for name in LOSSES:
+            if hasattr(functional, name):
+                self._put(functional, name, watched(getattr(functional, name)))
 
     def leave_weights_out(self, modeling: Any) -> None:
         """Models of transformers are made from their config alone: of their weights only the shapes are there, which
@@ -270,39 +323,106 @@ class Recorder:
 
     # --- what is seen -------------------------------------------------------------------------
 
-    def called(self, module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """A module is called in train mode; whether it is the model, on ids. The last batch ends the run here, unless
-        its labels are still to come."""
+    def called(self, module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Taken | bool:
+        """A module is called in train mode; whether it is the model, on ids, and the batch where it is a new one."""
         given = self._arguments(module, args, kwargs)
         name = self._ids_of(given)
-        if name is None or self.wanted.no_model or not _has_parts(module):
+        if name is None or self.wanted.no_model or not _learns(module):
+            return False
+        table = isinstance(module, (self.torch.nn.Embedding, getattr(self.torch.nn, "EmbeddingBag", ())))
+        batch = self._batch(given, name, "model")
+        batch["module"] = type(_inner(module)).__name__
+        if self._again(batch):
+            return True
+        place = self._place(batch)
+        if table and place is None:  # positions, types, or whatever else is looked up
             return False
         if not self.records():
-            return True
-        self._complete()
-        if len(self.batches) >= self.wanted.batches:  # the labels of the last one came late
-            self.finish("enough")
-            return True
-        if not self.wanted.goes_on and self._changed(module):
-            self.mark("updated")
-            self.finish("updated")
+            return not table
+        for one in self.taken:
+            self._complete(one)
+        if not self.wanted.goes_on:
+            self._guard()
+            if self._changed(module):
+                self.mark("updated")
+                self.finish("updated")
+                return True
+        if len(self.taken) >= UNTRAINED * self.wanted.batches and not self._let_go():
             return True
         self.mark("forward")
         if self.trainer is None:
             self.trainer = _caller()
-        batch = self._batch(given, name, "model")
-        batch["module"] = type(_inner(module)).__name__
-        self.batches.append(batch)
-        self.places.append(self._place(batch))
-        if len(self.batches) >= self.wanted.batches and self._labelled(len(self.batches) - 1):
+        taken = Taken(batch, place, table)
+        self.taken.append(taken)
+        if len(self.taken) <= self.wanted.batches:
+            self._write_all()  # whatever ends this process before anything more is known
+        return taken
+
+    def _again(self, batch: Mapping[str, Any]) -> bool:
+        """Whether the model is only called again on the last batch: where a backward pass makes it anew, as activation
+        checkpointing does, or a closure after the pass that the loop made by itself."""
+        in_backward = getattr(self.torch._C, "_current_graph_task_id", None) if hasattr(self.torch, "_C") else None
+        if not getattr(self._inside, "closure", False) and (in_backward is None or in_backward() == -1):
+            return False
+        ids = batch["tensors"]["input_ids"]
+        return any(_equal(self.torch, one.batch["tensors"]["input_ids"], ids) for one in self.taken[-1:])
+
+    def _let_go(self) -> bool:
+        """There are many batches that no backward pass went through: where there are no others, they are the ones, and
+        the run ends; whether it goes on."""
+        if not any(one.trained for one in self.taken):
             self.finish("enough")
+            return False
+        self.taken = [one for one in self.taken if one.trained]
         return True
 
+    def returned(self, module: Any, taken: Taken, given: Any) -> None:
+        """The model gave something: whatever goes back through it trains its batch."""
+
+        def went_back(gradient: Any) -> None:
+            if not self._over and not taken.trained:
+                self._surely(self.trained, module, taken)
+
+        for one in _tensors(self.torch, given):
+            with contextlib.suppress(RuntimeError):  # one that needs no gradient, or that a transform of torch holds
+                one.register_hook(went_back)
+
+    def trained(self, module: Any, taken: Taken) -> None:
+        """A backward pass has begun to go through a batch. The last one that is wanted ends the run here."""
+        taken.trained = True
+        self._complete(taken)
+        self._weights.setdefault(id(module), self._sampled(module))
+        self._write_all()
+        if len(self._kept()) >= self.wanted.batches and not taken.table:
+            self.finish("enough")
+
+    def _kept(self) -> list[Taken]:
+        """The batches that are trained, at most as many as are wanted; all, where no backward pass was seen."""
+        ways = (
+            [one for one in self.taken if one.trained and not one.table],
+            [one for one in self.taken if one.trained],
+            [one for one in self.taken if not one.table],
+            self.taken,
+        )
+        return next((way for way in ways if way), [])[: self.wanted.batches]
+
+    def _sampled(self, module: Any) -> Any:
+        """What tells that weights were written to: how often, and the first number of each, since what is written by
+        way of `.data` is not counted."""
+        weights = [one for one in module.parameters() if getattr(one, "requires_grad", True)]
+        counted = sum(getattr(one, "_version", 0) for one in weights)
+        kinds = (self.torch.Tensor, getattr(self.torch.nn, "Parameter", None))
+        by_device: dict[Any, list[Any]] = {}
+        for one in weights:
+            if type(one) in kinds and not one.is_meta and one.numel() and one.is_floating_point():
+                by_device.setdefault(one.device, []).append(one.detach()[(0,) * one.dim()].float())
+        return counted, [self.torch.stack(some).tolist() for some in by_device.values()]
+
     def _changed(self, module: Any) -> bool:
-        """Whether the model's weights were written to since its first call, by something that is no torch optimizer."""
-        now = sum(getattr(one, "_version", 0) for one in module.parameters())
-        before = self._written.setdefault(id(module), now)
-        return bool(before != now)
+        """Whether the model's weights were written to since a backward pass first went through it, by something that is
+        no torch optimizer."""
+        before = self._weights.get(id(module))
+        return before is not None and repr(before) != repr(self._sampled(module))
 
     def gave(self, iterator: Any, given: Any) -> None:
         """A data loader gave a batch."""
@@ -314,11 +434,12 @@ class Recorder:
             if collator is not None:
                 self.collators.append(collator)
         held.given += 1
-        named = _named(given)
+        named = self._columns(given)
         if len(held.batches) < held.given - 1 or len(held.batches) > self.wanted.batches + 1:
             return
         held.batches.append(named)
-        if self.wanted.no_model and self._ids_of(named) is not None and not _evaluating():
+        evaluating = not self.torch.is_grad_enabled() or _evaluating()
+        if self.wanted.no_model and self._ids_of(named) is not None and not evaluating:
             if not self.records():
                 self.wait()
             self.trainer = _caller()
@@ -336,8 +457,8 @@ class Recorder:
     def compared(self, target: Any, ignore: Any) -> None:
         """A loss is taken of the last batch: its targets are the labels, where the model got none; else they say
         whether the loss moves the labels by one."""
-        batch = self.batches[-1]
-        if batch["from"] != "model" or "targets" in batch or not _whole(self.torch, target):
+        batch = self.taken[-1].batch
+        if batch["from"] != "model" or "targets" in batch or "labels_from" in batch or not _whole(self.torch, target):
             return
         rows, length = batch["shapes"]["input_ids"]
         count = target.numel()
@@ -350,7 +471,7 @@ class Recorder:
     def _arguments(self, module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """What a module is called with, by name."""
         if not args:
-            return dict(kwargs)
+            return _opened(self.torch, kwargs)
         names: list[str] = []
         try:
             import inspect
@@ -359,9 +480,7 @@ class Recorder:
         except (TypeError, ValueError, AttributeError):
             pass
         given = {names[i] if i < len(names) else f"argument {i}": value for i, value in enumerate(args)}
-        if len(args) == 1 and isinstance(args[0], Mapping):
-            given = dict(args[0])
-        return {**given, **kwargs}
+        return _opened(self.torch, {**given, **kwargs})
 
     def _ids_of(self, given: Mapping[str, Any]) -> str | None:
         """Which of some tensors are the ids: by name, else the first one of two dimensions that holds whole numbers."""
@@ -395,39 +514,42 @@ class Recorder:
         return {"from": source, "names": names, "shapes": shapes, "tensors": tensors}
 
     def _place(self, batch: Mapping[str, Any]) -> tuple[Loaded, int] | None:
-        """Which batch of which loader this is: the one of the same ids, or of ids that go one further."""
+        """Which batch of which loader this is: the one of the same ids, or of ids that go one further; what the loader
+        calls them is kept."""
         ids = batch["tensors"]["input_ids"]
-        taken = [one for one in self.places if one is not None]
+        taken = [one.place for one in self.taken if one.place is not None]
+        again = None
         for held in reversed(self.loaded):
             for number, given in enumerate(held.batches):
-                if (held, number) in taken:
-                    continue
-                name = self._ids_of(given)
-                theirs = given[name].detach().to("cpu") if name is not None else None
-                if theirs is not None and (
-                    _equal(self.torch, theirs, ids) or (theirs.dim() == 2 and _equal(self.torch, theirs[:, :-1], ids))
-                ):
-                    return held, number
-        return None
+                first = self._ids_of(given)
+                for name in dict.fromkeys((*([first] if first is not None else ()), *given)):
+                    if not _whole(self.torch, given[name]):
+                        continue
+                    theirs = given[name].detach().to("cpu")
+                    if _equal(self.torch, theirs, ids) or (
+                        theirs.dim() == 2 and ids.dim() == 2 and _equal(self.torch, theirs[:, :-1], ids)
+                    ):
+                        held.names["input_ids"] = name
+                        if (held, number) not in taken:
+                            return held, number
+                        again = again or (held, number)
+        return again  # another model had it, too
 
-    def _labelled(self, number: int) -> bool:
-        """Whether it is known what the batch trains."""
-        return "labels" in self.batches[number]["tensors"]
-
-    def _complete(self) -> None:
-        """Give the last batch the labels that only its loss, or only its loader, had."""
-        if not self.batches or self.batches[-1]["from"] != "model":
+    def _complete(self, taken: Taken) -> None:
+        """Give a batch the labels that only its loss, or only its loader, had."""
+        batch, place = taken.batch, taken.place
+        if batch["from"] != "model" or "labels_from" in batch:
             return
-        batch, place = self.batches[-1], self.places[-1]
         tensors = batch["tensors"]
         targets = batch.pop("targets", None)
+        if place is not None:
+            self._learn(place, batch, targets)
         if "labels" in tensors:
             batch["labels_from"] = "model"
             if targets is not None:
                 batch["loss_takes"] = _taken(tensors["labels"].tolist(), targets, batch["ignore_index"])
             return
-        given = place[0].batches[place[1]] if place is not None else {}
-        theirs = self._batch(given, name, "loader") if (name := self._ids_of(given)) is not None else None
+        theirs = self._given(place[0], place[1]) if place is not None else None
         labels = theirs["tensors"].get("labels") if theirs is not None else None
         if labels is not None and theirs is not None:
             batch["labels_from"] = "loader"
@@ -447,41 +569,99 @@ class Recorder:
         else:
             batch["labels_from"] = None
 
+    def _learn(self, place: tuple[Loaded, int], batch: Mapping[str, Any], targets: Any) -> None:
+        """What the loader calls the labels: a batch that is a tuple has no names, but what the model, or the loss, got
+        of it is equal to one of its tensors."""
+        held, given = place[0], place[0].batches[place[1]]
+        labels, ids = batch["tensors"].get("labels"), held.names["input_ids"]
+        nameless = {key: one for key, one in given.items() if key.replace(" ", "").isdigit()}
+        for ours, value in batch["tensors"].items():
+            same = [key for key, one in nameless.items() if _tensor(self.torch, one) and _equal(self.torch, one, value)]
+            if ours not in ("input_ids", "labels") and len(same) == 1:
+                held.names[ours] = same[0]
+        if any(name in given for name in LABELS):
+            return
+        for name, value in given.items():
+            if not _whole(self.torch, value) or value.dim() != 2:
+                continue
+            theirs = value.detach().to("cpu")
+            if labels is not None:
+                if name != ids and _equal(self.torch, theirs, labels):
+                    held.names["labels"] = name
+            elif targets is not None and theirs[:, 1:].tolist() == targets:
+                held.names["labels"] = name
+            elif targets is not None and name != ids and theirs.tolist() == targets:
+                held.targets = name, batch["ignore_index"]
+
+    def _given(self, held: Loaded, number: int) -> dict[str, Any] | None:
+        """A batch as the loader gave it, by the names that the model has for its tensors; None where it has no ids."""
+        given = held.batches[number]
+        named = {ours: given[theirs] for ours, theirs in held.names.items() if theirs in given}
+        used = {*held.names.values(), held.targets[0] if held.targets is not None else ""}
+        named.update({key: value for key, value in given.items() if key not in used})
+        name = self._ids_of(named)
+        if name is None:
+            return None
+        batch = self._batch(named, name, "loader")
+        batch["names"].update({ours: theirs for ours, theirs in held.names.items() if ours != theirs})
+        if held.targets is not None and "labels" not in batch["tensors"] and held.targets[0] in given:
+            batch["targets"] = given[held.targets[0]].detach().to("cpu").tolist()
+            batch["ignore_index"] = held.targets[1]
+        return batch
+
     def _draw(self, held: Loaded, number: int) -> None:
         """Further batches of a loader, from this number on, until there are enough."""
-        while len(self.batches) < self.wanted.batches:
+        while len(self.taken) < self.wanted.batches:
             if number >= len(held.batches):
                 try:
-                    held.batches.append(_named(self._next(held.iterator)))
+                    held.batches.append(self._columns(self._next(held.iterator)))
                 except StopIteration:
                     return
                 except Exception as error:  # the user's own collator
                     self.mark(f"loader raised {type(error).__name__}")
                     return
-            given = held.batches[number]
-            name = self._ids_of(given)
-            if name is None:
+            batch = self._given(held, number)
+            if batch is None:
                 return
-            batch = self._batch(given, name, "loader")
-            batch["labels_from"] = "loader" if "labels" in batch["tensors"] else None
-            self.batches.append(batch)
-            self.places.append((held, number))
+            seen = "labels" in batch["tensors"] or "targets" in batch
+            batch["labels_from"] = "loader" if seen else None
+            self.taken.append(Taken(batch, (held, number)))
             number += 1
+
+    def _columns(self, given: Any) -> dict[str, Any]:
+        """A loader's batch by names, also where it is a dict or a tuple inside of another."""
+        return _opened(self.torch, _named(given))
 
     # --- the end ------------------------------------------------------------------------------
 
     def finish(self, why: str) -> None:
         """Write everything and leave."""
-        if self._over:
-            return
-        self._complete()
-        last = self.places[-1] if self.places else None
-        if last is not None and self.batches[-1]["from"] == "model" and not self.wanted.goes_on:
-            self._draw(last[0], last[1] + 1)
-        self._over = True
-        self._write_all()
-        self._write("done", {"why": why, "error": ""})
+        if not self._over:
+            for one in self.taken:
+                self._complete(one)
+            self.taken = self._kept()
+            last = self.taken[-1] if self.taken else None
+            self._over = True  # no other thread takes anything more
+            drawn = last is None or last.batch["from"] == "loader" or self.wanted.goes_on
+            if last is not None and last.place is not None and not drawn:
+                self._write_all()
+                slow = threading.Timer(SLOW, self._end, (why, f"loader gave nothing for {SLOW:g} s"))
+                slow.daemon = True
+                slow.start()
+                self._draw(last.place[0], last.place[1] + 1)
+                slow.cancel()
+            self._end(why)
         self.leave()
+
+    def _end(self, why: str, mark: str = "") -> None:
+        """There is nothing more to come: by whom it is said first."""
+        with self._ending:
+            self._over = True
+            if not os.path.exists(os.path.join(self.folder, "done")):
+                if mark:
+                    self.mark(mark)
+                self._write_all()
+                self._write("done", {"why": why, "error": ""})
 
     @property
     def over(self) -> bool:
@@ -489,14 +669,26 @@ class Recorder:
         return self._over
 
     def _write_all(self) -> None:
-        for number, batch in enumerate(self.batches):
-            self._write(f"batch-{number:04d}.json", _plain(batch, self.wanted.clip))
-        self._write("head.json", self.head())
+        """Write the batches that are kept so far, and the head: those that are written already stay."""
+        kept = self.taken if self._over else self._kept()
+        for number, one in enumerate(kept):
+            state = id(one), "labels_from" in one.batch
+            if self._files.get(number) != state:
+                self._write(f"batch-{number:04d}.json", _plain(one.batch, self.wanted.clip))
+                self._files[number] = state
+        for number in [number for number in self._files if number >= len(kept)]:
+            del self._files[number]
+            with contextlib.suppress(OSError):
+                os.remove(os.path.join(self.folder, f"batch-{number:04d}.json"))
+        if self._over or not os.path.exists(os.path.join(self.folder, "head.json")):
+            self._write("head.json", self.head())
 
     def ended(self) -> None:
         """The run ends by itself: what there is of it is written."""
-        if not self._over and self.batches:
-            self._complete()
+        if not self._over and self.taken and self._process == os.getpid():
+            for one in self.taken:
+                self._complete(one)
+            self.taken = self._kept()
             self._over = True
             self._write_all()
 
@@ -590,9 +782,37 @@ def _inner(module: Any) -> Any:
     return module
 
 
-def _has_parts(module: Any) -> bool:
-    """Whether a module is made of others: a table of embeddings alone is called on ids, too, and is no model."""
-    return next(iter(module.children()), None) is not None
+def _learns(module: Any) -> bool:
+    """Whether a module has weights: what takes a loss is called on labels, too, and has none."""
+    return next(iter(module.parameters()), None) is not None
+
+
+def _opened(torch: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments or columns, and what stands in those that are no tensors: a dict, a tuple, an object with ids."""
+    opened: dict[str, Any] = {}
+    for key, value in given.items():
+        inner: Any = None
+        if isinstance(value, Mapping) or hasattr(value, "_asdict"):
+            inner = _named(value)
+        elif isinstance(value, (list, tuple)) and any(isinstance(one, torch.Tensor) for one in value):
+            inner = {f"{key} {number}": one for number, one in enumerate(value)}
+        elif not isinstance(value, torch.Tensor) and any(name in IDS for name in getattr(value, "__dict__", ())):
+            inner = dict(vars(value))
+        for name, one in (inner if inner is not None else {key: value}).items():
+            opened.setdefault(name, one)
+    return opened
+
+
+def _tensors(torch: Any, given: Any, depth: int = 2) -> Iterator[Any]:
+    """The tensors that a model gave and that need a gradient."""
+    if isinstance(given, torch.Tensor):
+        if getattr(given, "requires_grad", False):
+            yield given
+        return
+    if depth:
+        inner = given.values() if isinstance(given, Mapping) else given if isinstance(given, (list, tuple)) else None
+        for one in inner if inner is not None else getattr(given, "__dict__", {}).values():
+            yield from _tensors(torch, one, depth - 1)
 
 
 def _taken(labels: list[list[int]], targets: list[list[int]], ignore: int) -> str | None:
@@ -704,12 +924,18 @@ def _about(tokenizer: Any) -> dict[str, Any]:
 def _leave() -> None:
     """Do nothing more until whoever waits for the run ends it: a launcher that saw this process end would go on, too.
     Where nobody does, end this process; no handler of the run is called."""
-    for stream in (sys.stdout, sys.stderr):
+    until = time.monotonic() + LEFT_ALONE
+    flushed = False
+    while time.monotonic() < until:
         try:
-            stream.flush()
-        except Exception:  # a stream that is closed or full
+            if not flushed:
+                flushed = True
+                for stream in (sys.stdout, sys.stderr):
+                    with contextlib.suppress(Exception):  # a stream that is closed or full
+                        stream.flush()
+            time.sleep(until - time.monotonic())
+        except BaseException:  # a handler of a signal raised: the run must not get it
             continue
-    time.sleep(LEFT_ALONE)
     os._exit(STOPPED)
 
 
@@ -770,7 +996,9 @@ def begin(folder: str) -> Recorder | None:
         os._exit(STOPPED)
     recorder = Recorder(folder, wanted)
     recorder.mark(f"python {started(os.getpid())}")
-    when_imported("torch", recorder.watch)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=recorder.forked)
+    when_imported("torch", lambda torch: recorder._surely(recorder.watch, torch))
     return recorder
 
 

@@ -24,7 +24,7 @@ class Model(torch.nn.Module):
         self.table = torch.nn.Embedding()
         self.weight = torch.Parameter()
     def forward(self, input_ids=None, labels=None, attention_mask=None, position_ids=None):
-        return 0.0
+        return torch.Given()
 
 class Marked(torch.optim.Optimizer):
     def step(self):

@@ -33,7 +33,7 @@ def loop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str, 
 def train(loop: dict[str, Any], callback: CaptureCallback, state: Any = ZERO) -> None:
     callback.on_train_begin(None, state, None)
     for batch in loop["loader"]:
-        loop["model"](**batch)
+        loop["model"](**batch).backward()
         loop["optimizer"].step()
     callback.on_train_end(None, state, None)
 

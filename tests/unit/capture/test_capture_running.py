@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from capture_runs import LOOP, Capture
 
-from sftui.capture import RECORDER, run
+from sftui.capture import RECORDER, Captured, run
 from sftui.errors import SftuiError
 
 STEPS = """
@@ -17,6 +17,16 @@ for batch in loader:
     model(**batch)
     optimizer.step()
 """
+TRAINED = """
+for batch in loader:
+    model(**batch).backward()
+    optimizer.step()
+"""
+
+
+def begun(found: Captured) -> list[tuple[int, str]]:
+    """The first id of each batch of two rows, and where it was taken."""
+    return [(row.input_ids[0], row.source) for row in found.rows[::2]]
 
 
 def test_the_first_batch_is_the_models_and_the_others_its_loaders(capture: Capture) -> None:
@@ -31,7 +41,7 @@ def test_the_first_batch_is_the_models_and_the_others_its_loaders(capture: Captu
 def test_all_batches_before_the_first_step_are_the_models(capture: Capture) -> None:
     outcome, found, _ = capture("""
 for number, batch in enumerate(loader):
-    model(**batch)
+    model(**batch).backward()
     if number % 4 == 3:
         optimizer.step()
 """)
@@ -75,11 +85,12 @@ for batch in loader:
     assert marker == ""
 
 
-def test_weights_written_by_hand_end_the_run(capture: Capture) -> None:
-    outcome, found, _ = capture("""
+@pytest.mark.parametrize("written", ["write()", "values[0] += 1.0"])
+def test_weights_written_by_hand_end_the_run(capture: Capture, written: str) -> None:
+    outcome, found, _ = capture(f"""
 for batch in loader:
-    model(**batch)
-    model.weight.write()
+    model(**batch).backward()
+    model.weight.{written}
 """)
     assert outcome.why == "updated"
     assert [one["from"] for one in found.about["batches"]] == ["model", "loader", "loader"]
@@ -152,6 +163,254 @@ model(labels=torch.Tensor([[7, 8]]))
     assert found.rows[0].input_ids[0] == 10
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "model(torch.Tensor([[0, 0, 0]]))",  # a warm-up
+        "model(**next(iter(DataLoader(ROWS[6:], 2, collate))))\nmodel.weight.write()",  # a look, then a checkpoint
+    ],
+)
+def test_a_call_that_no_backward_pass_goes_through_trains_nothing(capture: Capture, before: str) -> None:
+    outcome, found, _ = capture(before + TRAINED)
+    assert outcome.why == "step"
+    assert begun(found) == [(10, "model"), (30, "loader"), (50, "loader")]
+
+
+def test_a_teacher_beside_the_model_leaves_it_its_batches(capture: Capture) -> None:
+    _, found, _ = capture("""
+teacher = Model()
+for batch in loader:
+    teacher(torch.Tensor([row[::-1] for row in batch["input_ids"].values]))
+    teacher(batch["input_ids"])
+    model(**batch).backward()
+    optimizer.step()
+""")
+    assert begun(found) == [(10, "model"), (30, "loader"), (50, "loader")]
+
+
+def test_one_backward_pass_through_many_calls(capture: Capture) -> None:
+    _, found, _ = capture("""
+losses = [model(**batch) for batch in loader]
+for loss in losses:
+    loss.backward()
+optimizer.step()
+""")
+    assert begun(found) == [(10, "model"), (30, "model"), (50, "model")]
+
+
+@pytest.mark.parametrize("step", ["optimizer.step(closure)", "optimizer.step(closure=closure)"])
+def test_a_training_step_that_the_optimizer_is_given(capture: Capture, step: str) -> None:
+    outcome, found, marker = capture(f"""
+class Stepped(Marked):
+    def step(self, closure):
+        open(sys.argv[1], "a").write("step\\n")
+        closure()
+optimizer = Stepped()
+for batch in loader:
+    def closure():
+        model(**batch).backward()
+    {step}
+""")
+    assert (outcome.why, marker) == ("step", "")
+    assert [row.source for row in found.rows] == ["model"] * 2 + ["loader"] * 4
+
+
+def test_a_closure_after_the_loops_own_pass_is_no_second_batch(capture: Capture) -> None:
+    _, found, _ = capture("""
+for batch in loader:
+    model(**batch).backward()
+    optimizer.step(lambda: model(**batch).backward())
+""")
+    assert [row.input_ids[0] for row in found.rows[::2]] == [10, 30, 50]
+
+
+def test_an_optimizer_that_makes_itself_without_torchs(capture: Capture) -> None:
+    outcome, _, marker = capture(
+        """
+class Own(torch.optim.Optimizer):
+    def __init__(self, params): self.params = [*params]
+    def step(self): open(sys.argv[1], "a").write("step\\n")
+optimizer = Own(model.parameters())
+"""
+        + TRAINED
+    )
+    assert (outcome.why, marker) == ("step", "")
+
+
+@pytest.mark.parametrize("end", ["os._exit(7)", "os.kill(os.getpid(), 9)"])
+def test_a_run_that_is_ended_hard_gives_what_it_had(capture: Capture, end: str) -> None:
+    outcome, found, _ = capture(f"""
+import os
+model(torch.Tensor([[0, 0]]))
+for batch in list(loader)[:2]:
+    model(**batch).backward()
+{end}
+""")
+    assert outcome.code in (7, -9)
+    assert [row.input_ids[0] for row in found.rows] == [10, 20, 30, 40]
+
+
+def test_a_signal_while_the_run_is_ended_wakes_nothing(capture: Capture) -> None:
+    _, _, marker = capture("""
+import signal
+def handler(*given):
+    signal.setitimer(signal.ITIMER_REAL, 0.001)
+    raise TimeoutError
+signal.signal(signal.SIGALRM, handler)
+given = Model.forward
+def forward(*a, **k):
+    signal.setitimer(signal.ITIMER_REAL, 0.001)
+    return given(*a, **k)
+batches = list(loader)
+for batch in batches:
+    model(**batch)
+    for _ in range(50):
+        try:
+            forward(model)
+            optimizer.step()
+        except TimeoutError:
+            pass
+""")
+    assert marker == ""
+
+
+def test_another_thread_makes_no_step_either(capture: Capture) -> None:
+    _, found, marker = capture("""
+import threading, time
+def later():
+    for _ in range(100):
+        time.sleep(0.001)
+        optimizer.step()
+for batch in loader:
+    model(**batch).backward()
+    [threading.Thread(target=later).start() for _ in range(4)]
+    optimizer.step()
+""")
+    assert found.rows and marker == ""
+
+
+@pytest.mark.parametrize(
+    "forward, call",
+    [
+        ("batch", "model(Batch(**batch))"),
+        ("batch", "model((batch['input_ids'], batch['labels']))"),
+        ("inputs", "model(inputs=batch)"),
+        ("inputs, extra=None", "model(batch, extra=None)"),
+    ],
+)
+def test_batches_that_are_one_argument(capture: Capture, forward: str, call: str) -> None:
+    _, found, _ = capture(f"""
+from dataclasses import dataclass
+@dataclass
+class Batch:
+    input_ids: torch.Tensor
+    labels: torch.Tensor
+class Whole(Model):
+    def forward(self, {forward}): return torch.Given()
+model = Whole()
+for batch in loader:
+    {call}.backward()
+    optimizer.step()
+""")
+    assert begun(found) == [(10, "model"), (30, "loader"), (50, "loader")]
+    assert {row.columns["labels"][0] for row in found.rows} == {-100}
+
+
+TUPLES = """
+def collate(rows):
+    ids = torch.Tensor([list(row) for row in rows])
+    return torch.Tensor([[1] * 4 for row in rows]), ids, torch.Tensor([[-100, *row[1:]] for row in rows])
+loader = DataLoader(ROWS, 2, collate)
+for mask, ids, labels in loader:
+"""
+
+
+def test_what_a_loader_without_names_gives_is_known_from_the_first_batch(capture: Capture) -> None:
+    _, found, _ = capture(TUPLES + "    model(ids, labels, attention_mask=mask).backward()\n    optimizer.step()\n")
+    assert [row.input_ids[0] for row in found.rows[::2]] == [10, 30, 50]
+    assert [row.columns["labels"][1] for row in found.rows[::2]] == [11, 31, 51]
+    assert [row.columns["attention_mask"] for row in found.rows] == [(1, 1, 1, 1)] * 6
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+@pytest.mark.parametrize("loss", ["cross_entropy", "nll_loss"])
+def test_labels_of_such_a_loader_that_the_loss_alone_gets(capture: Capture, loss: str, shifted: bool) -> None:
+    targets = "[row[1:] for row in labels.values]).reshape(6)" if shifted else "[*labels.values]).reshape(8)"
+    _, found, _ = capture(f"""{TUPLES}
+    given = model(ids)
+    torch.nn.functional.{loss}(None, torch.Tensor({targets})
+    given.backward()
+    optimizer.step()
+""")
+    assert [row.labels_from for row in found.rows[::2]] == ["loader" if shifted else "loss", "loader", "loader"]
+    own = [(-100, 11, 12, 13), (-100, 31, 32, 33), (-100, 51, 52, 53)]
+    assert [row.columns["labels"] for row in found.rows[::2]] == own
+
+
+def test_embeddings_that_the_loop_makes_itself(capture: Capture) -> None:
+    _, found, _ = capture("""
+class Whole(torch.nn.Module):
+    def forward(self, inputs_embeds, labels): return torch.Given()
+whole, places = Whole(), torch.nn.Embedding()
+for batch in loader:
+    places(torch.Tensor([[0, 1, 2, 3]]))
+    embedded = model.table(batch["input_ids"])
+    whole(inputs_embeds=embedded, labels=batch["labels"])
+    embedded.backward()
+    optimizer.step()
+""")
+    assert [row.input_ids[0] for row in found.rows[::2]] == [10, 30, 50]
+    assert found.rows[0].columns["labels"] == (-100, 11, 12, 13)
+
+
+def test_a_model_without_parts_has_weights(capture: Capture) -> None:
+    _, found, _ = capture("""
+class Loss(torch.nn.Module):
+    def forward(self, x): return torch.Given()
+class Whole(torch.nn.Module):
+    def __init__(self): self.weight = torch.Parameter()
+    def forward(self, x): return torch.Given()
+whole = Whole()
+for batch in loader:
+    whole(batch["input_ids"]).backward()
+    Loss()(torch.Tensor([[7, 7]])).backward()
+    optimizer.step()
+""")
+    assert [row.input_ids[0] for row in found.rows[::2]] == [10, 30, 50]
+
+
+def test_a_loader_that_gives_nothing_more_is_not_waited_for(capture: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome, found, _ = capture(
+        """
+import time
+sys.modules["sftui_recorder"].SLOW = 0.2
+def collate_slowly(rows):
+    time.sleep(0 if rows[0][0] < 50 else 600)
+    return collate(rows)
+loader = DataLoader(ROWS, 2, collate_slowly)
+"""
+        + TRAINED
+    )
+    assert outcome.why == "step" and [row.input_ids[0] for row in found.rows[::2]] == [10, 30]
+
+
+def test_a_copy_of_the_process_is_ended_at_once_too(capture: Capture) -> None:
+    _, found, marker = capture("""
+import os, signal, time
+write = open(sys.argv[1], "a").write
+if os.fork() == 0:
+    signal.signal(signal.SIGTERM, lambda *given: open(sys.argv[1], "a").write("terminated\\n"))
+    for batch in loader:
+        model(**batch).backward()
+        optimizer.step()
+    time.sleep(600)
+os.wait()
+write("waited\\n")
+""")
+    assert [row.input_ids[0] for row in found.rows[::2]] == [10, 30, 50]
+    assert marker == ""
+
+
 def test_without_a_model_the_loader_is_the_end(capture: Capture) -> None:
     outcome, found, marker = capture(
         """
@@ -220,7 +479,7 @@ def test_torch_is_found_however_late_it_is_imported(stub: None, tmp_path: Path) 
     )
     folder.mkdir()
     outcome = run([sys.executable, str(script), str(tmp_path / "m")], folder, batches=1, no_model=False, clip=None)
-    assert outcome.why == "enough"
+    assert outcome.why == "step"
 
 
 def test_the_users_own_sitecustomize_runs_and_the_recorders_folder_is_hidden(

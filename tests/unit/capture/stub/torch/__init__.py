@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 int64, int32, float32 = "int64", "int32", "float32"
@@ -46,20 +48,51 @@ class Tensor:
             return Tensor(flat, self.dtype)
         return Tensor([flat[i * sizes[1] : (i + 1) * sizes[1]] for i in range(sizes[0])], self.dtype)
 
+    def float(self) -> Tensor:
+        return self
+
     def __getitem__(self, place: Any) -> Tensor:
+        if place == (0,):
+            return Tensor(self.values[0], self.dtype)
         return Tensor([row[place[1]] for row in self.values], self.dtype)
 
 
-class Parameter:
-    """A weight that counts how often it was written to, as torch's tensors do."""
+class Given(Tensor):
+    """What a model gave: a backward pass through it runs its hooks."""
 
-    is_meta = False
+    requires_grad = True
 
     def __init__(self) -> None:
+        super().__init__([0], float32)
+        self.hooks: list[Callable[[Any], None]] = []
+
+    def register_hook(self, hook: Callable[[Any], None]) -> None:
+        self.hooks.append(hook)
+
+    def backward(self) -> None:
+        for hook in self.hooks:
+            hook(None)
+
+
+class Parameter(Tensor):
+    """A weight that counts how often it was written to, as torch's tensors do; by way of its data nobody counts."""
+
+    is_meta = False
+    device = "cpu"
+
+    def __init__(self) -> None:
+        super().__init__([0.0], float32)
         self._version = 0
 
     def write(self) -> None:
         self._version += 1
+
+    def is_floating_point(self) -> bool:
+        return True
+
+
+def stack(some: Sequence[Tensor]) -> Tensor:
+    return Tensor([one.values for one in some])
 
 
 def equal(one: Tensor, other: Tensor) -> bool:
@@ -71,6 +104,10 @@ _grad = [True]
 
 def is_grad_enabled() -> bool:
     return _grad[0]
+
+
+def enable_grad() -> Any:
+    return nullcontext()
 
 
 _traced = [False]

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from torch import Given, Parameter
 from torch.nn import functional as functional
 
 
@@ -16,8 +17,6 @@ class Module:
         return (one for one in vars(self).values() if isinstance(one, Module))
 
     def parameters(self) -> Iterator[Any]:
-        from torch import Parameter
-
         for one in vars(self).values():
             if isinstance(one, Parameter):
                 yield one
@@ -26,5 +25,8 @@ class Module:
 
 
 class Embedding(Module):
+    def __init__(self) -> None:
+        self.weight = Parameter()
+
     def forward(self, ids: Any) -> Any:
-        return ids
+        return Given()
