@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import importlib.metadata
 import json
 import os
@@ -88,13 +89,14 @@ class Loaded:
 
 class Taken:
     """A batch, where a loader gave it, whether a table of embeddings alone was called on it, and whether a backward
-    pass went through what was made of it."""
+    pass went through what was made of it, or is over and did not."""
 
     def __init__(self, batch: dict[str, Any], place: tuple[Loaded, int] | None, table: bool = False) -> None:
         self.batch = batch
         self.place = place
         self.table = table
         self.trained = False
+        self.passed = False
 
 
 class Recorder:
@@ -172,6 +174,8 @@ class Recorder:
         if not self.wanted.goes_on:
             self._watch_steps(optimizer.Optimizer)
         self._watch_loss(functional)
+        if hasattr(torch, "compile") and not self.wanted.goes_on:
+            self._watch_compile(torch)
         if self.wanted.no_model:
             when_imported("transformers.modeling_utils", self.leave_weights_out)
 
@@ -221,6 +225,26 @@ class Recorder:
 
         self._put(module_class, "__call__", call)
 
+    def _watch_compile(self, torch: Any) -> None:
+        """A training step that is compiled calls no model: its graph does. Functions that are compiled run as they are
+        written, but for those that a model calls."""
+        original, compiling = torch.compile, self._compiling()
+
+        def compile_(model: Any = None, *args: Any, **kwargs: Any) -> Any:
+            compiled = original(model, *args, **kwargs)
+            if model is None or isinstance(model, torch.nn.Module) or not callable(compiled):
+                return compiled
+
+            @functools.wraps(compiled)
+            def run(*given: Any, **named: Any) -> Any:
+                if compiling() or getattr(self._inside, "model", False):
+                    return compiled(*given, **named)
+                return model(*given, **named)
+
+            return run
+
+        self._put(torch, "compile", compile_)
+
     def _watch_loaders(self, iterator_class: Any) -> None:
         original = iterator_class.__next__
 
@@ -248,6 +272,8 @@ class Recorder:
                 def stop(optimizer: Any, *args: Any, _step: Any = step, **kwargs: Any) -> Any:
                     if self._over:  # another thread, or a handler at the end
                         self.leave()
+                    if _wraps(optimizer, optimizer_class):
+                        return _step(optimizer, *args, **kwargs)
                     closure = kwargs.get("closure", args[0] if args else None)
                     if callable(closure):  # the training step is made in it, and changes no weight by itself
                         self._inside.closure = True
@@ -339,8 +365,13 @@ class Recorder:
             return False
         if not self.records():
             return not table
-        for one in self.taken:
+        trained = [number for number, one in enumerate(self.taken) if one.trained]
+        for number, one in enumerate(self.taken):
             self._complete(one)
+            one.passed = not one.trained and bool(trained) and number < trained[-1]
+        if self._enough():
+            self.finish("enough")
+            return True
         if not self.wanted.goes_on:
             self._guard()
             if self._changed(module):
@@ -393,8 +424,13 @@ class Recorder:
         self._complete(taken)
         self._weights.setdefault(id(module), self._sampled(module))
         self._write_all()
-        if len(self._kept()) >= self.wanted.batches and not taken.table:
+        if self._enough():
             self.finish("enough")
+
+    def _enough(self) -> bool:
+        """Whether as many batches as are wanted are trained, and none before them may still be."""
+        kept = [one for one in self.taken if not one.table and not one.passed][: self.wanted.batches]
+        return len(kept) == self.wanted.batches and all(one.trained for one in kept)
 
     def _kept(self) -> list[Taken]:
         """The batches that are trained, at most as many as are wanted; all, where no backward pass was seen."""
@@ -785,6 +821,13 @@ def _inner(module: Any) -> Any:
 def _learns(module: Any) -> bool:
     """Whether a module has weights: what takes a loss is called on labels, too, and has none."""
     return next(iter(module.parameters()), None) is not None
+
+
+def _wraps(optimizer: Any, optimizer_class: Any) -> bool:
+    """Whether an optimizer was not made by torch's and holds one that was: it may let batches gather before that steps,
+    as accelerate's does."""
+    held = getattr(optimizer, "__dict__", {})
+    return "param_groups" not in held and any(isinstance(one, optimizer_class) for one in held.values())
 
 
 def _opened(torch: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -191,11 +191,30 @@ for batch in loader:
 def test_one_backward_pass_through_many_calls(capture: Capture) -> None:
     _, found, _ = capture("""
 losses = [model(**batch) for batch in loader]
-for loss in losses:
+for loss in losses[::-1]:
     loss.backward()
 optimizer.step()
 """)
     assert begun(found) == [(10, "model"), (30, "model"), (50, "model")]
+
+
+def test_a_training_step_that_is_compiled_runs_as_it_is_written(capture: Capture) -> None:
+    outcome, found, marker = capture("""
+@torch.compile(backend="eager")
+def step(batch):
+    model(**batch).backward()
+    optimizer.step()
+attend = torch.compile(lambda: open(sys.argv[1], "a").write("not as a model calls it"))
+class Whole(Model):
+    def forward(self, **batch):
+        attend()
+        return torch.Given()
+model = Whole()
+for batch in loader:
+    step(batch)
+""")
+    assert (outcome.why, marker) == ("step", "")
+    assert begun(found) == [(10, "model"), (30, "loader"), (50, "loader")]
 
 
 @pytest.mark.parametrize("step", ["optimizer.step(closure)", "optimizer.step(closure=closure)"])
@@ -235,6 +254,23 @@ optimizer = Own(model.parameters())
         + TRAINED
     )
     assert (outcome.why, marker) == ("step", "")
+
+
+def test_an_optimizer_around_another_may_let_batches_gather(capture: Capture) -> None:
+    outcome, found, marker = capture(
+        """
+class Around(torch.optim.Optimizer):
+    def __init__(self, inner): self.inner, self.count = inner, 0
+    def step(self):
+        self.count += 1
+        if self.count % 2 == 0:
+            self.inner.step()
+optimizer = Around(optimizer)
+"""
+        + TRAINED
+    )
+    assert (outcome.why, marker) == ("step", "")
+    assert begun(found) == [(10, "model"), (30, "model"), (50, "loader")]
 
 
 @pytest.mark.parametrize("end", ["os._exit(7)", "os.kill(os.getpid(), 9)"])

@@ -5,7 +5,7 @@ from typing import Any
 
 class Optimizer:
     def __init__(self, params: Any = ()) -> None:
-        self.params = [*params]
+        self.param_groups = [*params]
 
     def step(self) -> None:
         raise NotImplementedError
