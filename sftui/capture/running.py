@@ -19,34 +19,67 @@ RECORDER = Path(__file__).parent / "recorder"
 VARIABLE = "SFTUI_CAPTURE"
 STDERR = 2
 POLL = 0.05
+LOOK = 0.5
+"""Seconds after which it is looked again for Pythons without the recorder."""
 GRACE = 3.0
 """Seconds for which what is no Python is let end after it was asked to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended. `code` is the command's own, None where the recorder ended it; `why` what the recorder says:
-    `enough`, `step`, `loader`, `updated`, `failed`, or empty where it never came so far. `error` is what the recorder
-    failed at. `marks` is how far each Python came."""
+    """How a run ended. `code` is the command's own, None where it was ended; `why` what the recorder says: `enough`,
+    `step`, `loader`, `updated`, `failed`, or empty where it never came so far; `unwatched` where a Python without it
+    has torch. `error` is what the recorder failed at. `marks` is how far each Python came, `left` how many of those
+    with torch still ran when the command had ended."""
 
     code: int | None
     why: str
     error: str
     marks: tuple[tuple[str, ...], ...]
+    left: int = 0
 
-    def nothing(self) -> str:
+    def nothing(self, *, no_model: bool = False) -> str:
         """Why no batch was captured, in a clause."""
         ended = f"the command ended with code {self.code}"
+        if self.left:
+            ended += " while it still ran in the background"
         seen = {mark.partition(" ")[0] for marks in self.marks for mark in marks}
         if self.why == "failed":
             return f"the recorder failed ({self.error}), which is a bug of sftui; the run was ended there"
+        if self.why == "unwatched":
+            return "a Python without the recorder imported torch; the run was ended there, before it could train"
         if self.why == "step":
-            return "the first optimizer step was reached, and no module had been called in train mode on integer ids"
+            missed = (
+                "no data loader of torch had given integer ids"
+                if no_model
+                else "no module had been called in train mode on integer ids"
+            )
+            return f"the first optimizer step was reached, and {missed}"
         if not self.marks:
             return f"no Python with the recorder was started (python -I, -E or -S leave it out), and {ended}"
         if "torch" not in seen:
             return f"torch was not imported, and {ended}"
+        if no_model:
+            return f"no data loader of torch gave integer ids, and {ended}"
         return f"no training step was reached, and {ended}"
+
+    def remedy(self, *, no_model: bool = False) -> str:
+        """What to do where nothing was captured; empty where that is not known."""
+        if self.why == "unwatched" or (not self.marks and not self.why):
+            return (
+                "start Python without -I, -E and -S, put folders before $PYTHONPATH instead of setting it anew, and"
+                " keep the environment's variables"
+            )
+        if self.why == "step" and not no_model:
+            return "take what the data loader gives, with --no-model"
+        return "run it in the foreground" if self.left else ""
+
+    def missing(self) -> str:
+        """Why there were fewer batches than were asked for, in a clause."""
+        for mark in (mark for marks in self.marks for mark in marks):
+            if mark.startswith("loader "):
+                return f"the data {mark}"
+        return "there were no more to be had"
 
 
 def run(
@@ -75,16 +108,63 @@ def run(
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise SftuiError(f"{command[0]} could not be started", why=reason, fix="name a command after --") from error
-    try:
-        while process.poll() is None and not (folder / "done").exists():
-            time.sleep(POLL)
-    finally:
-        with _uninterrupted():
-            _end(process, folder)
+    unwatched, left = False, 0
+    with _ended_by_signals():
+        try:
+            unwatched = _wait(process, folder)
+            left = _left(folder) if process.poll() is not None else 0
+        finally:
+            with _uninterrupted():
+                _end(process, folder)
     done = folder / "done"
     said = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {"why": "", "error": ""}
-    code = None if said["why"] else process.returncode
-    return Outcome(code, said["why"], said["error"], tuple(_marks(folder)))
+    why = said["why"] or ("unwatched" if unwatched else "")
+    return Outcome(None if why else process.returncode, why, said["error"], tuple(_marks(folder)), left)
+
+
+def _wait(process: subprocess.Popen[bytes], folder: Path) -> bool:
+    """Until the recorder is done or the command ends; whether a Python without the recorder has torch, of which nobody
+    would hold back the first step. It must be seen twice: a copy of a process that is about to become another has what
+    that had."""
+    suspects: set[int] = set()
+    look = time.monotonic() + LOOK
+    while process.poll() is None and not (folder / "done").exists():
+        time.sleep(POLL)
+        if time.monotonic() >= look:
+            found = {*_unwatched(process.pid, folder)}
+            if found & suspects:
+                return not (folder / "done").exists()
+            suspects, look = found, time.monotonic() + LOOK
+    return False
+
+
+def _left(folder: Path) -> int:
+    """How many Pythons of the run that have torch still run."""
+    files = [folder / "pids" / str(pid) for pid in _alive(folder)]
+    return sum("\ntorch\n" in file.read_text(encoding="utf-8", errors="replace") for file in files)
+
+
+def _unwatched(session: int, folder: Path) -> Iterator[int]:
+    """The Pythons of the run, as Linux lists them, that have torch and are not known to the recorder."""
+    for pid in _belonging(session, folder):
+        with contextlib.suppress(OSError):
+            if (
+                not (folder / "pids" / str(pid)).exists()
+                and b"libtorch_python" in Path(f"/proc/{pid}/maps").read_bytes()
+            ):
+                yield pid
+
+
+def _belonging(session: int, folder: Path) -> Iterator[int]:
+    """Whatever runs in the session of the command or has its environment, also what was detached from it; nothing where
+    the system does not list its processes as Linux does."""
+    named = f"{VARIABLE}={folder}\0".encode()
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, IndexError):
+            fields = (place / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            own = int(fields[3]) == session or named in (place / "environ").read_bytes() + b"\0"
+            if own and fields[0] not in ("Z", "X") and int(place.name) != os.getpid():
+                yield int(place.name)
 
 
 def _marks(folder: Path) -> Iterator[tuple[str, ...]]:
@@ -103,7 +183,7 @@ def _end(process: subprocess.Popen[bytes], folder: Path) -> None:
     until = time.monotonic() + GRACE
     while (process.poll() is None or [*_alive(folder)]) and time.monotonic() < until:
         time.sleep(POLL)
-    for pid in _alive(folder):
+    for pid in (*_alive(folder), *_belonging(process.pid, folder)):
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
     _signal_group(process, signal.SIGKILL)
@@ -128,14 +208,32 @@ def _alive(folder: Path) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Let no second Ctrl-C keep processes from being ended."""
-    try:
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    except ValueError:  # not the main thread
-        yield
-        return
+def _ended_by_signals() -> Iterator[None]:
+    """Whoever asks this process to end, or closes its terminal, ends the run with it: alone it would go on to train."""
+    before = {}
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    with contextlib.suppress(ValueError):  # not the main thread
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            before[number] = signal.signal(number, end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let no second Ctrl-C keep processes from being ended."""
+    before = {}
+    with contextlib.suppress(ValueError):  # not the main thread
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            before[number] = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

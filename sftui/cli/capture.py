@@ -38,7 +38,8 @@ def capture_batches(
         outcome = run(command, Path(folder), batches=batches, no_model=no_model, clip=clip, packages=_packages())
         captured = read_folder(Path(folder))
     if not captured.rows:
-        raise SftuiError("nothing was captured", why=outcome.nothing())
+        why, fix = outcome.nothing(no_model=no_model), outcome.remedy(no_model=no_model)
+        raise SftuiError("nothing was captured", why=why, fix=fix)
     with target.open(folders=False, private=True) as file:
         write_captured(captured, file)
     for sentence in summary(captured, outcome, batches):
@@ -65,7 +66,7 @@ def summary(captured: Captured, outcome: Outcome, wanted: int) -> list[str]:
     }
     sentences = [*about_run(captured.about)]
     if captured.batches < wanted:
-        sentences.append(f"{counted(wanted)} were asked for; there were no more to be had")
+        sentences.append(f"{counted(wanted)} were asked for; {outcome.missing()}")
     how = f"the run was ended {ended[outcome.why]}" if outcome.why else f"the command ended with code {outcome.code}"
     sentences.append(f"{how}; no optimizer made a step")
     return sentences

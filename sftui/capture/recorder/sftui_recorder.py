@@ -143,7 +143,7 @@ class Recorder:
         """This process is a copy of the one that watched so far: it may become the one that records."""
         self._mine = None
         self._process = os.getpid()
-        self.mark(f"python {started(self._process)}")
+        self.mark(f"python {started(self._process)}" + ("\ntorch" if self.torch is not None else ""))
 
     def rank(self) -> int:
         """The rank of this process in its run."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,3 +106,17 @@ def test_where_nothing_can_be_written_nothing_is_run(sftui: Sftui, tmp_path: Pat
 def test_no_command_is_told(sftui: Sftui) -> None:
     code, told = sftui("capture", "-o", "b.parquet")
     assert code == 2 and "Missing argument" in told
+
+
+def test_who_ends_sftui_ends_the_run(sftui: Sftui, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
+    words = [sys.executable, "-m", "sftui", "capture", "-o", "b.parquet", "--", sys.executable, "train.py"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + 30
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        process.terminate()
+        assert process.wait(30) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)

@@ -554,6 +554,68 @@ def test_why_nothing_was_captured(capture: Capture, code: str, python: tuple[str
     assert marker == ""
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_python_without_the_recorder_is_ended_before_it_can_train(capture: Capture, tmp_path: Path) -> None:
+    (tmp_path / "libtorch_python.so").write_bytes(b"mapped")
+    code = f"import mmap, time; file = open({str(tmp_path / 'libtorch_python.so')!r}, 'rb')\n"
+    code += "held = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ); time.sleep(600)"
+    outcome, _, marker = capture("", python=(sys.executable, "-I", "-c", code))
+    assert outcome.nothing().startswith("a Python without the recorder imported torch; the run was ended there")
+    assert outcome.remedy().startswith("start Python without -I, -E and -S")
+    assert marker == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_what_a_run_detaches_is_ended_with_it(capture: Capture, tmp_path: Path) -> None:
+    _, found, _ = capture(
+        """
+import subprocess
+one = subprocess.Popen(["sleep", "600"], start_new_session=True)
+open("PID", "w").write(str(one.pid))
+""".replace("PID", str(tmp_path / "pid"))
+        + TRAINED
+    )
+    state = Path("/proc", (tmp_path / "pid").read_text(), "stat")
+    assert found.rows
+    assert not state.exists() or ") Z " in state.read_text()
+
+
+def test_a_run_in_the_background_is_told(capture: Capture) -> None:
+    outcome, _, _ = capture(
+        """
+import os, time
+if os.fork() == 0:
+    torch.optim.Optimizer()
+    time.sleep(600)
+time.sleep(0.3)
+os._exit(0)
+"""
+    )
+    assert (outcome.nothing(), outcome.remedy()) == (
+        "no training step was reached, and the command ended with code 0 while it still ran in the background",
+        "run it in the foreground",
+    )
+
+
+def test_why_a_loader_gave_fewer(capture: Capture) -> None:
+    outcome, found, _ = capture(
+        """
+def collate_two(rows):
+    return collate(rows) if rows[0][0] < 50 else 1 / 0
+loader = DataLoader(ROWS, 2, collate_two)
+"""
+        + TRAINED
+    )
+    assert (len(found.rows), outcome.missing()) == (4, "the data loader raised ZeroDivisionError")
+
+
+def test_without_a_model_and_without_a_loader(capture: Capture) -> None:
+    outcome, found, _ = capture("model(torch.Tensor([[1, 2]])).backward()\noptimizer.step()", no_model=True)
+    assert not found.rows
+    assert outcome.nothing(no_model=True).endswith("reached, and no data loader of torch had given integer ids")
+    assert outcome.remedy(no_model=True) == ""
+
+
 def test_a_run_that_ends_by_itself_gives_what_it_had(capture: Capture) -> None:
     outcome, found, _ = capture("model(**next(iter(loader)))\nraise SystemExit(5)")
     assert (outcome.why, outcome.code) == ("", 5)
