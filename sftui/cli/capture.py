@@ -30,17 +30,17 @@ def capture_batches(
     if out == STDOUT or not out.lower().endswith(".parquet"):
         raise ExportError(f"{out} says no format that batches are written in", fix="name it OUT.parquet")
     target, _ = outputs(Inputs(tuple(word for word in command if os.path.isfile(word))), force, out)
-    click.echo(
-        f"sftui: runs your own code: {visible(shlex.join(command))}; it is ended before its first optimizer step",
-        err=True,
-    )
-    with tempfile.TemporaryDirectory(prefix="sftui-capture-") as folder:
-        outcome = run(command, Path(folder), batches=batches, no_model=no_model, clip=clip, packages=_packages())
-        captured = read_folder(Path(folder))
-    if not captured.rows:
-        why, fix = outcome.nothing(no_model=no_model), outcome.remedy(no_model=no_model)
-        raise SftuiError("nothing was captured", why=why, fix=fix)
-    with target.open(folders=False, private=True) as file:
+    with target.open(folders=False, private=True) as file:  # before anything runs: what cannot be written is told then
+        click.echo(
+            f"sftui: runs your own code: {visible(shlex.join(command))}; it is ended before its first optimizer step",
+            err=True,
+        )
+        with tempfile.TemporaryDirectory(prefix="sftui-capture-") as folder:
+            outcome = run(command, Path(folder), batches=batches, no_model=no_model, clip=clip, packages=_packages())
+            captured = read_folder(Path(folder))
+        if not captured.rows:
+            why, fix = outcome.nothing(no_model=no_model), outcome.remedy(no_model=no_model)
+            raise SftuiError("nothing was captured", why=why, fix=fix)
         write_captured(captured, file)
     for sentence in summary(captured, outcome, batches):
         click.echo(f"sftui: {visible(sentence)}", err=True)

@@ -88,6 +88,10 @@ def test_nothing_captured_is_one_sentence_and_no_file(sftui: Sftui, tmp_path: Pa
     [
         ("b.jsonl", "b.jsonl says no format that batches are written in; name it OUT.parquet"),
         ("-", "- says no format that batches are written in; name it OUT.parquet"),
+        (
+            "nowhere/b.parquet",
+            "nowhere/b.parquet could not be written, because there is no folder nowhere; make it, or name another file",
+        ),
         ("there.parquet", "there.parquet already exists; overwrite with --force, or name another"),
         (
             "read.parquet",
