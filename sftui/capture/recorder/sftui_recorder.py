@@ -919,11 +919,13 @@ def _versions(names: Sequence[str]) -> dict[str, str]:
     """The versions of those packages that were imported."""
     found = {}
     for name in names:
-        if name.replace("-", "_") in sys.modules:
-            try:
-                found[name] = importlib.metadata.version(name)
-            except importlib.metadata.PackageNotFoundError:
-                continue
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            package = importlib.metadata.distribution(name)
+            own = name.replace("-", "_")
+            # As `swift` of ms-swift: a package may be imported by another name than it is installed by.
+            listed = (package.read_text("top_level.txt") or own).split()
+            if any(module in sys.modules for module in ([own] if own in listed else listed)):
+                found[name] = package.version
     return found
 
 

@@ -23,13 +23,19 @@ def capture(stub: None, tmp_path: Path) -> Capture:
     """`capture(code)` runs LOOP and then `code`; how it ended, what it gave, and what its steps and handlers wrote."""
 
     def captured(
-        code: str, *, batches: int = 3, no_model: bool = False, clip: int | None = None, python: tuple[str, ...] = ()
+        code: str,
+        *,
+        batches: int = 3,
+        no_model: bool = False,
+        clip: int | None = None,
+        python: tuple[str, ...] = (),
+        packages: tuple[str, ...] = (),
     ) -> tuple[Outcome, Captured, str]:
         script, marker, folder = tmp_path / "train.py", tmp_path / "marker", tmp_path / "run"
         script.write_text(LOOP + code, encoding="utf-8")
         folder.mkdir(mode=0o700)
         command = [*(python or (sys.executable,)), str(script), str(marker), "--token", "hf_secretsecret"]
-        outcome = run(command, folder, batches=batches, no_model=no_model, clip=clip)
+        outcome = run(command, folder, batches=batches, no_model=no_model, clip=clip, packages=packages)
         assert not [*_alive(folder)]
         return outcome, read_folder(folder), marker.read_text() if marker.exists() else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -518,14 +519,33 @@ def test_torch_is_found_however_late_it_is_imported(stub: None, tmp_path: Path) 
     assert outcome.why == "step"
 
 
+def test_a_package_that_is_imported_by_another_name_is_known(
+    capture: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, modules, made in (
+        ("ms-swift", "swift\ntests\n", "swift"),
+        ("trl", "trl\ntests\n", "tests"),
+        ("torchtune", None, "torchtune"),
+    ):
+        info = tmp_path / "own" / f"{name.replace('-', '_')}-4.6.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 4.6\n")
+        if modules is not None:
+            (info / "top_level.txt").write_text(modules)
+        (tmp_path / "own" / f"{made}.py").write_text("")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path / "own"), os.environ["PYTHONPATH"])))
+    _, found, _ = capture("import swift, tests, torchtune" + TRAINED, packages=("trl", "ms-swift", "torchtune", "verl"))
+    assert {name: found.about["versions"].get(name) for name in ("trl", "ms-swift", "torchtune", "verl")} == {
+        **{"trl": None, "ms-swift": "4.6", "torchtune": "4.6", "verl": None}
+    }
+
+
 def test_the_users_own_sitecustomize_runs_and_the_recorders_folder_is_hidden(
     capture: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = tmp_path / "own"
     own.mkdir()
     (own / "sitecustomize.py").write_text("import builtins\nbuiltins.customized = True\n")
-    import os
-
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(own), os.environ["PYTHONPATH"])))
     _, found, marker = capture(
         f"""
