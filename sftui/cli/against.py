@@ -165,6 +165,9 @@ def _causes(found: Against, data: Ready, collator: str | None) -> Iterator[str]:
             own = f"; the run's collator is {collator}" if collator is not None else ""
             none = "no change of one or two settings, and no version tried, makes them equal"
             yield f"{many(count, 'sequence')}: {none}{own}"
+    alone = sum(match.row is None for match in found.differing)
+    if alone:
+        yield f"{many(alone, 'sequence')} like no row: made from other rows, or by another tokenizer"
 
 
 def _change(change: Any, data: Ready) -> str:

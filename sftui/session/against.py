@@ -6,6 +6,7 @@ Nothing is decided by rules: a cause is a change of the recipe under which the r
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 GRAM = 5
 """Ids in a row that two texts must share to be thought of as the same."""
+SHARED = 10
+"""A document is like a row that has one in so many of its runs, of those that are not in most rows."""
 MOST_TRIED = 12
 """Of so many sequences that differ it is found out why; the others are tried with what was found."""
 MOST_BETTER = 6
@@ -180,31 +183,43 @@ def _nearest(documents: Sequence[Document], data: Ready) -> list[Match]:
 
 
 def _by_grams(left: Mapping[int, Document], data: Ready) -> dict[int, Match]:
-    """Documents whose ids no row has, each with the row that it shares most runs of ids with."""
+    """Documents whose ids no row has, each with the row that it shares most runs of ids with; with none where it shares
+    only what most rows have, as one system prompt."""
     grams: dict[tuple[int, ...], list[int]] = {}
     for number, document in left.items():
         for gram in set(_grams(document.input_ids)):
             grams.setdefault(gram, []).append(number)
-    best: dict[int, tuple[float, Inspection]] = {}
+    best: dict[int, tuple[float, Inspection, frozenset[tuple[int, ...]]]] = {}
+    holding: Counter[tuple[int, ...]] = Counter()
+    examples = 0
     for made in data.inspect_many(data.source.rows(), spans=False):
         for example in made.examples:
             shared: dict[int, int] = {}
             own = set(_grams(_ids(example)))
-            for gram in own:
-                for number in grams.get(gram, ()):
+            examples += 1
+            holding.update(known := frozenset(own & grams.keys()))
+            for gram in known:
+                for number in grams[gram]:
                     shared[number] = shared.get(number, 0) + 1
             for number, count in shared.items():
                 # Of rows that begin alike, as by one system prompt, the one with least besides it.
                 score = count - len(own) / 1_000_000
-                if score > best.get(number, (0.0, made))[0]:
-                    best[number] = (score, made)
-    return {number: _best_match(document, best.get(number), data.recipe) for number, document in left.items()}
+                if number not in best or score > best[number][0]:
+                    best[number] = (score, made, known)
+    common = {gram for gram, count in holding.items() if count > max(1, examples / 2)}
+    found: dict[int, Match] = {}
+    for number, document in left.items():
+        if number not in best:
+            found[number] = Match(document)
+            continue
+        _, made, known = best[number]
+        own = {gram for gram in _grams(document.input_ids) if gram not in common}
+        like = not own or len(own & known) * SHARED >= len(own)
+        found[number] = _best_match(document, made, data.recipe) if like else Match(document)
+    return found
 
 
-def _best_match(document: Document, best: tuple[float, Inspection] | None, recipe: Recipe) -> Match:
-    if best is None:
-        return Match(document)
-    made = best[1]
+def _best_match(document: Document, made: Inspection, recipe: Recipe) -> Match:
     partings = [parts(document, example, recipe) for example in made.examples]
     furthest = max((one for one in partings if one is not None), key=lambda one: one.position, default=None)
     return Match(document, made.row.index, furthest)

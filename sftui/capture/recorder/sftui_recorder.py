@@ -467,6 +467,8 @@ class Recorder:
             held = Loaded(iterator)
             self.loaded.append(held)
             collator = getattr(iterator, "_collate_fn", None)
+            for _ in range(8):  # transformers' Trainer puts one around it that leaves columns out
+                collator = getattr(collator, "data_collator", None) or collator
             if collator is not None:
                 self.collators.append(collator)
         held.given += 1

@@ -149,6 +149,25 @@ def test_a_sequence_of_no_row(tmp_path: Path, data: Path, compare: Compare) -> N
     assert out.splitlines()[1] == "row 0: no row of the dataset is like it"
 
 
+def test_a_row_that_the_dataset_lacks_is_told_as_such(tmp_path: Path, data: Path, compare: Compare) -> None:
+    """It begins as all rows do, by one system prompt, and no setting makes it equal to any of them."""
+    texts = ("user", "Where do swallows go in winter?"), ("assistant", "Most of them fly south, across a whole sea.")
+    row = {"messages": [ROWS[0]["messages"][0], *({"role": role, "content": text} for role, text in texts)]}
+    other = tmp_path / "other.jsonl"
+    other.write_text(json.dumps(row) + "\n")
+    with prepared(other, trainer="trl@1.16.0") as ready:
+        (made,) = ready.inspect_many(ready.source.rows())
+        example = made.examples[0]
+        ids = [[*example.input_ids]]
+    path = written(tmp_path / "b.parquet", batch({"input_ids": ids, "labels": ids}))
+    code, out = compare(path, "--trainer", "trl")
+    assert code == 1
+    assert out.splitlines()[1:] == [
+        "row 0: no row of the dataset is like it",
+        "1 sequence like no row: made from other rows, or by another tokenizer",
+    ]
+
+
 @pytest.mark.parametrize("trainer", ["trl@1.16", "axolotl@0.21"])
 def test_the_documents_of_packs(tmp_path: Path, data: Path, compare: Compare, trainer: str) -> None:
     strategy = {"trl@1.16": "bfd", "axolotl@0.21": "multipack"}[trainer]

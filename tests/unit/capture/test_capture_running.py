@@ -519,6 +519,19 @@ def test_torch_is_found_however_late_it_is_imported(stub: None, tmp_path: Path) 
     assert outcome.why == "step"
 
 
+def test_a_collator_inside_another_is_the_one_that_is_named(capture: Capture) -> None:
+    _, found, _ = capture(
+        """
+class Around:
+    data_collator = staticmethod(collate)
+    def __call__(self, rows): return collate(rows)
+loader = DataLoader(ROWS, 2, Around())
+"""
+        + TRAINED
+    )
+    assert found.about["collator"] == "__main__.collate"
+
+
 def test_a_package_that_is_imported_by_another_name_is_known(
     capture: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
