@@ -61,7 +61,7 @@ LLAMAFACTORY = {
     **{"per_device_train_batch_size": 2, "use_cpu": True, "bf16": False, "fp16": False},
 }
 SCRIPTS = {"trl": "train_trl.py", "plain": "train_plain.py", "loop": "train_loop.py", "unsloth": "train_unsloth.py"}
-SCRIPTS["callback"] = "train_callback.py"
+SCRIPTS |= {"callback": "train_callback.py", "odd": "train_odd.py"}
 
 
 def script(name: str, *words: str) -> tuple[str, ...]:
@@ -85,6 +85,7 @@ CASES = {
     ),
     "plain": Run("trl", "1.16.0", script("plain", "prompt"), ("rows.jsonl",)),
     "loop": Run("trl", "1.16.0", script("loop"), ("rows.jsonl", "--trainer", "hf-trainer")),
+    "odd": Run("trl", "1.16.0", script("odd"), ("rows.jsonl", "--trainer", "hf-trainer")),
     "compiled": Run(
         *("trl", "1.16.0"),
         script("loop"),
