@@ -77,7 +77,7 @@ def model_of(name: str | None, revision: str | None, kind: str | None) -> Model:
     raise RecipeError(
         f"{TITLE} stops: it cannot tell the template of `{name}`",
         why=f"models of the model_type {model_type} have several, {_some(candidates) or 'or none'}",
-        fix="name one with render.template (`template` in its config)",
+        fix="name one with render.template (ms-swift/NAME, `template` in its config)",
     )
 
 
