@@ -241,5 +241,3 @@ def test_numbers_lose_decimals_where_its_dataset_keeps_messages_and_tools_as_jso
         '{"name": "go", "arguments": {"lat": 52.5200066, "zero": 0.0}}\n</tool_call><|im_end|>\n'
     )
     assert made.rendered is not None and '"minimum": 0.12345678900000001' in made.rendered.text
-    split = inspected(row, "qwen", length__over="split", length__max=4096, own__use_chat_template=False)
-    assert split.rendered is not None and '"zero": -0.0}' in split.rendered.text
