@@ -193,6 +193,8 @@ def _untold(model: str) -> list[str]:
         found = model_of(model, None, None)
     except RecipeError as error:
         return [str(error)]
+    if found.stops is not None:
+        return [found.stops.sentence()]
     return [] if found.template is not None else [f"name the template of the model in `template`: {found.why}"]
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError, SftuiError
+from sftui.model import Problem
 from sftui.nearest import did_you_mean
 from sftui.side_files import read_side_bytes
 from sftui.trainers.ms_swift.registry import EMPTY, RELEASE, TITLE
@@ -31,11 +32,13 @@ NAMING = "name one with render.template (ms-swift/NAME, `template` in its config
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What is known of a model: its template (None: not known), why, and the longest row that it takes."""
+    """What is known of a model: its template (None: not known), why, and the longest row that it takes. `stops`: where
+    none is named, ms-swift stops (get_template_meta)."""
 
     template: str | None
     why: str
     longest: int | None = None
+    stops: Problem | None = None
 
 
 def model_of(name: str | None, revision: str | None, kind: str | None) -> Model:
@@ -74,11 +77,9 @@ def model_of(name: str | None, revision: str | None, kind: str | None) -> Model:
     candidates = facts.get("candidates") or []
     if len(candidates) == 1:
         return Model(candidates[0], why, longest)
-    raise RecipeError(
-        f"{TITLE} stops: it cannot tell the template of `{name}`",
-        why=f"models of the model_type {model_type} have several, {_some(candidates) or 'or none'}",
-        fix="name one with render.template (ms-swift/NAME, `template` in its config)",
-    )
+    why = f"models of the model_type {model_type} have several, {_some(candidates) or 'or none'}"
+    fix = "name one with render.template (ms-swift/NAME, `template` in its config)"
+    return Model(None, why, longest, Problem(f"{TITLE} stops: it cannot tell the template of `{name}`", why, fix))
 
 
 def last_name(model: str) -> str:

@@ -362,6 +362,8 @@ def template_name(recipe: Recipe) -> str | None:
     model = _model(recipe)
     if recipe.render.template.startswith(OWN):
         return recipe.render.template.removeprefix(OWN)
+    if model is not None and model.stops is not None:
+        raise RecipeError(model.stops.what, why=model.stops.why, fix=model.stops.fix)
     return model.template if model is not None else None
 
 

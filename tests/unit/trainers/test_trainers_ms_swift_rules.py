@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from sftui import pipeline
-from sftui.errors import SftuiError
+from sftui.errors import RecipeError, SftuiError
 from sftui.model import Inspection, Pack, Reason, Row
 from sftui.recipe import Recipe, changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named
 from sftui.trainers.ms_swift import models, registry
-from sftui.trainers.ms_swift.trainer import MsSwift
+from sftui.trainers.ms_swift.trainer import MsSwift, template_name
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]}
 CHATS = {"messages": [*CHAT["messages"], {"role": "user", "content": "more"}, {"role": "assistant", "content": "No."}]}
@@ -196,7 +196,7 @@ def test_packs_hold_the_longest_first_or_rows_in_order() -> None:
         ("meta-llama/Meta-Llama-3-8B-Instruct", None, None, "llama3"),
         ("x/models--Qwen--Qwen3-4B/snapshots/abc", None, None, "qwen3"),
         ("mine", "llama3_2", None, "llama3_2"),
-        ("mine", None, {"architectures": ["OlmoeForCausalLM"]}, "olmoe"),
+        ("mine", None, {"architectures": ["OlmoeForCausalLM"]}, None),
         ("mine", None, {"architectures": ["MyForCausalLM"]}, "dummy"),
         ("mine", None, {}, None),
         ("mine", None, {"architectures": ["LlamaForCausalLM"]}, "cannot tell the model_type"),
@@ -241,3 +241,11 @@ def test_numbers_lose_decimals_where_its_dataset_keeps_messages_and_tools_as_jso
         '{"name": "go", "arguments": {"lat": 52.5200066, "zero": 0.0}}\n</tool_call><|im_end|>\n'
     )
     assert made.rendered is not None and '"minimum": 0.12345678900000001' in made.rendered.text
+
+
+def test_a_model_type_of_several_templates_stops_where_none_is_named() -> None:
+    """ms-swift 4.6.0, template/register.py (get_template_meta): a named template is taken before the model is asked."""
+    recipe = changed(preset("ms-swift"), "own.model_type", "qwen2")
+    with pytest.raises(RecipeError, match="cannot tell the template"):
+        template_name(recipe)
+    assert template_name(changed(recipe, "render.template", "ms-swift/qwen2_5")) == "qwen2_5"
