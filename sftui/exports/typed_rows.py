@@ -41,7 +41,7 @@ def write_typed(lines: IO[bytes], file: IO[bytes], numbers: Sequence[int]) -> It
     for rows in _groups(lines, numbers):
         try:
             schema = pa.unify_schemas([schema, _table(pa, rows).schema], promote_options="permissive")
-        except (pa.ArrowException, ArithmeticError, ValueError, TypeError) as error:
+        except _raised(pa) as error:
             raise _refusal(pa, lines, numbers, rows[-1].index, error) from error
         _refuse_shape(pa, schema)
         yield
@@ -50,9 +50,14 @@ def write_typed(lines: IO[bytes], file: IO[bytes], numbers: Sequence[int]) -> It
         for rows in _groups(lines, numbers):
             try:
                 writer.write_table(pa.Table.from_pylist([row.data for row in rows], schema=schema))
-            except (pa.ArrowException, ArithmeticError, ValueError, TypeError) as error:
+            except _raised(pa) as error:
                 raise _refusal(pa, lines, numbers, rows[-1].index, error) from error
             yield
+
+
+def _raised(pa: Any) -> tuple[type[Exception], ...]:
+    """What pyarrow raises of values that it has no type for."""
+    return pa.ArrowException, ArithmeticError, ValueError, TypeError
 
 
 def _rows(lines: IO[bytes], numbers: Sequence[int]) -> Iterator[Row]:
@@ -100,7 +105,7 @@ def _refusal(pa: Any, lines: IO[bytes], numbers: Sequence[int], last: int, error
             )
         try:
             _table(pa, [row])
-        except (pa.ArrowException, ArithmeticError, ValueError, TypeError) as alone:
+        except _raised(pa) as alone:
             why = f"{type(alone).__name__}: {visible(str(alone).splitlines()[0][:200])}"
             return ExportError(
                 f"{REFUSED}: {row.where} holds a value that has no type there",
