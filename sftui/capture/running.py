@@ -109,13 +109,12 @@ def run(
         reason = (error.strerror or str(error)).lower()
         raise SftuiError(f"{command[0]} could not be started", why=reason, fix="name a command after --") from error
     unwatched, left = False, 0
-    with _ended_by_signals():
-        try:
-            unwatched = _wait(process, folder)
-            left = _left(folder) if process.poll() is not None else 0
-        finally:
-            with _uninterrupted():
-                _end(process, folder)
+    try:
+        unwatched = _wait(process, folder)
+        left = _left(folder) if process.poll() is not None else 0
+    finally:
+        with _uninterrupted():
+            _end(process, folder)
     done = folder / "done"
     said = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {"why": "", "error": ""}
     why = said["why"] or ("unwatched" if unwatched else "")
@@ -208,26 +207,8 @@ def _alive(folder: Path) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Whoever asks this process to end, or closes its terminal, ends the run with it: alone it would go on to train."""
-    before = {}
-
-    def end(number: int, frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    with contextlib.suppress(ValueError):  # not the main thread
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            before[number] = signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let no second Ctrl-C keep processes from being ended."""
+    """Let no second Ctrl-C, nor what else would end this process, keep those of the run from being ended."""
     before = {}
     with contextlib.suppress(ValueError):  # not the main thread
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
