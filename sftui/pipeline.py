@@ -35,6 +35,7 @@ from sftui.model import (
     Tokens,
 )
 from sftui.recipe import Recipe, day_of
+from sftui.sources.chunks import chunks
 from sftui.trainers import Toolbox, trainer_named
 from sftui.trainers.base import Shaped
 from sftui.trainers.held import Held
@@ -365,7 +366,7 @@ def inspect_all(
     """
     plain = tools.tokenizer
     stages = _stages(detected, recipe, replace(tools, tokenizer=bulk.of(plain)), spans=spans, places=spans)
-    for some in _chunks(rows, bulk.at_once):
+    for some in chunks(rows, bulk.at_once, CHUNK_CHARACTERS + 1):
         at = 0
         while at < len(some):
             ways, texts = _rendered(_Way(row, stages) for row in some[at:])
@@ -374,20 +375,6 @@ def inspect_all(
             if bulk.due(len(ways)) and texts:
                 faster = replace(stages.tools, tokenizer=_faster(plain, ways, texts, bulk))
                 stages = replace(stages, tools=faster)
-
-
-def _chunks(rows: Iterable[Row], most: int) -> Iterator[list[Row]]:
-    """The rows, so many at a time or fewer where they are long."""
-    some: list[Row] = []
-    size = 0
-    for row in rows:
-        some.append(row)
-        size += row.size
-        if len(some) >= most or size > CHUNK_CHARACTERS:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
 
 
 def _rendered(ways: Iterable[_Way]) -> tuple[list[_Way], list[ToEncode]]:

@@ -13,6 +13,7 @@ from sftui.audit.found import Filter
 from sftui.audit.run import AuditProgress, progress
 from sftui.crew import Crew
 from sftui.findings.hashes import Hashes
+from sftui.sources.chunks import chunks
 
 if TYPE_CHECKING:
     from sftui.findings import Context
@@ -67,27 +68,13 @@ def audit_in_processes(
     begun, before = clock(), audit.rows
     crew = Crew(task, jobs)
     try:
-        for part in crew.done(chunks(rows)):
+        for part in crew.done(chunks(rows, CHUNK_ROWS, CHUNK_BYTES)):
             audit.merge(part)
             yield progress(audit.rows, before, clock() - begun, total())
     finally:
         crew.end()
     audit.finish()
     yield AuditProgress(audit.rows, audit.rows, 0.0, 0.0, True, crew.note)
-
-
-def chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Rows as many at a time as are prepared at once."""
-    chunk: list[Row] = []
-    size = 0
-    for row in rows:
-        chunk.append(row)
-        size += row.size
-        if len(chunk) >= CHUNK_ROWS or size >= CHUNK_BYTES:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
 
 
 class Loaded:
@@ -108,7 +95,7 @@ class Loaded:
     def do(self, rows: Iterable[Row]) -> Audit:
         """The audit of some rows."""
         audit = Audit(self._context, self._task.wanted, self._task.evaluation)
-        for some in chunks(rows):
+        for some in chunks(rows, CHUNK_ROWS, CHUNK_BYTES):
             inspected = list(self._session.inspect_many(some))
             with bound.series():
                 for found in inspected:

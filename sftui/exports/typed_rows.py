@@ -7,12 +7,14 @@ DataFrame.to_parquet (pyarrow 21 to 26, measured).
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 from sftui.conversations.reading import Place, joined, other_kind, place_of
 from sftui.errors import ExportError
 from sftui.model import Row
+from sftui.sources.chunks import chunks
 from sftui.sources.records import parse_record
 from sftui.text import visible
 
@@ -72,16 +74,7 @@ def _rows(lines: IO[bytes], numbers: Sequence[int]) -> Iterator[Row]:
 
 
 def _groups(lines: IO[bytes], numbers: Sequence[int]) -> Iterator[list[Row]]:
-    group: list[Row] = []
-    size = 0
-    for row in _rows(lines, numbers):
-        group.append(row)
-        size += row.size
-        if len(group) >= GROUP_ROWS or size >= GROUP_BYTES:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+    return chunks(_rows(lines, numbers), GROUP_ROWS, GROUP_BYTES)
 
 
 def _table(pa: Any, rows: Sequence[Row]) -> Any:
@@ -122,37 +115,35 @@ def _a(kind: str) -> str:
     return _A.get(kind, "a number")
 
 
+def _places(pa: Any, schema: Any) -> Iterator[tuple[str, Any, int]]:
+    """Every place of a schema, those around others first: its path as Arrow writes it, its type, and how deep it is."""
+    waiting = deque((f"/{field.name}", field.type, 0) for field in schema)
+    while waiting:
+        path, kind, level = waiting.popleft()
+        yield path, kind, level
+        if pa.types.is_struct(kind):
+            waiting += ((f"{path}/{field.name}", field.type, level + 1) for field in kind)
+        elif pa.types.is_list(kind):
+            waiting.append((f"{path}/[]", kind.value_type, level + 2))
+
+
 def _refuse_shape(pa: Any, schema: Any) -> None:
     """ExportError for types without measure."""
-    fields = levels = 0
-    waiting = [(field.type, 0) for field in schema]
-    while waiting:
-        kind, level = waiting.pop()
-        fields, levels = fields + 1, max(levels, level)
-        if pa.types.is_struct(kind):
-            waiting += [(field.type, level + 1) for field in kind]
-        elif pa.types.is_list(kind):
-            waiting.append((kind.value_type, level + 2))
-    if fields > MOST_FIELDS:
+    levels = [level for _, _, level in _places(pa, schema)]
+    if len(levels) > MOST_FIELDS:
         raise ExportError(
             f"{REFUSED}: the rows have more than {MOST_FIELDS:,} keys between them",
             why="each key is a column of its own there",
             fix=f"store what has keys of its own in each row as JSON text, {_JSON_LINES}",
         )
-    if levels > MOST_LEVELS:
+    if max(levels, default=0) > MOST_LEVELS:
         raise ExportError(f"{REFUSED}: the rows are nested too deep for it", fix=f"flatten them, {_JSON_LINES}")
 
 
 def _refuse_keyless(pa: Any, schema: Any) -> None:
     """ExportError where every object of a place has no keys."""
-    waiting = [(f"/{field.name}", field.type) for field in schema]
-    while waiting:
-        path, kind = waiting.pop(0)
-        if pa.types.is_list(kind):
-            waiting.append((f"{path}/[]", kind.value_type))
-        elif pa.types.is_struct(kind) and kind.num_fields:
-            waiting += [(f"{path}/{field.name}", field.type) for field in kind]
-        elif pa.types.is_struct(kind):
+    for path, kind, _ in _places(pa, schema):
+        if pa.types.is_struct(kind) and not kind.num_fields:
             raise ExportError(
                 f"{REFUSED}: every object at {visible(path)} has no keys",
                 why="Parquet has no type for such an object",
