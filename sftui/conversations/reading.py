@@ -51,11 +51,13 @@ def kept(columns: Mapping[str, Sequence[Any]], *, listed: bool = False) -> dict[
     Objects are kept as JSON where two have other keys, or the first has none; objects or lists next to others too. For
     one such place, and of a list always, pandas writes the rows anew, which rounds every fraction.
     """
-    for rounds in (False, True)[listed:]:
-        found = {name: one for name, values in columns.items() if (one := _kept(values, rounds)) is not None}
-        if not any(map(_holds_json, found.values())):
-            return found
-    return found
+    found = _changed(columns, listed)
+    return _changed(columns, True) if not listed and any(map(_holds_json, found.values())) else found
+
+
+def _changed(columns: Mapping[str, Sequence[Any]], rounds: bool) -> dict[str, Kept]:
+    found = {name: _kept(values, rounds) for name, values in columns.items()}
+    return {name: one for name, one in found.items() if one is not None}
 
 
 def _holds_json(place: Kept) -> bool:

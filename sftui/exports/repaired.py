@@ -9,6 +9,7 @@ from sftui.conversations import detect
 from sftui.recipe import Data
 from sftui.recipe_io import parse_yaml
 from sftui.repairs import TO_MESSAGES
+from sftui.sources.files import format_of
 from sftui.trainers import trainer_named
 from sftui.trainers.yaml_edit import edit
 
@@ -30,7 +31,7 @@ def over_repaired(prepared: Prepared) -> tuple[Prepared, tuple[str, ...]]:
             " `data` first"
         )
         return prepared, (note,)
-    kind = "parquet" if prepared.repaired.lower().endswith(".parquet") else "jsonl"
+    kind = "parquet" if format_of(prepared.repaired) == "parquet" else "jsonl"
     made = replace(prepared, paths=(prepared.repaired,), split=None, subset=None, data_revision=None, kind=kind)
     return (replace(made, plainly=detect(made.sample, Data())) if TO_MESSAGES in made.repairs else made), ()
 

@@ -44,6 +44,7 @@ from sftui.repairs.lines import TOO_DEEP, as_it_was, line_of
 from sftui.repairs.texts import looks_like_control
 from sftui.repairs.values import as_json
 from sftui.session.overlay import Overlay
+from sftui.sources.files import format_of
 from sftui.text import many
 
 if TYPE_CHECKING:
@@ -251,11 +252,9 @@ def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Pa
     stored_as = source.lines()
     with contextlib.ExitStack() as files:
         written = files.enter_context(atomic_file(target, folders=False)) if target is not None else None
-        typed = target is not None and target.suffix.lower() == PARQUET
-        numbers = array("q")
-        rows = (
-            files.enter_context(tempfile.TemporaryFile(dir=target.parent)) if target is not None and typed else written
-        )
+        typed = target if target is not None and format_of(target.name) == "parquet" else None
+        lines = files.enter_context(tempfile.TemporaryFile(dir=typed.parent)) if typed is not None else None
+        rows, numbers = lines or written, array("q")
         log_file = (
             files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None
         )  # takes its name first
@@ -272,15 +271,15 @@ def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Pa
                 lost += 1
             elif line is not None and rows is not None:
                 rows.write(line)
-                if typed:
+                if lines is not None:
                     numbers.append(done.row.index)
             if log_file is not None and (done.changes or done.unchecked or done.skipped):
                 _log(log_file, done)
             yield Written(counts, lost)
         if plan.converts and counts.skipped:
             raise _mixed(counts)
-        if typed and rows is not None and written is not None:
-            for _ in write_typed(rows, written, numbers):
+        if lines is not None and written is not None:
+            for _ in write_typed(lines, written, numbers):
                 yield Written(counts, lost)
 
 

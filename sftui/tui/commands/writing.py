@@ -62,12 +62,12 @@ def _named(here: Inspector, text: str) -> str | None:
 
 def lines(here: Inspector, target: str, log: str, width: int) -> tuple[Line, ...]:
     """What would be written, and what it leaves out."""
-    from sftui.session.repairing import PARQUET
+    from sftui.sources.files import format_of
     from sftui.views.repairs import repair_count_lines
 
     workspace, counted = here.workspace, here.state.repairing.counted
     lines: list[Line] = []
-    typed = "each place of one type" if target.lower().endswith(PARQUET) else "untouched ones keep every byte"
+    typed = "each place of one type" if format_of(target) == "parquet" else "untouched ones keep every byte"
     for path, what in (
         (target, f"the rows as repaired; {typed}"),
         (log, "what was changed or left out, row by row"),
