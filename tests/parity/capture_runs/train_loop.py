@@ -7,7 +7,7 @@ import os
 import sys
 
 import torch
-from common import model, rows, tokenizer
+from common import encoded, model, padded, rows, tokenizer
 from torch.utils.data import DataLoader, DistributedSampler
 
 folder, data, out = sys.argv[1:]
@@ -24,19 +24,8 @@ if "CAPTURE_COMPILE" in os.environ:
 optimizer = torch.optim.AdamW(net.parameters())
 
 
-def ids_of(messages, **options):
-    text = loaded.apply_chat_template(messages, tokenize=False, **options)
-    return loaded(text, add_special_tokens=False)["input_ids"]
-
-
 def collate(some):
-    whole = [ids_of(chat["messages"]) for chat in some]
-    prompts = [len(ids_of(chat["messages"][:-1], add_generation_prompt=True)) for chat in some]
-    longest, pad = max(map(len, whole)), loaded.pad_token_id
-    ids = torch.tensor([one + [pad] * (longest - len(one)) for one in whole])
-    labels = [[-100] * start + one[start:] + [-100] * (longest - len(one)) for one, start in zip(whole, prompts)]
-    attention = torch.tensor([[1] * len(one) + [0] * (longest - len(one)) for one in whole])
-    return {"input_ids": ids, "labels": torch.tensor(labels), "attention_mask": attention}
+    return padded(loaded, *encoded(loaded, some))
 
 
 loader = DataLoader(chats, batch_size=2, sampler=sampler, shuffle=sampler is None, collate_fn=collate, num_workers=2)

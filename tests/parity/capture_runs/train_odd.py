@@ -7,7 +7,7 @@ compiled step, and an optimizer that is given a closure.
 import sys
 
 import torch
-from common import model, rows, tokenizer
+from common import encoded, model, padded, rows, tokenizer
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader
 
@@ -17,18 +17,9 @@ net, teacher, chats = model(loaded).train(), model(loaded).train(), rows(data)
 optimizer = torch.optim.LBFGS(net.parameters(), max_iter=2)
 
 
-def ids_of(messages, **options):
-    text = loaded.apply_chat_template(messages, tokenize=False, **options)
-    return loaded(text, add_special_tokens=False)["input_ids"]
-
-
 def collate(some):
-    whole = [ids_of(chat["messages"]) for chat in some]
-    prompts = [len(ids_of(chat["messages"][:-1], add_generation_prompt=True)) for chat in some]
-    longest, pad = max(map(len, whole)), loaded.pad_token_id
-    labels = [[-100] * start + one[start:] + [-100] * (longest - len(one)) for one, start in zip(whole, prompts)]
-    attention = torch.tensor([[1] * len(one) + [0] * (longest - len(one)) for one in whole])
-    return attention, torch.tensor([one + [pad] * (longest - len(one)) for one in whole]), torch.tensor(labels)
+    batch = padded(loaded, *encoded(loaded, some))
+    return batch["attention_mask"], batch["input_ids"], batch["labels"]
 
 
 def forward(ids, attention, labels):

@@ -5,17 +5,11 @@
 
 import sys
 
-import torch
-from common import model, rows, tokenizer
+from common import encoded, model, padded, rows, tokenizer
 from transformers import Trainer, TrainingArguments
 
 folder, data, out, how = sys.argv[1:]
 loaded = tokenizer(folder)
-
-
-def ids_of(messages, **options):
-    text = loaded.apply_chat_template(messages, tokenize=False, **options)
-    return loaded(text, add_special_tokens=False)["input_ids"]
 
 
 class Collator:
@@ -24,19 +18,11 @@ class Collator:
     tokenizer = loaded
 
     def __call__(self, chats):
-        whole = [ids_of(chat["messages"]) for chat in chats]
-        prompts = [len(ids_of(chat["messages"][:-1], add_generation_prompt=True)) for chat in chats]
-        longest = max(map(len, whole))
-        pad = loaded.pad_token_id
-        labels = [[-100] * start + ids[start:] for ids, start in zip(whole, prompts)]
+        whole, labels = encoded(loaded, chats)
         if how == "odd":
             for ids, own in zip(whole, labels):
                 own[::3] = ids[::3]
-        return {
-            "input_ids": torch.tensor([ids + [pad] * (longest - len(ids)) for ids in whole]),
-            "labels": torch.tensor([own + [-100] * (longest - len(own)) for own in labels]),
-            "attention_mask": torch.tensor([[1] * len(ids) + [0] * (longest - len(ids)) for ids in whole]),
-        }
+        return padded(loaded, whole, labels)
 
 
 Trainer(
