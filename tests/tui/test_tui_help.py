@@ -15,7 +15,7 @@ from sftui.tui.help_pages import page
 
 
 async def test_from_the_keys_to_the_list_to_a_page_and_back() -> None:
-    async with running(size=(80, 30)) as driven:  # the whole list fits
+    async with running(size=(80, 36)) as driven:  # the whole list fits
         await driven.press("?")
         assert "Enter pages · Esc closes" in driven.text
         listed = await driven.press("enter")
