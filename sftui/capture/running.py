@@ -173,7 +173,9 @@ def _marks(folder: Path) -> Iterator[tuple[str, ...]]:
 
 def _end(process: subprocess.Popen[bytes], folder: Path) -> None:
     """End whatever is left of the run: its Pythons by kill, so that none of them saves, goes on or starts others; then
-    what else is in its group."""
+    what else is in its group, and what was detached from it. A kill takes a moment: it is waited for."""
+    from sftui.capture.recorder.sftui_recorder import started
+
     for _ in range(2):  # what was started while the first were ended
         for pid in _alive(folder):
             with contextlib.suppress(OSError):
@@ -182,11 +184,15 @@ def _end(process: subprocess.Popen[bytes], folder: Path) -> None:
     until = time.monotonic() + GRACE
     while (process.poll() is None or [*_alive(folder)]) and time.monotonic() < until:
         time.sleep(POLL)
-    for pid in (*_alive(folder), *_belonging(process.pid, folder)):
+    killed = {pid: started(pid) for pid in (*_alive(folder), *_belonging(process.pid, folder))}
+    for pid in killed:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
     _signal_group(process, signal.SIGKILL)
     process.wait()
+    until = time.monotonic() + GRACE
+    while any(began and began == started(pid) for pid, began in killed.items()) and time.monotonic() < until:
+        time.sleep(POLL)
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
