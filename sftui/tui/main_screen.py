@@ -163,6 +163,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def draw(self) -> None:
         """The bars; panes draw themselves. Once for each key and event, when all that follows from it was put."""
         self.draw_tour()
+        self.put(self.state.moved.to(self.state.row, self.panes.tokens.state.cursor, self.state.open.context))
         self.status_bar.show(status_cells(self.state.status._replace(notes=self.notes.now(self)), self.width))
         said, context = self.state.said, self.state.open.context
         shown, left = message_lines(said.text, said.role, self.width) if said.text else (self.sentence(), ())
@@ -202,8 +203,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         return called
 
     def sentence(self) -> Line:
-        """The line under the panes: the finding, the knob or the token that is marked."""
+        """The line under the panes: the finding, the knob, the row or the token that is marked."""
         context = self.state.open.context
+        if context in (LIST, TOKENS) and self.state.moved.pane in self.arranged.panes:
+            context = self.state.moved.pane
         if context == LIST:
             return self.panes.rows.sentence()
         if context == FINDINGS:

@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.text import clip
-from sftui.tui.contexts import BATCH, CONVERSATION, DOCUMENT, FIGURES, FINDINGS, RAW, RECIPE, RENDERED, TOKENS, WHY
+from sftui.tui.contexts import (
+    BATCH,
+    CONVERSATION,
+    DOCUMENT,
+    FIGURES,
+    FINDINGS,
+    LIST,
+    RAW,
+    RECIPE,
+    RENDERED,
+    TOKENS,
+    WHY,
+)
 from sftui.views import Line, Role
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
@@ -405,8 +417,38 @@ class Tour(NamedTuple):
     since: Seen | None = None
 
 
+class Moved(NamedTuple):
+    """Whose cursor moved last, the list's or that of the tokens, and where both are.
+
+    What it came to stays told when the keys go from one to the other: over SSH that is a screen line less.
+    """
+
+    pane: str = TOKENS
+    row: int = 0
+    token: int = 0
+
+    def to(self, row: int, token: int, context: str) -> Moved:
+        """With the cursors there, while `context` holds the keys."""
+        if (row, token) == (self.row, self.token):
+            return self
+        return Moved(LIST if context == LIST else TOKENS, row, token)
+
+
 Part = (
-    Tour | Open | Status | Said | Reading | Searching | Compared | Why | Audited | Judged | Repairing | Batched | Kept
+    Tour
+    | Open
+    | Status
+    | Said
+    | Reading
+    | Searching
+    | Compared
+    | Why
+    | Audited
+    | Judged
+    | Repairing
+    | Batched
+    | Kept
+    | Moved
 )
 
 
@@ -426,6 +468,7 @@ class State(NamedTuple):
     repairing: Repairing = Repairing()
     batched: Batched = Batched()
     tour: Tour = Tour()
+    moved: Moved = Moved()
 
     def put(self, *parts: Part) -> State:
         """With other parts; what the status line says of the row's mark and of the data follows."""

@@ -147,15 +147,13 @@ def test_the_footer_fits_and_says_what_matters() -> None:
         assert context != ANY or all(word in footer_cells_text(80) for word in ("findings", "audit", "export"))
 
 
-def test_what_tokens_and_list_share_stands_in_one_place_of_the_footer() -> None:
+def test_tokens_and_list_have_one_footer_in_80_columns() -> None:
     """So that nothing of it is written when Tab goes from one to the other."""
     from sftui.tui.bars import footer_cells
 
     keymap = build_keymap(COMMANDS)
     here, there = ("".join(run.text for run in footer_cells(context, 80, keymap)) for context in (ANY, LIST))
-    shared = here[: next(at for at, (one, other) in enumerate(zip(here, there)) if one != other)]
-    assert shared.split()[-3:] == ["/", "search", "Enter"]
-    assert (len(here), len(there)) == (78, 79), "all of both fits in 80 columns"
+    assert here == there and "Enter open" in here
 
 
 def footer_cells_text(width: int) -> str:

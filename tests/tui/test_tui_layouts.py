@@ -165,6 +165,29 @@ async def test_notes_are_counted_once_for_a_row() -> None:
 
 async def test_the_list_says_its_current_row_in_words_where_it_has_no_room_for_previews() -> None:
     async with running((80, 24)) as driven:
-        await driven.press("tab")
+        await driven.press("tab", "j")
         assert held(driven) == LIST
+        assert driven.lines[-2].startswith(" row 1: ") and " % trained · " in driven.lines[-2]
+        await driven.press("k")
         assert driven.lines[-2] == " row 0: 22 tokens · 32 % trained · What is the capital of France?"
+
+
+async def test_what_a_cursor_came_to_stays_told_when_the_keys_go_to_the_other_pane() -> None:
+    """Neither the sentence nor the footer is written anew by Tab alone."""
+    async with running((80, 24)) as driven:
+        token = driven.lines[-2:]
+        await driven.press("tab")
+        assert held(driven) == LIST and driven.lines[-2:] == token
+        await driven.press("j")
+        row = driven.lines[-2]
+        await driven.press("tab")
+        assert held(driven) == TOKENS and driven.lines[-2] == row
+        await driven.press("l")
+        assert " content · " in driven.lines[-2]
+
+
+async def test_the_list_tells_its_row_where_the_tokens_are_not_on_screen() -> None:
+    async with running((80, 24)) as driven:
+        await driven.press("l", "o", "tab")
+        assert held(driven) == LIST and TOKENS not in driven.main.arranged.panes
+        assert driven.lines[-2].startswith(" row 0: 22 tokens")

@@ -30,6 +30,7 @@ from sftui.tui.state import (
     Compared,
     Hits,
     Kept,
+    Moved,
     Open,
     Reading,
     Search,
@@ -59,6 +60,21 @@ RULE = preset()
 )
 def test_the_views_come_in_turn(view: str | None, following: str | None) -> None:
     assert Open(view=view).following() == following
+
+
+@pytest.mark.parametrize(
+    ("row", "token", "context", "pane"),
+    [
+        (0, 0, LIST, TOKENS),
+        (1, 0, LIST, LIST),
+        (0, 1, TOKENS, TOKENS),
+        (1, 0, TOKENS, TOKENS),
+        (1, 0, FINDINGS, TOKENS),
+    ],
+)
+def test_who_moved_last_is_whoever_held_the_keys_then(row: int, token: int, context: str, pane: str) -> None:
+    assert Moved().to(row, token, context) == Moved(pane, row, token)
+    assert Moved(LIST, row, token).to(row, token, TOKENS).pane == LIST, "the keys alone move nothing"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ _ROWS: tuple[Entry, ...] = (
     (("figures",), "audit"),
     (("export",), "export"),
     (("search",), "search"),
+    (("recipe",), "recipe"),
 )
 """What the two panes share stands where it stood when the focus goes from one to the other."""
 _FOOTERS: dict[str, tuple[Entry, ...]] = {
@@ -56,8 +57,7 @@ _FOOTERS: dict[str, tuple[Entry, ...]] = {
     ),
     ANY: (
         *_ROWS,
-        (("tokens.explain",), "why"),
-        (("recipe",), "recipe"),
+        (("tokens.explain",), "open"),
         (("zoom",), "zoom"),
         (("shift",), "shift"),
         (("compare",), "compare"),
