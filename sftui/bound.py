@@ -49,6 +49,8 @@ MEMORY_PER_BYTE = 200
 """More of them for each byte of the row: a token is kept in eight columns."""
 LEFT_BEHIND = 32 << 20
 """Bytes that the process may grow by before the next piece of work waits for the garbage collector."""
+SELDOM = 100_000
+"""Objects that come to stay before cycles are looked for: several times what the rows of a chunk hold."""
 SERIES_SECONDS = 0.05
 """Of the wall clock: how long rows one after the other share a timer and a limit (see `series`)."""
 SERIES_SIZE = 1 << 14
@@ -345,9 +347,20 @@ def enter(page: Page, overran: tuple[Overrun, ...] = (), begun: int = -1) -> Gua
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    collect_seldom()
     made = Guard(page, overran, begun)
     _GUARD.set(made)
     return made
+
+
+def collect_seldom() -> None:
+    """Have this process, which works on rows, look for cycles only once as many objects have come to stay.
+
+    Rows make none, but some hundred objects each that stay while their chunk is worked on: by Python's own count each
+    chunk is looked through dozens of times, and now and then all that a tokenizer holds with it (7 % of a check). What
+    goes in circles all the same, as a failed render does, is collected where too much was left behind (`Guard.begin`).
+    """
+    gc.set_threshold(SELDOM, *gc.get_threshold()[1:])
 
 
 def unfinished(path: str) -> None:

@@ -21,6 +21,7 @@ from measure import REPO
 
 sys.path.insert(0, str(REPO))
 
+from sftui import bound
 from sftui.cli import main as sftui
 from sftui.session.ready import Ready
 
@@ -101,6 +102,7 @@ def main() -> None:
 
     Ready.inspect_many = looked_at  # type: ignore[method-assign]
     more = ["-o", out, "--force"] if command == "encode" else ["--jobs", "1"]
+    bound.collect_seldom()  # as in the process that a command is watched over in; its timer is ours here
     with suppress(SystemExit):
         sftui([command, data, "-t", tokenizer, *more])
     looking.end()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import mmap
 import os
 import signal
@@ -326,6 +327,13 @@ def test_what_a_render_left_behind_is_not_allowed_on_top_of_the_next(ending: str
     assert done.returncode == 0, done.stderr
     grown = [int(line) for line in done.stdout.split()]
     assert len(grown) == 4 and max(grown) < bound.MEMORY >> 20
+
+
+def test_a_process_that_works_on_rows_looks_for_cycles_seldom() -> None:
+    def work() -> None:
+        assert gc.get_threshold()[0] == bound.SELDOM
+
+    assert ended(work) == (0, None)
 
 
 def test_an_abort_of_rust_for_want_of_memory_is_told_as_that() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import count, islice
@@ -158,6 +160,26 @@ def test_the_set_up_is_checked_once_with_the_head() -> None:
     audit = opened.audit()
     assert audit.setup_checked and opened.asked == 82
     assert audit.found.codes["EOS008"].count == 1
+
+
+def test_rows_leave_no_cycles_behind() -> None:
+    """Else memory would grow until they are looked for, which is seldom (`bound.collect_seldom`)."""
+    opened = Opened([talk(number) for number in range(64)])
+    context = opened.context
+    audit = Audit(context)
+
+    def taken(rows: Sequence[Row]) -> None:
+        for row in rows:
+            audit.check(opened.inspect(row), context)
+
+    taken(opened.rows[:8])  # what the first rows make stays
+    gc.collect()
+    gc.disable()
+    try:
+        taken(opened.rows[8:])
+        assert gc.collect() < 56  # a shape of rows is learnt once, in circles
+    finally:
+        gc.enable()
 
 
 def test_only_the_first_findings_are_kept_and_all_are_counted() -> None:
