@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from sftui import trainers
 from sftui.findings.calls import Call, Tools, calls_of, declared
 from sftui.findings.context import Context
+from sftui.findings.manners import Manner, Read, read
 from sftui.findings.model import GENERATION_TAGS, Finding, Fix, Severity
 from sftui.findings.rule import Rule
 from sftui.findings.samples import said_once, tokens_once
 from sftui.findings.shapes import ALL, NONE, SOME, Order, Shape, extent_of, order_of
 from sftui.findings.signatures import clipped, signature_of
-from sftui.findings.words import marks_of, texts
+from sftui.findings.words import marks_of, spoken, texts
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -131,23 +132,13 @@ class Look:
         return found.messages if found is not None else ()
 
     @lazy
-    def _read(self) -> tuple[tuple[str, ...], tuple[str, ...] | None, bool]:
-        """`roles`, `contents` and `flagged`, in one go through the messages."""
-        roles: list[str] = []
-        said: list[str] = []
-        flagged = False
-        for message in self.messages:
-            data = message.data
-            role, content = data.get("role", ""), data.get("content")
-            roles.append(role if type(role) is str else str(role))
-            if type(content) is str and len(data) == 2 and "role" in data:
-                said.append(content)
-            flagged = flagged or message.trained is not None or message.weight is not None
-        return tuple(roles), tuple(said) if len(said) == len(roles) else None, flagged
+    def read(self) -> Read:
+        """What one go through the messages tells."""
+        return read(self.messages)
 
     @property
     def roles(self) -> tuple[str, ...]:
-        return self._read[0]
+        return self.read.roles
 
     @lazy
     def order(self) -> Order:
@@ -157,12 +148,7 @@ class Look:
     @property
     def contents(self) -> tuple[str, ...] | None:
         """What each message says; None where some message is more than a role and a text."""
-        return self._read[1]
-
-    @property
-    def flagged(self) -> bool:
-        """Whether some message says of itself whether, or with which weight, it is trained."""
-        return self._read[2]
+        return self.read.contents
 
     @lazy
     def shape(self) -> Shape:
@@ -171,17 +157,8 @@ class Look:
         conversation, stopped = inspection.conversation, inspection.stopped_at is not None
         if conversation is None:
             return Shape(None, stopped)
-        roles, contents, flagged = self._read
-        early = (
-            conversation.kind,
-            stopped,
-            roles,
-            contents is not None,
-            self.edged,
-            flagged,
-            bool(conversation.tools),
-            bool(conversation.extra),
-        )
+        roles, _, manner = self.read
+        early = (conversation.kind, stopped, roles, manner, bool(conversation.tools), bool(conversation.extra))
         labels, rendered, boundary = inspection.labels, inspection.rendered, inspection.boundary
         if labels is None or rendered is None or inspection.tokens is None:
             return Shape(*early)
@@ -227,22 +204,29 @@ class Look:
     def spoken(self) -> str:
         """All of them, one under the other: what is not in it stands in none of them."""
         plain = self.plain
-        return "\n".join([text for _, text, _ in self.texts]) if plain is None else plain
+        return "\n".join(spoken(self.conversation)) if plain is None else plain
 
     @lazy
     def calls(self) -> Sequence[Sequence[Call]]:
         """The tool calls of each message."""
+        if not self.manner.called:
+            return [()] * len(self.messages)
         return [calls_of(message) if "tool_calls" in message.data else () for message in self.messages]
+
+    @lazy
+    def made(self) -> Sequence[tuple[int, Call]]:
+        """Each tool call of the row, with the number of its message."""
+        return [(number, call) for number, calls in enumerate(self.calls) for call in calls]
 
     @lazy
     def tools(self) -> Tools:
         """What several checks ask of the row's list of tools, once for all rows that have the same."""
         return declared(self.conversation.tools)
 
-    @lazy
-    def edged(self) -> bool:
-        """Whether the text of a message that is a role and a text alone is empty, or has white space at its ends."""
-        return any([len(one) != len(one.strip()) or not one for one in self.contents or ()])
+    @property
+    def manner(self) -> Manner:
+        """What the messages are made of, besides what they say."""
+        return self.read.manner
 
     @lazy
     def whole(self) -> bool:

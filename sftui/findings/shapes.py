@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from sftui.conversations.messages import KNOWN_ROLES
+from sftui.findings.manners import Manner
 from sftui.model import Kind, Part
 
 RESULT_ROLES = ("tool", "function", "ipython", "environment")
@@ -60,19 +61,16 @@ class Shape(NamedTuple):
     """The shape of a row: how far it came (`kind` None: it is no conversation), what its messages are made of, and
     where it is trained.
 
-    `plain`: every message is a role and a text. `edged`, `flagged` as `Look` has them; `tools`, `extra`: the
-    conversation has some. From `labelled` on the fields are of rows with tokens and labels: `known` as in `Look`,
-    `whole`: the trainer receives all tokens, `dropped`: it drops the row, `pieces`: it encodes part by part, `merged`:
-    the prompt alone has other tokens, `extent` of the whole row, and stretch by stretch who wrote it, which part it
-    is, and its extent.
+    `tools`, `extra`: the conversation has some. From `labelled` on the fields are of rows with tokens and labels:
+    `known` as in `Look`, `whole`: the trainer receives all tokens, `dropped`: it drops the row, `pieces`: it encodes
+    part by part, `merged`: the prompt alone has other tokens, `extent` of the whole row, and stretch by stretch who
+    wrote it, which part it is, and its extent.
     """
 
     kind: Kind | None
     stopped: bool
     roles: tuple[str, ...] = ()
-    plain: bool = False
-    edged: bool = False
-    flagged: bool = False
+    manner: Manner = Manner()
     tools: bool = False
     extra: bool = False
     labelled: bool = False

@@ -67,6 +67,24 @@ def texts(conversation: Conversation) -> list[tuple[int | None, str, bool]]:
     return found
 
 
+def spoken(conversation: Conversation) -> list[str]:
+    """The texts of `texts` alone, in their order: each row is looked through for them, few are asked whose they are."""
+    found: list[str] = []
+    for message in conversation.messages:
+        data = message.data
+        content = data.get("content")
+        if type(content) is str:
+            found.append(content)
+        elif isinstance(content, (list, tuple)):
+            found += [text for part in content for text in part_texts(part)]
+        if not _ANY_OTHER_TEXT.isdisjoint(data):
+            for key in _OTHER_TEXTS:
+                if value := data.get(key):
+                    found += words(value)
+    found += [one for one in (conversation.prompt, conversation.completion, conversation.text) if one is not None]
+    return found
+
+
 def part_texts(part: Any) -> Iterator[str]:
     """The text of a content part, under the key that OpenAI or ShareGPT give it."""
     if isinstance(part, str):
@@ -105,6 +123,12 @@ def _put_strings(value: Any, found: list[str], deep: int) -> bool:
         elif deep == 0 or not _put_strings(one, found, deep - 1):
             return False
     return True
+
+
+def all_texts(value: Any) -> bool:
+    """Whether a value is a text, or a mapping whose values are texts and nothing else."""
+    kind = type(value)
+    return kind is str or (kind is dict and all([type(one) is str for one in value.values()]))
 
 
 def walk(value: Any) -> list[Any]:

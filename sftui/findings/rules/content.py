@@ -119,7 +119,7 @@ CON005 = rule(
     CON003,
     CON004,
     CON005,
-    shape=lambda shape: not shape.plain or shape.edged,
+    shape=lambda shape: shape.manner.silent or shape.manner.unsaid,
 )
 def nothing_said(look: Look) -> Iterator[Finding]:
     """CON001, CON002, CON003, CON004 and CON005, message by message."""

@@ -111,7 +111,7 @@ def typed(look: Look) -> Iterator[Finding]:
 
 def _may_be_typed(look: Look) -> bool:
     """Whether a control token or media placeholder that the row has may be of its data."""
-    if look.plain is None and any([type(message.data.get("content", "")) is not str for message in look.messages]):
+    if look.manner.other:
         return True  # parts may hold texts that are no content
     marks = look.context.once("marks", lambda: _marks(look.context))
     tokenizer = look.context.tools.tokenizer

@@ -246,7 +246,7 @@ LAB010 = rule(
 @row_check(
     When.LABELLED,
     LAB010,
-    row=lambda look: look.context.traits.named_keys_only or look.flagged,
+    row=lambda look: look.context.traits.named_keys_only or look.manner.flagged,
     kinds=(Kind.CHAT,),
 )
 def flags_ignored(look: Look) -> Iterator[Finding]:

@@ -83,11 +83,7 @@ THK004 = rule(
     THK001,
     THK003,
     THK004,
-    row=lambda look: (
-        "</think>" in look.spoken
-        or not look.context.traits.renders_templates
-        or (look.plain is None and _reasons(look))
-    ),
+    row=lambda look: "</think>" in look.spoken or not look.context.traits.renders_templates or look.manner.reasoned,
 )
 def lost(look: Look) -> Iterator[Finding]:
     """THK001, THK003 and THK004: reasoning whose text is nowhere in the rendering."""
@@ -133,11 +129,6 @@ def lost(look: Look) -> Iterator[Finding]:
         yield look.finding(
             THK001, f"the template strips the reasoning of {some}", message=number, evidence=_reason(look, number)
         )
-
-
-def _reasons(look: Look) -> bool:
-    """Whether some message keeps reasoning next to its content."""
-    return any([not message.data.keys().isdisjoint(REASONING) for message in look.messages])
 
 
 def _reason(look: Look, number: int) -> str:

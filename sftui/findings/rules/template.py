@@ -30,8 +30,7 @@ TPL009 = rule(
 @row_check(
     When.LABELLED,
     TPL009,
-    shape=lambda shape: not shape.plain or shape.edged,
-    row=lambda look: any([_edged(look.text_of(message)) for message in look.messages]),
+    shape=lambda shape: shape.manner.bordered,
     kinds=(Kind.CHAT,),
 )
 def stripped(look: Look) -> Iterator[Finding]:
@@ -66,10 +65,6 @@ def stripped(look: Look) -> Iterator[Finding]:
         return
 
 
-def _edged(text: str) -> bool:
-    return bool(text) and (text[0].isspace() or text[-1].isspace())
-
-
 TPL015 = rule(
     "TPL015",
     "content-left-out",
@@ -89,8 +84,8 @@ TPL015 = rule(
 @row_check(
     When.LABELLED,
     TPL015,
-    shape=lambda shape: not shape.plain or not shape.order.turns <= shape.placed,
-    row=lambda look: not look.order.turns <= look.placed or (look.plain is None and _says_with_calls(look)),
+    shape=lambda shape: shape.manner.beside or not shape.order.turns.difference(shape.manner.mute) <= shape.placed,
+    row=lambda look: look.manner.beside or not look.order.turns.difference(look.manner.mute) <= look.placed,
     kinds=(Kind.CHAT,),
 )
 def left_out(look: Look) -> Iterator[Finding]:
@@ -118,11 +113,6 @@ def left_out(look: Look) -> Iterator[Finding]:
             severity=Severity.WARNING if called and number in look.placed else None,
         )
         return
-
-
-def _says_with_calls(look: Look) -> bool:
-    """Whether some message with tool calls has text as well."""
-    return any([bool(message.data.get("tool_calls") and look.text_of(message)) for message in look.messages])
 
 
 TPL007 = rule(

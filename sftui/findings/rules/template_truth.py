@@ -128,7 +128,7 @@ def signature(look: Look) -> tuple[object, ...]:
     messages = look.messages
     return (
         look.roles,
-        look.edged,
+        look.manner.edged,
         bool(look.conversation.tools),
         tuple([bool(message.data.get("tool_calls")) for message in messages]),
         tuple([_THOUGHT in str(message.data.get("content")) for message in messages])

@@ -18,7 +18,7 @@ from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.shapes import RESULT_ROLES
-from sftui.findings.words import Standing, mappings, walk
+from sftui.findings.words import Standing, all_texts, mappings, walk
 from sftui.model import Message, Stage
 
 _NOT_BARE = re.compile(r"[\W_]+")
@@ -60,14 +60,13 @@ TOO001 = rule(
 )
 
 
-@row_check(When.CONVERSATION, TOO001, shape=lambda shape: not shape.plain)
+@row_check(When.CONVERSATION, TOO001, shape=lambda shape: shape.manner.called)
 def double_encoded(look: Look) -> Iterator[Finding]:
     """TOO001: argument text that stands in the rendering with its quotes escaped."""
     rendered = look.inspection.rendered
     written = [
         (number, name, arguments)
-        for number, calls in enumerate(look.calls)
-        for name, arguments, _ in calls
+        for number, (name, arguments, _) in look.made
         if isinstance(arguments, str) and '"' in arguments
     ]
     if rendered is None or not written:
@@ -106,7 +105,7 @@ TOO002 = rule(
 @row_check(
     When.CONVERSATION,
     TOO002,
-    row=lambda look: look.plain is None or look.order.tools or not look.context.traits.reads_tool_calls,
+    row=lambda look: look.manner.called or look.order.tools or not look.context.traits.reads_tool_calls,
 )
 def dropped(look: Look) -> Iterator[Finding]:
     """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the
@@ -115,6 +114,7 @@ def dropped(look: Look) -> Iterator[Finding]:
     if rendered is None:
         return
     standing = Standing(rendered.text)
+    unread_by_trainer = not look.context.traits.reads_tool_calls
     bare: list[Standing] = []
 
     def _stands_bare(text: str) -> bool:
@@ -122,8 +122,8 @@ def dropped(look: Look) -> Iterator[Finding]:
             bare.append(Standing(_bare(rendered.text)))
         return _bare(text) in bare[0]
 
-    for number, message in enumerate(look.messages):
-        unread = unread_calls(look, number)
+    for number, (message, role, calls) in enumerate(zip(look.messages, look.roles, look.calls)):
+        unread = unread_calls(look, number) if unread_by_trainer else []
         if unread and not any(_named(name, rendered.text) for name, _, _ in unread):
             yield look.finding(
                 TOO002,
@@ -132,8 +132,8 @@ def dropped(look: Look) -> Iterator[Finding]:
                 evidence=shown(", ".join(name for name, _, _ in unread)),
             )
             return
-        place = _place(look, number) if look.calls[number] else ""
-        for name, arguments, _ in look.calls[number]:
+        place = _place(look, number) if calls else ""
+        for name, arguments, _ in calls:
             lost = _lost(name, arguments, rendered.text, place)
             if lost:
                 yield look.finding(
@@ -143,7 +143,7 @@ def dropped(look: Look) -> Iterator[Finding]:
                     evidence=shown(name),
                 )
                 return
-        if look.roles[number] in RESULT_ROLES and look.roles[number] not in look.context.traits.call_roles:
+        if role in RESULT_ROLES and role not in look.context.traits.call_roles:
             text = look.text_of(message).strip()
             if text and text not in standing and not _stands_bare(text):
                 yield look.finding(
@@ -248,13 +248,13 @@ def tools_missing(look: Look) -> Iterator[Finding]:
     tools = look.conversation.tools
     if rendered is None or not tools or not isinstance(tools, (list, tuple)):
         return
-    names = look.tools.names
+    names, text = look.tools.names, rendered.text
     template = look.context.template
     unread = look.chat and template is not None and rendered.pieces is None and "tools" not in template.source
     if (
         names
-        and (unread or not any(name in rendered.text for name in names))
-        and not all(_schema_stands(name, rendered.text) for name in names)
+        and (unread or not any(name in text for name in names))
+        and not all(_schema_stands(name, text) for name in names)
     ):
         yield look.finding(
             TOO003,
@@ -325,7 +325,7 @@ TOO006 = rule(
 )
 
 
-@row_check(When.CONVERSATION, TOO006, shape=lambda shape: not shape.plain or shape.order.tools)
+@row_check(When.CONVERSATION, TOO006, shape=lambda shape: shape.manner.called or shape.order.tools)
 def graph(look: Look) -> Iterator[Finding]:
     """TOO006: the first of malformed calls, calls of no tool and results without a call; else a call without a
     result."""
@@ -339,8 +339,7 @@ def graph(look: Look) -> Iterator[Finding]:
     def reported(what: str, number: int, evidence: str, severity: Severity | None = None) -> Finding:
         return look.finding(TOO006, what, message=number, evidence=shown(evidence), severity=severity)
 
-    for number, message in enumerate(look.messages):
-        calls, role = look.calls[number], look.roles[number]
+    for number, (message, role, calls) in enumerate(zip(look.messages, look.roles, look.calls)):
         wrong = _malformed(message, number, calls, known) if "tool_calls" in message.data else None
         if wrong is not None:
             yield reported(wrong[0], number, wrong[1])
@@ -383,7 +382,7 @@ def graph(look: Look) -> Iterator[Finding]:
             open_calls = {at: (name, one) for at, (name, _, one) in enumerate(calls)}
             by_id = {one: at for at, (_, _, one) in enumerate(calls) if one is not None}
             called_at = number
-            made.update(one for _, _, one in calls if one is not None)
+            made.update(by_id)
     if unanswered is not None:
         yield unanswered
 
@@ -398,24 +397,23 @@ def _malformed(message: Message, number: int, calls: Sequence[Call], known: froz
     if isinstance(raw, (list, tuple)) and len(calls) < len(raw):
         return f"a tool call of message {number} names no function", str(raw)
     for name, arguments, _ in calls:
-        of = shown(name, 40)
         if isinstance(arguments, str) and arguments.strip():
             try:
                 arguments = json.loads(arguments)
             except (ValueError, RecursionError):
-                return f"the arguments of {of} in message {number} are no JSON", str(arguments)
+                return f"the arguments of {shown(name, 40)} in message {number} are no JSON", str(arguments)
         if arguments and type(arguments) is not dict and not isinstance(arguments, (str, Mapping)):
             return (
                 (
-                    f"the arguments of {of} in message {number} are {type_word(arguments)}, not a mapping of names to"
-                    " values"
+                    f"the arguments of {shown(name, 40)} in message {number} are {type_word(arguments)}, not a mapping"
+                    " of names to values"
                 ),
                 str(arguments),
             )
         if isinstance(arguments, str) and arguments.strip():
-            return f"the arguments of {of} in message {number} are JSON text inside JSON text", arguments
+            return f"the arguments of {shown(name, 40)} in message {number} are JSON text inside JSON text", arguments
         if known and name not in known:
-            return f"message {number} calls {of}, which is none of the row's tools", name
+            return f"message {number} calls {shown(name, 40)}, which is none of the row's tools", name
     ids = [one for _, _, one in calls if one]
     counts = Counter(ids) if len(ids) > 1 else {}
     twice = next((one for one in ids if counts.get(one, 0) > 1), None)
@@ -459,22 +457,23 @@ CON009 = rule(
 )
 
 
-@row_check(When.CONVERSATION, CON009, shape=lambda shape: not shape.plain or shape.tools)
+@row_check(When.CONVERSATION, CON009, shape=lambda shape: shape.manner.called or shape.tools)
 def null_keys(look: Look) -> Iterator[Finding]:
     """CON009: keys that are null in tool arguments or schemas, which Arrow adds so that all rows have the same."""
-    for number, calls in enumerate(look.calls):
-        for _, arguments, _ in calls:
-            for level in mappings(arguments):
-                empty = [str(key) for key, value in level.items() if value is None]
-                # One null may be meant, several among others are Arrow's.
-                if len(empty) > 1 and len(empty) * 2 >= len(level):
-                    yield look.finding(
-                        CON009,
-                        f"the arguments of a call in message {number} have {len(empty)} null keys of {len(level)}",
-                        message=number,
-                        evidence=shown(", ".join(empty)),
-                    )
-                    return
+    for number, (_, arguments, _) in look.made:
+        if all_texts(arguments):
+            continue
+        for level in mappings(arguments):
+            empty = [str(key) for key, value in level.items() if value is None]
+            # One null may be meant, several among others are Arrow's.
+            if len(empty) > 1 and len(empty) * 2 >= len(level):
+                yield look.finding(
+                    CON009,
+                    f"the arguments of a call in message {number} have {len(empty)} null keys of {len(level)}",
+                    message=number,
+                    evidence=shown(", ".join(empty)),
+                )
+                return
     # A schema says null in few places; a property that is null, or several keys, say nothing to a model.
     null = look.tools.empty
     if len(null) > 1:

@@ -98,7 +98,7 @@ def _reads(context: Context) -> tuple[str, ...]:
 def _weighs(look: Look) -> bool:
     """Whether some message may bring a weight."""
     keys = _all_keys(look)
-    return look.flagged or any(
+    return look.manner.flagged or any(
         [
             (type(item) is dict or isinstance(item, Mapping)) and not keys.isdisjoint(item)
             for item in look.raw_messages or ()

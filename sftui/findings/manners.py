@@ -1,0 +1,100 @@
+"""What the messages of a row are made of, besides what they say: many checks ask for it, and one go tells it all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sftui.findings.words import REASONING
+from sftui.model import Message
+
+
+class Manner(NamedTuple):
+    """What some message of a row is, or none of them; a part of the row's shape.
+
+    `plain`: every one is a role and a text. `edged`: so, and some text is empty or has white space at its ends.
+    `bordered`: some text that is not empty has. `silent`: so has one of the assistant, or it says nothing and calls
+    nothing. `other`: there is content that is no text. `unsaid`: one has no text as content, and calls nothing.
+    `called`: one calls tools; `beside`: and says something, too. `reasoned`: one keeps reasoning next to its content.
+    `flagged`: one says of itself whether, or with which weight, it is trained. `mute` are those that say nothing.
+    """
+
+    plain: bool = True
+    edged: bool = False
+    bordered: bool = False
+    silent: bool = False
+    other: bool = False
+    unsaid: bool = False
+    called: bool = False
+    beside: bool = False
+    reasoned: bool = False
+    flagged: bool = False
+    mute: tuple[int, ...] = ()
+
+
+class Read(NamedTuple):
+    """The role of each message, what each says (None where some message is more than a role and a text), and their
+    manner."""
+
+    roles: tuple[str, ...]
+    contents: tuple[str, ...] | None
+    manner: Manner
+
+
+def read(messages: Sequence[Message]) -> Read:
+    """All that one go through the messages of a row tells."""
+    roles: list[str] = []
+    said: list[str] = []
+    mute: list[int] = []
+    empty = bordered = silent = other = unsaid = called = beside = reasoned = flagged = False
+    for number, message in enumerate(messages):
+        data, calls = message.data, None
+        role, content = data.get("role", ""), data.get("content")
+        if type(role) is not str:
+            role = str(role)
+        roles.append(role)
+        flagged = flagged or message.trained is not None or message.weight is not None
+        if type(content) is str and len(data) == 2 and "role" in data:
+            said.append(content)
+        else:
+            calls = data.get("tool_calls")
+            reasoned = reasoned or not data.keys().isdisjoint(REASONING)
+            if calls:
+                called = True
+                beside = beside or (content is not None and content != "")
+        if type(content) is not str:
+            other = other or "content" in data
+            unsaid = unsaid or content is not None or not calls
+            if isinstance(content, str):  # of a kind of its own: what it says is for the checks to see
+                bordered = silent = True
+            else:
+                mute.append(number)
+        elif not content:
+            empty = True
+            silent = silent or (role == "assistant" and not calls)
+            mute.append(number)
+        elif content[0].isspace() or content[-1].isspace():
+            bordered = True
+            if content.isspace():
+                silent = silent or (role == "assistant" and not calls)
+                mute.append(number)
+            else:
+                silent = silent or role == "assistant"
+    plain = len(said) == len(roles)
+    return Read(
+        tuple(roles),
+        tuple(said) if plain else None,
+        Manner(
+            plain,
+            plain and (empty or bordered),
+            bordered,
+            silent,
+            other,
+            unsaid,
+            called,
+            beside,
+            reasoned,
+            flagged,
+            tuple(mute),
+        ),
+    )
