@@ -16,7 +16,7 @@ from sftui.audit.marks import dataset_marks
 from sftui.audit.tallies import Tallies
 from sftui.audit.verdict import Verdict, Verdicts
 from sftui.audit.weights import Weights
-from sftui.findings import Context, DatasetChecks, Finding, check_dataset, check_row
+from sftui.findings import Context, DatasetChecks, Finding, Severity, check_dataset, check_row
 from sftui.findings.counts import Counts
 from sftui.findings.dataset import Tally
 from sftui.findings.hashes import Hashes
@@ -49,7 +49,8 @@ class Audit:
 
     `evaluation` are the `prompts` of an audit of the evaluation set (`Audit.prompts`). `listing` is given which rows
     stand behind each number; such an audit takes every row itself, in order. `rows` is also the number of rows taken in
-    so far, so an audit that reads in order can be resumed there.
+    so far, so an audit that reads in order can be resumed there. `lasting`: it is merged with audits of other machines
+    (see `DatasetChecks`).
     """
 
     def __init__(
@@ -58,12 +59,14 @@ class Audit:
         wanted: Filter | None = None,
         evaluation: Hashes | None = None,
         listing: Listing | None = None,
+        *,
+        lasting: bool = False,
     ) -> None:
         self.found = Found(wanted)
         self.listing = listing
         self._marking = self.found.wanted.remember or bool(self.found.wanted.known)
         self.repeated = Hashes()
-        self.checks = DatasetChecks(context, evaluation)
+        self.checks = DatasetChecks(context, evaluation, lasting=lasting or self._marking)
         own = context.recipe.length.max
         self.limits = tuple(sorted({*LIMITS, own} if own is not None else LIMITS))
         self.rows = self.tokenized = self.tokens = self.trained = 0
@@ -124,8 +127,8 @@ class Audit:
         counts = Counts.of(inspection, look)
         self._compare(inspection, counts)
         stand = self.found.add(findings, row) if findings else ()
-        codes = " ".join(sorted({one.code for one in stand})) if stand else NO_FINDINGS
-        self._tally("findings", self.finding_sets, codes, row.index)
+        severities = tuple([(one.code, one.severity) for one in stand]) if stand else ()
+        self._tally("findings", self.finding_sets, _codes(severities) if stand else NO_FINDINGS, row.index)
         if inspection.stopped_at is not None:
             self._tally("stopped at", self.stops, inspection.stopped_at.value, row.index)
         if inspection.evaluates:
@@ -134,7 +137,7 @@ class Audit:
             self._list("evaluation", ("rows",), row.index)
             return
         if stand:
-            self._list("verdict", self.verdicts.add(stand, row.index), row.index)
+            self._list("verdict", self.verdicts.count(severities, row.index), row.index)
         source, figures = self._source(row.where)
         figures[0] += 1
         self._list("source", (source,), row.index)
@@ -375,6 +378,12 @@ class Audit:
 def _signature(roles: tuple[str, ...]) -> str:
     """The roles in their order, of which the first 12 are reported."""
     return visible(" ".join(roles[:12]) + (" …" if len(roles) > 12 else ""))[:LONGEST_NAME]
+
+
+@lru_cache(maxsize=1000)
+def _codes(findings: tuple[tuple[str, Severity], ...]) -> str:
+    """The codes of a row's findings, each once."""
+    return " ".join(sorted({code for code, _ in findings}))
 
 
 @lru_cache(maxsize=1000)

@@ -86,13 +86,14 @@ class Found:
         `parts` gives the marks of a finding that consists of several things: it is known when each of them is.
         """
         stand: list[Finding] = []
+        wanted, plainly = self.wanted, row is not None and parts is None and not self._recognises
         for finding in findings:
-            if not self.wanted.wants(finding.code):
+            if (wanted.select or wanted.ignore) and not wanted.wants(finding.code):
                 continue
-            if any(waiver.covers(finding) for waiver in self.wanted.waivers):
+            if wanted.waivers and any(waiver.covers(finding) for waiver in wanted.waivers):
                 self.waived += 1
                 continue
-            if row is not None and parts is None and not self._recognises and self._full(finding.code):
+            if plainly and self._full(finding.code):
                 stand.append(finding)
                 self._count(finding)
                 continue

@@ -42,11 +42,13 @@ class Sent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every process needs: the session, which findings are wanted, and the prompts of the evaluation set."""
+    """What every process needs: the session, which findings are wanted, and the prompts of the evaluation set;
+    `lasting` as in `Audit`."""
 
     session: Sent
     wanted: Filter
     evaluation: Hashes | None
+    lasting: bool = False
 
     def open(self) -> Loaded:
         return Loaded(self)
@@ -94,7 +96,7 @@ class Loaded:
 
     def do(self, rows: Iterable[Row]) -> Audit:
         """The audit of some rows."""
-        audit = Audit(self._context, self._task.wanted, self._task.evaluation)
+        audit = Audit(self._context, self._task.wanted, self._task.evaluation, lasting=self._task.lasting)
         for some in chunks(rows, CHUNK_ROWS, CHUNK_BYTES):
             inspected = list(self._session.inspect_many(some))
             with bound.series():

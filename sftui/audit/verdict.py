@@ -48,13 +48,17 @@ class Verdicts:
             found = _led_to(severities)
             self.setup.update((one.label, code, bad) for one, codes in found.items() for code, bad in codes.items())
             return ()
-        comes_to = _comes_to(severities)
+        return self.count(severities, row)
+
+    def count(self, severities: tuple[tuple[str, Severity], ...], row: int) -> tuple[str, ...]:
+        """The same of a row by what its findings come to: the code and the severity of each."""
+        labels, comes_to = _comes_to(severities)
         for label, bad, causes in comes_to:
             self.rows.add(label, row)
             self.errors[label] += bad
             for cause in causes:
                 self.causes[cause] += 1
-        return tuple([label for label, _, _ in comes_to])
+        return labels
 
     def merge(self, other: Verdicts) -> None:
         """Take in what was found in other rows."""
@@ -94,15 +98,20 @@ def of_row(findings: Iterable[Finding]) -> tuple[Severity, Consequence] | None:
     return min(comes_to, key=lambda one: (one[0].rank, one[1].rank), default=None)
 
 
+_Counted = tuple[str, bool, tuple[tuple[str, str], ...]]
+"""What a row is counted under: the label, whether one of its findings is an error, and the causes."""
+
+
 @lru_cache(maxsize=1000)
-def _comes_to(findings: tuple[tuple[str, Severity], ...]) -> tuple[tuple[str, bool, tuple[tuple[str, str], ...]], ...]:
-    """What a row with such findings is counted under: the label, whether one of them is an error, and the causes."""
-    return tuple(
+def _comes_to(findings: tuple[tuple[str, Severity], ...]) -> tuple[tuple[str, ...], tuple[_Counted, ...]]:
+    """The labels that a row with such findings is counted under, and each with all that is counted."""
+    counted = tuple(
         [
             (one.label, any(codes.values()), tuple([(one.label, code) for code in codes]))
             for one, codes in _alone(_led_to(findings)).items()
         ]
     )
+    return tuple([label for label, _, _ in counted]), counted
 
 
 def _led_to(findings: Iterable[tuple[str, Severity]]) -> dict[Consequence, dict[str, bool]]:

@@ -65,7 +65,7 @@ class _Checking:
         from sftui.audit.processes import Task
 
         self._apart, self._reader = task.apart, PieceReader()
-        self._loaded: Loaded = Task(task.session, task.wanted, task.evaluation).open()
+        self._loaded: Loaded = Task(task.session, task.wanted, task.evaluation, lasting=True).open()
 
     @property
     def engine_note(self) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Any
 
-from sftui.conversations.identity import identity, squeezed
+from sftui.conversations.identity import identity, key_of, squeezed
 from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.conversations.repeated import Repeated
 from sftui.findings.context import Context
@@ -29,6 +29,7 @@ EXAMPLES = 5
 EARLY, LONG = 3, 40
 MOST_COLUMNS, RARE, ENOUGH_ROWS = 500, 0.05, 20
 _MEDIA = frozenset(MEDIA_COLUMNS)
+_PAIR = ("user", "assistant")
 _TOOLS = Repeated(lambda tools: identity({"tools": tools}, ()))
 
 
@@ -53,10 +54,18 @@ class DatasetChecks:
     """Gathers rows with `add`, joins the work of others with `merge`, and tells what it found with `finish`.
 
     Plain data inside, so it pickles to worker processes. Rows must not be added twice; in which order they come
-    does not matter. `evaluation` are the `prompts` of a DatasetChecks that has seen the evaluation set.
+    does not matter. `evaluation` are the `prompts` of a DatasetChecks that has seen the evaluation set. `lasting`: what
+    recognises a row is the same in another run and on any machine, else only where rows are gathered together.
     """
 
-    def __init__(self, context: Context, evaluation: Hashes | None = None, remembered: int = REMEMBERED) -> None:
+    def __init__(
+        self,
+        context: Context,
+        evaluation: Hashes | None = None,
+        remembered: int = REMEMBERED,
+        *,
+        lasting: bool = False,
+    ) -> None:
         self.trainer = context.trainer
         self.preset = context.recipe.preset
         self.max_length = context.recipe.length.max
@@ -67,6 +76,7 @@ class DatasetChecks:
         self.read_from = tuple(context.detected.fields.values())
         self.evaluation = Hashes() if evaluation is None else evaluation
         self.remembered = remembered
+        self.same_row = identity if lasting else key_of
         self.rows = self.read = self.tokens = self.trained = 0
         self.kept = self.left = self.refused = 0
         self.over: Counter[int] = Counter()
@@ -133,7 +143,7 @@ class DatasetChecks:
     def whole(self, inspection: Inspection) -> bytes | None:
         """8 bytes of what a trainer reads of the row, equal for rows that are the same to it; None where there is
         nothing."""
-        return hash_of(identity(inspection.row.data, self.read_from)) if inspection.row.data else None
+        return hash_of(self.same_row(inspection.row.data, self.read_from)) if inspection.row.data else None
 
     def _compare(self, inspection: Inspection, conversation: Conversation, roles: tuple[str, ...]) -> None:
         row, whole = inspection.row.index, self.whole(inspection)
@@ -264,14 +274,13 @@ def _prompt_of(
     """What a row asks, with its media and tools, and that with its answer; white space aside. None where it asks
     nothing."""
     if conversation.kind is Kind.STRINGS:
-        said = [("user", conversation.prompt or ""), ("assistant", conversation.completion or "")]
+        roles, said = _PAIR, [conversation.prompt or "", conversation.completion or ""]
     else:
-        said = [(role, _said(message.data)) for role, message in zip(roles, conversation.messages)]
-    roles = tuple([role for role, _ in said])
+        said = [_said(message.data) for message in conversation.messages]
     asking = roles.index("assistant") if "assistant" in roles else len(roles)
     if "user" not in roles[:asking]:
         return None
-    turns = [f"{role}:{squeezed(content)}\0" for role, content in said]
+    turns = [f"{role}:{squeezed(content)}\0" for role, content in zip(roles, said)]
     prompt = "".join(turns[:asking]).encode("utf-8", "surrogatepass")
     more = {} if not data or _MEDIA.isdisjoint(data) else {name: data[name] for name in MEDIA_COLUMNS if data.get(name)}
     if conversation.tools:

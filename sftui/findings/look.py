@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 SHOWN_TOKENS = 24
 SHOWN_TEXT = 80
+FEW = 8
+"""Tokens that are sooner asked one by one than together."""
 
 
 class Turn(NamedTuple):
@@ -350,7 +352,7 @@ class Look:
         for (start, end, _, part), trained in zip(runs, drawn):
             if not trained or (part is Part.CONTENT and not self._may_hold_special(start, end)):
                 continue
-            places = self._special_in(start, end)
+            places = self._special_in(start, end) if end - start > FEW else self._special_of(start, end)
             found += places if trained == end - start else [at for at in places if carried[at] != IGNORE_INDEX]
         return found
 
@@ -359,6 +361,11 @@ class Look:
         here = self.tokens.input_ids[start:end]
         special = self.context.tools.tokenizer.special_ids.intersection(here)
         return [start + at for at in places_of(here, special)]
+
+    def _special_of(self, start: int, end: int) -> list[int]:
+        """The same of a few, each asked by itself."""
+        ids, special = self.tokens.input_ids, self.context.tools.tokenizer.special_ids
+        return [at for at in range(start, end) if ids[at] in special]
 
     def _may_hold_special(self, start: int, end: int) -> bool:
         """Whether there may be a special token among some: where tokens are the text, cut, it stands there in writing,

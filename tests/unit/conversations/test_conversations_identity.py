@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.conversations import identity as told
-from sftui.conversations.identity import identity, squeezed
+from sftui.conversations.identity import identity, key_of, squeezed
 
 A_CALL = {"id": "c", "function": {"name": "f", "arguments": {"n": [1, 2], "x": None, "y": 1.5}}}
 TOLD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
@@ -103,3 +103,58 @@ def test_what_is_told_from_calls_is_what_is_told_from_a_stack(items: list[Any]) 
 @given(st.text(" \t\nab\x1c\x85\u2003é", max_size=12))
 def test_squeezed_has_single_spaces_between_words(text: str) -> None:
     assert squeezed(text) == " ".join(text.split())
+
+
+BLANKS = st.sampled_from(["", " \n", "\n ", "\r\n", *" \n\t\x0b\x1c\x85\xa0\u2003\u2028\u205f\u3000\u1680"])
+MARKS = st.sampled_from(["null", "\\n", '\\"', *'ab"\\é\u2019\u4e2d\ud800\x7f'])
+WORDS = st.builds("".join, st.lists(st.one_of(BLANKS, MARKS), max_size=5))
+SCALARS = st.sampled_from(
+    [None, True, 1, 1.0, 0, -0.0, 2**63, 2**64, float("nan"), float("inf"), b"a", (1, 2), [1, 2], [True]]
+)
+KEYS: st.SearchStrategy[Any] = st.sampled_from(["role", "content", "a", "a ", "1", 1, True])
+VALUES = st.recursive(
+    st.one_of(WORDS, SCALARS),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=3)),
+    max_leaves=6,
+)
+COLUMNS = st.sampled_from(["messages", "prompt", "tools", "text", "images", "id"])
+
+
+class Word(str):
+    """A text of another kind."""
+
+
+@st.composite
+def told_alike(draw: st.DrawFn, value: Any) -> Any:
+    """The same data, or data that differ a little: in white space, in the order of keys, in null ones, in types."""
+    if isinstance(value, str):
+        others = (value + " ", value + "\n", "\n" + value, value.replace("\n", " \r\n"), Word(value), value + "b")
+        return draw(st.sampled_from([value, value, *others]))
+    if isinstance(value, dict):
+        items = [(key, draw(told_alike(item))) for key, item in value.items()]
+        more: list[tuple[Any, Any]] = draw(st.sampled_from([[], [], [("none", None)], [("some", "x")]]))
+        return dict(draw(st.permutations([*items, *more])))
+    if isinstance(value, list):
+        items_alike = [draw(told_alike(item)) for item in value]
+        return draw(st.sampled_from([items_alike, tuple(items_alike)]))
+    return value
+
+
+@given(st.data(), st.dictionaries(COLUMNS, VALUES, max_size=3))
+def test_keys_are_equal_where_the_identity_is(data: st.DataObject, row: dict[str, Any]) -> None:
+    columns = data.draw(st.sampled_from([("messages",), ("prompt", "completion"), ("text",)]))
+    other = data.draw(told_alike(row))
+    assert (key_of(row, columns) == key_of(other, columns)) == (identity(row, columns) == identity(other, columns))
+
+
+@given(WORDS)
+def test_keys_are_equal_for_texts_that_are_seen_alike(text: str) -> None:
+    for other in (told.seen_text(text), text + " ", "\n" + text, f"{text}\x0b"):
+        keys, whole = ({of({"text": one}, ("text",)) for one in (text, other)} for of in (key_of, identity))
+        assert len(keys) == len(whole)
+
+
+def test_keys_without_the_faster_writer_are_identities(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(told, "orjson", None)
+    row = {"text": "a"}
+    assert key_of(row, ("text",)) == identity(row, ("text",))
