@@ -266,7 +266,8 @@ class Audit:
         for i in special:
             if given[i] != IGNORE_INDEX:
                 self.by_special[ids[i]] += 1
-                self._list("special", (self._special[ids[i]],), row)
+                if self.listing is not None:
+                    self.listing.add("special", self._special[ids[i]], row)
 
     def merge(self, other: Audit) -> None:
         """Take in an audit of other rows under the same recipe; `other` must not be used afterwards."""

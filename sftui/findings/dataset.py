@@ -17,7 +17,7 @@ from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
 from sftui.findings.model import Finding, Fix
 from sftui.findings.rule import Rule
 from sftui.findings.shapes import order_of
-from sftui.model import IGNORE_INDEX, Conversation, Inspection, Kind, Labels, Part, Reason, RecipeChange
+from sftui.model import IGNORE_INDEX, Conversation, Inspection, Kind, Labels, Part, Reason, RecipeChange, Trained
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
 """The lengths for which is counted what cutting there would take."""
@@ -210,7 +210,10 @@ class DatasetChecks:
             self.few_trained.add(row)
         if n >= LONG:
             self.long_prompt.add(row)
-            first = next((i for i, one in enumerate(carried[: EARLY + 1]) if one != IGNORE_INDEX), 0)
+            if type(carried) is Trained:
+                first = carried.ranges[0][0] if carried.ranges[0][0] <= EARLY else 0
+            else:
+                first = next((i for i, one in enumerate(carried[: EARLY + 1]) if one != IGNORE_INDEX), 0)
             # A row that is trained as a whole has no prompt whose length could be taken wrong.
             if first and labels.reasons[first] is not Reason.WHOLE:
                 self.early.add(row)
@@ -220,12 +223,15 @@ class DatasetChecks:
         conversation, answers = inspection.conversation, order_of(counts.roles).answers
         if conversation is None or conversation.kind is not Kind.CHAT or len(answers) < 2:
             return
-        content = Part.CONTENT
-        said = [(owner, drawn) for (_, _, owner, part), drawn in zip(counts.stretches, counts.drawn) if part is content]
-        if not {owner for owner, _ in said}.issuperset(answers):
+        content, said, trained = Part.CONTENT, set(), set()
+        for (_, _, owner, part), drawn in zip(counts.stretches, counts.drawn):
+            if part is content:
+                said.add(owner)
+                if drawn:
+                    trained.add(owner)
+        if not said.issuperset(answers):
             return
         self.many_turns += 1
-        trained = {owner for owner, drawn in said if drawn}
         if trained and not trained.issuperset(answers):
             self.some_turns.add(inspection.row.index)
 

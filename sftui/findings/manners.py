@@ -8,6 +8,8 @@ from typing import NamedTuple
 from sftui.findings.words import REASONING
 from sftui.model import Message
 
+_REASONING = frozenset(REASONING)
+
 
 class Manner(NamedTuple):
     """What some message of a row is, or none of them; a part of the row's shape.
@@ -47,39 +49,38 @@ def read(messages: Sequence[Message]) -> Read:
     said: list[str] = []
     mute: list[int] = []
     empty = bordered = silent = other = unsaid = called = beside = reasoned = flagged = False
-    for number, message in enumerate(messages):
+    for message in messages:
         data, calls = message.data, None
         role, content = data.get("role", ""), data.get("content")
         if type(role) is not str:
             role = str(role)
-        roles.append(role)
-        flagged = flagged or message.trained is not None or message.weight is not None
+        if message.trained is not None or message.weight is not None:
+            flagged = True
         if type(content) is str and len(data) == 2 and "role" in data:
             said.append(content)
         else:
             calls = data.get("tool_calls")
-            reasoned = reasoned or not data.keys().isdisjoint(REASONING)
             if calls:
                 called = True
                 beside = beside or (content is not None and content != "")
-        if type(content) is not str:
+            if not _REASONING.isdisjoint(data):
+                reasoned = True
+        if type(content) is str:
+            bare = content.strip()
+            if not bare or len(bare) < len(content):
+                empty = empty or not content
+                bordered = bordered or bool(content)
+                silent = silent or (role == "assistant" and bool(bare or not calls))
+                if not bare:
+                    mute.append(len(roles))
+        else:
             other = other or "content" in data
             unsaid = unsaid or content is not None or not calls
             if isinstance(content, str):  # of a kind of its own: what it says is for the checks to see
                 bordered = silent = True
             else:
-                mute.append(number)
-        elif not content:
-            empty = True
-            silent = silent or (role == "assistant" and not calls)
-            mute.append(number)
-        elif content[0].isspace() or content[-1].isspace():
-            bordered = True
-            if content.isspace():
-                silent = silent or (role == "assistant" and not calls)
-                mute.append(number)
-            else:
-                silent = silent or role == "assistant"
+                mute.append(len(roles))
+        roles.append(role)
     plain = len(said) == len(roles)
     return Read(
         tuple(roles),

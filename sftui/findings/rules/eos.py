@@ -350,7 +350,8 @@ def _may_double(look: Look) -> bool:
     """Whether two trained tokens that may be stops follow each other, with nothing but white space between."""
     if not look.context.stops <= look.context.tools.tokenizer.special_ids:
         return True
-    return any([before == i - 1 or look.blank(i - 1) for before, i in pairwise(look.special_trained)])
+    trained = look.special_trained
+    return len(trained) > 1 and any([before == i - 1 or look.blank(i - 1) for before, i in pairwise(trained)])
 
 
 EOS012 = rule(
