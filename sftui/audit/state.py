@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from sftui.audit.audit import Audit
+from sftui.conversations.identity import KEYS_BY
 from sftui.errors import SftuiError
 from sftui.findings import Context
 from sftui.part_files import begin_part
@@ -30,7 +31,7 @@ def state_key(context: Context, files: Sequence[str], *more: object) -> str:
 
     `files` are the data, which count by path, size and time of change. The recipe, how rows are read, the text of
     the templates, the tokenizer's files with the model's own configs, the libraries' and sftui's versions count as
-    they are, and so does `more` (see `_plain`).
+    they are, and so do what tells rows apart and `more` (see `_plain`).
     """
     from sftui import __version__
     from sftui.tokens.environments import versions
@@ -41,6 +42,7 @@ def state_key(context: Context, files: Sequence[str], *more: object) -> str:
         FORMAT,
         __version__,
         versions(),
+        KEYS_BY,
         context.recipe,
         context.detected,
         context.facts,

@@ -102,7 +102,7 @@ def test_the_key_says_the_same_in_every_process() -> None:
     assert len(keys) == 1 and len(keys.pop().strip()) == 32
 
 
-def test_the_key_tells_apart_what_decides_findings(tmp_path: Path) -> None:
+def test_the_key_tells_apart_what_decides_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text("{}\n")
     plain = Opened([talk(1)]).context
@@ -119,6 +119,8 @@ def test_the_key_tells_apart_what_decides_findings(tmp_path: Path) -> None:
         state_key(plain, files, (1,)),
     ]
     assert state_key(Opened([talk(1)]).context, files) == keys[0]
+    monkeypatch.setattr("sftui.audit.state.KEYS_BY", "another")
+    keys.append(state_key(plain, files))
     data.write_text("{}\n{}\n")
     assert len({*keys, state_key(plain, files)}) == len(keys) + 1
 
