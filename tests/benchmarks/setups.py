@@ -137,6 +137,8 @@ def torchtune(shape: str, name: str, model: Path, data: Path, folder: Path) -> M
             "data_files": str(data),
             "split": "train",
         },
+        "shuffle": True,  # both as in nearly all of the configs that torchtune brings
+        "batch_size": 2,
     }
 
 
