@@ -22,6 +22,9 @@ TEXTS = [
 ]
 """The columns of texts, which repeat. Numbers are packed as they are: 8 us a row of 200 tokens where a dictionary and
 snappy take 10.5, and a fifth smaller."""
+NUMBERS = ["row", "pack"]
+"""The columns of numbers by which groups of rows may be passed over while reading; to know the least and the most of
+the ids in one helps nobody, and takes a seventh of the writing."""
 CODES = {"int8": "b", "int32": "i", "int64": "q", "float": "f"}
 """The items of `array` that lie in memory as Arrow's do."""
 ROW_LISTS = {"input_ids": "i", "labels": "i", "attention_mask": "b", "loss_weights": "f"}
@@ -111,7 +114,9 @@ class _Groups:
         self._writer = (
             pa.ipc.new_stream(file, self._schema)
             if apart
-            else pq.ParquetWriter(file, self._schema, compression="zstd", use_dictionary=TEXTS)
+            else pq.ParquetWriter(
+                file, self._schema, compression="zstd", use_dictionary=TEXTS, write_statistics=[*NUMBERS, *TEXTS]
+            )
         )
 
     def write(self, records: Sequence[Mapping[str, Any]]) -> None:
