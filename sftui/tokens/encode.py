@@ -68,7 +68,11 @@ def tokenize(
         if places:
             _encode_pieces(columns, rendered.pieces, tokenizer)
         else:
-            _join_pieces(columns, rendered.pieces, tokenizer)
+            columns.ids, messages = _joined_pieces(rendered.pieces, tokenizer)
+            if options.append_eos == "never" and options.bos != "drop_second":
+                return Tokens(tuple(columns.ids), (), (), messages, UNPLACED)
+            columns.by_piece = True
+            columns.owners = [(end - start, message, Part.CONTENT) for start, end, message in messages.runs()]
         if options.append_eos == "if_missing_text" and not rendered.text.endswith(tokenizer.facts.eos_token or ""):
             columns.add(_eos(tokenizer), NOWHERE, NOWHERE, NOWHERE, Part.INJECTED)
     else:
@@ -272,25 +276,37 @@ def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: Loaded
         place = after
 
 
-def _join_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> None:
-    """The same without places: the ids of all pieces, and which message each piece is of."""
-    columns.by_piece = True
-    ids, owners = columns.ids, columns.owners
+def _joined_pieces(pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> tuple[list[int], Runs[int]]:
+    """The same without places: the ids of all pieces, and which message each of them is of."""
+    ids: list[int] = []
+    ends: list[int] = []
+    messages: list[int] = []
     for piece, made in zip(pieces, _each(pieces, tokenizer.ids_batch)):
-        found = (piece.ids or ()) if made is None else made[piece.cut :]
-        ids += found
-        owners.append((len(found), piece.message, piece.part))
+        before = len(ids)
+        ids += (piece.ids or ()) if made is None else made[piece.cut :]
+        if len(ids) == before:
+            continue
+        if messages and messages[-1] == piece.message:
+            ends[-1] = len(ids)
+        else:
+            ends.append(len(ids))
+            messages.append(piece.message)
+    return ids, Runs(tuple(ends), tuple(messages))
 
 
 def _each(pieces: Sequence[Piece], encode: Callable[[list[str], bool], Sequence[T]]) -> Sequence[T | None]:
     """What each piece is encoded to; None for one whose ids are inserted as they are."""
-    found: list[T | None] = [None] * len(pieces)
-    for special in (False, True):
-        wanted = [i for i, piece in enumerate(pieces) if piece.ids is None and piece.add_special_tokens is special]
-        if wanted:
-            for i, one in zip(wanted, encode([pieces[i].before + pieces[i].text for i in wanted], special)):
-                found[i] = one
-    return found
+    open_ = [piece for piece in pieces if piece.ids is None]
+    special = [piece.add_special_tokens for piece in open_]
+    if True not in special or False not in special:  # as nearly always: one call for all of them
+        made = iter(encode([piece.before + piece.text for piece in open_], special[0]) if open_ else ())
+    else:
+        sides = {
+            wanted: iter(encode([one.before + one.text for one in open_ if one.add_special_tokens is wanted], wanted))
+            for wanted in (False, True)
+        }
+        made = iter([next(sides[wanted]) for wanted in special])
+    return [next(made) if piece.ids is None else None for piece in pieces]
 
 
 def _behind(encoded: Encoded, piece: Piece) -> Encoded:

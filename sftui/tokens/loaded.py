@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from operator import itemgetter
@@ -52,6 +52,10 @@ class Begun(NamedTuple):
 
 
 ByBeginning = Callable[[Sequence[Begun], bool], list[tuple[int, ...]]]
+
+
+Ahead = tuple[dict[str, T], dict[str, T]]
+"""What was made of texts before they are requested: encoded without special tokens around them, and with those."""
 
 
 class Engine(Protocol):
@@ -139,37 +143,37 @@ class LoadedTokenizer:
         self.engine = engine
         self._added = engine.added()
         self._special = frozenset(i for i, (_, special) in self._added.items() if special)
-        self._ahead: dict[tuple[str, bool], Encoded] = {}
-        self._ids_ahead: dict[tuple[str, bool], tuple[int, ...]] = {}
+        self._ahead: Ahead[Encoded] = ({}, {})
+        self._ids_ahead: Ahead[tuple[int, ...]] = ({}, {})
         self._described: dict[int, tuple[str, bytes, bool]] = {}
         self._bytes = _Remembered(surfacer(engine.decoding, engine.piece, self._literal))
 
     def encode(self, text: str, add_special_tokens: bool = False) -> Encoded:
         """One text → ids and offsets; TokenizerError where the text is no valid Unicode."""
-        known = self._ahead.get((text, add_special_tokens))
+        known = self._ahead[add_special_tokens].get(text)
         return self._guarded(self.engine.encode_batch, [text], add_special_tokens)[0] if known is None else known
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[Encoded]:
         """Several texts at once, each as `encode` would; nothing is truncated or padded."""
-        if self._ahead:
-            known = [self._ahead.get((text, add_special_tokens)) for text in texts]
-            found = [one for one in known if one is not None]
-            if len(found) == len(texts):
-                return found
+        if ahead := self._ahead[add_special_tokens]:
+            try:
+                return [ahead[text] for text in texts]
+            except KeyError:  # not all of them
+                pass
         return self._guarded(self.engine.encode_batch, texts, add_special_tokens)
 
     def ids(self, text: str, add_special_tokens: bool = False) -> tuple[int, ...]:
         """The ids of one text without offsets, which take as long again; TokenizerError as `encode`."""
-        known = self._ids_ahead.get((text, add_special_tokens))
+        known = self._ids_ahead[add_special_tokens].get(text)
         return self._guarded(self.engine.ids_batch, [text], add_special_tokens)[0] if known is None else known
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[tuple[int, ...]]:
         """The ids of several texts, each as `ids` gives them."""
-        if self._ids_ahead:
-            known = [self._ids_ahead.get((text, add_special_tokens)) for text in texts]
-            found = [one for one in known if one is not None]
-            if len(found) == len(texts):
-                return found
+        if ahead := self._ids_ahead[add_special_tokens]:
+            try:
+                return [ahead[text] for text in texts]
+            except KeyError:  # not all of them
+                pass
         return self._guarded(self.engine.ids_batch, texts, add_special_tokens)
 
     def ahead(self, texts: Sequence[ToEncode]) -> None:
@@ -177,12 +181,12 @@ class LoadedTokenizer:
 
         TokenizerError as `encode`, where nothing is kept.
         """
-        self._ahead, self._ids_ahead = {}, {}
-        encoded: dict[tuple[str, bool], Encoded] = {}
-        ids: dict[tuple[str, bool], tuple[int, ...]] = {}
+        self._ahead, self._ids_ahead = ({}, {}), ({}, {})
+        encoded: Ahead[Encoded] = ({}, {})
+        ids: Ahead[tuple[int, ...]] = ({}, {})
         begun, begun_texts = self.engine.begun, list[ToEncode]()
-        placed: dict[bool, dict[str, None]] = {False: {}, True: {}}
-        bare: dict[bool, dict[str, None]] = {False: {}, True: {}}
+        placed: Ahead[None] = ({}, {})
+        bare: Ahead[None] = ({}, {})
         for one in texts:
             text, special, wanted, other = one
             if wanted:
@@ -191,37 +195,36 @@ class LoadedTokenizer:
                 bare[special][text] = None
             else:
                 begun_texts.append(one)
-        for special, some in placed.items():
-            if some:
-                encoded.update(zip(_with(some, special), self._guarded(self.engine.encode_many, [*some], special)))
-        for special, some in bare.items():
-            if some:
-                ids.update(zip(_with(some, special), self._guarded(self.engine.ids_batch, [*some], special)))
+        for special in (False, True):
+            if some := list(placed[special]):
+                encoded[special].update(zip(some, self._guarded(self.engine.encode_many, some, special)))
+            if some := list(bare[special]):
+                ids[special].update(zip(some, self._guarded(self.engine.ids_batch, some, special)))
         if begun is not None:
-            ids.update(self._begun(begun, [*dict.fromkeys(begun_texts)], encoded, ids))
+            unique = [*dict.fromkeys(begun_texts)]
+            for special in (False, True):
+                ids[special].update(self._begun(begun, unique, special, encoded[special], ids[special]))
         self._ahead, self._ids_ahead = encoded, ids
 
     def _begun(
         self,
         encode: ByBeginning,
         wanted: Sequence[ToEncode],
-        encoded: Mapping[tuple[str, bool], Encoded],
-        ids: Mapping[tuple[str, bool], tuple[int, ...]],
-    ) -> Iterator[tuple[tuple[str, bool], tuple[int, ...]]]:
+        special: bool,
+        encoded: Mapping[str, Encoded],
+        ids: Mapping[str, tuple[int, ...]],
+    ) -> list[tuple[str, tuple[int, ...]]]:
         """The ids of texts next to which others are encoded, where those are."""
-        for special in (False, True):
-            begun: list[Begun] = []
-            for text, own, _, other in wanted:
-                if own is not special or other is None:
-                    continue
-                placed = encoded.get((other, special))
-                known = ids.get((other, special)) if placed is None else placed.ids
-                if known is not None:
-                    begun.append(Begun(text, other, known))
-            if begun:
-                texts = [one.text for one in begun]
-                found = self._guarded(partial(_of_begun, encode, begun), texts, special)
-                yield from zip([(text, special) for text in texts], found)
+        begun: list[Begun] = []
+        for text, own, _, other in wanted:
+            if own is not special or other is None:
+                continue
+            placed = encoded.get(other)
+            known = ids.get(other) if placed is None else placed.ids
+            if known is not None:
+                begun.append(Begun(text, other, known))
+        texts = [one.text for one in begun]
+        return list(zip(texts, self._guarded(partial(_of_begun, encode, begun), texts, special))) if texts else []
 
     def _guarded(
         self, encode: Callable[[Sequence[str], bool], list[T]], texts: Sequence[str], special: bool
@@ -352,10 +355,6 @@ def panic_text(error: BaseException) -> str:
     """The first line of what Rust said."""
     text = str(error).strip()
     return text.splitlines()[0][:300] if text else "it panicked without a word"
-
-
-def _with(texts: Iterable[str], special: bool) -> list[tuple[str, bool]]:
-    return [(text, special) for text in texts]
 
 
 def _of_begun(encode: ByBeginning, begun: Sequence[Begun], _: Sequence[str], special: bool) -> list[tuple[int, ...]]:

@@ -120,13 +120,19 @@ def _turns(
 ) -> tuple[list[Message], list[str]]:
     """The messages, and a sentence on each whose content torchtune takes from the one before."""
     turns = data.get(column)
-    if not isinstance(turns, list) or not all(isinstance(turn, Mapping) for turn in turns):
+    if not isinstance(turns, list) or not all([type(turn) is dict or isinstance(turn, Mapping) for turn in turns]):
         raise ConversationError(f"`{column}` is no list of messages", where=where)
     role_key, content_key = ("from", "value") if sharegpt else ("role", "content")
     messages: list[Message] = []
     notes: list[str] = []
+    as_it_stands = not sharegpt and not role_map and not drop_system
     for number, turn in enumerate(turns):
         origin = f"{column}[{number}]"
+        if as_it_stands:
+            stated, value = turn.get("role"), turn.get("content")
+            if type(stated) is str and type(value) is str:  # as nearly every message is
+                messages.append(Message({"role": stated, "content": value}, origin))
+                continue
         for key in (role_key, content_key):
             if key not in turn:
                 raise ConversationError(
@@ -224,12 +230,12 @@ def _text(data: Mapping[str, Any], column: str, where: str) -> str:
     return value
 
 
-def invalid(messages: Sequence[Message]) -> str | None:
-    """What `validate_messages` raises for a conversation, or None."""
-    if len(messages) < 2:
-        return f"a conversation needs at least two messages and this one has {len(messages)}"
+def invalid(roles: Sequence[str]) -> str | None:
+    """What `validate_messages` raises for a conversation of these roles, or None."""
+    if len(roles) < 2:
+        return f"a conversation needs at least two messages and this one has {len(roles)}"
     last = "assistant"
-    for number, role in enumerate([message.role for message in messages]):
+    for number, role in enumerate(roles):
         if role == "assistant" and last != "user":
             return f"message {number} is the assistant's but no user message stands before it"
         if role == "user" and last == "user":
@@ -240,9 +246,10 @@ def invalid(messages: Sequence[Message]) -> str | None:
     return None
 
 
-def flagged(messages: Sequence[Message], strategy: str, *, mask_system: bool) -> tuple[Message, ...]:
-    """The messages with `trained` set: strategy all, assistant or last; a flag already set stays."""
-    roles = [message.role for message in messages]
+def flagged(
+    messages: Sequence[Message], roles: Sequence[str], strategy: str, *, mask_system: bool
+) -> tuple[Message, ...]:
+    """The messages, of these roles, with `trained` set: strategy all, assistant or last; a flag already set stays."""
     every = strategy == "all"
     last = max((i for i, role in enumerate(roles) if role == "assistant"), default=-1) if strategy == "last" else -1
     found = []

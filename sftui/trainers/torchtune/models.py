@@ -189,19 +189,22 @@ class Frames:
 
         `joined`: what stands before and behind the contents of a message is one piece each, with its ids.
         """
-        llama = self.model == "llama3"
+        llama, specials = self.model == "llama3", self._specials
         pieces = [*self._bos] if llama else []
         last = len(messages) - 1
         chatml = short_name(self._template) == CHATML
         for number, message in enumerate(messages):
-            content = message.content
-            texts = [content] if isinstance(content, str) else [part["text"] for part in content]
-            role = message.role
+            content, role = message.content, message.role
+            texts = (content,) if isinstance(content, str) else [part["text"] for part in content]
             bare = chatml and number == last and role == "assistant" and not "".join(texts)
             before, behind = self._around(number, role, number == last, bare, joined)
             pieces += before
             for text in texts:
-                pieces += self._text(text, number, Part.CONTENT)
+                own = text.strip() if llama else ""
+                if own and len(own) <= LONGEST_RUN and (specials is None or not specials.may_hold(own)):
+                    pieces.append(Piece(own, number, Part.CONTENT))  # what `_text` gives of most texts
+                else:
+                    pieces += self._text(text, number, Part.CONTENT)
             pieces += behind
         return (*pieces, *self._eos) if llama else tuple(pieces)
 
@@ -223,6 +226,12 @@ class Frames:
         if add_eos:
             body.append(_inserted("<|end_of_text|>" if llama else "<|im_end|>", message, Part.TERMINATOR, tokenizer))
         return tuple(body)
+
+    @cached_property
+    def _specials(self) -> OwnSpecials | None:
+        """The special tokens that are looked for in texts."""
+        engine = self._tokenizer.engine
+        return engine if isinstance(engine, OwnSpecials) else None
 
     @cached_property
     def _bos(self) -> tuple[Piece, ...]:

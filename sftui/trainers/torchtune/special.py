@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError, SftuiError
+from sftui.model import common_prefix
 from sftui.recipe import Tokenizer as TokenizerOptions
 from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loaded import Encoded, FastEngine, LayeredEngine
@@ -62,12 +63,18 @@ NEEDED: Mapping[str, Sequence[str]] = {
 
 
 class OwnSpecials(LayeredEngine):
-    """A table of special tokens, whose texts are found in a text, over an engine without added tokens."""
+    """A table of special tokens, whose texts are found in a text, over an engine without added tokens.
+
+    All of torchtune's begin with `<|`: a text without what all begin with holds none, which is told in a hundredth of
+    the time that the pattern of all takes.
+    """
 
     def __init__(self, inner: FastEngine, special: Mapping[str, int]) -> None:
         super().__init__(inner)
         self._special = dict(special)
         self._names = {token: name for name, token in special.items()}
+        names = sorted(special)
+        self._opening = names[0][: common_prefix(names[0], names[-1])] if special else ""
         longest_first = sorted(special, key=len, reverse=True)
         self._pattern = re.compile("(" + "|".join(map(re.escape, longest_first)) + ")") if special else None
 
@@ -81,6 +88,8 @@ class OwnSpecials(LayeredEngine):
         return self._placed(texts, self.inner.encode_many)
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
+        if not any(map(self.may_hold, texts)):
+            return self.inner.ids_batch(texts, False)
         parts = self._split(texts)
         plain = iter(self.inner.ids_batch([part for some in parts for part in some[::2]], False))
         return [next(plain) if len(some) == 1 else self._joined(some, plain) for some in parts]
@@ -93,7 +102,8 @@ class OwnSpecials(LayeredEngine):
 
     def _split(self, texts: Sequence[str]) -> list[list[str]]:
         """Texts in parts, of which every second one is a special token."""
-        return [[text] if self._pattern is None else self._pattern.split(text) for text in texts]
+        pattern = self._pattern
+        return [[text] if pattern is None or not self.may_hold(text) else pattern.split(text) for text in texts]
 
     def _placed(self, texts: Sequence[str], encode: Callable[[list[str], bool], list[Encoded]]) -> list[Encoded]:
         parts = self._split(texts)
@@ -118,10 +128,14 @@ class OwnSpecials(LayeredEngine):
             found.append(Encoded(tuple(ids), tuple(starts), tuple(ends)))
         return found
 
+    def may_hold(self, text: str) -> bool:
+        """Whether special tokens may stand in a text; False is sure."""
+        return self._pattern is not None and self._opening in text
+
     def plain(self, text: str) -> tuple[int, ...] | None:
         """The ids of a text in which special tokens are ordinary text, as Llama's tiktoken encodes it; None where it
         holds none."""
-        if self._pattern is None or self._pattern.search(text) is None:
+        if self._pattern is None or not self.may_hold(text) or self._pattern.search(text) is None:
             return None
         return self.inner.ids_batch([text], False)[0]
 

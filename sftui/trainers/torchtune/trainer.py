@@ -19,7 +19,7 @@ from typing import Any
 
 from sftui.conversations import Detected
 from sftui.errors import RecipeError
-from sftui.labels import Drawn, applied, drawn, outside, refuse_too_large, within
+from sftui.labels import Drawn, applied_to_ids, drawn, outside, refuse_too_large, within
 from sftui.labels.length import Kept
 from sftui.model import (
     IGNORE_INDEX,
@@ -163,7 +163,8 @@ class Torchtune(Trainer):
             raise RecipeError(f"torchtune's {gsm8k.NAME} has no mask.rule {recipe.mask.rule}", fix="set it to auto")
         if conversation.kind is not Kind.CHAT:
             return Shaped(conversation, conversation.extra.get(gsm8k.DROPPED))
-        wrong = message_rules.invalid(conversation.messages)
+        roles = [message.role for message in conversation.messages]
+        wrong = message_rules.invalid(roles)
         if wrong is not None:
             raise RecipeError(
                 f"torchtune stops the run at this row: {wrong}", fix="remove the row or correct its turns"
@@ -173,7 +174,7 @@ class Torchtune(Trainer):
         for message in conversation.messages if whole else conversation.messages[:1]:
             refuse_untokenized(message)
         marked = message_rules.flagged(
-            conversation.messages, strategy(conversation, recipe), mask_system=newest(recipe)
+            conversation.messages, roles, strategy(conversation, recipe), mask_system=newest(recipe)
         )
         return Shaped(replace(conversation, messages=marked))
 
@@ -237,7 +238,7 @@ class Torchtune(Trainer):
         first = kept[0][0]
         if newest(recipe) and first < kept[0][1] and mask[0][first]:
             mask = forced(mask, first, Reason.FIRST_OF_DOCUMENT)
-        return tokens, Labels(applied(mask[0], tokens.input_ids), mask[1], kept)
+        return tokens, Labels(applied_to_ids(mask[0], tokens.input_ids), mask[1], kept)
 
     def _kept(self, tokens: Tokens, conversation: Conversation, recipe: Recipe) -> Kept:
         """The positions that stay: no message is added after the one that reaches max_seq_len, EOS always is, then the
