@@ -81,6 +81,7 @@ MOST_LITERAL, MOST_HELD = 200_000, 4_000_000
 SLOW = 0.03
 """Processor seconds: what takes longer to render is not followed, so that a row costs no more than twice that."""
 
+_PLAIN = ("role", "content")
 _FIXED = frozenset(("role", "name"))
 _THINKING = frozenset(("content", "reasoning_content", "thinking", "reasoning"))
 _BLANK, _TEXT, _THOUGHT = object(), object(), object()
@@ -284,6 +285,14 @@ def _read(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[str], 
     for message in messages:
         if type(message) is not dict:
             return None
+        if tuple(message) == _PLAIN:  # as nearly all are: what follows below, in one step
+            role, content = message["role"], message["content"]
+            if type(role) is str and type(content) is str and len(role) <= MOST_IN_NAME:
+                core = content.strip()
+                if len(core) == len(content) != 0 and not core.startswith("<think>"):
+                    texts.append(content)
+                    key += (2, "role", role, "content", _TEXT)
+                    continue
         key.append(len(message))
         for name, value in message.items():
             if type(name) is not str or len(name) > MOST_IN_NAME:

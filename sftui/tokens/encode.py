@@ -281,15 +281,17 @@ def _joined_pieces(pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> tuple
     ids: list[int] = []
     ends: list[int] = []
     messages: list[int] = []
+    at = 0
     for piece, made in zip(pieces, _each(pieces, tokenizer.ids_batch)):
-        before = len(ids)
-        ids += (piece.ids or ()) if made is None else made[piece.cut :]
-        if len(ids) == before:
+        own = piece.ids if made is None else made[piece.cut :]
+        if not own:
             continue
+        ids += own
+        at += len(own)
         if messages and messages[-1] == piece.message:
-            ends[-1] = len(ids)
+            ends[-1] = at
         else:
-            ends.append(len(ids))
+            ends.append(at)
             messages.append(piece.message)
     return ids, Runs(tuple(ends), tuple(messages))
 
