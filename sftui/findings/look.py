@@ -280,6 +280,15 @@ class Look:
         return value if isinstance(value, (list, tuple)) else None
 
     @lazy
+    def places(self) -> Mapping[int, tuple[int, int]]:
+        """The characters from the first to the last that are proven to be of a message, header and end with it."""
+        found: dict[int, tuple[int, int]] = {}
+        for start, end, message, _ in self.rendered.spans if self.known else ():
+            known = found.get(message)
+            found[message] = (start if known is None else known[0], end)  # spans are in order
+        return found
+
+    @lazy
     def late(self) -> Late | None:
         """What the row does to the reading of the whole file (see `late_in`)."""
         return late_in(self.inspection.row, self.context.detected, self.recipe)
@@ -578,12 +587,7 @@ class Look:
                 else ""
             )
         if fix is None:
-            plainly = change is None and not changes and not title
-            fix = (
-                _plain_fix(self.context, rule)
-                if plainly
-                else fix_of(self.context, rule, changes if change is None else [change], title)
-            )
+            fix = fix_of(self.context, rule, changes if change is None else [change], title)
         return Finding(
             rule.code,
             severity or rule.severity,
@@ -626,8 +630,8 @@ def fix_of(
     Knobs are offered where the trainer's own config can say them all, and where they change something.
     """
     pairs = list(changes)
-    if not (pairs or title or template):
-        return _plain_fix(context, rule)
+    if not (pairs or title or template):  # the same for every row
+        return context.once(("fix", rule.code), lambda: _fix(rule, (), rule.fix_text(context.trainer), None))
     wanted = tuple(
         RecipeChange(path, before, value) for path, value in pairs if (before := get(context.recipe, path)) != value
     )
@@ -637,11 +641,6 @@ def fix_of(
     if not title:
         title = ", ".join(map(_change_text, made)) or rule.fix_text(context.trainer)
     return _fix(rule, made, title, template)
-
-
-def _plain_fix(context: Context, rule: Rule) -> Fix | None:
-    """What to do where no knob helps: the same for every row."""
-    return context.once(rule, lambda: _fix(rule, (), rule.fix_text(context.trainer), None))
 
 
 def _fix(rule: Rule, changes: tuple[RecipeChange, ...], title: str, template: str | None) -> Fix | None:

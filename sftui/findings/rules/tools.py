@@ -157,10 +157,8 @@ def dropped(look: Look) -> Iterator[Finding]:
 
 def _place(look: Look, number: int) -> str:
     """What is rendered of one message; nothing where it has no place of its own that is proven."""
-    if not look.known:
-        return ""
-    own = [(start, end) for start, end, message, _ in look.rendered.spans if message == number]
-    return look.rendered.text[own[0][0] : own[-1][1]] if own else ""
+    start, end = look.places.get(number, (0, 0))
+    return look.rendered.text[start:end]
 
 
 def _lost(name: str, arguments: Any, text: str, place: str) -> str:

@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -14,7 +15,9 @@ import pytest
 
 from sftui.cli.loading import loaded_session
 from sftui.findings import calls
+from sftui.findings.examples import CALLING
 from sftui.findings.words import Standing, thought_in, without_thoughts
+from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready
 from sftui.templates.marks import slots_of
@@ -70,6 +73,13 @@ SHAPES: dict[str, Callable[[int], dict[str, Any]]] = {
             answer("done"),
         ]
     },
+    "turns that call": lambda n: {
+        "messages": [
+            user("q"),
+            *(one for i in range(n) for one in ({**answer(""), "tool_calls": [call(i)]}, result(i))),
+            answer("done"),
+        ]
+    },
     "tools": lambda n: {"messages": [user("q"), answer("a")], "tools": [tool(i) for i in range(n)]},
     "columns": lambda n: {**{f"k{i}": i for i in range(n)}, "messages": [user("q"), answer("a")]},
     "keys": lambda n: {"messages": [{**user("q"), **{f"k{i}": i for i in range(n)}}, answer("a")]},
@@ -91,7 +101,12 @@ SHAPES: dict[str, Callable[[int], dict[str, Any]]] = {
 def session_of(folder: Path, row: dict[str, Any], trainer: str) -> Ready:
     path = folder / "row.jsonl"
     path.write_text(json.dumps(row) + "\n")
-    return loaded_session(OpenOptions((str(path),), tokenizer="builtin:chatml", recipe=preset(trainer)))
+    recipe = preset(trainer)
+    if trainer == "hf-trainer" and any("tool_calls" in one for one in row.get("messages", ())):
+        template = folder / "calling.jinja"  # the bundled ones write no calls: who is looked for is found at once
+        template.write_text(CALLING)
+        recipe = changed(recipe, "render.template", f"file:{template}")
+    return loaded_session(OpenOptions((str(path),), tokenizer="builtin:chatml", recipe=recipe))
 
 
 def lines_run(work: Callable[[], object]) -> int:
@@ -120,7 +135,7 @@ UNREAD = {
     "hf-trainer": (),
     "trl@1.16": ("history",),
     # Axolotl renders the conversation again for each of its turns, and so does what shows it: these are not linear.
-    "axolotl@0.19": (*BY_TURNS, "columns of text", "history", "ids"),
+    "axolotl@0.19": (*BY_TURNS, "turns that call", "columns of text", "history", "ids"),
     "llamafactory@0.9.5": ("ids", "parts"),
 }
 """Shapes that a trainer does not read, or where it is no better than the square itself."""
@@ -137,6 +152,18 @@ def test_the_lines_that_run_grow_no_faster_than_the_row(shape: str, trainer: str
         calls.REPEATED.forget()  # lists of tools that are not too long are remembered from row to row
         session = session_of(tmp_path, SHAPES[shape](size), trainer)
         counts.append(lines_run(lambda session=session: session.found(session.inspect(0))))  # type: ignore[misc]
+        session.close()
+    assert counts[1] <= counts[0] * TIMES * SLACK, counts
+
+
+def test_where_each_message_stands_is_found_in_one_go(tmp_path: Path) -> None:
+    """The findings alone: rendering such a row takes so many lines that they would hide it."""
+    counts = []
+    for size in (SMALL, SMALL * TIMES):
+        session = session_of(tmp_path, SHAPES["turns that call"](size), "hf-trainer")
+        inspected = session.inspect(0)
+        session.found(inspected)
+        counts.append(lines_run(partial(session.found, inspected)))
         session.close()
     assert counts[1] <= counts[0] * TIMES * SLACK, counts
 
