@@ -15,18 +15,8 @@ from typing import Any
 from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.conversations.repeated import Repeated
 from sftui.conversations.tokenized import MASK_COLUMNS
+from sftui.fast_json import orjson
 
-
-def _orjson() -> Any:
-    """The fast writer, or None where the `fast` extra is not installed."""
-    try:
-        import orjson
-    except ImportError:
-        return None
-    return orjson
-
-
-orjson = _orjson()
 KEYS_BY = "digest" if orjson is None else "orjson"
 """What tells rows apart in one run (`key_of`): keys of one kind mean nothing to the other."""
 _PLAINLY = (
@@ -71,8 +61,8 @@ _SAME_IN_MANY = frozenset({"tools", "functions"})
 """Columns that say the same in many rows: their encoding is remembered."""
 _ROLES = frozenset({"role", "from"})
 """Keys whose texts come again and again."""
-_SHORT, _SHORT_NAMES, _MOST_NAMES = 40, 400, 1000
-"""Characters of a name or a text that is remembered, and of all the names of a mapping; how many of these are."""
+_SHORT, _SHORT_NAMES = 40, 400
+"""Characters of a name or a text that is remembered, and of all the names of a mapping."""
 _DEEP = 40
 """How deep data are encoded by recursion; deeper ones by a stack."""
 _PLAIN = frozenset({str, int, float, bool, type(None)})
@@ -231,24 +221,22 @@ def _at_once(value: Any, depth: int) -> str:
             keys = tuple([key for key in keys if value[key] is not None])
         if depth > _DEEP:
             raise _Unusual
-        encoded, names = _NAMED.of(keys)
+        encoded, names = _names(keys)
         for key, name, again in names:
             item = value[key]
             if type(item) is not str:
                 encoded += name + _at_once(item, depth + 1)
             elif again and len(item) < _SHORT:
                 encoded += name + _short_text(item)
-            else:  # as `_text` has it: this is where most of the time goes
-                seen = seen_text(item) if "\n" in item else item.rstrip()
-                encoded += f"{name}s{len(seen) if seen.isascii() else _size(seen)}:{seen}"
+            else:
+                encoded += name + _text(item)
         return encoded
     if kind is list:
         if depth > _DEEP:
             raise _Unusual
-        if value and type(value[0]) is int and set(map(type, value)) == {int}:
+        if set(map(type, value)) == {int}:
             return _numbers(value)
-        deeper = depth + 1
-        return f"[{len(value)}:" + "".join([_at_once(item, deeper) for item in value])
+        return f"[{len(value)}:" + "".join([_at_once(item, depth + 1) for item in value])
     if kind in _PLAIN:
         return _scalar(value)
     if kind is _Encoded:
@@ -268,7 +256,7 @@ def _by_stack(value: Any, depth: int) -> bytes:
         elif isinstance(item, str):
             pieces.append(_written(_text(item)))
         elif isinstance(item, Mapping):
-            head, names = _NAMED.of(tuple([key for key in item if depth > _MESSAGE_DEPTH or item[key] is not None]))
+            head, names = _names(tuple([key for key in item if depth > _MESSAGE_DEPTH or item[key] is not None]))
             pieces.append(_written(head))
             for key, name, _ in reversed(names):
                 waiting += ((item[key], depth + 1), (_Encoded(_written(name)), depth))
@@ -287,34 +275,21 @@ def _by_stack(value: Any, depth: int) -> bytes:
 _Names = tuple[str, tuple[tuple[Any, str, bool], ...]]
 
 
-class _Named:
-    """`_names` of short keys, remembered: the same come again and again, and most are looked up alone."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[Any, ...], _Names] = {}
-
-    def of(self, keys: tuple[Any, ...]) -> _Names:
-        """What `_names` says of them."""
-        try:
-            return self._known[keys]
-        except (KeyError, TypeError):
-            found = _names(keys)
-        # A key that is no text may equal the key of another, as 1 does True.
-        if all([type(key) is str for key in keys]) and len("".join(keys)) < _SHORT_NAMES:
-            if len(self._known) >= _MOST_NAMES:
-                self._known.clear()
-            self._known[keys] = found
-        return found
-
-
 def _names(keys: tuple[Any, ...]) -> _Names:
     """How many keys a mapping has and its keys, encoded, from the last to the first, and whether the texts of each come
     again and again."""
+    try:
+        return _few_names(keys) if len("".join(keys)) < _SHORT_NAMES else _all_names(keys)
+    except TypeError:  # some key is no text, but may equal the key of another: 1 and True
+        return _all_names(keys)
+
+
+def _all_names(keys: tuple[Any, ...]) -> _Names:
     named = reversed(sorted([(str(key), key) for key in keys], key=itemgetter(0)))
     return f"{{{len(keys)}:", tuple([(key, f"bytes{_size(name)}:{name}", name in _ROLES) for name, key in named])
 
 
-_NAMED = _Named()
+_few_names = lru_cache(maxsize=1000)(_all_names)
 
 
 def _text(text: str) -> str:

@@ -7,20 +7,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from sftui.fast_json import orjson
 from sftui.model import RAW_LIMIT, Row
 from sftui.text import clip, visible
 
-
-def _orjson() -> Any:
-    """The fast parser, or None where the `fast` extra is not installed."""
-    try:
-        import orjson
-    except ImportError:
-        return None
-    return orjson
-
-
-orjson = _orjson()
 JSON_SPACE = b" \t\r\n"
 _AROUND = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")|([,:]?)([ \t\r\n]+)', re.DOTALL)
 PLACE = 16
