@@ -88,9 +88,9 @@ class Found:
         stand: list[Finding] = []
         wanted, plainly = self.wanted, row is not None and parts is None and not self._recognises
         for finding in findings:
-            if (wanted.select or wanted.ignore) and not wanted.wants(finding.code):
+            if not wanted.wants(finding.code):
                 continue
-            if wanted.waivers and any(waiver.covers(finding) for waiver in wanted.waivers):
+            if any(waiver.covers(finding) for waiver in wanted.waivers):
                 self.waived += 1
                 continue
             if plainly and self._full(finding.code):

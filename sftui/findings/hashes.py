@@ -58,13 +58,13 @@ class Hashes:
 
     def add(self, key: bytes, value: bytes = b"") -> bytes | None:
         """Put in a hash that is not there; of one that is, what belongs to it already."""
-        bucket = (key[0] << 8 | key[1]) >> _SHIFT  # `_bucket`: each row comes here twice
+        bucket = _bucket(key)
         keys = self._keys.get(bucket)
         if keys is None:
             self._keys[bucket], self._values[bucket] = bytearray(key), bytearray(value)
             self._length += 1
             return None
-        place = _place(keys, key) if key in keys else -1
+        place = _place(keys, key)
         if place >= 0:
             return bytes(self._values[bucket][place * self.width : (place + 1) * self.width])
         keys += key

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sftui.model import Conversation, Message
@@ -49,15 +49,8 @@ def texts(conversation: Conversation) -> list[tuple[int | None, str, bool]]:
     text."""
     found: list[tuple[int | None, str, bool]] = []
     for number, message in enumerate(conversation.messages):
-        data = message.data
-        content = data.get("content")
-        if type(content) is str:
-            found.append((number, content, True))
-        elif isinstance(content, (list, tuple)):
-            found += [(number, text, True) for part in content for text in part_texts(part)]
-        for key in () if _ANY_OTHER_TEXT.isdisjoint(data) else _OTHER_TEXTS:
-            if value := data.get(key):
-                found += [(number, text, False) for text in words(value)]
+        found += [(number, text, True) for text in _content(message)]
+        found += [(number, text, False) for text in _beside(message)]
     if conversation.prompt is not None:
         found.append((0, conversation.prompt, True))
     if conversation.completion is not None:
@@ -71,18 +64,26 @@ def spoken(conversation: Conversation) -> list[str]:
     """The texts of `texts` alone, in their order: each row is looked through for them, few are asked whose they are."""
     found: list[str] = []
     for message in conversation.messages:
-        data = message.data
-        content = data.get("content")
-        if type(content) is str:
-            found.append(content)
-        elif isinstance(content, (list, tuple)):
-            found += [text for part in content for text in part_texts(part)]
-        if not _ANY_OTHER_TEXT.isdisjoint(data):
-            for key in _OTHER_TEXTS:
-                if value := data.get(key):
-                    found += words(value)
+        found += _content(message)
+        found += _beside(message)
     found += [one for one in (conversation.prompt, conversation.completion, conversation.text) if one is not None]
     return found
+
+
+def _content(message: Message) -> Sequence[str]:
+    """The texts that a message has as its content."""
+    content = message.data.get("content")
+    if type(content) is str:
+        return (content,)
+    return [text for part in content for text in part_texts(part)] if isinstance(content, (list, tuple)) else ()
+
+
+def _beside(message: Message) -> Sequence[str]:
+    """Those that it keeps beside it."""
+    data = message.data
+    if _ANY_OTHER_TEXT.isdisjoint(data):
+        return ()
+    return [text for key in _OTHER_TEXTS if (value := data.get(key)) for text in words(value)]
 
 
 def part_texts(part: Any) -> Iterator[str]:

@@ -189,7 +189,7 @@ class Frames:
 
         `joined`: what stands before and behind the contents of a message is one piece each, with its ids.
         """
-        llama, specials = self.model == "llama3", self._specials
+        llama = self.model == "llama3"
         pieces = [*self._bos] if llama else []
         last = len(messages) - 1
         chatml = short_name(self._template) == CHATML
@@ -200,11 +200,7 @@ class Frames:
             before, behind = self._around(number, role, number == last, bare, joined)
             pieces += before
             for text in texts:
-                own = text.strip() if llama else ""
-                if own and len(own) <= LONGEST_RUN and (specials is None or not specials.may_hold(own)):
-                    pieces.append(Piece(own, number, Part.CONTENT))  # what `_text` gives of most texts
-                else:
-                    pieces += self._text(text, number, Part.CONTENT)
+                pieces += self._text(text, number, Part.CONTENT)
             pieces += behind
         return (*pieces, *self._eos) if llama else tuple(pieces)
 
@@ -226,12 +222,6 @@ class Frames:
         if add_eos:
             body.append(_inserted("<|end_of_text|>" if llama else "<|im_end|>", message, Part.TERMINATOR, tokenizer))
         return tuple(body)
-
-    @cached_property
-    def _specials(self) -> OwnSpecials | None:
-        """The special tokens that are looked for in texts."""
-        engine = self._tokenizer.engine
-        return engine if isinstance(engine, OwnSpecials) else None
 
     @cached_property
     def _bos(self) -> tuple[Piece, ...]:
