@@ -204,9 +204,12 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def sentence(self) -> Line:
         """The line under the panes: the finding, the knob, the row or the token that is marked."""
-        context = self.state.open.context
-        if context in (LIST, TOKENS) and self.state.moved.pane in self.arranged.panes:
-            context = self.state.moved.pane
+        context, moved = self.state.open.context, self.state.moved.pane
+        if context in (LIST, TOKENS) and moved in self.arranged.panes:
+            return self._sentence_of(moved) or self._sentence_of(context)
+        return self._sentence_of(context)
+
+    def _sentence_of(self, context: str) -> Line:
         if context == LIST:
             return self.panes.rows.sentence()
         if context == FINDINGS:

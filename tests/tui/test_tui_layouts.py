@@ -191,3 +191,10 @@ async def test_the_list_tells_its_row_where_the_tokens_are_not_on_screen() -> No
         await driven.press("l", "o", "tab")
         assert held(driven) == LIST and TOKENS not in driven.main.arranged.panes
         assert driven.lines[-2].startswith(" row 0: 22 tokens")
+
+
+async def test_the_list_tells_a_row_that_has_no_tokens_to_tell_of() -> None:
+    async with running((80, 24)) as driven:
+        driven.main.panes.tokens.table = None
+        await driven.press("tab")
+        assert held(driven) == LIST and driven.lines[-2].startswith(" row 0: 22 tokens")
