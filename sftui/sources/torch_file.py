@@ -10,8 +10,10 @@ Source: torch 2.13, serialization.py (_save: persistent ids `("storage", type, k
 
 from __future__ import annotations
 
+import io
 import math
 import pickle
+import pickletools
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -28,6 +30,9 @@ STORAGES = {
     "BoolStorage": "?", "DoubleStorage": "<f8", "FloatStorage": "<f4", "HalfStorage": "<f2", "BFloat16Storage": BF16,
 }  # fmt: skip
 """The types of storages that hold numbers."""
+
+
+PUTS = frozenset({"PUT", "BINPUT", "LONG_BINPUT"})
 
 
 class Storage(NamedTuple):
@@ -79,6 +84,17 @@ class _Tensors(pickle.Unpickler):
         return Storage(dtype, key)
 
 
+def _refuse_far_places(pickled: bytes) -> None:
+    """ValueError where a pickle puts a value into a place of its memo that no pickler would.
+
+    Picklers number the places from 0 on. Python makes room for all up to the one that is named, 16 bytes each, so that
+    five bytes may ask for 64 GB (CPython 3.11, Modules/_pickle.c `_Unpickler_MemoPut`).
+    """
+    for number, (opcode, place, _) in enumerate(pickletools.genops(pickled)):
+        if opcode.name in PUTS and isinstance(place, int) and place > number:
+            raise ValueError("it is damaged: its pickle names a place that it has not come to")
+
+
 def tensors_of(stream: IO[bytes], most: int) -> dict[str, list[np.ndarray[Any, Any]] | np.ndarray[Any, Any]]:
     """The tensors of a file by name: one alone is `input_ids`; of a list of examples, a list for each of their names.
 
@@ -94,8 +110,9 @@ def tensors_of(stream: IO[bytes], most: int) -> dict[str, list[np.ndarray[Any, A
             raise ValueError(f"its tensors have {sum(names.values()):,} bytes: store .npy or .safetensors")
         if f"{folder}byteorder" in names and packed.read(f"{folder}byteorder") != b"little":
             raise ValueError("its numbers are not little-endian")
-        with packed.open(described) as pickled:
-            held = _Tensors(pickled).load()
+        pickled = packed.read(described)
+        _refuse_far_places(pickled)
+        held = _Tensors(io.BytesIO(pickled)).load()
         read: dict[str, bytes] = {}
 
         def values(one: Tensor) -> np.ndarray[Any, Any]:

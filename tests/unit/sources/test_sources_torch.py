@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import pickle
+import resource
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,18 @@ def test_a_tensor_behind_its_storage_is_refused(tmp_path: Path) -> None:
             packed.writestr(one.filename, data[:100] if one.filename.endswith("data/0") else data)
     with pytest.raises(SourceError, match="looks behind the end of its storage"):
         rows(tmp_path / "short.pt")
+
+
+@pytest.mark.parametrize("put", [b"r\xff\xff\xff\x7f", b"p2147483647\n", b"r\x00\x00\x10\x00"])
+def test_a_pickle_gets_no_more_room_than_it_has_values(tmp_path: Path, put: bytes) -> None:
+    """Five bytes made Python take 16 bytes for each place up to the one that they name."""
+    path = tmp_path / "far.pt"
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr("archive/data.pkl", b"\x80\x02]" + put + b".")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(SourceError, match="a place that it has not come to"):
+        rows(path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 16 << 10
 
 
 @given(st.binary(max_size=60), st.integers(0, 400), st.booleans())
