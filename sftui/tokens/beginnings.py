@@ -6,13 +6,14 @@ in the part which they share, both have the same ids; what is left is the short 
 encoded by itself and is mostly the same for all rows.
 
 This holds of an added token that is found wherever its text stands (`_Anchors`): it is looked for in the text as it is
-and not as a whole word, and no other one can reach into it. That the ids hold it as often as the text does says that
-none of them came from elsewhere (a vocabulary may hold it, too), and with that which of the ids stands where.
+and not as a whole word, and no other one can reach into it. Its id comes from nowhere else where the model's own
+vocabulary has none of that number; where it has, that the ids hold it as often as the text does says so. So it is known
+which of the ids stands where.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from sftui.tokens.loaded import Begun, FastEngine, LoadedTokenizer, is_panic
@@ -39,8 +40,10 @@ _PROBE = "x y"
 class Beginnings:
     """The ids of texts from those of others under one tokenizer; make it with `beginnings`."""
 
-    def __init__(self, anchors: Mapping[int, str], front: Ids, back: Ids) -> None:
-        self._anchors = anchors
+    def __init__(self, anchors: Mapping[int, str], shared: Collection[int], front: Ids, back: Ids) -> None:
+        """`shared` are the anchors whose ids the model gives for other texts, too; `front` and `back` are put around
+        a text."""
+        self._anchors, self._shared = anchors, frozenset(shared)
         ids = frozenset(anchors)
         self._usable = {False: ids, True: ids.difference(front, back)}
         self._back = {False: (), True: back}
@@ -88,7 +91,7 @@ class Beginnings:
                 return None
             self._last = anchor, text[at:]
         content = self._anchors[anchor]
-        if ids.count(anchor) != other.count(content):
+        if anchor in self._shared and ids.count(anchor) != other.count(content):
             return None
         backwards, found = ids[::-1], -1
         for _ in range(other.count(content, at)):
@@ -114,7 +117,8 @@ def beginnings(backend: Any) -> Beginnings | None:
     anchors = _anchors(backend.get_added_tokens_decoder())
     if not anchors or whole.ids[front:end] != bare.ids:
         return None
-    return Beginnings(anchors, tuple(whole.ids[:front]), tuple(whole.ids[end:]))
+    shared = [one for one in anchors if backend.model.id_to_token(one) is not None]
+    return Beginnings(anchors, shared, tuple(whole.ids[:front]), tuple(whole.ids[end:]))
 
 
 def joints(tokenizer: LoadedTokenizer) -> frozenset[str]:

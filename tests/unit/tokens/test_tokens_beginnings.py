@@ -222,7 +222,7 @@ class Wrong(Beginnings):
 
 def test_ids_that_differ_are_left_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = load_tokenizer("builtin:chatml")
-    monkeypatch.setattr("sftui.tokens.bulk.beginnings", lambda backend: Wrong(beginnings(backend)._anchors, (), ()))  # type: ignore[union-attr]
+    monkeypatch.setattr("sftui.tokens.bulk.beginnings", lambda backend: Wrong(beginnings(backend)._anchors, (), (), ()))  # type: ignore[union-attr]
     bulk = Bulk(after=None)
     for word, same in (("usual", True), ("rare", False)):
         many, prompts = bulk.of(plain), [f"<|im_start|>{number} a {word} word" for number in range(8)]
