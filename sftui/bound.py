@@ -67,7 +67,8 @@ MOST_DEATHS = 2 * MOST_STARTS
 PAGE = 4096
 STAGES = ("conversation", "rendered", "tokens", "labels", "template", "row", "findings")
 """What may overrun: the stages of a row, a template by itself, reading the row, and looking for what is wrong."""
-_TEMPLATE, _FINDINGS = STAGES.index("template"), STAGES.index("findings")
+_NUMBERS = {stage: number for number, stage in enumerate(STAGES)}
+_TEMPLATE, _FINDINGS = _NUMBERS["template"], _NUMBERS["findings"]
 _SUBJECTS = (
     "reading its conversation",
     "the chat template",
@@ -143,15 +144,9 @@ class Page:
     def __init__(self, memory: Any) -> None:
         self.memory = memory
 
-    def write(self, key: bytes, stage: int, seconds: float, held: float, memory: int) -> None:
-        _HEAD.pack_into(self.memory, 0, 0, stage, key, time.monotonic(), seconds, held, memory)
+    def write(self, key: bytes, stage: int, begun: float, seconds: float, held: float, memory: int) -> None:
+        _HEAD.pack_into(self.memory, 0, 0, stage, key, begun, seconds, held, memory)
         self.memory[0] = 1
-
-    def stage(self, stage: int) -> None:
-        self.memory[1] = stage
-
-    def clear(self) -> None:
-        self.memory[0] = 0
 
     def read(self) -> _Now | None:
         """What is under way; None: nothing."""
@@ -227,15 +222,14 @@ class Guard:
     def begin(self, key: bytes, stage: int, size: int) -> Overrun | None:
         """Bound what follows until `end`; the overrun of before where there was one, which is then for `stage`."""
         if self._shared is not None:
-            begun, held = self._shared
-            if size <= SERIES_SIZE and stage != _TEMPLATE and time.monotonic() - begun < SERIES_SECONDS:
+            (begun, held), now = self._shared, time.monotonic()
+            if size <= SERIES_SIZE and stage != _TEMPLATE and now - begun < SERIES_SECONDS:
                 self.active = True
-                self._write(key, stage, size, held)
+                self._page.write(key, stage, now, *_allowance(self._allowed, size, held))
                 return None
             self._rest()
         shares = self._in_series and size <= SERIES_SIZE and not (self._overran or self._spent)
         allowed = self._allowed
-        seconds, memory = _allowance(allowed, SERIES_SIZE if shares else size)
         reserved, held = self._now_held()
         if held > self._clean + LEFT_BEHIND:
             # What work before left behind in cycles, as a failed render does, would be allowed again on top.
@@ -243,8 +237,9 @@ class Guard:
             reserved, held = self._now_held()
             self._clean = held
         self.active = True
+        self._page.write(key, stage, time.monotonic(), *_allowance(allowed, size, held))
+        seconds, _, memory = _allowance(allowed, SERIES_SIZE if shares else size, held)
         self._seconds = seconds
-        self._write(key, stage, size, held)
         if _LINUX:
             self._limit_memory(reserved + memory)
         signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -258,10 +253,6 @@ class Guard:
             before = self._used_up(key, stage, allowed)
         return before
 
-    def _write(self, key: bytes, stage: int, size: int, held: float) -> None:
-        seconds, memory = _allowance(self._allowed, size)
-        self._page.write(key, stage, seconds, held, memory)
-
     def _used_up(self, key: bytes, stage: int, allowed: float) -> Overrun | None:
         """The end of what slow pieces of the same template, or of the same recipe, may take together."""
         spent = self._spent.get(key[:8], 0.0)
@@ -271,20 +262,22 @@ class Guard:
         why = f"rows before it needed {_seconds(allowed)} of processor time, so no more is tried"
         return Overrun(key, "findings" if stage == _FINDINGS else "rendered", why) if spent > allowed else None
 
-    def stage(self, stage: int) -> None:
+    def stage(self, stage: str) -> None:
         """A row has come to its next stage."""
-        self._page.stage(stage)
+        self._page.memory[1] = _NUMBERS[stage]
 
-    def end(self, group: bytes, uncounted: float | None) -> None:
-        """Nothing is bounded any more; the seconds beyond `uncounted` add up for its group, those below make up for
-        some. None: it does not add up."""
-        self._page.clear()
+    def end(self, key: bytes, stage: int, size: int, adds_up: bool) -> None:
+        """Nothing is bounded any more; where it `adds_up`, the seconds beyond what work of that size may take on
+        average count for its group, and those below make up for some."""
+        self._page.memory[0] = 0
         self.active = False
         if self._shared is not None and time.monotonic() - self._shared[0] < SERIES_SECONDS:
             return  # too little to add up
         taken = self._rest()
-        if uncounted is None:
+        if not adds_up:
             return
+        least, more = (UNCOUNTED, 1.0) if stage == _TEMPLATE else (UNCOUNTED_ROW, SECONDS_PER_MB)
+        group, uncounted = key[:8], least + more * size / 1e6
         spent = self._spent.get(group, 0.0) + taken - uncounted
         if spent > 0.0:
             self._spent[group] = spent
@@ -329,9 +322,10 @@ class Guard:
         return most, most
 
 
-def _allowance(seconds: float, size: int) -> tuple[float, int]:
-    """Processor seconds and bytes of memory for a piece of work of a size, where an empty one may take `seconds`."""
-    return seconds + SECONDS_PER_MB * size / 1e6, MEMORY + MEMORY_PER_BYTE * size
+def _allowance(seconds: float, size: int, held: float) -> tuple[float, float, int]:
+    """Processor seconds for a piece of work of a size, where an empty one may take `seconds`, and bytes of memory
+    beyond what is held."""
+    return seconds + SECONDS_PER_MB * size / 1e6, held, MEMORY + MEMORY_PER_BYTE * size
 
 
 _GUARD: ContextVar[Guard | None] = ContextVar("GUARD", default=None)
@@ -382,26 +376,21 @@ class Work:
     def __init__(self, key: bytes, size: int = 0, stage: str = STAGES[0], adds_up: bool = True) -> None:
         found = _GUARD.get()
         self._guard = None if found is None or found.active else found
-        self._key, self._size, self._stage, self._adds_up = key, size, STAGES.index(stage), adds_up
+        self._key, self._size, self._stage, self._adds_up = key, size, _NUMBERS[stage], adds_up
         self._before: Overrun | None = None
 
     def __enter__(self) -> Work:
         if self._guard is not None:
             self._before = self._guard.begin(self._key, self._stage, self._size)
             if self._before is not None and self._before.stage == STAGES[self._stage]:
-                self._end(self._guard)
+                self._guard.end(self._key, self._stage, self._size, adds_up=False)
                 raise OverBound(self._before.why)
         return self
-
-    def _end(self, guard: Guard) -> None:
-        least, more = (UNCOUNTED, 1.0) if self._stage == _TEMPLATE else (UNCOUNTED_ROW, SECONDS_PER_MB)
-        counts = self._adds_up and self._before is None  # what is refused makes up for nothing
-        guard.end(self._key[:8], least + more * self._size / 1e6 if counts else None)
 
     def at(self, stage: str) -> None:
         if self._guard is None:
             return
-        self._guard.stage(STAGES.index(stage))
+        self._guard.stage(stage)
         if self._before is not None and self._before.stage == stage:
             raise OverBound(self._before.why)
 
@@ -409,7 +398,8 @@ class Work:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._guard is not None:
-            self._end(self._guard)
+            adds_up = self._adds_up and self._before is None  # what is refused makes up for nothing
+            self._guard.end(self._key, self._stage, self._size, adds_up)
             if kind is not None and issubclass(kind, MemoryError) and self._stage == _TEMPLATE:
                 self._guard.remember(Overrun(self._key, "template", f"{subject('template')} {out_of_memory()}"))
 
@@ -437,7 +427,10 @@ def row_key(recipe: object, index: int) -> bytes:
 
 def row_work(recipe: object, index: int, size: int, stage: str = STAGES[0]) -> Work:
     """The work on one row under one recipe, for a `with`."""
-    return _UNBOUND if unbound() else Work(row_key(recipe, index), size, stage)
+    found = _GUARD.get()
+    if found is None or found.active:
+        return _UNBOUND
+    return Work(found.mark(recipe) + index.to_bytes(8, "little"), size, stage)
 
 
 def unbound() -> bool:

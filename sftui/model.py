@@ -79,6 +79,8 @@ class Stage(str, Enum):
     TOKENS = "tokens"
     LABELS = "labels"
 
+    __hash__ = str.__hash__  # as that of Part, for every row
+
 
 @value_class
 class Row:
@@ -416,7 +418,9 @@ class Inspection:
     @property
     def trained(self) -> int:
         """Positions that carry loss in what the trainer receives."""
-        return sum(example.trained for example in self.examples)
+        if self.example is None:
+            return 0
+        return self.example.trained + sum([one.trained for one in self.more])
 
     @property
     def received(self) -> int | None:
