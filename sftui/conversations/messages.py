@@ -159,12 +159,13 @@ def read_messages(
     plan = _plan(keys)
     notes: list[str] = []
     found: list[Message] = []
-    as_it_stands = not (plan.renamed or roles or calls)
+    as_they_stand = not plan.renamed
     for position, item in enumerate(items):
-        if as_it_stands and type(item) is dict and plan.content in item and plan.marks.isdisjoint(item):
+        if as_they_stand and type(item) is dict and plan.content in item and plan.marks.isdisjoint(item):
             role = item.get(plan.role)
-            if type(role) is str and role in KNOWN_ROLES:  # nothing to say of it, as of nearly every message
-                found.append(Message(dict(item), f"{column}[{position}]"))
+            # nothing to say of it, as of nearly every message
+            if type(role) is str and role in KNOWN_ROLES and role not in roles:
+                found.append(Message(item, f"{column}[{position}]"))
                 continue
         found.append(_read_message(item, f"{column}[{position}]", where, plan, roles, calls, notes, verbatim))
     return tuple(found), notes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +17,7 @@ from sftui.templates import skeletons
 TEXTS = st.sampled_from(
     ["", " ", "a", " a", "a\n", "<think>a</think>b", " <think>a</think>", "<think>open", "x" * 201, "\ud800"]
 )
-ROLES = st.sampled_from(["user", "assistant", "system", "tool", "human", "alien", "r" * 201, ""])
+ROLES = st.sampled_from(["user", "assistant", "system", "tool", "human", "function_call", "alien", "r" * 201, ""])
 VALUES: st.SearchStrategy[Any] = TEXTS | st.none() | st.integers() | st.just([{"type": "text", "text": "a"}])
 MESSAGES = st.lists(
     st.tuples(ROLES | VALUES, VALUES).map(lambda pair: {"role": pair[0], "content": pair[1]})
@@ -25,23 +26,35 @@ MESSAGES = st.lists(
 )
 
 
-def said(items: list[Any], **how: Any) -> Any:
+def said(items: list[Any], roles: Mapping[str, str], **how: Any) -> Any:
     try:
-        return read_messages(items, "messages", "row 0", {}, {}, **how)
+        return read_messages(items, "messages", "row 0", {}, roles, **how)
     except ConversationError as error:
         return str(error)
 
 
 @pytest.mark.parametrize("verbatim", [True, False])
+@pytest.mark.parametrize(
+    ("roles", "calls"),
+    [({}, False), ({"human": "user", "user": "alien"}, False), ({}, True), ({"function_call": "assistant"}, True)],
+)
 @given(items=MESSAGES)
-def test_messages_are_read_as_other_mappings(items: list[Any], verbatim: bool) -> None:
+def test_messages_are_read_as_other_mappings(
+    items: list[Any], roles: dict[str, str], calls: bool, verbatim: bool
+) -> None:
     wrapped = [MappingProxyType(item) for item in items]  # no dict: each question is asked of it
-    assert said(items, verbatim=verbatim) == said(wrapped, verbatim=verbatim)
+    how = {"calls": calls, "verbatim": verbatim}
+    assert said(items, roles, **how) == said(wrapped, roles, **how)
 
 
-@given(items=MESSAGES)
-def test_shapes_are_those_of_the_long_way(items: list[Any]) -> None:
-    short = skeletons._read(items)
+@given(items=MESSAGES, contents=st.lists(TEXTS, min_size=5, max_size=5))
+def test_shapes_are_those_of_the_long_way(items: list[Any], contents: list[str]) -> None:
+    others = [{**item, "content": text} if "content" in item else item for item, text in zip(items, contents)]
+    short, short_too = skeletons._read(items), skeletons._read(others)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(skeletons, "_PLAIN", (None,))
-        assert short == skeletons._read(items)
+        long, long_too = skeletons._read(items), skeletons._read(others)
+    assert (short and short[1:]) == (long and long[1:]), "the texts, and the white space at their ends"
+    assert (short_too is None) is (long_too is None)
+    if short and short_too and long and long_too:
+        assert (short[0] == short_too[0]) is (long[0] == long_too[0]), "rows are of one shape, or of two"
