@@ -94,6 +94,8 @@ Unlike = tuple[int, int, str]
 """The number of a text, 0 or -1, and the character that it must not have there."""
 Place = tuple[int, int]
 """A place in a text: the piece that it stands before, and characters on from there (back, where negative)."""
+Step = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A step of a `Recording`: a function, and its arguments or the registers that hold them."""
 
 
 class RenderRequest(NamedTuple):
@@ -289,9 +291,11 @@ def _read(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[str], 
             role, content = message["role"], message["content"]
             if type(role) is str and type(content) is str and len(role) <= MOST_IN_NAME:
                 core = content.strip()
-                if len(core) == len(content) != 0 and not core.startswith("<think>"):
+                if core and not core.startswith("<think>"):
+                    if len(core) < len(content) and not _read_ends(content, len(texts), edges):
+                        return None
                     texts.append(content)
-                    key += (2, "role", role, "content", _TEXT)
+                    key.append(role)  # that of any other message begins with a number
                     continue
         key.append(len(message))
         for name, value in message.items():
@@ -321,14 +325,20 @@ def _read(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[str], 
 
 def _read_edged(value: str, key: list[Any], texts: list[str], edges: list[Edge]) -> bool:
     """The same of a text that may begin or end in white space, or be nothing else."""
-    before, after = len(value) - len(value.lstrip()), len(value.rstrip())
-    if not after:
+    if not value.strip():
         key += (_BLANK, value)
         return len(value) <= MOST_IN_NAME
-    if before or after < len(value):
-        edges.append((len(texts), value[:before], value[after:]))
+    whole = _read_ends(value, len(texts), edges)
     texts.append(value)
     key.append(_TEXT)
+    return whole
+
+
+def _read_ends(value: str, number: int, edges: list[Edge]) -> bool:
+    """The white space at the ends of a text that says something; False where it is too much."""
+    before, after = len(value) - len(value.lstrip()), len(value.rstrip())
+    if before or after < len(value):
+        edges.append((number, value[:before], value[after:]))
     return before + len(value) - after <= MOST_IN_NAME
 
 
@@ -397,6 +407,12 @@ class _Rope:
     def __init__(self, parts: Sequence[Any]) -> None:
         self._pieces = [part if isinstance(part, str) else "" for part in parts]
         self.registers = [(at, part.register) for at, part in enumerate(parts) if not isinstance(part, str)]
+
+    def moved(self, places: Sequence[int]) -> _Rope:
+        """The same where registers have other numbers."""
+        made = _Rope(self._pieces)
+        made.registers = [(at, places[register]) for at, register in self.registers]
+        return made
 
     def filled(self, registers: Sequence[Any]) -> list[str]:
         pieces = self._pieces.copy()
@@ -467,16 +483,38 @@ class _Plan:
         )
 
 
+class _Filling:
+    """What is done to the texts of a row, and where they go then: `text`, and `prompt` where one is rendered."""
+
+    __slots__ = ("_steps", "prompt", "text")
+
+    def __init__(self, steps: Sequence[Step], text: _Rope, prompt: _Rope | None) -> None:
+        self._steps = [_compiled(*step) for step in steps]
+        self.text, self.prompt = text, prompt
+
+    def registers(self, texts: Sequence[str]) -> Sequence[Any] | None:
+        """The texts and what the steps make of them; None where a condition is not met."""
+        if not self._steps:
+            return texts
+        registers: list[Any] = list(texts)
+        try:
+            for step in self._steps:
+                if not step(registers):
+                    return None
+        except (TypeError, ValueError, IndexError):
+            return None
+        return registers
+
+
 class _Skeleton:
     """One way through a template for the rows of one shape."""
 
     __slots__ = (
+        "_any",
+        "_bare",
         "_generation",
         "_overlapping",
-        "_prompt",
-        "_steps",
         "_tagged",
-        "_text",
         "_times",
         "held",
         "plan",
@@ -492,25 +530,22 @@ class _Skeleton:
         template: Followed,
         plan: _Plan | None,
     ) -> None:
-        self._steps = [_compiled(*step) for step in recording.steps]
+        self._any = _Filling(recording.steps, text, prompt)
+        steps, places = _without_strips(recording.steps, len(recording.texts))
+        self._bare = _Filling(steps, text.moved(places), None if prompt is None else prompt.moved(places))
         self._times = tuple(dict.fromkeys(recording.times))
         self.held = len(text.literals()) + len("" if prompt is None else prompt.literals()) + len(recording.steps)
-        self._text, self._prompt, self._generation, self.plan = text, prompt, generation, plan
+        self._generation, self.plan = generation, plan
         self._tagged, self._overlapping = template.has_generation_tag, template.rendering.masks_overlaps
         self.steps: int | None = None
 
     def rendered(self, texts: Sequence[str], edges: tuple[Edge, ...], now: datetime) -> Rendered | None:
         """What the template gives for these texts; None where it may be anything else."""
-        registers: list[Any] = list(texts)
-        try:
-            for step in self._steps:
-                if not step(registers):
-                    return None
-        except (TypeError, ValueError, IndexError):
+        filling = self._any if edges else self._bare
+        registers = filling.registers(texts)
+        if registers is None or any(now.strftime(written) != said for written, said in self._times):
             return None
-        if any(now.strftime(written) != said for written, said in self._times):
-            return None
-        pieces = self._text.filled(registers)
+        pieces = filling.text.filled(registers)
         text = "".join(pieces)
         spans: tuple[Span, ...] = ()
         if self.plan is not None:
@@ -525,7 +560,7 @@ class _Skeleton:
         return Rendered(
             text,
             spans,
-            None if self._prompt is None else "".join(self._prompt.filled(registers)),
+            None if filling.prompt is None else "".join(filling.prompt.filled(registers)),
             generation,
             self._tagged,
             None,
@@ -533,6 +568,34 @@ class _Skeleton:
             self.plan.notes if self.plan is not None else (),
             self._overlapping,
         )
+
+
+def _without_strips(steps: Sequence[Step], texts: int) -> tuple[list[Step], list[int]]:
+    """The steps of texts without white space at their ends, from which stripping takes nothing, and the new place of
+    each register."""
+    from sftui.templates.tracing import ASK, Register
+
+    kept: list[Step] = []
+    places, count = list(range(texts)), texts
+    for function, refs in steps:
+        if _strips(function, refs) and places[refs[0]] < texts:
+            places.append(places[refs[0]])
+            continue
+        kept.append((function, tuple(Register(places[ref]) if type(ref) is Register else ref for ref in refs)))
+        if function is not ASK:
+            places.append(count)
+            count += 1
+    return kept, places
+
+
+def _strips(function: Callable[..., Any], refs: tuple[Any, ...]) -> bool:
+    """Whether a step takes white space, and nothing else, from the ends of a register."""
+    from sftui.templates.tracing import Register
+
+    if function not in (str.strip, str.lstrip, str.rstrip) or len(refs) > 2 or type(refs[0]) is not Register:
+        return False
+    chars = refs[1] if len(refs) > 1 else None
+    return chars is None or (isinstance(chars, str) and not chars.strip())
 
 
 def _compiled(function: Callable[..., Any], refs: tuple[Any, ...]) -> Callable[[list[Any]], bool]:
@@ -871,11 +934,9 @@ class _Registers:
             known = self._values[source] if source >= 0 else None
             if known is not None and self._kinds[source] != "json":
                 text = self._texts[source]
-                chars = refs[1] if len(refs) > 1 else None
-                whites = chars is None or (isinstance(chars, str) and not chars.strip())
-                if function in (str.strip, str.lstrip, str.rstrip) and len(refs) <= 2 and whites:
+                if _strips(function, refs):
                     value = function(known, *refs[1:])
-                    whole = function is str.strip and chars is None
+                    whole = function is str.strip and refs[1:] in ((), (None,))
                     kind = "trimmed" if whole or self._kinds[source] == "trimmed" else "part"
                 elif function in (json_body, json_ascii):
                     value, kind = function(known), "json"
