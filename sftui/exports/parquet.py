@@ -16,8 +16,9 @@ GROUP = 1000
 GROUP_TOKENS, FIRST_TOKENS = 1 << 18, 1 << 21
 """Rows in a row group, and tokens after which it is full (the first one later, see `parquet_writer`): a random row of
 it then reads in about a millisecond, and memory does not grow with the length of the rows."""
+WORDS = ("split", "dropped", "error")
 TEXTS = [
-    *("split", "dropped", "error"),
+    *WORDS,
     *("tokens.list.element", "reasons.list.element", "spans.list.element.part"),
 ]
 """The columns of texts, which repeat. Numbers are packed as they are: 8 us a row of 200 tokens where a dictionary and
@@ -152,7 +153,8 @@ def arrow_batches(records: Iterable[dict[str, Any]], columns: Columns = ROWS) ->
 
 
 def _batch(pa: Any, schema: Any, records: Sequence[Mapping[str, Any]]) -> Any:
-    columns = [_column(pa, [record.get(field.name) for record in records], field.type) for field in schema]
+    kinds = zip(schema.names, schema.types)
+    columns = [_column(pa, [record.get(name) for record in records], kind) for name, kind in kinds]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -223,11 +225,12 @@ def _bits(flags: Sequence[bool]) -> bytes:
 def _columns(record: Mapping[str, Any], lists: Mapping[str, str]) -> Mapping[str, Any]:
     """The record with its numbers packed, texts that UTF-8 can hold and spans as named fields."""
     made = dict(record)
-    for name, value in record.items():
-        if isinstance(value, str):
-            made[name] = _utf8(value)
-        elif name in lists:
-            made[name] = _packed(lists[name], value, made["input_ids"] if name == "labels" else None)
+    for name, code in lists.items():
+        if name in record:
+            made[name] = _packed(code, record[name], made["input_ids"] if name == "labels" else None)
+    for name in WORDS:
+        if name in record:
+            made[name] = _utf8(record[name])
     if "tokens" in made:
         made["tokens"] = [_utf8(piece) for piece in made["tokens"]]
     if "spans" in made:

@@ -87,17 +87,26 @@ def by_flags(flags: Sequence[bool], trained: Reason, masked: Reason) -> Drawn:
 
 def applied(flags: Runs[bool], values: Sequence[int]) -> tuple[int, ...]:
     """Labels: the value where a token is trained, else -100."""
-    labels: list[int] = []
-    for start, end, on in flags.runs():
-        labels += values[start:end] if on else (IGNORE_INDEX,) * (end - start)
-    return tuple(labels)
+    return tuple(_applied(values, _trained(flags)))
 
 
 def applied_to_ids(flags: Runs[bool], ids: Sequence[int]) -> Trained:
     """The same of a row's own ids, none of which is -100: it is then known where it is trained."""
-    made = Trained(applied(flags, ids))
-    made.ranges = tuple([(start, end) for start, end, on in flags.runs() if on])
+    ranges = _trained(flags)
+    made = Trained(_applied(ids, ranges))
+    made.ranges = ranges
     return made
+
+
+def _trained(flags: Runs[bool]) -> tuple[tuple[int, int], ...]:
+    return tuple([(start, end) for start, end, on in flags.runs() if on])
+
+
+def _applied(values: Sequence[int], ranges: Iterable[tuple[int, int]]) -> list[int]:
+    labels = [IGNORE_INDEX] * len(values)
+    for start, end in ranges:
+        labels[start:end] = values[start:end]
+    return labels
 
 
 def both(first: Drawn, second: Drawn) -> Drawn:

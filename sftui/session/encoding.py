@@ -48,14 +48,14 @@ class Written:
     def row(self, inspection: Inspection) -> None:
         self.rows += 1
         self.aside += inspection.evaluates
-        self.dropped += inspection.problem is None and inspection.dropped is not None
-        self.failed += inspection.problem is not None
-        self.ours += inspection.problem is not None and inspection.problem.ours
-        if not inspection.evaluates:
-            self.kept += inspection.example is not None
-            self.trained += sum(made.trained for made in inspection.examples)
+        if not inspection.evaluates and inspection.example is not None:
+            self.kept += 1
+            self.trained += inspection.trained
         if inspection.problem is None:
+            self.dropped += inspection.dropped is not None
             return
+        self.failed += 1
+        self.ours += inspection.problem.ours
         failure = f"row {inspection.row.index}: {inspection.problem.what}"
         if inspection.problem.ours:
             self.unknown = self.unknown or failure

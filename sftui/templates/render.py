@@ -86,7 +86,9 @@ def _chat(
     if injected:
         messages.insert(0, {"role": "system", "content": options.inject_system})
     # A row's own keyword arguments win over the recipe's, as in TRL's `apply_chat_template`.
-    variables = {**special_tokens, **options.kwargs, **conversation.template_kwargs}
+    own, variables = conversation.template_kwargs, special_tokens
+    if own or options.kwargs:
+        variables = {**special_tokens, **options.kwargs, **own}
     request = RenderRequest(
         messages,
         conversation.tools,

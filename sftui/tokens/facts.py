@@ -66,8 +66,10 @@ class TokenizerFacts:
         return asdict(self)
 
     @property
-    def template_tokens(self) -> dict[str, str | list[str]]:
+    def template_tokens(self) -> Mapping[str, str | list[str]]:
         """The special tokens that a chat template can read, by name."""
+        if not self.special_lists:
+            return self.special_tokens
         return {**self.special_tokens, **{name: list(tokens) for name, tokens in self.special_lists.items()}}
 
     def noting(self, *notes: str) -> TokenizerFacts:
