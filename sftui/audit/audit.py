@@ -247,9 +247,8 @@ class Audit:
             given = tuple(cut)
             drawn = trained_in(counts.stretches, given, n - given.count(IGNORE_INDEX))
         ids, roles = tokens.input_ids, counts.roles
-        for (_, _, message, part), count in zip(counts.stretches, drawn):
-            if not count:
-                continue
+        for at, count in drawn.items():
+            _, _, message, part = counts.stretches[at]
             role = _role(roles[message]) if 0 <= message < len(roles) else ""
             self.by_message[message] += count
             self.by_part[part._value_] += count

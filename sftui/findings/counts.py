@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import field
 
 from sftui.findings.look import Look, stretches, trained_in
 from sftui.model import IGNORE_INDEX, Inspection
@@ -15,8 +16,8 @@ class Counts:
     """Counts of one row, 0 where it has no labels.
 
     `tokens` and `trained` are before anything is cut, `received` and `received_trained` of what the trainer gets.
-    `drawn` are the trained tokens of each of `stretches`, before anything is cut too, `special` the places of trained
-    special tokens, where they are known.
+    `drawn` are the trained tokens of those of `stretches` that have some, before anything is cut too (`trained_in`),
+    `special` the places of trained special tokens, where they are known.
     """
 
     roles: tuple[str, ...]
@@ -25,7 +26,7 @@ class Counts:
     received: int = 0
     received_trained: int = 0
     stretches: Sequence[Stretch] = ()
-    drawn: Sequence[int] = ()
+    drawn: Mapping[int, int] = field(default_factory=dict)
     special: Sequence[int] | None = None
 
     @classmethod

@@ -223,14 +223,10 @@ class DatasetChecks:
         conversation, answers = inspection.conversation, order_of(counts.roles).answers
         if conversation is None or conversation.kind is not Kind.CHAT or len(answers) < 2:
             return
-        content, said, trained = Part.CONTENT, set(), set()
-        for (_, _, owner, part), drawn in zip(counts.stretches, counts.drawn):
-            if part is content:
-                said.add(owner)
-                if drawn:
-                    trained.add(owner)
-        if not said.issuperset(answers):
+        content, stretches = Part.CONTENT, counts.stretches
+        if not {owner for _, _, owner, part in stretches if part is content}.issuperset(answers):
             return
+        trained = {stretches[at][2] for at in counts.drawn if stretches[at][3] is content}
         self.many_turns += 1
         if trained and not trained.issuperset(answers):
             self.some_turns.add(inspection.row.index)

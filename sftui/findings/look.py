@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 SHOWN_TOKENS = 24
 SHOWN_TEXT = 80
-FEW = 8
-"""Tokens that are sooner asked one by one than together."""
+FEW, MANY = 8, 64
+"""Tokens that are sooner asked one by one than together, and those of which it pays to read first what they say."""
 
 
 class Turn(NamedTuple):
@@ -83,9 +83,10 @@ def stretches(tokens: Tokens) -> Sequence[Stretch]:
     return tuple(together(tokens.messages, tokens.parts)) if known is None else known
 
 
-def trained_in(stretches: Sequence[Stretch], labels: Sequence[int], trained: int) -> Sequence[int]:
-    """How many tokens of each stretch have a label, of `trained` in all."""
-    found = [0] * len(stretches)
+def trained_in(stretches: Sequence[Stretch], labels: Sequence[int], trained: int) -> Mapping[int, int]:
+    """Of which stretches tokens have a label, by their numbers in order, and of how many tokens each; `trained` have
+    one in all."""
+    found: dict[int, int] = {}
     if type(labels) is Trained and stretches:
         last = stretches[-1][1]
         for start, end in labels.ranges:
@@ -94,25 +95,27 @@ def trained_in(stretches: Sequence[Stretch], labels: Sequence[int], trained: int
                 until = stretches[at][1]
                 if end < until:
                     until = end
-                found[at] += until - start
+                found[at] = found.get(at, 0) + until - start
                 start, at = until, at + 1
         return found
     for at, (start, end, _, _) in enumerate(stretches):
         if not trained:
             break
-        found[at] = end - start - labels[start:end].count(IGNORE_INDEX)
-        trained -= found[at]
+        count = end - start - labels[start:end].count(IGNORE_INDEX)
+        if count:
+            found[at] = count
+            trained -= count
     return found
 
 
 class Measured(NamedTuple):
     """What the mask trains of a row, before anything is cut: `carried` are its labels, masked also where a weight of 0
-    takes a token out of the loss, `trained` how many of them train, `trained_in` how many in each of `stretches`."""
+    takes a token out of the loss, `trained` how many of them train, `trained_in` how many in which of `stretches`."""
 
     carried: tuple[int, ...]
     trained: int
     stretches: Sequence[Stretch]
-    trained_in: Sequence[int]
+    trained_in: Mapping[int, int]
 
 
 class Look:
@@ -165,7 +168,11 @@ class Look:
         if labels is None or rendered is None or inspection.tokens is None:
             return Shape(*early)
         _, _, stretches, drawn = self.measured
-        starts, ends, messages, parts = tuple(zip(*stretches)) or ((), (), (), ())
+        _, _, messages, parts = tuple(zip(*stretches)) or ((), (), (), ())
+        extents = [NONE] * len(stretches)
+        for at, count in drawn.items():
+            start, end, _, _ = stretches[at]
+            extents[at] = ALL if count == end - start else SOME
         return Shape(
             *early,
             True,
@@ -177,12 +184,7 @@ class Look:
             self.extent,
             messages,
             parts,
-            tuple(
-                [
-                    (ALL if count == end - start else SOME) if count else NONE
-                    for count, start, end in zip(drawn, starts, ends)
-                ]
-            ),
+            tuple(extents),
         )
 
     @lazy
@@ -349,11 +351,12 @@ class Look:
         if not runs:
             return [at for start, end in self.runs for at in self._special_in(start, end)]
         found: list[int] = []
-        for (start, end, _, part), trained in zip(runs, drawn):
-            if not trained or (part is Part.CONTENT and not self._may_hold_special(start, end)):
+        for at, trained in drawn.items():
+            start, end, _, part = runs[at]
+            if part is Part.CONTENT and end - start > MANY and not self._may_hold_special(start, end):
                 continue
             places = self._special_in(start, end) if end - start > FEW else self._special_of(start, end)
-            found += places if trained == end - start else [at for at in places if carried[at] != IGNORE_INDEX]
+            found += places if trained == end - start else [i for i in places if carried[i] != IGNORE_INDEX]
         return found
 
     def _special_in(self, start: int, end: int) -> list[int]:
@@ -457,8 +460,8 @@ class Look:
         return self.measured.trained
 
     @property
-    def trained_in(self) -> Sequence[int]:
-        """How many tokens of each of the `stretches` the mask trains."""
+    def trained_in(self) -> Mapping[int, int]:
+        """How many tokens the mask trains of those of the `stretches` of which it trains some."""
         return self.measured.trained_in
 
     @lazy

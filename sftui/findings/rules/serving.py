@@ -196,11 +196,8 @@ def _clock(context: Context) -> Any:
 
 def _answers(look: Look) -> tuple[int, ...]:
     """The trained answers whose prompts are compared."""
-    trained = {
-        message
-        for (_, _, message, part), count in zip(look.stretches, look.trained_in)
-        if count and part is not Part.HEADER
-    }
+    drawn = [look.stretches[at] for at in look.trained_in]
+    trained = {message for _, _, message, part in drawn if part is not Part.HEADER}
     found = [number for number, role in enumerate(look.roles) if role == "assistant" and number and number in trained]
     return (*found[: MOST_ANSWERS - 1], *found[MOST_ANSWERS - 1 :][-1:])
 
