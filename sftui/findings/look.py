@@ -17,7 +17,7 @@ from sftui.findings.rule import Rule
 from sftui.findings.samples import said_once, tokens_once
 from sftui.findings.shapes import ALL, NONE, SOME, Order, Shape, extent_of, order_of
 from sftui.findings.signatures import clipped, signature_of
-from sftui.findings.words import marks_of, spoken, texts
+from sftui.findings.words import marks_of, texts
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -150,11 +150,6 @@ class Look:
         """What the roles in their order tell, worked out once for all rows that have the same."""
         return order_of(self.roles)
 
-    @property
-    def contents(self) -> tuple[str, ...] | None:
-        """What each message says; None where some message is more than a role and a text."""
-        return self.read.contents
-
     @lazy
     def shape(self) -> Shape:
         """What the row has in common with others that have the same order of roles and the same mask."""
@@ -188,18 +183,6 @@ class Look:
         )
 
     @lazy
-    def plain(self) -> str | None:
-        """All that is said in the row, one under the other; None where some message is more than a role and a text.
-
-        What is not in it stands in no text of the row: rows without calls, parts and reasoning of their own are looked
-        through at once.
-        """
-        found, contents = self.inspection.conversation, self.contents
-        if found is None or contents is None:
-            return None
-        return "\n".join([*contents, *[one for one in (found.prompt, found.completion, found.text) if one is not None]])
-
-    @lazy
     def texts(self) -> Sequence[tuple[int | None, str, bool]]:
         """Every text of the conversation (see `words.texts`)."""
         return texts(self.conversation)
@@ -207,8 +190,10 @@ class Look:
     @lazy
     def spoken(self) -> str:
         """All of them, one under the other: what is not in it stands in none of them."""
-        plain = self.plain
-        return "\n".join(spoken(self.conversation)) if plain is None else plain
+        found = self.conversation
+        return "\n".join(
+            [*self.read.said, *[one for one in (found.prompt, found.completion, found.text) if one is not None]]
+        )
 
     @lazy
     def calls(self) -> Sequence[Sequence[Call]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sftui.findings.words import REASONING
+from sftui.findings.words import REASONING, content_texts, texts_beside
 from sftui.model import Message
 
 _REASONING = frozenset(REASONING)
@@ -35,11 +35,10 @@ class Manner(NamedTuple):
 
 
 class Read(NamedTuple):
-    """The role of each message, what each says (None where some message is more than a role and a text), and their
-    manner."""
+    """The role of each message, all texts that they hold in their order (see `words.texts`), and their manner."""
 
     roles: tuple[str, ...]
-    contents: tuple[str, ...] | None
+    said: tuple[str, ...]
     manner: Manner
 
 
@@ -48,6 +47,7 @@ def read(messages: Sequence[Message]) -> Read:
     roles: list[str] = []
     said: list[str] = []
     mute: list[int] = []
+    plain = True
     empty = bordered = silent = other = unsaid = called = beside = reasoned = flagged = False
     for message in messages:
         data, calls = message.data, None
@@ -56,9 +56,13 @@ def read(messages: Sequence[Message]) -> Read:
             role = str(role)
         if message.trained is not None or message.weight is not None:
             flagged = True
-        if type(content) is str and len(data) == 2 and "role" in data:
+        if type(content) is str:
             said.append(content)
         else:
+            said += content_texts(message)
+        if type(content) is not str or len(data) != 2 or "role" not in data:
+            plain = False
+            said += texts_beside(message)
             calls = data.get("tool_calls")
             if calls:
                 called = True
@@ -81,10 +85,9 @@ def read(messages: Sequence[Message]) -> Read:
             else:
                 mute.append(len(roles))
         roles.append(role)
-    plain = len(said) == len(roles)
     return Read(
         tuple(roles),
-        tuple(said) if plain else None,
+        tuple(said),
         Manner(
             plain,
             plain and (empty or bordered),

@@ -49,8 +49,8 @@ def texts(conversation: Conversation) -> list[tuple[int | None, str, bool]]:
     text."""
     found: list[tuple[int | None, str, bool]] = []
     for number, message in enumerate(conversation.messages):
-        found += [(number, text, True) for text in _content(message)]
-        found += [(number, text, False) for text in _beside(message)]
+        found += [(number, text, True) for text in content_texts(message)]
+        found += [(number, text, False) for text in texts_beside(message)]
     if conversation.prompt is not None:
         found.append((0, conversation.prompt, True))
     if conversation.completion is not None:
@@ -60,17 +60,7 @@ def texts(conversation: Conversation) -> list[tuple[int | None, str, bool]]:
     return found
 
 
-def spoken(conversation: Conversation) -> list[str]:
-    """The texts of `texts` alone, in their order: each row is looked through for them, few are asked whose they are."""
-    found: list[str] = []
-    for message in conversation.messages:
-        found += _content(message)
-        found += _beside(message)
-    found += [one for one in (conversation.prompt, conversation.completion, conversation.text) if one is not None]
-    return found
-
-
-def _content(message: Message) -> Sequence[str]:
+def content_texts(message: Message) -> Sequence[str]:
     """The texts that a message has as its content."""
     content = message.data.get("content")
     if type(content) is str:
@@ -78,7 +68,7 @@ def _content(message: Message) -> Sequence[str]:
     return [text for part in content for text in part_texts(part)] if isinstance(content, (list, tuple)) else ()
 
 
-def _beside(message: Message) -> Sequence[str]:
+def texts_beside(message: Message) -> Sequence[str]:
     """Those that it keeps beside it."""
     data = message.data
     if _ANY_OTHER_TEXT.isdisjoint(data):
@@ -111,19 +101,25 @@ def words(value: Any) -> list[str]:
 
 def _put_strings(value: Any, found: list[str], deep: int) -> bool:
     """Put every string inside plain data into `found`; False where they are of other types, or nest deeper."""
-    kind = type(value)
-    if kind is dict:
-        inner: Iterable[Any] = [one for pair in value.items() for one in pair]
-    elif kind is list:
-        inner = value
-    else:
-        return kind in _PLAIN
-    for one in inner:
-        if type(one) is str:
-            found.append(one)
-        elif deep == 0 or not _put_strings(one, found, deep - 1):
-            return False
-    return True
+    if type(value) is dict:
+        for key, one in value.items():
+            if type(key) is str:
+                found.append(key)
+            elif type(key) not in _PLAIN:
+                return False
+            if type(one) is str:
+                found.append(one)
+            elif deep == 0 or not _put_strings(one, found, deep - 1):
+                return False
+        return True
+    if type(value) is list:
+        for one in value:
+            if type(one) is str:
+                found.append(one)
+            elif deep == 0 or not _put_strings(one, found, deep - 1):
+                return False
+        return True
+    return type(value) in _PLAIN
 
 
 def all_texts(value: Any) -> bool:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.findings.manners import Manner, read
-from sftui.findings.words import REASONING, spoken, texts
+from sftui.findings.words import REASONING, texts
 from sftui.model import Conversation, Kind, Message
 
 
@@ -49,7 +49,7 @@ def test_the_manner_is_what_each_question_alone_tells(messages: list[Message]) -
     words = [(one, said, calls) for one, said, calls in every if isinstance(said, str)]
     found = read(messages)
     assert found.roles == tuple(one.role for one in messages)
-    assert found.contents == (tuple(said for _, said, _ in every) if plain else None)
+    assert list(found.said) == [said for _, said, _ in texts(Conversation(Kind.CHAT, "messages", tuple(messages)))]
     assert found.manner == Manner(
         plain=plain,
         edged=plain and any(said != said.strip() or not said for _, said, _ in words),
@@ -71,13 +71,3 @@ def test_the_manner_is_what_each_question_alone_tells(messages: list[Message]) -
             if not (isinstance(said, str) and (said.strip() or type(said) is not str))
         ),
     )
-
-
-@given(MESSAGES, st.sampled_from([None, "a", " "]), st.sampled_from([None, "b"]), st.sampled_from([None, "c"]))
-def test_what_is_spoken_are_the_texts(
-    messages: list[Message], prompt: str | None, completion: str | None, text: str | None
-) -> None:
-    conversation = Conversation(
-        Kind.CHAT, "messages", messages=tuple(messages), prompt=prompt, completion=completion, text=text
-    )
-    assert spoken(conversation) == [said for _, said, _ in texts(conversation)]
