@@ -196,16 +196,15 @@ class Look:
         )
 
     @lazy
-    def calls(self) -> Sequence[Sequence[Call]]:
-        """The tool calls of each message."""
-        if not self.manner.called:
-            return [()] * len(self.messages)
-        return [calls_of(message) if "tool_calls" in message.data else () for message in self.messages]
+    def calls(self) -> Mapping[int, Sequence[Call]]:
+        """The tool calls of the messages that make some."""
+        found = self.messages if self.manner.called else ()
+        return {number: calls for number, message in enumerate(found) if (calls := calls_of(message))}
 
     @lazy
     def made(self) -> Sequence[tuple[int, Call]]:
         """Each tool call of the row, with the number of its message."""
-        return [(number, call) for number, calls in enumerate(self.calls) for call in calls]
+        return [(number, call) for number, calls in self.calls.items() for call in calls]
 
     @lazy
     def tools(self) -> Tools:
@@ -265,15 +264,6 @@ class Look:
             except (ValueError, RecursionError):
                 return None
         return value if isinstance(value, (list, tuple)) else None
-
-    @lazy
-    def places(self) -> Mapping[int, tuple[int, int]]:
-        """The characters from the first to the last that are proven to be of a message, header and end with it."""
-        found: dict[int, tuple[int, int]] = {}
-        for start, end, message, _ in self.rendered.spans if self.known else ():
-            known = found.get(message)
-            found[message] = (start if known is None else known[0], end)  # spans are in order
-        return found
 
     @lazy
     def late(self) -> Late | None:

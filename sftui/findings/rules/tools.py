@@ -113,7 +113,7 @@ def dropped(look: Look) -> Iterator[Finding]:
     rendered = look.inspection.rendered
     if rendered is None:
         return
-    standing = Standing(rendered.text)
+    standing, places = Standing(rendered.text), _places(look)
     unread_by_trainer = not look.context.traits.reads_tool_calls
     bare: list[Standing] = []
 
@@ -122,7 +122,7 @@ def dropped(look: Look) -> Iterator[Finding]:
             bare.append(Standing(_bare(rendered.text)))
         return _bare(text) in bare[0]
 
-    for number, (message, role, calls) in enumerate(zip(look.messages, look.roles, look.calls)):
+    for number, (message, role) in enumerate(zip(look.messages, look.roles)):
         unread = unread_calls(look, number) if unread_by_trainer else []
         if unread and not any(_named(name, rendered.text) for name, _, _ in unread):
             yield look.finding(
@@ -132,8 +132,9 @@ def dropped(look: Look) -> Iterator[Finding]:
                 evidence=shown(", ".join(name for name, _, _ in unread)),
             )
             return
-        place = _place(look, number) if calls else ""
-        for name, arguments, _ in calls:
+        start, end = places.get(number, (0, 0))
+        place = rendered.text[start:end]
+        for name, arguments, _ in look.calls.get(number, ()):
             lost = _lost(name, arguments, rendered.text, place)
             if lost:
                 yield look.finding(
@@ -155,10 +156,14 @@ def dropped(look: Look) -> Iterator[Finding]:
                 return
 
 
-def _place(look: Look, number: int) -> str:
-    """What is rendered of one message; nothing where it has no place of its own that is proven."""
-    start, end = look.places.get(number, (0, 0))
-    return look.rendered.text[start:end]
+def _places(look: Look) -> Mapping[int, tuple[int, int]]:
+    """The characters from the first to the last that are proven to be of a message, of those that call tools."""
+    calls = look.calls
+    found: dict[int, tuple[int, int]] = {}
+    for start, end, message, _ in look.rendered.spans if look.known and calls else ():
+        if message in calls:
+            found[message] = found.get(message, (start,))[0], end  # spans are in order
+    return found
 
 
 def _lost(name: str, arguments: Any, text: str, place: str) -> str:
@@ -331,7 +336,7 @@ def graph(look: Look) -> Iterator[Finding]:
     result."""
     known = look.tools.known
     # Calls that wait for their result by their number, and those numbers by the id: one look-up for each result.
-    open_calls: dict[int, tuple[str, str | None]] = {}
+    open_calls: dict[int, Call] = {}
     by_id: dict[str, int] = {}
     made: set[str] = set()
     called_at, unanswered = -1, None
@@ -339,7 +344,8 @@ def graph(look: Look) -> Iterator[Finding]:
     def reported(what: str, number: int, evidence: str, severity: Severity | None = None) -> Finding:
         return look.finding(TOO006, what, message=number, evidence=shown(evidence), severity=severity)
 
-    for number, (message, role, calls) in enumerate(zip(look.messages, look.roles, look.calls)):
+    for number, (message, role) in enumerate(zip(look.messages, look.roles)):
+        calls = look.calls.get(number, ())
         wrong = _malformed(message, number, calls, known) if "tool_calls" in message.data else None
         if wrong is not None:
             yield reported(wrong[0], number, wrong[1])
@@ -371,15 +377,15 @@ def graph(look: Look) -> Iterator[Finding]:
             if by_id and call_id is not None:
                 open_calls.pop(by_id.pop(call_id, -1) if isinstance(call_id, str) else -1, None)
             elif open_calls:
-                _, one = open_calls.pop(next(iter(open_calls)))
+                _, _, one = open_calls.pop(next(iter(open_calls)))
                 by_id.pop(one or "", None)
-        elif role in ("user", "assistant") and open_calls:
-            name, _ = next(iter(open_calls.values()))
+        elif open_calls and role in ("user", "assistant"):
+            name, _, _ = next(iter(open_calls.values()))
             what = f"the call of {shown(name, 40)} in message {called_at} has no result"
             unanswered = unanswered or reported(what, called_at, name, Severity.INFO)
             open_calls, by_id = {}, {}
         if calls:
-            open_calls = {at: (name, one) for at, (name, _, one) in enumerate(calls)}
+            open_calls = dict(enumerate(calls))
             by_id = {one: at for at, (_, _, one) in enumerate(calls) if one is not None}
             called_at = number
             made.update(by_id)
@@ -414,9 +420,10 @@ def _malformed(message: Message, number: int, calls: Sequence[Call], known: froz
             return f"the arguments of {shown(name, 40)} in message {number} are JSON text inside JSON text", arguments
         if known and name not in known:
             return f"message {number} calls {shown(name, 40)}, which is none of the row's tools", name
-    ids = [one for _, _, one in calls if one]
-    counts = Counter(ids) if len(ids) > 1 else {}
-    twice = next((one for one in ids if counts.get(one, 0) > 1), None)
+    if len(calls) < 2:
+        return None
+    ids = Counter([one for _, _, one in calls if one])
+    twice = next((one for one, count in ids.items() if count > 1), None)
     return None if twice is None else (f"two calls of message {number} have the same id", twice)
 
 
