@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from sftui.conversations.identity import identity
 from sftui.conversations.repeated import Repeated
 from sftui.findings.words import mappings, words
 from sftui.model import Message
+from sftui.values import lazy, value_class
 
 Call = tuple[str, Any, "str | None"]
 """Name, arguments and id of a call."""
 _NULL_IN_SCHEMAS = {"default", "const", "example", "examples"}
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Tools:
-    """A list of tools: their names, `known` as a set, the keys that are null where that says nothing (`empty`), and all
-    texts in it, one under the other."""
+    """A list of tools, as the row has it (`listed`): their names, `known` as a set, the keys that are null where that
+    says nothing (`empty`), and all texts in it, one under the other."""
 
+    listed: Any
     names: tuple[str, ...]
     known: frozenset[str]
     empty: tuple[str, ...]
     text: str
+
+    @lazy
+    def identity(self) -> bytes:
+        """What tells it apart from others (see `identity`)."""
+        return identity({"tools": self.listed}, ())
 
 
 def calls_of(message: Message) -> list[Call]:
@@ -53,7 +60,7 @@ def _declared(tools: Any) -> Tools:
         for key, value in level.items()
         if value is None and key not in _NULL_IN_SCHEMAS
     ]
-    return Tools(tuple(names), frozenset(names), tuple(empty), "\n".join(words(tools)))
+    return Tools(tools, tuple(names), frozenset(names), tuple(empty), "\n".join(words(tools)))
 
 
 REPEATED = Repeated(_declared)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
+from sftui.findings.calls import Tools, declared
 from sftui.findings.look import Look, stretches, trained_in
+from sftui.findings.manners import Read, read
 from sftui.model import IGNORE_INDEX, Inspection
 from sftui.runs import Stretch
 from sftui.values import value_class
@@ -17,10 +19,12 @@ class Counts:
 
     `tokens` and `trained` are before anything is cut, `received` and `received_trained` of what the trainer gets.
     `drawn` are the trained tokens of those of `stretches` that have some, before anything is cut too (`trained_in`),
-    `special` the places of trained special tokens, where they are known.
+    `special` the places of trained special tokens, where they are known. `read` and `tools` are what its messages and
+    its list of tools say, where it has one.
     """
 
-    roles: tuple[str, ...]
+    read: Read
+    tools: Tools | None = None
     tokens: int = 0
     trained: int = 0
     received: int = 0
@@ -29,16 +33,20 @@ class Counts:
     drawn: Mapping[int, int] = field(default_factory=dict)
     special: Sequence[int] | None = None
 
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return self.read.roles
+
     @classmethod
     def of(cls, inspection: Inspection, look: Look | None = None) -> Counts:
         """The counts of a row; `look`: what its checks have worked out already."""
         conversation, tokens, labels = inspection.conversation, inspection.tokens, inspection.labels
-        if look is not None:
-            roles = look.roles
-        else:
-            roles = tuple([message.role for message in conversation.messages]) if conversation is not None else ()
+        said = read(() if conversation is None else conversation.messages) if look is None else look.read
+        offered = None
+        if conversation is not None and conversation.tools:
+            offered = declared(conversation.tools) if look is None else look.tools
         if tokens is None or labels is None:
-            return cls(roles)
+            return cls(said, offered)
         values = labels.counted
         n = len(values)
         if look is None:
@@ -52,4 +60,4 @@ class Counts:
             received += len(example.input_ids)
             same = example.labels is values and example.ignore_index == IGNORE_INDEX
             received_trained += trained if same else example.trained
-        return cls(roles, n, trained, received, received_trained, runs, drawn, special)
+        return cls(said, offered, n, trained, received, received_trained, runs, drawn, special)

@@ -10,7 +10,6 @@ from typing import Any
 
 from sftui.conversations.identity import identity, key_of, squeezed
 from sftui.conversations.refusals import MEDIA_COLUMNS
-from sftui.conversations.repeated import Repeated
 from sftui.findings.context import Context
 from sftui.findings.counts import Counts
 from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
@@ -30,7 +29,6 @@ EARLY, LONG = 3, 40
 MOST_COLUMNS, RARE, ENOUGH_ROWS = 500, 0.05, 20
 _MEDIA = frozenset(MEDIA_COLUMNS)
 _PAIR = ("user", "assistant")
-_TOOLS = Repeated(lambda tools: identity({"tools": tools}, ()))
 
 
 @dataclass(slots=True)
@@ -120,7 +118,7 @@ class DatasetChecks:
         counts = Counts.of(inspection) if counts is None else counts
         if inspection.evaluates:
             if inspection.conversation is not None:
-                self._compare(inspection, inspection.conversation, counts.roles)
+                self._compare(inspection, inspection.conversation, counts)
             return
         self.rows += 1
         self.kept += inspection.example is not None
@@ -136,7 +134,7 @@ class DatasetChecks:
                 tally = columns[column] = Tally()
             if tally is not None:
                 tally.add(row)
-        self._compare(inspection, conversation, counts.roles)
+        self._compare(inspection, conversation, counts)
         if inspection.tokens is not None and inspection.labels is not None:
             self._measure(inspection, inspection.labels, counts)
 
@@ -145,11 +143,11 @@ class DatasetChecks:
         nothing."""
         return hash_of(self.same_row(inspection.row.data, self.read_from)) if inspection.row.data else None
 
-    def _compare(self, inspection: Inspection, conversation: Conversation, roles: tuple[str, ...]) -> None:
+    def _compare(self, inspection: Inspection, conversation: Conversation, counts: Counts) -> None:
         row, whole = inspection.row.index, self.whole(inspection)
         if whole is None:
             return
-        prompt = _prompt_of(conversation, roles, inspection.row.data)
+        prompt = _prompt_of(conversation, counts, inspection.row.data)
         if prompt is not None and prompt[0] in self.evaluation:
             self.leaked.add(row)
         number = row.to_bytes(ROW, "big")
@@ -271,23 +269,23 @@ class DatasetChecks:
 
 
 def _prompt_of(
-    conversation: Conversation, roles: tuple[str, ...], data: Mapping[str, Any] | None
+    conversation: Conversation, counts: Counts, data: Mapping[str, Any] | None
 ) -> tuple[bytes, bytes] | None:
     """What a row asks, with its media and tools, and that with its answer; white space aside. None where it asks
     nothing."""
+    roles, said, manner = counts.read
     if conversation.kind is Kind.STRINGS:
-        roles, said = _PAIR, [conversation.prompt or "", conversation.completion or ""]
-    else:
-        said = [_said(message.data) for message in conversation.messages]
+        roles, said = _PAIR, (conversation.prompt or "", conversation.completion or "")
+    elif not manner.plain:
+        said = tuple([_said(message.data) for message in conversation.messages])
     asking = roles.index("assistant") if "assistant" in roles else len(roles)
     if "user" not in roles[:asking]:
         return None
     turns = [f"{role}:{squeezed(content)}\0" for role, content in zip(roles, said)]
     prompt = "".join(turns[:asking]).encode("utf-8", "surrogatepass")
     more = {} if not data or _MEDIA.isdisjoint(data) else {name: data[name] for name in MEDIA_COLUMNS if data.get(name)}
-    if conversation.tools:
-        alone = _TOOLS.of(conversation.tools) if not more else None
-        prompt += identity({**more, "tools": conversation.tools}, ()) if alone is None else alone
+    if counts.tools is not None:
+        prompt += identity({**more, "tools": conversation.tools}, ()) if more else counts.tools.identity
     elif more:
         prompt += identity(more, ())
     return hashes_of(prompt, "".join(turns[asking:]).encode("utf-8", "surrogatepass"))
