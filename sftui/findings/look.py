@@ -403,10 +403,11 @@ class Look:
     def padding(self) -> int:
         """Where the padding that a stored row brings at its end begins: attention 0, or pad tokens; else behind the
         last token."""
-        n = len(self.tokens)
+        ids = self.tokens.input_ids
+        n = len(ids)
         if not self.stored:
             return n
-        attention, ids, pad = self.conversation.attention_mask, self.tokens.input_ids, self.facts.pad_id
+        attention, pad = self.conversation.attention_mask, self.facts.pad_id
         if attention is not None and len(attention) == n:
             while n and not attention[n - 1]:
                 n -= 1
