@@ -336,9 +336,10 @@ class Look:
 
     def _special_in(self, start: int, end: int) -> list[int]:
         """The places of those among some tokens."""
-        here = self.tokens.input_ids[start:end]
-        special = self.context.tools.tokenizer.special_ids.intersection(here)
-        return [start + at for at in places_of(here, special)]
+        here, special = self.tokens.input_ids[start:end], self.context.tools.tokenizer.special_ids
+        if special.isdisjoint(here):
+            return []
+        return [start + at for at in places_of(here, special.intersection(here))]
 
     def _special_of(self, start: int, end: int) -> list[int]:
         """The same of a few, each asked by itself."""

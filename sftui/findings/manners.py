@@ -62,13 +62,14 @@ def read(messages: Sequence[Message]) -> Read:
             said += content_texts(message)
         if type(content) is not str or len(data) != 2 or "role" not in data:
             plain = False
-            said += texts_beside(message)
-            calls = data.get("tool_calls")
+            calls, reasons = data.get("tool_calls"), not _REASONING.isdisjoint(data)
             if calls:
                 called = True
                 beside = beside or (content is not None and content != "")
-            if not _REASONING.isdisjoint(data):
+            if reasons:
                 reasoned = True
+            if calls or reasons:
+                said += texts_beside(message)
         if type(content) is str:
             bare = content.strip()
             if not bare or len(bare) < len(content):
