@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sftui.conversations.identity import identity
 from sftui.findings import calls
 from sftui.findings.calls import declared
 from sftui.findings.rules import tools
@@ -29,6 +30,7 @@ def test_a_list_of_tools_says_the_same_each_time(listed: Any) -> None:
     first, again = declared(listed), declared(listed)
     assert first == again == calls._declared(listed) and first.known == set(first.names)
     assert all(text in first.text for text in words(listed))
+    assert first.identity == again.identity == identity({"tools": listed}, ())
 
 
 def test_what_cannot_be_remembered_is_declared_all_the_same() -> None:
