@@ -101,25 +101,19 @@ def words(value: Any) -> list[str]:
 
 def _put_strings(value: Any, found: list[str], deep: int) -> bool:
     """Put every string inside plain data into `found`; False where they are of other types, or nest deeper."""
-    if type(value) is dict:
-        for key, one in value.items():
-            if type(key) is str:
-                found.append(key)
-            elif type(key) not in _PLAIN:
-                return False
-            if type(one) is str:
-                found.append(one)
-            elif deep == 0 or not _put_strings(one, found, deep - 1):
-                return False
-        return True
-    if type(value) is list:
-        for one in value:
-            if type(one) is str:
-                found.append(one)
-            elif deep == 0 or not _put_strings(one, found, deep - 1):
-                return False
-        return True
-    return type(value) in _PLAIN
+    kind = type(value)
+    if kind is dict:
+        inner: Iterable[Any] = [one for pair in value.items() for one in pair]
+    elif kind is list:
+        inner = value
+    else:
+        return kind in _PLAIN
+    for one in inner:
+        if type(one) is str:
+            found.append(one)
+        elif deep == 0 or not _put_strings(one, found, deep - 1):
+            return False
+    return True
 
 
 def all_texts(value: Any) -> bool:
