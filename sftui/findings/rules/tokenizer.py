@@ -156,9 +156,10 @@ def _dropped(look: Look, joined: bytes) -> str:
     """
     text, kept = _written(look.rendered.text), _written(joined.decode("utf-8", "ignore"))
     lost = len(text) - len(kept)
-    rest = iter(text)
-    if not all(char in rest for char in kept):
-        return ""
+    if kept != text:
+        rest = iter(text)
+        if not all(char in rest for char in kept):
+            return ""
     some = [f"{lost:,} character{'s' if lost > 1 else ''}"] if lost else []
     decoding, spaces = look.context.tools.tokenizer.engine.decoding, look.rendered.text.strip().count(" ")
     if spaces and (decoding.byte_level or decoding.space) and b" " not in joined.strip():
@@ -170,7 +171,8 @@ def _written(text: str) -> str:
     """The text without what normalizers change: case, compatibility forms, marks, white space, control characters, and
     U+FFFD, which BERT's clean_text takes for one (tokenizers, normalizers/bert.rs `do_clean_text`)."""
     plain = unicodedata.normalize("NFKD", text).casefold()
-    return "".join([char for char in plain if char != "\ufffd" and unicodedata.category(char)[0] in "LNPS"])
+    changed = [char for char in set(plain) if char == "\ufffd" or unicodedata.category(char)[0] not in "LNPS"]
+    return plain.translate(dict.fromkeys(map(ord, changed)))
 
 
 TOK003 = rule(
