@@ -144,9 +144,15 @@ class Page:
     def __init__(self, memory: Any) -> None:
         self.memory = memory
 
-    def write(self, key: bytes, stage: int, begun: float, seconds: float, held: float, memory: int) -> None:
+    def write(self, key: bytes, stage: int, begun: float, held: float, seconds: float, memory: int) -> None:
         _HEAD.pack_into(self.memory, 0, 0, stage, key, begun, seconds, held, memory)
         self.memory[0] = 1
+
+    def stage(self, stage: int) -> None:
+        self.memory[1] = stage
+
+    def clear(self) -> None:
+        self.memory[0] = 0
 
     def read(self) -> _Now | None:
         """What is under way; None: nothing."""
@@ -225,7 +231,7 @@ class Guard:
             (begun, held), now = self._shared, time.monotonic()
             if size <= SERIES_SIZE and stage != _TEMPLATE and now - begun < SERIES_SECONDS:
                 self.active = True
-                self._page.write(key, stage, now, *_allowance(self._allowed, size, held))
+                self._page.write(key, stage, now, held, *_allowance(self._allowed, size))
                 return None
             self._rest()
         shares = self._in_series and size <= SERIES_SIZE and not (self._overran or self._spent)
@@ -237,8 +243,8 @@ class Guard:
             reserved, held = self._now_held()
             self._clean = held
         self.active = True
-        self._page.write(key, stage, time.monotonic(), *_allowance(allowed, size, held))
-        seconds, _, memory = _allowance(allowed, SERIES_SIZE if shares else size, held)
+        self._page.write(key, stage, time.monotonic(), held, *_allowance(allowed, size))
+        seconds, memory = _allowance(allowed, SERIES_SIZE if shares else size)
         self._seconds = seconds
         if _LINUX:
             self._limit_memory(reserved + memory)
@@ -264,12 +270,12 @@ class Guard:
 
     def stage(self, stage: str) -> None:
         """A row has come to its next stage."""
-        self._page.memory[1] = _NUMBERS[stage]
+        self._page.stage(_NUMBERS[stage])
 
     def end(self, key: bytes, stage: int, size: int, adds_up: bool) -> None:
         """Nothing is bounded any more; where it `adds_up`, the seconds beyond what work of that size may take on
         average count for its group, and those below make up for some."""
-        self._page.memory[0] = 0
+        self._page.clear()
         self.active = False
         if self._shared is not None and time.monotonic() - self._shared[0] < SERIES_SECONDS:
             return  # too little to add up
@@ -322,10 +328,9 @@ class Guard:
         return most, most
 
 
-def _allowance(seconds: float, size: int, held: float) -> tuple[float, float, int]:
-    """Processor seconds for a piece of work of a size, where an empty one may take `seconds`, and bytes of memory
-    beyond what is held."""
-    return seconds + SECONDS_PER_MB * size / 1e6, held, MEMORY + MEMORY_PER_BYTE * size
+def _allowance(seconds: float, size: int) -> tuple[float, int]:
+    """Processor seconds and bytes of memory for a piece of work of a size, where an empty one may take `seconds`."""
+    return seconds + SECONDS_PER_MB * size / 1e6, MEMORY + MEMORY_PER_BYTE * size
 
 
 _GUARD: ContextVar[Guard | None] = ContextVar("GUARD", default=None)
@@ -427,10 +432,7 @@ def row_key(recipe: object, index: int) -> bytes:
 
 def row_work(recipe: object, index: int, size: int, stage: str = STAGES[0]) -> Work:
     """The work on one row under one recipe, for a `with`."""
-    found = _GUARD.get()
-    if found is None or found.active:
-        return _UNBOUND
-    return Work(found.mark(recipe) + index.to_bytes(8, "little"), size, stage)
+    return _UNBOUND if unbound() else Work(row_key(recipe, index), size, stage)
 
 
 def unbound() -> bool:
@@ -493,7 +495,7 @@ def out_of_memory(size: int = 0) -> str:
 
 def subject(stage: str) -> str:
     """What a stage is called in a sentence."""
-    return _SUBJECTS[STAGES.index(stage)]
+    return _SUBJECTS[_NUMBERS[stage]]
 
 
 def _seconds(count: float) -> str:

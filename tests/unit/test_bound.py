@@ -338,7 +338,7 @@ def test_a_process_that_works_on_rows_looks_for_cycles_seldom() -> None:
 
 def test_an_abort_of_rust_for_want_of_memory_is_told_as_that() -> None:
     page = bound.anonymous_page()
-    page.write(KEY, bound.STAGES.index("tokens"), time.monotonic(), 3.0, 0, 1000 << 20)
+    page.write(KEY, bound.STAGES.index("tokens"), time.monotonic(), 0, 3.0, 1000 << 20)
     watch = bound.Watch(page, os.getpid())
     refused = watch.overrun(signal.SIGABRT, "memory allocation of 1212416 bytes failed\n")
     other = watch.overrun(signal.SIGABRT, "free(): invalid pointer\n")
