@@ -291,11 +291,9 @@ def _read(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[str], 
             role, content = message["role"], message["content"]
             if type(role) is str and type(content) is str and len(role) <= MOST_IN_NAME:
                 core = content.strip()
-                if core and not core.startswith("<think>"):
-                    if len(core) < len(content) and not _read_ends(content, len(texts), edges):
-                        return None
+                if len(core) == len(content) != 0 and not core.startswith("<think>"):
                     texts.append(content)
-                    key.append(role)  # that of any other message begins with a number
+                    key += (2, "role", role, "content", _TEXT)
                     continue
         key.append(len(message))
         for name, value in message.items():
@@ -325,20 +323,14 @@ def _read(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[str], 
 
 def _read_edged(value: str, key: list[Any], texts: list[str], edges: list[Edge]) -> bool:
     """The same of a text that may begin or end in white space, or be nothing else."""
-    if not value.strip():
+    before, after = len(value) - len(value.lstrip()), len(value.rstrip())
+    if not after:
         key += (_BLANK, value)
         return len(value) <= MOST_IN_NAME
-    whole = _read_ends(value, len(texts), edges)
+    if before or after < len(value):
+        edges.append((len(texts), value[:before], value[after:]))
     texts.append(value)
     key.append(_TEXT)
-    return whole
-
-
-def _read_ends(value: str, number: int, edges: list[Edge]) -> bool:
-    """The white space at the ends of a text that says something; False where it is too much."""
-    before, after = len(value) - len(value.lstrip()), len(value.rstrip())
-    if before or after < len(value):
-        edges.append((number, value[:before], value[after:]))
     return before + len(value) - after <= MOST_IN_NAME
 
 
@@ -530,11 +522,12 @@ class _Skeleton:
         template: Followed,
         plan: _Plan | None,
     ) -> None:
-        self._any = _Filling(recording.steps, text, prompt)
         steps, places = _without_strips(recording.steps, len(recording.texts))
+        self._any = _Filling(recording.steps, text, prompt)
         self._bare = _Filling(steps, text.moved(places), None if prompt is None else prompt.moved(places))
         self._times = tuple(dict.fromkeys(recording.times))
-        self.held = len(text.literals()) + len("" if prompt is None else prompt.literals()) + len(recording.steps)
+        written = len(text.literals()) + len("" if prompt is None else prompt.literals())
+        self.held = written + len(recording.steps) + len(steps)
         self._generation, self.plan = generation, plan
         self._tagged, self._overlapping = template.has_generation_tag, template.rendering.masks_overlaps
         self.steps: int | None = None
