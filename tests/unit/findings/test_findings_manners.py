@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sftui.findings.context import Context
+from sftui.findings.look import Look
 from sftui.findings.manners import Manner, read
 from sftui.findings.words import REASONING, texts
-from sftui.model import Conversation, Kind, Message
+from sftui.model import Conversation, Inspection, Kind, Message, Row
 
 
 class Text(str):
@@ -71,3 +76,15 @@ def test_the_manner_is_what_each_question_alone_tells(messages: list[Message]) -
             if not (isinstance(said, str) and (said.strip() or type(said) is not str))
         ),
     )
+
+
+@given(MESSAGES, st.sampled_from([None, "a", " "]), st.sampled_from([None, "b"]), st.sampled_from([None, "c"]))
+def test_what_is_spoken_are_the_texts(
+    messages: list[Message], prompt: str | None, completion: str | None, text: str | None
+) -> None:
+    conversation = Conversation(
+        Kind.CHAT, "messages", messages=tuple(messages), prompt=prompt, completion=completion, text=text
+    )
+    context = cast(Context, SimpleNamespace(recipe=None, facts=None))
+    look = Look(Inspection(Row(0, {}, "", "row 0"), conversation), context)
+    assert look.spoken == "\n".join([said for _, said, _ in texts(conversation)])
