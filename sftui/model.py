@@ -418,9 +418,7 @@ class Inspection:
     @property
     def trained(self) -> int:
         """Positions that carry loss in what the trainer receives."""
-        if self.example is None:
-            return 0
-        return self.example.trained + sum([one.trained for one in self.more])
+        return sum([example.trained for example in self.examples])
 
     @property
     def received(self) -> int | None:

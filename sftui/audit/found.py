@@ -90,7 +90,7 @@ class Found:
         for finding in findings:
             if not wanted.wants(finding.code):
                 continue
-            if wanted.waivers and any(waiver.covers(finding) for waiver in wanted.waivers):
+            if any(waiver.covers(finding) for waiver in wanted.waivers):
                 self.waived += 1
                 continue
             if plainly and self._full(finding.code):

@@ -16,9 +16,8 @@ GROUP = 1000
 GROUP_TOKENS, FIRST_TOKENS = 1 << 18, 1 << 21
 """Rows in a row group, and tokens after which it is full (the first one later, see `parquet_writer`): a random row of
 it then reads in about a millisecond, and memory does not grow with the length of the rows."""
-WORDS = ("split", "dropped", "error")
 TEXTS = [
-    *WORDS,
+    *("split", "dropped", "error"),
     *("tokens.list.element", "reasons.list.element", "spans.list.element.part"),
 ]
 """The columns of texts, which repeat. Numbers are packed as they are: 8 us a row of 200 tokens where a dictionary and
@@ -225,12 +224,11 @@ def _bits(flags: Sequence[bool]) -> bytes:
 def _columns(record: Mapping[str, Any], lists: Mapping[str, str]) -> Mapping[str, Any]:
     """The record with its numbers packed, texts that UTF-8 can hold and spans as named fields."""
     made = dict(record)
-    for name, code in lists.items():
-        if name in record:
-            made[name] = _packed(code, record[name], made["input_ids"] if name == "labels" else None)
-    for name in WORDS:
-        if name in record:
-            made[name] = _utf8(record[name])
+    for name, value in record.items():
+        if isinstance(value, str):
+            made[name] = _utf8(value)
+        elif name in lists:
+            made[name] = _packed(lists[name], value, made["input_ids"] if name == "labels" else None)
     if "tokens" in made:
         made["tokens"] = [_utf8(piece) for piece in made["tokens"]]
     if "spans" in made:

@@ -30,9 +30,8 @@ STORAGES = {
     "BoolStorage": "?", "DoubleStorage": "<f8", "FloatStorage": "<f4", "HalfStorage": "<f2", "BFloat16Storage": BF16,
 }  # fmt: skip
 """The types of storages that hold numbers."""
-
-
 PUTS = frozenset({"PUT", "BINPUT", "LONG_BINPUT"})
+"""The opcodes of a pickle that name the place of its memo to put a value into."""
 
 
 class Storage(NamedTuple):

@@ -86,9 +86,7 @@ def _chat(
     if injected:
         messages.insert(0, {"role": "system", "content": options.inject_system})
     # A row's own keyword arguments win over the recipe's, as in TRL's `apply_chat_template`.
-    own, variables = conversation.template_kwargs, special_tokens
-    if own or options.kwargs:
-        variables = {**special_tokens, **options.kwargs, **own}
+    variables = {**special_tokens, **options.kwargs, **conversation.template_kwargs}
     request = RenderRequest(
         messages,
         conversation.tools,

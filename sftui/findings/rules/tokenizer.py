@@ -156,10 +156,9 @@ def _dropped(look: Look, joined: bytes) -> str:
     """
     text, kept = _written(look.rendered.text), _written(joined.decode("utf-8", "ignore"))
     lost = len(text) - len(kept)
-    if kept != text:
-        rest = iter(text)
-        if not all(char in rest for char in kept):
-            return ""
+    rest = iter(text)
+    if kept != text and not all(char in rest for char in kept):
+        return ""
     some = [f"{lost:,} character{'s' if lost > 1 else ''}"] if lost else []
     decoding, spaces = look.context.tools.tokenizer.engine.decoding, look.rendered.text.strip().count(" ")
     if spaces and (decoding.byte_level or decoding.space) and b" " not in joined.strip():
