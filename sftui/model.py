@@ -2,21 +2,22 @@
 
     source → row → conversation → rendered text → tokens → labels → (truncate, pack, batch)
 
-Every type is plain data: no methods that do work, nothing lazy, everything pickles, because the
-tokenizer lives in a worker process and rows travel through a pipe. Offsets are character offsets
-into the rendered text, half open. Labels are un-shifted: `labels[i]` belongs to `input_ids[i]`.
+Every type is plain data and pickles, because the tokenizer lives in a worker process and rows travel
+through a pipe. Ids that came as an array become a tuple when one is requested. Offsets are character
+offsets into the rendered text, half open. Labels are un-shifted: `labels[i]` belongs to `input_ids[i]`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sftui.values import lazy, value_class
+from sftui.values import late, lazy, value_class
 
 if TYPE_CHECKING:  # it is not needed before the first paint
+    from sftui.flat import Flat, Ids, Ranges
     from sftui.runs import Runs
 
 IGNORE_INDEX = -100
@@ -248,6 +249,7 @@ class Sample(NamedTuple):
 
 
 @value_class
+@late(input_ids=lambda own: tuple(own.flat), prompt_ids=lambda own: tuple(own.flat_prompt))
 class Tokens:
     """Tokens as parallel arrays, all of one length but `prompt_ids`.
 
@@ -256,7 +258,8 @@ class Tokens:
     of a row that was encoded piece by piece: there a token is its piece's. The latter change at few tokens, so that
     they are best read as runs (`sftui.runs`).
     `prompt_ids` are the ids of `Rendered.prompt`, tokenized alone. How ids are written is a `TokenText`. `samples` are
-    those of `Rendered.samples`, each encoded by itself.
+    those of `Rendered.samples`, each encoded by itself. `flat` and `flat_prompt` are the same ids as they came, where
+    they came so: most rows of a dataset are written without a look at a single one (`flat_tokens`).
     """
 
     input_ids: tuple[int, ...]
@@ -267,21 +270,39 @@ class Tokens:
     prompt_ids: tuple[int, ...] | None = None
     notes: tuple[str, ...] = ()
     samples: tuple[Sample, ...] = ()
+    flat: Flat | None = field(default=None, init=False, compare=False, repr=False)
+    flat_prompt: Flat | None = field(default=None, init=False, compare=False, repr=False)
 
     def __len__(self) -> int:
-        return len(self.input_ids)
+        return len(self.input_ids if self.flat is None else self.flat)
 
     @property
     def placed(self) -> bool:
         """Whether it is known where the tokens stand in the text."""
-        return len(self.starts) == len(self.input_ids)
+        return len(self.starts) == len(self)
 
     @lazy
     def boundary(self) -> Boundary | None:
         """Where `prompt_ids` part from the whole; None where the prompt was not tokenized alone."""
+        if self.flat is not None and self.flat_prompt is not None:
+            return Boundary(len(self.flat_prompt), common_prefix(self.flat_prompt, self.flat))
         if self.prompt_ids is None:
             return None
         return Boundary(len(self.prompt_ids), common_prefix(self.prompt_ids, self.input_ids))
+
+
+def flat_tokens(
+    ids: Flat, prompt: Ids | None, messages: Sequence[int], parts: Sequence[Part], notes: tuple[str, ...] = ()
+) -> Tokens:
+    """Tokens of which nobody requested the places."""
+    made: Any = Tokens((), (), (), messages, parts, prompt if isinstance(prompt, tuple) else None, notes)
+    del made.input_ids
+    made.flat = ids
+    if prompt is not None and made.prompt_ids is None:
+        del made.prompt_ids
+        made.flat_prompt = prompt
+    tokens: Tokens = made
+    return tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,24 +326,42 @@ class Trained(tuple[int, ...]):
     """`Labels.labels` that are the row's own ids where they are trained, and else -100: `ranges` says where, half open
     and in order. What is made of it is a plain tuple again."""
 
-    ranges: tuple[tuple[int, int], ...]
+    ranges: Ranges
+
+    @classmethod
+    def of(cls, labels: Iterable[int], ranges: Ranges) -> Trained:
+        made = cls(labels)
+        made.ranges = ranges
+        return made
+
+
+def _labels(own: Labels | Example) -> Trained:
+    from sftui.flat import outside
+
+    if own.flat is None:
+        raise AttributeError("labels")
+    return Trained.of(outside(IGNORE_INDEX, own.ranges, own.flat), own.ranges)
 
 
 @value_class
+@late(labels=_labels)
 class Labels:
     """One label and one reason (best read as runs) per token of `Tokens`, un-shifted, before anything is cut.
 
     `kept` are the token ranges (half open, in order) that survive truncation; what lies outside
     is shown as cut and never reaches the trainer. `dropped` is why the trainer drops the whole
     row, or None. `weights` are the loss weights along the tokens, None for a trainer that has none.
+    `flat` are the row's ids where the labels are these inside of `ranges`, and none was made yet (`flat_labels`).
     """
 
     labels: tuple[int, ...]
     reasons: Sequence[Reason]
-    kept: tuple[tuple[int, int], ...]
+    kept: Ranges
     dropped: str | None = None
     notes: tuple[str, ...] = ()
     weights: Runs[float] | None = None
+    flat: Flat | None = field(default=None, init=False, compare=False, repr=False)
+    ranges: Ranges = field(default=(), init=False, compare=False, repr=False)
 
     @property
     def counted(self) -> tuple[int, ...]:
@@ -330,12 +369,29 @@ class Labels:
         return self.labels if self.weights is None else counted(self.labels, self.weights, IGNORE_INDEX)
 
 
+def flat_labels(
+    ids: Flat, ranges: Ranges, reasons: Sequence[Reason], kept: Ranges, dropped: str | None, notes: tuple[str, ...]
+) -> Labels:
+    """Labels that are the row's ids inside of `ranges`, and else -100."""
+    made: Any = Labels((), reasons, kept, dropped, notes)
+    del made.labels
+    made.flat, made.ranges = ids, ranges
+    labels: Labels = made
+    return labels
+
+
 @value_class
+@late(
+    input_ids=lambda own: tuple(own.flat),
+    labels=_labels,
+    attention_mask=lambda own: (1,) * len(own.flat),
+)
 class Example:
     """What the trainer receives for one row, shifted if the recipe stores labels shifted.
 
     `weights` are the loss weights along `labels` (shifted with them), None for a trainer that has none. A token with a
     weight of 0 carries no loss, whatever its label; one whose label is masked has none, whatever its weight.
+    `flat` are the ids where labels are these inside of `ranges`, and nothing is padding (`flat_example`).
     """
 
     input_ids: tuple[int, ...]
@@ -344,10 +400,19 @@ class Example:
     shifted: bool = False
     ignore_index: int = IGNORE_INDEX
     weights: Runs[float] | None = None
+    flat: Flat | None = field(default=None, init=False, compare=False, repr=False)
+    ranges: Ranges = field(default=(), init=False, compare=False, repr=False)
+
+    @property
+    def size(self) -> int:
+        """How many tokens there are."""
+        return len(self.input_ids if self.flat is None else self.flat)
 
     @property
     def trained(self) -> int:
         """How many positions carry loss, with whatever weight."""
+        if self.flat is not None:
+            return sum([end - start for start, end in self.ranges])
         labels = self.labels
         if self.weights is not None:
             labels = self.counted
@@ -359,6 +424,15 @@ class Example:
     def counted(self) -> tuple[int, ...]:
         """The labels, masked also where the weight is 0: what is not masked carries loss."""
         return counted(self.labels, self.weights, self.ignore_index)
+
+
+def flat_example(ids: Flat, ranges: Ranges) -> Example:
+    """All of `ids`, with labels that are these inside of `ranges`."""
+    made: Any = Example((), (), ())
+    del made.input_ids, made.labels, made.attention_mask
+    made.flat, made.ranges = ids, ranges
+    example: Example = made
+    return example
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,7 +497,7 @@ class Inspection:
     @property
     def received(self) -> int | None:
         """How many tokens the trainer receives of the row; None where it receives nothing."""
-        return None if self.example is None else sum(len(example.input_ids) for example in self.examples)
+        return None if self.example is None else sum([example.size for example in self.examples])
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
+_LATE = "_late"
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -20,8 +21,8 @@ class lazy(Generic[T]):
     """A property that is worked out when it is first requested: `functools.cached_property` without its lock, since
     only one thread works on a row."""
 
-    def __init__(self, work: Callable[[Any], T]) -> None:
-        self._work, self._name, self.__doc__ = work, work.__name__, work.__doc__
+    def __init__(self, work: Callable[[Any], T], name: str = "") -> None:
+        self._work, self._name, self.__doc__ = work, name or work.__name__, work.__doc__
 
     @overload
     def __get__(self, value: None, owner: object) -> lazy[T]: ...
@@ -30,7 +31,8 @@ class lazy(Generic[T]):
     def __get__(self, value: object, owner: object) -> T | lazy[T]:
         if value is None:
             return self
-        found = value.__dict__[self._name] = self._work(value)
+        found = self._work(value)
+        setattr(value, self._name, found)
         return found
 
 
@@ -40,8 +42,24 @@ def value_class(kind: type[T]) -> type[T]:
 
     At run time nothing keeps it from being changed: `frozen=True` sets each field by `object.__setattr__`, which takes
     ten times as long, and a row of a dataset is made of a hundred fields (8 % of what encode takes). For what is made
-    once in a run, a frozen dataclass is right. One with `lazy` properties has no slots: what they give is kept in it.
+    once in a run, a frozen dataclass is right. One with `lazy` properties or `late` fields has no slots: what they give
+    is kept in it.
     """
     own = "__eq__" in vars(kind)
-    slots = not any(isinstance(one, lazy) for one in vars(kind).values())
-    return dataclass(slots=slots, eq=not own, unsafe_hash=not own)(kind)
+    later: dict[str, lazy[Any]] = vars(kind).get(_LATE, {})
+    slots = not later and not any(isinstance(one, lazy) for one in vars(kind).values())
+    made = dataclass(slots=slots, eq=not own, unsafe_hash=not own)(kind)
+    for name, one in later.items():
+        setattr(made, name, one)
+    return made
+
+
+def late(**work: Callable[[Any], Any]) -> Callable[[type[T]], type[T]]:
+    """Fields of the `value_class` above it that may be left out of a value (`without`): each is worked out from the
+    rest of it when it is first requested."""
+
+    def marked(kind: type[T]) -> type[T]:
+        setattr(kind, _LATE, {name: lazy(how, name) for name, how in work.items()})
+        return kind
+
+    return marked

@@ -41,13 +41,18 @@ class EncodedTable:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Each row or pack as a dict, its numbers along the tokens as tuples."""
-        written = Written()
-        yield from self._turns(lambda: encoded(self._ready, written, explain=self._explain, unpacked=self._unpacked))
+        return self._records(as_arrays=False)
+
+    def _records(self, as_arrays: bool) -> Iterator[dict[str, Any]]:
+        written, explain, unpacked = Written(), self._explain, self._unpacked
+        yield from self._turns(
+            lambda: encoded(self._ready, written, explain=explain, unpacked=unpacked, as_arrays=as_arrays)
+        )
         self.written = written
 
     def batches(self) -> Iterator[Any]:
         """Each a `pyarrow.RecordBatch` of some thousand rows at most."""
-        return arrow_batches(self.records(), self._columns)
+        return arrow_batches(self._records(as_arrays=True), self._columns)
 
     def reader(self) -> Any:
         """A `pyarrow.RecordBatchReader` over `batches`."""
@@ -71,7 +76,7 @@ class EncodedTable:
         inputs_of(self._ready.options).refuse(file)
         refuse_existing(file, overwrite)
         with atomic_file(file, folders=False) as out, parquet_writer(out, self._columns) as put:
-            for record in self.records():
+            for record in self._records(as_arrays=True):
                 put(record)
         return self._counted()
 

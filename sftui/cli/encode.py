@@ -84,6 +84,7 @@ def encode_rows(
                         written,
                         explain=explain,
                         unpacked=unpacked,
+                        as_arrays=form == "parquet",
                         passed=lambda: progress.at(written.rows),
                     ):
                         put(one)

@@ -117,9 +117,8 @@ class _Encoding(_Working):
 
         written, explain = Written(), self._task.explain
         rows = self._session.inspect_many(self._reader.rows(piece), spans=explain, text=explain)
-        made = part_of(
-            self._task.form, encoded_rows(rows, written, explain), columns_of(self._session, explain, unpacked=True)
-        )
+        form, columns = self._task.form, columns_of(self._session, explain, unpacked=True)
+        made = part_of(form, encoded_rows(rows, written, explain, as_arrays=form == "parquet"), columns)
         return Part(_pickled((written, self._session.bulk.engine, made)))
 
 

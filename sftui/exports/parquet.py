@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import IO, Any
 
 from sftui.exports.records import Columns
+from sftui.flat import Flat, flat, outside
 from sftui.model import IGNORE_INDEX, Trained
 
 GROUP = 1000
@@ -201,19 +202,18 @@ def _column(pa: Any, values: Sequence[Any], kind: Any) -> Any:
     return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(ends)], children=[flat])
 
 
-def _packed(code: str, numbers: Sequence[Any], ids: array[int] | None = None) -> array[Any]:
-    """The numbers of one row; most attention masks are nothing but ones. `struct` takes half as long as `array`, and
-    labels of which it is known where they are the row's own `ids` are put together from these in half of that."""
+def _packed(code: str, numbers: Sequence[Any], ids: Flat | None = None) -> array[Any]:
+    """The numbers of one row, which may be packed already; most attention masks are nothing but ones. Labels of which
+    it is known where they are the row's own `ids` are put together from these."""
+    if isinstance(numbers, array):
+        return numbers
     if code == "b" and numbers.count(1) == len(numbers):
         return array(code, b"\1" * len(numbers))
     if type(numbers) is Trained and ids is not None:
-        made = array(code, (IGNORE_INDEX,)) * len(numbers)
-        for start, end in numbers.ranges:
-            made[start:end] = ids[start:end]
-        return made
+        return outside(IGNORE_INDEX, numbers.ranges, ids)
     if code == "f":  # what no four bytes can hold becomes infinite, as in a tensor
         return array(code, numbers)
-    return array(code, struct.pack(f"{len(numbers)}{code}", *numbers))
+    return flat(numbers) if code == "i" else array(code, struct.pack(f"{len(numbers)}{code}", *numbers))
 
 
 def _bits(flags: Sequence[bool]) -> bytes:

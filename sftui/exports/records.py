@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sftui.model import NOWHERE, Example, Inspection, Pack, Reason
+from sftui.flat import outside
+from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Pack, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +22,14 @@ class Columns:
     weights: bool = False
 
 
-def record(inspection: Inspection, explain: bool = False) -> dict[str, Any]:
+def record(inspection: Inspection, explain: bool = False, as_arrays: bool = False) -> dict[str, Any]:
     """One row as the trainer receives it.
 
     `row`, `input_ids`, `labels`, `attention_mask`, and `loss_weights` along `labels` where the trainer's loss has some;
     a row the trainer drops has `row` and `dropped`, one that cannot be prepared `row` and `error`. `explain` adds
     `tokens` (vocabulary strings) and `spans` ([start, end, message, part], null where a token stands for no text), each
-    along `input_ids`, and `reasons` along `labels`.
+    along `input_ids`, and `reasons` along `labels`. `as_arrays`: the numbers along the tokens are arrays where the row
+    has them as such, as the writers of Arrow take them.
     """
     row = inspection.row.index
     if inspection.problem is not None:
@@ -36,27 +39,31 @@ def record(inspection: Inspection, explain: bool = False) -> dict[str, Any]:
     example = inspection.example
     if example is None:
         return {"row": row, "error": "it could not be prepared"}
-    made = _stored(row, example)
+    made = _stored(row, example, as_arrays)
     if explain:
         made.update(explained(inspection)[0])
     return {**made, "split": "evaluation"} if inspection.evaluates else made
 
 
-def records(inspection: Inspection, explain: bool = False) -> tuple[dict[str, Any], ...]:
+def records(inspection: Inspection, explain: bool = False, as_arrays: bool = False) -> tuple[dict[str, Any], ...]:
     """The records of one row: one, or one for each part where the trainer splits the row (`part`, from 0).
 
     A row that the trainer sets aside for evaluation says so in `split`.
     """
-    first = record(inspection, explain)
+    first = record(inspection, explain, as_arrays)
     if not inspection.more:
         return (first,)
     row = inspection.row.index
     explanations = explained(inspection)[1:] if explain else ({},) * len(inspection.more)
-    rest = ({**_stored(row, example), **more} for example, more in zip(inspection.more, explanations))
+    rest = ({**_stored(row, example, as_arrays), **more} for example, more in zip(inspection.more, explanations))
     return tuple({**made, "part": part} for part, made in enumerate((first, *rest)))
 
 
-def _stored(row: int, example: Example) -> dict[str, Any]:
+def _stored(row: int, example: Example, as_arrays: bool) -> dict[str, Any]:
+    ids = example.flat
+    if as_arrays and ids is not None:
+        labels = outside(IGNORE_INDEX, example.ranges, ids)
+        return {"row": row, "input_ids": ids, "labels": labels, "attention_mask": array("b", b"\1" * len(ids))}
     made: dict[str, Any] = {
         "row": row,
         "input_ids": example.input_ids,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sftui.flat import Flat, Ranges, cut, moved
 from sftui.labels.batch import collate, padded_width, refuse_too_large
 from sftui.labels.length import keep, unlabelled, within
 from sftui.labels.masks import (
@@ -19,10 +20,23 @@ from sftui.labels.masks import (
     drawn,
     generation_tag,
     outside,
+    trained,
     whole,
 )
 from sftui.labels.weights import by_message, weights_joined, weights_padded, weights_within
-from sftui.model import IGNORE_INDEX, Conversation, Example, Kind, Labels, Reason, Rendered, Tokens, counted
+from sftui.model import (
+    IGNORE_INDEX,
+    Conversation,
+    Example,
+    Kind,
+    Labels,
+    Reason,
+    Rendered,
+    Tokens,
+    counted,
+    flat_example,
+    flat_labels,
+)
 from sftui.recipe import Recipe
 from sftui.runs import Runs, as_runs, joined, together
 
@@ -53,6 +67,8 @@ __all__ = [
     "within",
 ]
 
+UNLABELLED = "no trained token is left"
+
 
 def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe: Recipe) -> Labels:
     """One label and one reason per token, what survives truncation, and why a row is dropped.
@@ -62,6 +78,8 @@ def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe
     """
     subject = Subject(tokens, rendered, conversation)
     mask, reasons = draw(subject, recipe.mask)
+    if tokens.flat is not None and recipe.loss.weights != "float":
+        return _flat(tokens.flat, trained(mask), reasons, rendered, recipe)
     if conversation.kind is Kind.TOKENS:
         labels = applied(mask, tokens.input_ids if conversation.labels is None else conversation.labels)
     else:
@@ -77,9 +95,20 @@ def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe
         and recipe.length.drop_unlabelled
         and unlabelled(within(kept, counted(labels, weights, IGNORE_INDEX)))
     ):
-        dropped = "no trained token is left"
-    notes = () if rendered.exact else ("who wrote which token is a best effort here",)
-    return Labels(labels=labels, reasons=reasons, kept=kept, dropped=dropped, notes=notes, weights=weights)
+        dropped = UNLABELLED
+    return Labels(labels, reasons, kept, dropped, _notes(rendered), weights)
+
+
+def _flat(ids: Flat, ranges: Ranges, reasons: Runs[Reason], rendered: Rendered, recipe: Recipe) -> Labels:
+    """The same of ids that are an array, without weights."""
+    kept, dropped = keep(len(ids), recipe.length)
+    if dropped is None and recipe.length.drop_unlabelled and not moved(ranges, kept):
+        dropped = UNLABELLED
+    return flat_labels(ids, ranges, reasons, kept, dropped, _notes(rendered))
+
+
+def _notes(rendered: Rendered) -> tuple[str, ...]:
+    return () if rendered.exact else ("who wrote which token is a best effort here",)
 
 
 def weightless(reasons: Runs[Reason], mask: Runs[bool], weights: Runs[float]) -> Runs[Reason]:
@@ -97,6 +126,8 @@ def example(tokens: Tokens, labels: Labels, recipe: Recipe, attention: tuple[int
     if labels.dropped is not None:
         return None
     ignore = recipe.mask.ignore_index
+    if labels.flat is not None and attention is None and ignore == IGNORE_INDEX and recipe.loss.shift == "internal":
+        return flat_example(cut(labels.kept, labels.flat), moved(labels.ranges, labels.kept))
     ids = within(labels.kept, tokens.input_ids)
     values = within(labels.kept, labels.labels)
     if ignore != IGNORE_INDEX:
@@ -106,5 +137,5 @@ def example(tokens: Tokens, labels: Labels, recipe: Recipe, attention: tuple[int
     whole = Example(ids, values, mask, ignore_index=ignore, weights=weights)
     if recipe.loss.shift == "internal":
         return whole
-    moved = weights[1:] if weights is not None else None
-    return replace(whole, input_ids=ids[:-1], labels=values[1:], attention_mask=mask[:-1], shifted=True, weights=moved)
+    later = weights[1:] if weights is not None else None
+    return replace(whole, input_ids=ids[:-1], labels=values[1:], attention_mask=mask[:-1], shifted=True, weights=later)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sftui.errors import RecipeError
+from sftui.flat import Ranges
 from sftui.model import IGNORE_INDEX, Trained
 from sftui.recipe import Length
 
-Kept = tuple[tuple[int, int], ...]
+Kept = Ranges
 
 
 def keep(count: int, options: Length) -> tuple[Kept, str | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sftui.errors import RecipeError
+from sftui.flat import Ranges
 from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Kind, Part, Reason, Rendered, Tokens, Trained
 from sftui.recipe import Mask
 from sftui.runs import Runs, as_runs, joined, together
@@ -87,22 +88,21 @@ def by_flags(flags: Sequence[bool], trained: Reason, masked: Reason) -> Drawn:
 
 def applied(flags: Runs[bool], values: Sequence[int]) -> tuple[int, ...]:
     """Labels: the value where a token is trained, else -100."""
-    return tuple(_applied(values, _trained(flags)))
+    return tuple(_applied(values, trained(flags)))
 
 
 def applied_to_ids(flags: Runs[bool], ids: Sequence[int]) -> Trained:
     """The same of a row's own ids, none of which is -100: it is then known where it is trained."""
-    ranges = _trained(flags)
-    made = Trained(_applied(ids, ranges))
-    made.ranges = ranges
-    return made
+    ranges = trained(flags)
+    return Trained.of(_applied(ids, ranges), ranges)
 
 
-def _trained(flags: Runs[bool]) -> tuple[tuple[int, int], ...]:
+def trained(flags: Runs[bool]) -> Ranges:
+    """Where tokens are trained."""
     return tuple([(start, end) for start, end, on in flags.runs() if on])
 
 
-def _applied(values: Sequence[int], ranges: Iterable[tuple[int, int]]) -> list[int]:
+def _applied(values: Sequence[int], ranges: Ranges) -> list[int]:
     labels = [IGNORE_INDEX] * len(values)
     for start, end in ranges:
         labels[start:end] = values[start:end]

@@ -106,6 +106,7 @@ def encoded(
     *,
     explain: bool = False,
     unpacked: bool = False,
+    as_arrays: bool = False,
     passed: Callable[[], None] = lambda: None,
 ) -> Iterator[dict[str, Any]]:
     """The records of all rows or packs (see `exports.records`), counted in `written`; `passed` is called behind each
@@ -125,9 +126,9 @@ def encoded(
         if split.packs:
             yield from _packed(session, rows, written, explain, evaluate=True)
         else:
-            yield from _unpacked(rows, explain)
+            yield from _unpacked(rows, explain, as_arrays)
     else:
-        yield from _unpacked(counted(session.all_rows(spans=explain)), explain)
+        yield from _unpacked(counted(session.all_rows(spans=explain)), explain, as_arrays)
     refuse_none(written)
 
 
@@ -137,16 +138,18 @@ def refuse_none(written: Written) -> None:
         raise ExportError("none of the rows could be prepared", why=f"sftui stopped at {written.unknown}")
 
 
-def encoded_rows(rows: Iterable[Inspection], written: Written, explain: bool) -> Iterator[dict[str, Any]]:
+def encoded_rows(
+    rows: Iterable[Inspection], written: Written, explain: bool, as_arrays: bool
+) -> Iterator[dict[str, Any]]:
     """The records of some rows, counted."""
     for inspection in rows:
-        yield from records(inspection, explain)
+        yield from records(inspection, explain, as_arrays)
         written.row(inspection)
 
 
-def _unpacked(rows: Iterator[Inspection], explain: bool) -> Iterator[dict[str, Any]]:
+def _unpacked(rows: Iterator[Inspection], explain: bool, as_arrays: bool) -> Iterator[dict[str, Any]]:
     for inspection in rows:
-        yield from records(inspection, explain)
+        yield from records(inspection, explain, as_arrays)
 
 
 def _packed(
@@ -165,7 +168,7 @@ def _packed(
             if inspection.example is None:
                 outside.append({**record(inspection), **apart})
             else:
-                written.tokens += sum(len(one.input_ids) for one in inspection.examples)
+                written.tokens += inspection.received or 0
             yield inspection
 
     @lru_cache(maxsize=KEPT_ROWS)

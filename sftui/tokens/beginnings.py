@@ -16,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from sftui.flat import Ids
 from sftui.tokens.loaded import Begun, FastEngine, LoadedTokenizer, is_panic
 from sftui.tokens.surface import state_of, steps_of
 
-Ids = tuple[int, ...]
+Own = tuple[int, ...]
 
 _MODELS = frozenset({"BPE", "Unigram", "WordLevel", "WordPiece"})
 _NORMALIZERS = frozenset(
@@ -40,24 +41,25 @@ _PROBE = "x y"
 class Beginnings:
     """The ids of texts from those of others under one tokenizer; make it with `beginnings`."""
 
-    def __init__(self, anchors: Mapping[int, str], shared: Collection[int], front: Ids, back: Ids) -> None:
+    def __init__(self, anchors: Mapping[int, str], shared: Collection[int], front: Own, back: Own) -> None:
         """`shared` are the anchors whose ids the model gives for other texts, too; `front` and `back` are put around
         a text."""
         self._anchors, self._shared = anchors, frozenset(shared)
         ids = frozenset(anchors)
         self._usable = {False: ids, True: ids.difference(front, back)}
         self._back = {False: (), True: back}
-        self._tails: dict[str, Ids] = {}
+        self._tails: dict[str, Own] = {}
         self._last = -1, ""
 
     def of(
         self,
         begun: Sequence[Begun],
         special: bool,
-        encode: Callable[[Sequence[str]], Sequence[Ids]],
+        encode: Callable[[Sequence[str]], Sequence[Own]],
     ) -> list[Ids | None]:
-        """The ids of texts, encoded with special tokens or without; None where a text shares no added token with the
-        other one. `encode` is given the tails that are not known yet, to be encoded without special tokens."""
+        """The ids of texts, encoded with special tokens or without, each an array where the other one's are; None where
+        a text shares no added token with it. `encode` is given the tails that are not known yet, to be encoded without
+        special tokens."""
         cuts = [self._cut(*one, special) for one in begun]
         tails = [one.text[cut[0] :] if cut is not None else "" for one, cut in zip(begun, cuts)]
         known = self._tails
@@ -69,7 +71,7 @@ class Beginnings:
             self._tails = {**self._tails, **short} if len(self._tails) < KEPT else short
         back = self._back[special]
         return [
-            one.ids[: cut[1]] + known[tail] + back if cut is not None else None
+            _followed(one.ids[: cut[1]], known[tail] + back) if cut is not None else None
             for one, cut, tail in zip(begun, cuts, tails)
         ]
 
@@ -164,6 +166,13 @@ def _reached(content: str, raw: Sequence[str]) -> bool:
     """Whether one of the added tokens, itself included, can begin before another's text and end in it."""
     begun = tuple(content[:end] for end in range(1, len(content)))
     return any(one[1:].endswith(begun) for one in raw)
+
+
+def _followed(ids: Ids, more: Own) -> Ids:
+    if isinstance(ids, tuple):
+        return ids + more
+    ids.extend(more)
+    return ids
 
 
 def _shared(one: str, other: str) -> int:

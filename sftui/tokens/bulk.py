@@ -18,6 +18,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from sftui.flat import Flat, Ids, flat
 from sftui.model import Cut
 from sftui.tokens.beginnings import Beginnings, beginnings
 from sftui.tokens.loaded import Begun, Encoded, FastEngine, LayeredEngine, LoadedTokenizer, ToEncode, is_panic
@@ -28,8 +29,6 @@ from sftui.tokens.release import give_back
 PLAIN = "tokenizers"
 CHUNK_ROWS = 256
 """Rows that are encoded in one call at most."""
-SEAM = 8
-"""Ids at the end of a prompt that may be others in the whole row, where more text follows."""
 AFTER = 512
 """Rows after which fastokens is worth loading."""
 
@@ -121,60 +120,73 @@ class _BulkEngine(FastEngine):
         super().__init__(plain.backend, split_special_tokens=plain.backend.encode_special_tokens)
         self._fast, self._offsets, self._bulk = fast, offsets, bulk
         self._counter = 0
+        self.flat = self._as_arrays
         if fast is None and begun is not None:  # fastokens encodes a prompt sooner than it is looked up
             self.begun = partial(self._by_beginning, begun)
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
+        fast = self._by_fastokens(texts, add_special_tokens)
+        return super().ids_batch(texts, add_special_tokens) if fast is None else [tuple(ids) for ids in fast]
+
+    def _as_arrays(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
+        fast = self._by_fastokens(texts, add_special_tokens)
+        if fast is not None:
+            return fast
+        found = self.backend.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens)
+        return [flat(encoding.ids) for encoding in found]
+
+    def _by_fastokens(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat] | None:
+        """The ids of many texts by fastokens; None where that is not loaded, or was found wrong."""
         if len(texts) < 2 or self._bulk.mismatch is not None or self._fast is None:
-            return super().ids_batch(texts, add_special_tokens)
+            return None
         found = self._flat(texts, add_special_tokens)
         one = self._next(len(texts))
-        if super().ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
+        if super().ids_batch([texts[one]], add_special_tokens)[0] == tuple(found[one]):
             return found
         self._bulk.differs(texts[one], Bulk.FAST, where=Bulk.FAST)
-        return super().ids_batch(texts, add_special_tokens)
+        return None
 
-    def _by_beginning(
-        self, known: Beginnings, begun: Sequence[Begun], add_special_tokens: bool
-    ) -> list[tuple[int, ...]]:
+    def _by_beginning(self, known: Beginnings, begun: Sequence[Begun], add_special_tokens: bool) -> list[Ids]:
         texts = [one.text for one in begun]
         if len(texts) < 2 or self._bulk.mismatch is not None:
-            return self.ids_batch(texts, add_special_tokens)
+            return [*self.ids_batch(texts, add_special_tokens)]
         found_ids = known.of(begun, add_special_tokens, lambda tails: self.ids_batch(tails, False))
         unknown = [text for text, ids in zip(texts, found_ids) if ids is None]
         rest = iter(self.ids_batch(unknown, add_special_tokens) if unknown else ())
         found = [next(rest) if ids is None else ids for ids in found_ids]
         one = self._next(len(texts))
-        if self.ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
+        if self.ids_batch([texts[one]], add_special_tokens)[0] == tuple(found[one]):
             return found
         self._bulk.differs(texts[one], "the beginning of the whole row")
-        return self.ids_batch(texts, add_special_tokens)
+        return [*self.ids_batch(texts, add_special_tokens)]
 
     def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
         offsets = self._offsets
         if len(texts) < 2 or self._bulk.mismatch is not None or offsets is None:
             return self.encode_batch(texts, add_special_tokens)
         found = []
-        for ids, text in zip(self._flat(texts, add_special_tokens), texts):
+        slow = self._fast is None
+        many = (
+            super().ids_batch(texts, add_special_tokens) if slow else map(tuple, self._flat(texts, add_special_tokens))
+        )
+        for ids, text in zip(many, texts):
             placed = offsets.of(ids, text, add_special_tokens)
             found.append(
                 Encoded(ids, *placed) if placed is not None else self.encode_batch([text], add_special_tokens)[0]
             )
         one = self._next(len(texts))
-        (plain,) = self.encode_batch([texts[one]], add_special_tokens)
+        (right,) = self.encode_batch([texts[one]], add_special_tokens)
         cut = type(found[one].ends) is Cut
-        if plain == found[one] and (not cut or offsets.spells(plain.ids, texts[one], add_special_tokens)):
+        if right == found[one] and (not cut or offsets.spells(right.ids, texts[one], add_special_tokens)):
             return found
-        if plain.ids != found[one].ids:
+        if right.ids != found[one].ids:
             self._bulk.differs(texts[one], Bulk.FAST, where=Bulk.FAST)
         else:
             self._bulk.differs(texts[one], "the sum of the tokens' bytes", "offsets")
         return self.encode_batch(texts, add_special_tokens)
 
-    def _flat(self, texts: Sequence[str], special: bool) -> list[tuple[int, ...]]:
-        """The ids of many texts, by fastokens where it is loaded."""
-        if self._fast is None:
-            return super().ids_batch(texts, special)
+    def _flat(self, texts: Sequence[str], special: bool) -> list[Flat]:
+        """The ids of many texts by fastokens."""
         return _flat(self._fast, texts, special, self.backend.encode_special_tokens)
 
     def _next(self, count: int) -> int:
@@ -198,7 +210,8 @@ def _proven(plain: FastEngine, probes: Sequence[str], texts: Sequence[ToEncode])
         fast.no_padding()
         for special in (False, True):
             some = [*probes, *(one.text for one in texts if one.special is special)]
-            if _flat(fast, some, special, plain.backend.encode_special_tokens) != plain.ids_batch(some, special):
+            found = _flat(fast, some, special, plain.backend.encode_special_tokens)
+            if list(map(tuple, found)) != plain.ids_batch(some, special):
                 return None
     except BaseException as error:  # what it raises for what it does not know is its own
         if not isinstance(error, Exception) and not is_panic(error):
@@ -218,23 +231,12 @@ def compact(written: str) -> str:
     return json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":"))
 
 
-def _flat(fast: Any, texts: Sequence[str], special: bool, split: bool) -> list[tuple[int, ...]]:
-    ids, bounds = array("I"), array("Q")
+def _flat(fast: Any, texts: Sequence[str], special: bool, split: bool) -> list[Flat]:
+    ids, bounds = array("i"), array("Q")
     flat, offsets = fast.encode_batch_flat(list(texts), add_special_tokens=special, split_special_tokens=split)
     ids.frombytes(flat)
     bounds.frombytes(offsets)
     if sys.byteorder == "big":
         ids.byteswap()
         bounds.byteswap()
-    found: list[tuple[int, ...]] = []
-    before = array("I")
-    last: tuple[int, ...] = ()
-    for start, end in pairwise(bounds):
-        own = ids[start:end]
-        sure = max(len(own) - SEAM, 0)
-        # A prompt behind its whole row: most of its ids are in memory already, and making them takes as long as
-        # encoding the prompt did.
-        last = last[:sure] + tuple(own[sure:]) if sure and own[:sure] == before[:sure] else tuple(own)
-        before = own
-        found.append(last)
-    return found
+    return [ids[start:end] for start, end in pairwise(bounds)]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sftui.errors import TokenizerError
-from sftui.model import NO_TEXT, NOWHERE, Cut, Part, Piece, Rendered, Span, Tokens, TokenText
+from sftui.flat import flat
+from sftui.model import NO_TEXT, NOWHERE, Cut, Part, Piece, Rendered, Span, Tokens, TokenText, flat_tokens
 from sftui.recipe import Tokenize
 from sftui.runs import Runs, Stretch, joined, sides
 from sftui.tokens.loaded import Encoded, LoadedTokenizer, ToEncode
 from sftui.tokens.surface import METASPACE
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Sequence[int])
 
 UNPLACED: Runs[Any] = Runs()
 """Messages and parts where nobody requested places."""
@@ -84,14 +86,14 @@ def tokenize(
             whole = type(encoded.ends) is Cut and len(text) == len(rendered.text)
             if whole and not notes and _as_encoded(encoded.ids, tokenizer, options, eos_id):
                 owners = sides(_stretches(encoded, rendered, tokenizer))
-                prompt = _prompt(rendered, tokenizer, options)
+                prompt = _prompt(rendered, tokenizer, options, tokenizer.ids)
                 return Tokens(encoded.ids, encoded.starts, encoded.ends, *owners, prompt)
             _place(columns, encoded, rendered, tokenizer)
         else:
-            ids = tokenizer.ids(text, options.add_special_tokens)
-            if options.append_eos in ("never", "if_missing_text") and options.bos != "drop_second":
-                return Tokens(ids, (), (), UNPLACED, UNPLACED, _prompt(rendered, tokenizer, options), tuple(notes))
-            columns.ids.extend(ids)
+            ahead = _flat(text, rendered, tokenizer, options, eos_id, tuple(notes))
+            if ahead is not None:
+                return ahead
+            columns.ids.extend(tokenizer.ids(text, options.add_special_tokens))
     if options.append_eos == "always" or (
         options.append_eos == "if_missing_ids" and (not columns.ids or columns.ids[-1] != eos_id)
     ):
@@ -99,7 +101,7 @@ def tokenize(
     doubled = options.bos == "drop_second" and _doubled(columns.ids, tokenizer)
     if doubled:
         notes.append("a doubled BOS at the start was dropped")
-    return columns.tokens(int(doubled), _prompt(rendered, tokenizer, options), tuple(notes))
+    return columns.tokens(int(doubled), _prompt(rendered, tokenizer, options, tokenizer.ids), tuple(notes))
 
 
 def texts_of(
@@ -112,9 +114,10 @@ def texts_of(
                 yield ToEncode(piece.before + piece.text, piece.add_special_tokens, places)
         return
     text = _ended(rendered.text, tokenizer, options, ending)
-    yield ToEncode(text, options.add_special_tokens, places)
+    special, as_array = options.add_special_tokens, not places
+    yield ToEncode(text, special, places, flat=as_array)
     if options.mode == "prompt_and_full" and rendered.prompt is not None:
-        yield ToEncode(rendered.prompt, options.add_special_tokens, other=text)
+        yield ToEncode(rendered.prompt, special, other=text, flat=as_array)
 
 
 def _ended(text: str, tokenizer: LoadedTokenizer, options: Tokenize, ending: str | None) -> str:
@@ -122,6 +125,25 @@ def _ended(text: str, tokenizer: LoadedTokenizer, options: Tokenize, ending: str
     eos = tokenizer.facts.eos_token or ""
     missing = options.append_eos == "if_missing_text" and not (text if ending is None else ending).endswith(eos)
     return text + eos if missing else text
+
+
+def _flat(
+    text: str,
+    rendered: Rendered,
+    tokenizer: LoadedTokenizer,
+    options: Tokenize,
+    eos_id: int | None,
+    notes: tuple[str, ...],
+) -> Tokens | None:
+    """A whole row without places, where its ids came as an array; None where they did not, or where there are none."""
+    ids = tokenizer.as_encoded(text, options.add_special_tokens)
+    if isinstance(ids, tuple) or not ids:
+        return None
+    if options.append_eos == "always" or (options.append_eos == "if_missing_ids" and ids[-1] != eos_id):
+        ids = ids + flat((_eos(tokenizer),))
+    if options.bos == "drop_second" and _doubled(ids, tokenizer):
+        ids, notes = ids[1:], (*notes, "a doubled BOS at the start was dropped")
+    return flat_tokens(ids, _prompt(rendered, tokenizer, options, tokenizer.as_encoded), UNPLACED, UNPLACED, notes)
 
 
 def token_text(tokens: Tokens, rendered: Rendered, tokenizer: LoadedTokenizer) -> TokenText:
@@ -321,12 +343,14 @@ def _behind(encoded: Encoded, piece: Piece) -> Encoded:
     return Encoded(encoded.ids[cut:], starts, ends)
 
 
-def _prompt(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> tuple[int, ...] | None:
+def _prompt(
+    rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, encode: Callable[[str, bool], S]
+) -> S | None:
     """The prompt tokenized alone, as the trainer does to find where the completion begins."""
     if options.mode != "prompt_and_full" or rendered.prompt is None:
         return None
-    found = tokenizer.ids(rendered.prompt, options.add_special_tokens)
-    return found[1:] if options.bos == "drop_second" and _doubled(found, tokenizer) else found
+    found = encode(rendered.prompt, options.add_special_tokens)
+    return cast("S", found[1:]) if options.bos == "drop_second" and _doubled(found, tokenizer) else found
 
 
 def _without_dummies(

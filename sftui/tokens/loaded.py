@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sftui.errors import TokenizerError
+from sftui.flat import Flat, Ids
 from sftui.model import NOWHERE
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.surface import Decoding, read_decoding, surfacer
@@ -35,12 +36,14 @@ class ToEncode(NamedTuple):
     """A text that will be encoded: with special tokens around it or without, with offsets or for its ids alone.
 
     `other` is a text next to it, encoded in the same way, that begins as it does: its ids may tell those of this one.
+    `flat`: they are best as an array (`LoadedTokenizer.flat`).
     """
 
     text: str
     special: bool = False
     placed: bool = False
     other: str | None = None
+    flat: bool = False
 
 
 class Begun(NamedTuple):
@@ -48,10 +51,12 @@ class Begun(NamedTuple):
 
     text: str
     other: str
-    ids: tuple[int, ...]
+    ids: Ids
 
 
-ByBeginning = Callable[[Sequence[Begun], bool], list[tuple[int, ...]]]
+ByBeginning = Callable[[Sequence[Begun], bool], list[Ids]]
+"""The ids of texts, each an array where the others' ids are one."""
+Flats = Callable[[Sequence[str], bool], list[Flat]]
 
 
 Ahead = tuple[dict[str, T], dict[str, T]]
@@ -64,6 +69,8 @@ class Engine(Protocol):
     decoding: Decoding
     begun: ByBeginning | None
     """The ids of texts next to which others are known, where there is a quicker way to them than encoding the texts."""
+    flat: Flats | None
+    """The ids of many texts as arrays, where they come as such."""
     reads_special: bool
     """Whether a special token that stands in a text becomes its id, where nothing says otherwise."""
 
@@ -83,6 +90,7 @@ class FastEngine:
     """
 
     begun: ByBeginning | None = None
+    flat: Flats | None = None
     reads_special = True
 
     def __init__(self, backend: Any, *, split_special_tokens: bool = False) -> None:
@@ -144,7 +152,7 @@ class LoadedTokenizer:
         self._added = engine.added()
         self._special = frozenset(i for i, (_, special) in self._added.items() if special)
         self._ahead: Ahead[Encoded] = ({}, {})
-        self._ids_ahead: Ahead[tuple[int, ...]] = ({}, {})
+        self._ids_ahead: Ahead[Ids] = ({}, {})
         self._described: dict[int, tuple[str, bytes, bool]] = {}
         self._bytes = _Remembered(surfacer(engine.decoding, engine.piece, self._literal))
 
@@ -165,13 +173,18 @@ class LoadedTokenizer:
     def ids(self, text: str, add_special_tokens: bool = False) -> tuple[int, ...]:
         """The ids of one text without offsets, which take as long again; TokenizerError as `encode`."""
         known = self._ids_ahead[add_special_tokens].get(text)
-        return self._guarded(self.engine.ids_batch, [text], add_special_tokens)[0] if known is None else known
+        return self._guarded(self.engine.ids_batch, [text], add_special_tokens)[0] if known is None else tuple(known)
+
+    def as_encoded(self, text: str, add_special_tokens: bool = False) -> Ids:
+        """The same as they came: as an array where the text was encoded `ahead` to one."""
+        known = self._ids_ahead[add_special_tokens].get(text)
+        return self.ids(text, add_special_tokens) if known is None else known
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[tuple[int, ...]]:
         """The ids of several texts, each as `ids` gives them."""
         if ahead := self._ids_ahead[add_special_tokens]:
             try:
-                return [ahead[text] for text in texts]
+                return [tuple(ahead[text]) for text in texts]
             except KeyError:  # not all of them
                 pass
         return self._guarded(self.engine.ids_batch, texts, add_special_tokens)
@@ -183,23 +196,31 @@ class LoadedTokenizer:
         """
         self._ahead, self._ids_ahead = ({}, {}), ({}, {})
         encoded: Ahead[Encoded] = ({}, {})
-        ids: Ahead[tuple[int, ...]] = ({}, {})
+        ids: Ahead[Ids] = ({}, {})
         begun, begun_texts = self.engine.begun, list[ToEncode]()
+        arrays = self.engine.flat
         placed: Ahead[None] = ({}, {})
+        flat: Ahead[None] = ({}, {})
         bare: Ahead[None] = ({}, {})
         for one in texts:
-            text, special, wanted, other = one
+            text, special, wanted, other, as_array = one
             if wanted:
                 placed[special][text] = None
-            elif begun is None or other is None:
-                bare[special][text] = None
-            else:
+            elif begun is not None and other is not None:
                 begun_texts.append(one)
+            elif as_array and arrays is not None:
+                flat[special][text] = None
+            else:
+                bare[special][text] = None
         for special in (False, True):
             if some := list(placed[special]):
                 encoded[special].update(zip(some, self._guarded(self.engine.encode_many, some, special)))
             if some := list(bare[special]):
-                ids[special].update(zip(some, self._guarded(self.engine.ids_batch, some, special)))
+                tuples = self._guarded(self.engine.ids_batch, some, special)
+                ids[special].update(zip(some, tuples))
+            if arrays is not None and (some := list(flat[special])):
+                made = self._guarded(arrays, some, special)
+                ids[special].update(zip(some, made))
         if begun is not None:
             unique = [*dict.fromkeys(begun_texts)]
             for special in (False, True):
@@ -212,11 +233,11 @@ class LoadedTokenizer:
         wanted: Sequence[ToEncode],
         special: bool,
         encoded: Mapping[str, Encoded],
-        ids: Mapping[str, tuple[int, ...]],
-    ) -> list[tuple[str, tuple[int, ...]]]:
+        ids: Mapping[str, Ids],
+    ) -> list[tuple[str, Ids]]:
         """The ids of texts next to which others are encoded, where those are."""
         begun: list[Begun] = []
-        for text, own, _, other in wanted:
+        for text, own, _, other, _ in wanted:
             if own is not special or other is None:
                 continue
             placed = encoded.get(other)
@@ -357,7 +378,7 @@ def panic_text(error: BaseException) -> str:
     return text.splitlines()[0][:300] if text else "it panicked without a word"
 
 
-def _of_begun(encode: ByBeginning, begun: Sequence[Begun], _: Sequence[str], special: bool) -> list[tuple[int, ...]]:
+def _of_begun(encode: ByBeginning, begun: Sequence[Begun], _: Sequence[str], special: bool) -> list[Ids]:
     return encode(begun, special)
 
 

@@ -16,7 +16,7 @@ from sftui.errors import TokenizerError
 from sftui.model import NOWHERE
 from sftui.tokens.autotokenizer import LIFELINE
 from sftui.tokens.environments import Environment
-from sftui.tokens.loaded import ByBeginning, Encoded, RefusedText
+from sftui.tokens.loaded import ByBeginning, Encoded, Flats, RefusedText
 from sftui.tokens.locate import Location
 from sftui.tokens.reference import load_request
 from sftui.tokens.refusal import explain_faults
@@ -212,6 +212,7 @@ class PipedEngine:
     """AutoTokenizer itself as the engine, asked elsewhere; a slow one gets offsets from the pieces' spelling."""
 
     begun: ByBeginning | None = None
+    flat: Flats | None = None
     reads_special = True
 
     def __init__(self, process: Asking, reported: Mapping[str, Any] | None = None) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from sftui.errors import TokenizerError
 from sftui.tokens.environments import own_environment
-from sftui.tokens.loaded import ByBeginning, Encoded
+from sftui.tokens.loaded import ByBeginning, Encoded, Flats
 from sftui.tokens.locate import Location
 from sftui.tokens.process import TokenizerProcess
 from sftui.tokens.surface import Decoding
@@ -32,6 +32,7 @@ class SentencePieceEngine:
     """
 
     begun: ByBeginning | None = None
+    flat: Flats | None = None
     reads_special = False
     decoding = Decoding(space="▁", byte_fallback=True, dummy_prefix=True)
 

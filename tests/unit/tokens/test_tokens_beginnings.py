@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -216,17 +217,20 @@ class Wrong(Beginnings):
     """One that tells an id more of texts that hold a word."""
 
     def of(self, begun: Any, special: bool, encode: Any) -> Any:
-        found = super().of(begun, special, encode)
+        found: list[Any] = [*super().of(begun, special, encode)]
         return [ids and ids + ids[:1] * ("rare" in one.text) for one, ids in zip(begun, found)]
 
 
-def test_ids_that_differ_are_left_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("flat", [False, True])
+def test_ids_that_differ_are_left_and_told(monkeypatch: pytest.MonkeyPatch, flat: bool) -> None:
     plain = load_tokenizer("builtin:chatml")
     monkeypatch.setattr("sftui.tokens.bulk.beginnings", lambda backend: Wrong(beginnings(backend)._anchors, (), (), ()))  # type: ignore[union-attr]
     bulk = Bulk(after=None)
     for word, same in (("usual", True), ("rare", False)):
         many, prompts = bulk.of(plain), [f"<|im_start|>{number} a {word} word" for number in range(8)]
-        many.ahead([one for text in prompts for one in (ToEncode(text + "!"), ToEncode(text, other=text + "!"))])
+        pairs = ((ToEncode(text + "!", flat=flat), ToEncode(text, other=text + "!", flat=flat)) for text in prompts)
+        many.ahead([one for pair in pairs for one in pair])
+        assert isinstance(many.as_encoded(prompts[0]), array if flat and same else tuple)
         assert [many.ids(text) for text in prompts] == [plain.ids(text) for text in prompts]
         assert (bulk.mismatch is None) is same
     assert bulk.mismatch is not None and "rare" in bulk.mismatch and bulk.of(plain) is plain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from array import array
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -35,11 +36,13 @@ def in_bulk(plain: LoadedTokenizer) -> tuple[LoadedTokenizer, Bulk]:
     return bulk.faster(plain, [ToEncode(text) for text in TEXTS]), bulk
 
 
+@pytest.mark.parametrize("flat", [False, True])
 @pytest.mark.parametrize("special", [False, True])
-def test_ids_of_many_texts_are_those_of_each(plain: LoadedTokenizer, special: bool) -> None:
+def test_ids_of_many_texts_are_those_of_each(plain: LoadedTokenizer, special: bool, flat: bool) -> None:
     fast, bulk = in_bulk(plain)
     assert bulk.engine == fast.facts.engine == "fastokens"
-    fast.ahead([ToEncode(text, special) for text in TEXTS])
+    fast.ahead([ToEncode(text, special, flat=flat) for text in TEXTS])
+    assert isinstance(fast.as_encoded(TEXTS[0], special), array if flat else tuple)
     assert [fast.ids(text, special) for text in TEXTS] == [plain.encode(text, special).ids for text in TEXTS]
     assert bulk.mismatch is None
 

@@ -1,0 +1,88 @@
+"""Ids that stay an array on their way: what is read of them is what tuples give."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sftui.exports.records import record
+from sftui.flat import cut, flat, moved, outside
+from sftui.labels import example, label
+from sftui.model import (
+    IGNORE_INDEX,
+    Conversation,
+    Example,
+    Inspection,
+    Kind,
+    Rendered,
+    Row,
+    Tokens,
+    Trained,
+    flat_example,
+    flat_tokens,
+)
+from sftui.recipe import Recipe
+from sftui.runs import Runs
+from sftui.trainers import trainer_named
+
+IDS = st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=30)
+NONE: Runs[object] = Runs()
+
+
+@st.composite
+def ranges(draw: st.DrawFn, size: int) -> tuple[tuple[int, int], ...]:
+    borders = draw(st.lists(st.integers(0, size), unique=True).map(sorted))
+    return tuple(zip(borders[::2], borders[1::2]))
+
+
+@given(st.data(), IDS)
+def test_ranges_move_with_what_is_kept(data: st.DataObject, ids: list[int]) -> None:
+    trained, kept = data.draw(ranges(len(ids))), data.draw(ranges(len(ids)))
+    labels = outside(IGNORE_INDEX, trained, flat(ids))
+    assert list(labels) == [one if any(a <= i < b for a, b in trained) else IGNORE_INDEX for i, one in enumerate(ids)]
+    left = cut(kept, flat(ids))
+    assert list(left) == [one for a, b in kept for one in ids[a:b]]
+    assert outside(IGNORE_INDEX, moved(trained, kept), left) == cut(kept, labels)
+
+
+@given(st.data(), IDS, st.integers(0, 40), st.sampled_from(["cut_right", "cut_left", "drop"]), st.booleans())
+def test_a_row_of_arrays_is_the_row_of_tuples(
+    data: st.DataObject, ids: list[int], most: int, over: str, dropping: bool
+) -> None:
+    prompt = data.draw(st.one_of(st.none(), st.integers(0, len(ids)).map(lambda end: ids[:end]), IDS))
+    recipe = trainer_named("hf-trainer").preset()
+    length = replace(recipe.length, max=most or None, over=over, drop_unlabelled=dropping)
+    recipe = replace(recipe, length=length)
+    as_tuples = Tokens(tuple(ids), (), (), NONE, NONE, None if prompt is None else tuple(prompt))  # type: ignore[arg-type]
+    as_arrays = flat_tokens(flat(ids), None if prompt is None else flat(prompt), NONE, NONE)  # type: ignore[arg-type]
+    made = [_made(one, recipe) for one in (as_tuples, as_arrays)]
+    assert made[0] == made[1]
+    assert as_arrays == as_tuples and hash(as_arrays) == hash(as_tuples)
+    assert as_arrays.boundary == as_tuples.boundary
+
+
+def _made(tokens: Tokens, recipe: Recipe) -> tuple[object, ...]:
+    conversation = Conversation(Kind.TEXT, "text", text="")
+    labels = label(tokens, Rendered(""), conversation, recipe)
+    stored = example(tokens, labels, recipe)
+    found = Inspection(Row(0, {}, "{}", "row 0"), conversation, tokens=tokens, labels=labels, example=stored)
+    arrays = {name: _plain(value) for name, value in record(found, as_arrays=True).items()}
+    size = None if stored is None else (stored.size, stored.trained)
+    again = pickle.loads(pickle.dumps((tokens, labels, stored)))
+    return size, found.received, arrays, record(found), again, tokens, labels, stored
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, (int, str, tuple)) else tuple(value)  # type: ignore[arg-type]
+
+
+def test_nothing_is_made_before_it_is_requested() -> None:
+    made = flat_example(flat((5, 6, 7)), ((1, 3),))
+    assert made.size == 3 and made.trained == 2 and not {"input_ids", "labels", "attention_mask"} & vars(made).keys()
+    assert made == Example((5, 6, 7), (IGNORE_INDEX, 6, 7), (1, 1, 1))
+    assert type(made.labels) is Trained and made.labels.ranges == ((1, 3),)
+    changed = replace(made, input_ids=(1, 2, 3))
+    assert changed.flat is None and changed.labels == made.labels
