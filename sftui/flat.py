@@ -14,19 +14,14 @@ Ranges = tuple[tuple[int, int], ...]
 """Half open and in order."""
 
 
-def flat(numbers: Sequence[int]) -> Flat:
-    """The same numbers; `struct` takes half as long as `array` itself."""
-    return array("i", struct.pack(f"{len(numbers)}i", *numbers))
+def flat(numbers: Sequence[int], code: str = "i") -> Flat:
+    """The same numbers as items of `array`; `struct` takes half as long as `array` itself."""
+    return array(code, struct.pack(f"{len(numbers)}{code}", *numbers))
 
 
-def filled(number: int, size: int) -> Flat:
-    """One number, so many times."""
-    return array("i", (number,)) * size
-
-
-def outside(number: int, ranges: Ranges, numbers: Flat) -> Flat:
+def masked(number: int, ranges: Ranges, numbers: Flat) -> Flat:
     """The numbers inside of the ranges, and `number` outside of them."""
-    made = filled(number, len(numbers))
+    made = array("i", (number,)) * len(numbers)
     for start, end in ranges:
         made[start:end] = numbers[start:end]
     return made

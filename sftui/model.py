@@ -259,7 +259,7 @@ class Tokens:
     they are best read as runs (`sftui.runs`).
     `prompt_ids` are the ids of `Rendered.prompt`, tokenized alone. How ids are written is a `TokenText`. `samples` are
     those of `Rendered.samples`, each encoded by itself. `flat` and `flat_prompt` are the same ids as they came, where
-    they came so: most rows of a dataset are written without a look at a single one (`flat_tokens`).
+    they came so: most rows of a dataset are written without a look at a single one (`unplaced`).
     """
 
     input_ids: tuple[int, ...]
@@ -291,14 +291,19 @@ class Tokens:
         return Boundary(len(self.prompt_ids), common_prefix(self.prompt_ids, self.input_ids))
 
 
-def flat_tokens(
-    ids: Flat, prompt: Ids | None, messages: Sequence[int], parts: Sequence[Part], notes: tuple[str, ...] = ()
+def unplaced(
+    ids: Ids, prompt: Ids | None, messages: Sequence[int], parts: Sequence[Part], notes: tuple[str, ...] = ()
 ) -> Tokens:
-    """Tokens of which nobody requested the places."""
-    made: Any = Tokens((), (), (), messages, parts, prompt if isinstance(prompt, tuple) else None, notes)
-    del made.input_ids
-    made.flat = ids
-    if prompt is not None and made.prompt_ids is None:
+    """Tokens of which nobody requested the places, with their ids as they came."""
+    made: Any = Tokens((), (), (), messages, parts, None, notes)
+    if isinstance(ids, tuple):
+        made.input_ids = ids
+    else:
+        del made.input_ids
+        made.flat = ids
+    if prompt is None or isinstance(prompt, tuple):
+        made.prompt_ids = prompt
+    else:
         del made.prompt_ids
         made.flat_prompt = prompt
     tokens: Tokens = made
@@ -336,11 +341,11 @@ class Trained(tuple[int, ...]):
 
 
 def _labels(own: Labels | Example) -> Trained:
-    from sftui.flat import outside
+    from sftui.flat import masked
 
     if own.flat is None:
         raise AttributeError("labels")
-    return Trained.of(outside(IGNORE_INDEX, own.ranges, own.flat), own.ranges)
+    return Trained.of(masked(IGNORE_INDEX, own.ranges, own.flat), own.ranges)
 
 
 @value_class

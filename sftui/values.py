@@ -55,8 +55,8 @@ def value_class(kind: type[T]) -> type[T]:
 
 
 def late(**work: Callable[[Any], Any]) -> Callable[[type[T]], type[T]]:
-    """Fields of the `value_class` above it that may be left out of a value (`without`): each is worked out from the
-    rest of it when it is first requested."""
+    """Fields of the `value_class` above it that may be deleted from a value that was just made, as `model.flat_example`
+    does: each is worked out from the rest of it when it is first requested."""
 
     def marked(kind: type[T]) -> type[T]:
         setattr(kind, _LATE, {name: lazy(how, name) for name, how in work.items()})

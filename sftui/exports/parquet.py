@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import struct
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import IO, Any
 
 from sftui.exports.records import Columns
-from sftui.flat import Flat, flat, outside
+from sftui.flat import Flat, flat, masked
 from sftui.model import IGNORE_INDEX, Trained
 
 GROUP = 1000
@@ -210,10 +209,10 @@ def _packed(code: str, numbers: Sequence[Any], ids: Flat | None = None) -> array
     if code == "b" and numbers.count(1) == len(numbers):
         return array(code, b"\1" * len(numbers))
     if type(numbers) is Trained and ids is not None:
-        return outside(IGNORE_INDEX, numbers.ranges, ids)
+        return masked(IGNORE_INDEX, numbers.ranges, ids)
     if code == "f":  # what no four bytes can hold becomes infinite, as in a tensor
         return array(code, numbers)
-    return flat(numbers) if code == "i" else array(code, struct.pack(f"{len(numbers)}{code}", *numbers))
+    return flat(numbers, code)
 
 
 def _bits(flags: Sequence[bool]) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sftui.flat import outside
+from sftui.flat import masked
 from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Pack, Reason
 
 
@@ -62,7 +62,7 @@ def records(inspection: Inspection, explain: bool = False, as_arrays: bool = Fal
 def _stored(row: int, example: Example, as_arrays: bool) -> dict[str, Any]:
     ids = example.flat
     if as_arrays and ids is not None:
-        labels = outside(IGNORE_INDEX, example.ranges, ids)
+        labels = masked(IGNORE_INDEX, example.ranges, ids)
         return {"row": row, "input_ids": ids, "labels": labels, "attention_mask": array("b", b"\1" * len(ids))}
     made: dict[str, Any] = {
         "row": row,

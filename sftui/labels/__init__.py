@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sftui.flat import Flat, Ranges, cut, moved
+from sftui.flat import cut, moved
 from sftui.labels.batch import collate, padded_width, refuse_too_large
 from sftui.labels.length import keep, unlabelled, within
 from sftui.labels.masks import (
@@ -78,37 +78,26 @@ def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe
     """
     subject = Subject(tokens, rendered, conversation)
     mask, reasons = draw(subject, recipe.mask)
+    kept, dropped = keep(len(tokens), recipe.length)
+    may_drop = dropped is None and recipe.length.drop_unlabelled
+    notes = () if rendered.exact else ("who wrote which token is a best effort here",)
     if tokens.flat is not None and recipe.loss.weights != "float":
-        return _flat(tokens.flat, trained(mask), reasons, rendered, recipe)
+        ranges = trained(mask)
+        if may_drop and not moved(ranges, kept):
+            dropped = UNLABELLED
+        return flat_labels(tokens.flat, ranges, reasons, kept, dropped, notes)
     if conversation.kind is Kind.TOKENS:
         labels = applied(mask, tokens.input_ids if conversation.labels is None else conversation.labels)
     else:
         labels = applied_to_ids(mask, tokens.input_ids)
-    kept, dropped = keep(len(tokens), recipe.length)
     weights: Runs[float] | None = None
     if recipe.loss.weights == "float":
         stored = conversation.extra.get("loss_weights") if conversation.kind is Kind.TOKENS else None
         weights = as_runs(stored) if stored else by_message(mask, tokens.messages, conversation.messages)
         reasons = weightless(reasons, mask, weights)
-    if (
-        dropped is None
-        and recipe.length.drop_unlabelled
-        and unlabelled(within(kept, counted(labels, weights, IGNORE_INDEX)))
-    ):
+    if may_drop and unlabelled(within(kept, counted(labels, weights, IGNORE_INDEX))):
         dropped = UNLABELLED
-    return Labels(labels, reasons, kept, dropped, _notes(rendered), weights)
-
-
-def _flat(ids: Flat, ranges: Ranges, reasons: Runs[Reason], rendered: Rendered, recipe: Recipe) -> Labels:
-    """The same of ids that are an array, without weights."""
-    kept, dropped = keep(len(ids), recipe.length)
-    if dropped is None and recipe.length.drop_unlabelled and not moved(ranges, kept):
-        dropped = UNLABELLED
-    return flat_labels(ids, ranges, reasons, kept, dropped, _notes(rendered))
-
-
-def _notes(rendered: Rendered) -> tuple[str, ...]:
-    return () if rendered.exact else ("who wrote which token is a best effort here",)
+    return Labels(labels, reasons, kept, dropped, notes, weights)
 
 
 def weightless(reasons: Runs[Reason], mask: Runs[bool], weights: Runs[float]) -> Runs[Reason]:

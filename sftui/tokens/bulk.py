@@ -130,10 +130,7 @@ class _BulkEngine(FastEngine):
 
     def _as_arrays(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
         fast = self._by_fastokens(texts, add_special_tokens)
-        if fast is not None:
-            return fast
-        found = self.backend.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens)
-        return [flat(encoding.ids) for encoding in found]
+        return [flat(ids) for ids in super().ids_batch(texts, add_special_tokens)] if fast is None else fast
 
     def _by_fastokens(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat] | None:
         """The ids of many texts by fastokens; None where that is not loaded, or was found wrong."""

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
 from sftui.errors import TokenizerError
-from sftui.flat import flat
-from sftui.model import NO_TEXT, NOWHERE, Cut, Part, Piece, Rendered, Span, Tokens, TokenText, flat_tokens
+from sftui.model import NO_TEXT, NOWHERE, Cut, Part, Piece, Rendered, Span, Tokens, TokenText, unplaced
 from sftui.recipe import Tokenize
 from sftui.runs import Runs, Stretch, joined, sides
 from sftui.tokens.loaded import Encoded, LoadedTokenizer, ToEncode
@@ -90,10 +89,11 @@ def tokenize(
                 return Tokens(encoded.ids, encoded.starts, encoded.ends, *owners, prompt)
             _place(columns, encoded, rendered, tokenizer)
         else:
-            ahead = _flat(text, rendered, tokenizer, options, eos_id, tuple(notes))
-            if ahead is not None:
-                return ahead
-            columns.ids.extend(tokenizer.ids(text, options.add_special_tokens))
+            ids = tokenizer.as_encoded(text, options.add_special_tokens)
+            if _as_encoded(ids, tokenizer, options, eos_id):
+                prompt_ids = _prompt(rendered, tokenizer, options, tokenizer.as_encoded)
+                return unplaced(ids, prompt_ids, UNPLACED, UNPLACED, tuple(notes))
+            columns.ids.extend(ids)
     if options.append_eos == "always" or (
         options.append_eos == "if_missing_ids" and (not columns.ids or columns.ids[-1] != eos_id)
     ):
@@ -125,25 +125,6 @@ def _ended(text: str, tokenizer: LoadedTokenizer, options: Tokenize, ending: str
     eos = tokenizer.facts.eos_token or ""
     missing = options.append_eos == "if_missing_text" and not (text if ending is None else ending).endswith(eos)
     return text + eos if missing else text
-
-
-def _flat(
-    text: str,
-    rendered: Rendered,
-    tokenizer: LoadedTokenizer,
-    options: Tokenize,
-    eos_id: int | None,
-    notes: tuple[str, ...],
-) -> Tokens | None:
-    """A whole row without places, where its ids came as an array; None where they did not, or where there are none."""
-    ids = tokenizer.as_encoded(text, options.add_special_tokens)
-    if isinstance(ids, tuple) or not ids:
-        return None
-    if options.append_eos == "always" or (options.append_eos == "if_missing_ids" and ids[-1] != eos_id):
-        ids = ids + flat((_eos(tokenizer),))
-    if options.bos == "drop_second" and _doubled(ids, tokenizer):
-        ids, notes = ids[1:], (*notes, "a doubled BOS at the start was dropped")
-    return flat_tokens(ids, _prompt(rendered, tokenizer, options, tokenizer.as_encoded), UNPLACED, UNPLACED, notes)
 
 
 def token_text(tokens: Tokens, rendered: Rendered, tokenizer: LoadedTokenizer) -> TokenText:

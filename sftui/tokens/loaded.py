@@ -36,7 +36,7 @@ class ToEncode(NamedTuple):
     """A text that will be encoded: with special tokens around it or without, with offsets or for its ids alone.
 
     `other` is a text next to it, encoded in the same way, that begins as it does: its ids may tell those of this one.
-    `flat`: they are best as an array (`LoadedTokenizer.flat`).
+    `flat`: they are best as an array (`LoadedTokenizer.as_encoded`).
     """
 
     text: str

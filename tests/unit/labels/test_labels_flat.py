@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.exports.records import record
-from sftui.flat import cut, flat, moved, outside
+from sftui.flat import cut, flat, masked, moved
 from sftui.labels import example, label
 from sftui.model import (
     IGNORE_INDEX,
@@ -22,13 +22,13 @@ from sftui.model import (
     Tokens,
     Trained,
     flat_example,
-    flat_tokens,
+    unplaced,
 )
 from sftui.recipe import Recipe
 from sftui.runs import Runs
 from sftui.trainers import trainer_named
 
-IDS = st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=30)
+IDS = st.lists(st.integers(0, 2**31 - 1), max_size=30)
 NONE: Runs[object] = Runs()
 
 
@@ -41,11 +41,11 @@ def ranges(draw: st.DrawFn, size: int) -> tuple[tuple[int, int], ...]:
 @given(st.data(), IDS)
 def test_ranges_move_with_what_is_kept(data: st.DataObject, ids: list[int]) -> None:
     trained, kept = data.draw(ranges(len(ids))), data.draw(ranges(len(ids)))
-    labels = outside(IGNORE_INDEX, trained, flat(ids))
+    labels = masked(IGNORE_INDEX, trained, flat(ids))
     assert list(labels) == [one if any(a <= i < b for a, b in trained) else IGNORE_INDEX for i, one in enumerate(ids)]
     left = cut(kept, flat(ids))
     assert list(left) == [one for a, b in kept for one in ids[a:b]]
-    assert outside(IGNORE_INDEX, moved(trained, kept), left) == cut(kept, labels)
+    assert masked(IGNORE_INDEX, moved(trained, kept), left) == cut(kept, labels)
 
 
 @given(st.data(), IDS, st.integers(0, 40), st.sampled_from(["cut_right", "cut_left", "drop"]), st.booleans())
@@ -57,7 +57,7 @@ def test_a_row_of_arrays_is_the_row_of_tuples(
     length = replace(recipe.length, max=most or None, over=over, drop_unlabelled=dropping)
     recipe = replace(recipe, length=length)
     as_tuples = Tokens(tuple(ids), (), (), NONE, NONE, None if prompt is None else tuple(prompt))  # type: ignore[arg-type]
-    as_arrays = flat_tokens(flat(ids), None if prompt is None else flat(prompt), NONE, NONE)  # type: ignore[arg-type]
+    as_arrays = unplaced(flat(ids), None if prompt is None else flat(prompt), NONE, NONE)  # type: ignore[arg-type]
     made = [_made(one, recipe) for one in (as_tuples, as_arrays)]
     assert made[0] == made[1]
     assert as_arrays == as_tuples and hash(as_arrays) == hash(as_tuples)
