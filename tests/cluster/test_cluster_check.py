@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,14 @@ def on_ray(session: Ready, wanted: Filter | None = None, **more: Any) -> dict[st
     return data.said(checking)
 
 
-def workers() -> list[psutil.Process]:
-    """The actors of this Ray that are up."""
-    return [one for one in psutil.Process().children(recursive=True) if one.name().startswith("ray::Worker")]
+def workers(*, begun: bool = False) -> list[psutil.Process]:
+    """The actors of this Ray that are up, or those whose work has `begun`: it is done in a process below each."""
+    up = []
+    for one in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # Ray ends a worker whenever it likes
+            if one.name().startswith("ray::Worker") and (not begun or one.children()):
+                up.append(one)
+    return up
 
 
 def test_json_lines_and_parquet(ray: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,8 +91,8 @@ def test_a_piece_that_ends_every_worker_is_named(ray: Cluster, tmp_path: Path, m
         SftuiError, match=r"^t.jsonl rows [\d,]+ to [\d,]+ cannot be done: it was tried 2 times"
     ) as told:
         for _ in checking.steps():
-            for one in workers():
-                if one.children():  # it has begun
+            for one in workers(begun=True):
+                with contextlib.suppress(psutil.NoSuchProcess):
                     one.kill()
     assert "logs of Ray" in told.value.fix
     assert not psutil.wait_procs(workers(), timeout=20)[1]
