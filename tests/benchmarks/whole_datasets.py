@@ -38,6 +38,10 @@ FEW, MANY = 1_000, 6_000
 """Rows; the few are enough to load what many need, the faster engine included (`tokens.bulk.AFTER`)."""
 SHARED_FEW, SHARED_MANY = 4_000, 16_000
 """The same for two processes: both counts start them, and the few suffice for what each of them loads."""
+ALONE = {"turns": (700, 4_700)}
+ALONE_FEW, ALONE_MANY = 2_000, 22_000
+"""The same for what is held against the tokenizer or the template alone: the start of one process to that of the next
+differs by as much as 2,000 of these rows take."""
 GROUPS = ("usual", "alone", "trainers", "processes")
 TUTORIAL, ENCODE, CHECK = "tutorial, datasets.map", "sftui encode", "sftui check"
 BLOCKER = "raise ImportError('left out by the benchmark')\n"
@@ -80,7 +84,8 @@ def own_python(trainer: str) -> tuple[str, str] | None:
     return (found[-1].parts[-3].removeprefix(f"{trainer}-"), str(found[-1])) if found else None
 
 
-def ways(groups: Sequence[str]) -> Iterator[Way]:
+def ways(groups: Sequence[str], shape: str = "") -> Iterator[Way]:
+    """The ways of these groups; `shape` is that of the rows, where it decides how many are taken."""
     python, sftui = sys.executable, [sys.executable, "-m", "sftui"]
     out = ["-o", "OUT.parquet", "--force"]
     encode = [*sftui, "encode", "DATA", "-t", "TOKENIZER", *out]
@@ -94,10 +99,11 @@ def ways(groups: Sequence[str]) -> Iterator[Way]:
             yield Way(f"trl {trl[0]}'s own", by_trl)
             yield Way("sftui encode --trainer trl", [*encode, "--trainer", "trl"], against=f"trl {trl[0]}'s own")
     if "alone" in groups:
-        by_engine = "encode_batch_fast alone"
-        yield Way("chat template alone", [python, str(PLAIN / "only_render.py"), "DATA", "TOKENIZER", "OUT"])
-        yield Way(by_engine, [python, str(PLAIN / "only_encode.py"), "DATA", "TOKENIZER", "OUT"], "texts")
-        yield Way(f"{ENCODE}, no fastokens", encode, against=by_engine, without_fastokens=True)
+        by_engine, rows = "encode_batch_fast alone", ALONE.get(shape, (ALONE_FEW, ALONE_MANY))
+        render, alone = ([python, str(PLAIN / f"only_{what}.py")] for what in ("render", "encode"))
+        yield Way("chat template alone", [*render, "DATA", "TOKENIZER", "OUT"], counts=rows)
+        yield Way(by_engine, [*alone, "DATA", "TOKENIZER", "OUT"], "texts", counts=rows)
+        yield Way(f"{ENCODE}, no fastokens", encode, against=by_engine, counts=rows, without_fastokens=True)
     for trainer in CONFIGS:
         if (found := own_python(trainer)) is not None and ("trainers" in groups or trainer in groups):
             own, ours = f"{trainer} {found[0]}'s own", f"sftui encode --trainer {trainer}"
@@ -152,13 +158,13 @@ class Given:
     """The rows of one shape for one tokenizer, and what else the ways read, made when it is asked for."""
 
     def __init__(self, shape: str, tokenizer: Path, work: Path) -> None:
-        self._shape, self._tokenizer, self._work = shape, tokenizer, work
+        self.shape, self._tokenizer, self._work = shape, tokenizer, work
         self.counts = COUNTS.get(shape, (FEW, MANY))
 
     def data(self, count: int, texts: bool = False) -> Path:
         path = self._work / f"rows{count}.jsonl"
         if not path.exists():
-            write_rows(path, self._shape, count)
+            write_rows(path, self.shape, count)
         if not texts:
             return path
         rendered = self._work / f"{count}.texts"
@@ -177,12 +183,12 @@ class Given:
         return run(way, data, self._tokenizer, self._work, self._config(way, data))
 
     def _config(self, way: Way, data: Path) -> Path | None:
-        return setup(way.trainer, self._shape, self._tokenizer, data, self._work) if way.trainer else None
+        return setup(way.trainer, self.shape, self._tokenizer, data, self._work) if way.trainer else None
 
 
 def measured(given: Given, groups: Sequence[str], repeat: int) -> Mapping[Way, Cost]:
     """The cost per row of every way, by the median of the runs."""
-    found: dict[Way, list[Cost]] = {way: [] for way in ways(groups) if given.can(way)}
+    found: dict[Way, list[Cost]] = {way: [] for way in ways(groups, given.shape) if given.can(way)}
     for way in found:  # what is kept for the next time, such as proven tokenizers, is no cost of a row
         if way.command[0] == sys.executable:
             given.cost(way, given.counts[0])
@@ -229,12 +235,12 @@ def main() -> None:
                 rows = Given(shape, tokenizer, Path(folder))
                 costs = measured(rows, given.ways.split(","), given.repeat)
                 shares = stages(shape, tokenizer, Path(folder)) if given.stages else {}
-            extra = rows.counts[1] - rows.counts[0]
-            print(f"\n{name}, {shape}: µs a row, start-up off ({extra:,} rows, median of {given.repeat}, {load()})")
+            print(f"\n{name}, {shape}: µs a row, start-up off (median of {given.repeat}, {load()})")
             named = {way.name: cost for way, cost in costs.items()}
             for way, cost in costs.items():
                 other = named.get(way.against or "")
-                told = f"   {other.processor / cost.processor:5.1f} times {way.against}" if other is not None else ""
+                ratio = other.processor / cost.processor if other is not None else None
+                told = f"   {ratio:5.2f} times as fast as {way.against}" if ratio is not None else ""
                 print(f"  {way.name:36} {cost.processor:8.0f} CPU {cost.clock:8.0f} clock{told}")
             for command, share in shares.items():
                 print(f"  stages of {command}: " + ", ".join(f"{stage} {part:.0%}" for stage, part in share.items()))
