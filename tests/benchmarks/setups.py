@@ -57,6 +57,18 @@ def setup(trainer: str, shape: str, tokenizer: Path, data: Path, folder: Path) -
     return path
 
 
+def trl(shape: str, name: str, model: Path, data: Path, folder: Path) -> Mapping[str, Any] | None:
+    return {
+        "model_name_or_path": str(model),
+        "datasets": [{"path": "json", "data_files": str(data), "split": "train"}],
+        "max_length": None,
+        "report_to": "none",
+        "bf16": False,
+        "use_cpu": True,
+        "output_dir": str(folder / "out"),
+    }
+
+
 def axolotl(shape: str, name: str, model: Path, data: Path, folder: Path) -> Mapping[str, Any] | None:
     by_columns = {
         "field_instruction": "prompt",
@@ -150,6 +162,7 @@ def unsloth(shape: str, name: str, model: Path, data: Path, folder: Path) -> Map
 
 
 CONFIGS: Mapping[str, Callable[[str, str, Path, Path, Path], Mapping[str, Any] | None]] = {
+    "trl": trl,
     "axolotl": axolotl,
     "llamafactory": llamafactory,
     "torchtune": torchtune,

@@ -94,10 +94,6 @@ def ways(groups: Sequence[str], shape: str = "") -> Iterator[Way]:
         yield Way(TUTORIAL, [python, str(PLAIN / "by_tutorial.py"), "DATA", "TOKENIZER", "OUT.parquet"])
         yield Way(ENCODE, encode)
         yield Way(CHECK, [*check, "1"], fine=(0, 1))
-        if (trl := own_python("trl")) is not None:
-            by_trl = [trl[1], str(PLAIN / "by_trl.py"), "DATA", "TOKENIZER", "OUT.parquet"]
-            yield Way(f"trl {trl[0]}'s own", by_trl)
-            yield Way("sftui encode --trainer trl", [*encode, "--trainer", "trl"], against=f"trl {trl[0]}'s own")
     if "alone" in groups:
         by_engine, rows = "encode_batch_fast alone", ALONE.get(shape, (ALONE_FEW, ALONE_MANY))
         render, alone = ([python, str(PLAIN / f"only_{what}.py")] for what in ("render", "encode"))
@@ -105,7 +101,8 @@ def ways(groups: Sequence[str], shape: str = "") -> Iterator[Way]:
         yield Way(by_engine, [*alone, "DATA", "TOKENIZER", "OUT"], "texts", counts=rows)
         yield Way(f"{ENCODE}, no fastokens", encode, against=by_engine, counts=rows, without_fastokens=True)
     for trainer in CONFIGS:
-        if (found := own_python(trainer)) is not None and ("trainers" in groups or trainer in groups):
+        asked = trainer in groups or "trainers" in groups or (trainer == "trl" and "usual" in groups)
+        if asked and (found := own_python(trainer)) is not None:
             own, ours = f"{trainer} {found[0]}'s own", f"sftui encode --trainer {trainer}"
             by_trainer = [found[1], str(PLAIN / f"by_{trainer}.py"), "CONFIG", "OUT.parquet"]
             yield Way(own, by_trainer, trainer=trainer, against=None)
