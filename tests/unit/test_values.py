@@ -1,0 +1,42 @@
+"""Values go to another process as their fields, and come out of it the same."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import pytest
+
+from sftui.model import Boundary, Message, Part, Piece, Rendered, Row, Span
+from sftui.runs import Runs, Side, sides
+from sftui.trainers.ms_swift.trainer import WeighedPiece
+
+ROW = Row(3, {"messages": [{"role": "user", "content": "Hé"}]}, '{"…"}', "a.jsonl line 4", 31, json_text=("tools",))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ROW,
+        replace(ROW, data=None, problem="it is no JSON", repairs=("trimmed",), left_out="twice", skipped="late"),
+        Message({"role": "user"}, "messages[0]", trained=False, weight=0.5),
+        Boundary(4, 3),
+        Rendered("a b", (Span(0, 3, 0, Part.CONTENT),), prompt="a"),
+        Piece("a", 0, Part.CONTENT),
+        WeighedPiece("a", 0, Part.CONTENT),
+        Runs((2, 3), ("x", "y")),
+        sides(((0, 2, 0, Part.CONTENT),))[0],
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_value_is_pickled_without_the_names_of_its_fields(value: object) -> None:
+    written = pickle.dumps(value)
+    again = pickle.loads(written)
+    assert again == value and (type(again) is type(value) or isinstance(value, Side))
+    assert not any(name.encode() in written for name in ("json_text", "prompt_length", "has_generation_tag", "values"))
+
+
+def test_what_values_share_they_share_on_the_other_side() -> None:
+    message = Message(ROW.data["messages"][0] if ROW.data else {}, "messages[0]")
+    row, again = pickle.loads(pickle.dumps((ROW, message)))
+    assert again.data is row.data["messages"][0]
