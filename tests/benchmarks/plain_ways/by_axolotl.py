@@ -3,7 +3,6 @@
 Not its own saving (`save_preprocessed_dataset`), which starts a manager process: parquet is written instead.
 """
 
-import json
 import os
 import sys
 
@@ -22,9 +21,9 @@ import torch
 from axolotl.cli.args import PreprocessCliArgs
 from axolotl.cli.config import load_cfg
 from axolotl.common.datasets import load_datasets
+from timed import say_each
 
 *configs, out = sys.argv[1:]
-spent: list[float] = []
 torch.set_num_threads(1)
 sft.save_preprocessed_dataset = lambda *_, **__: None
 
@@ -35,8 +34,4 @@ def prepare(config: str) -> None:
     load_datasets(cfg=cfg, cli_args=PreprocessCliArgs(debug_num_examples=0)).train_dataset.to_parquet(out)
 
 
-for config in configs:
-    begun = sum(os.times()[:4])
-    prepare(config)
-    spent.append(sum(os.times()[:4]) - begun)
-print(json.dumps(spent))
+say_each(prepare, configs)

@@ -2,7 +2,6 @@
 
 import copy
 import importlib.machinery
-import json
 import os
 import sys
 import types
@@ -18,9 +17,9 @@ from llamafactory.data import get_dataset, get_template_and_fix_tokenizer  # noq
 from llamafactory.data.template import TEMPLATES  # noqa: E402
 from llamafactory.hparams import get_train_args  # noqa: E402
 from llamafactory.model import load_tokenizer  # noqa: E402
+from timed import say_each  # noqa: E402
 
 *configs, out = sys.argv[1:]
-spent: list[float] = []
 torch.set_num_threads(1)
 untouched = copy.deepcopy(TEMPLATES)  # get_template_and_fix_tokenizer changes them
 
@@ -36,8 +35,4 @@ def prepare(config: str) -> None:
     made["train_dataset"].to_parquet(out)
 
 
-for config in configs:
-    begun = sum(os.times()[:4])
-    prepare(config)
-    spent.append(sum(os.times()[:4]) - begun)
-print(json.dumps(spent))
+say_each(prepare, configs)

@@ -6,7 +6,6 @@ recipes/lora_finetune_single_device.py `_setup_data`, on which this is modelled 
 environment leaves the loader out: the dataset's items alone, of which no training can be made.
 """
 
-import json
 import os
 import sys
 
@@ -15,13 +14,13 @@ from functools import partial
 
 import torch
 from omegaconf import OmegaConf
+from timed import say_each
 from torchdata.stateful_dataloader import StatefulDataLoader
 from torchdata.stateful_dataloader.sampler import StatefulDistributedSampler
 from torchtune import config as components
 from torchtune.data import CROSS_ENTROPY_IGNORE_IDX, padded_collate_sft
 
 *configs, _ = sys.argv[1:]
-spent: list[float] = []
 torch.set_num_threads(1)
 
 
@@ -41,8 +40,4 @@ def prepare(config: str) -> None:
         pass
 
 
-for config in configs:
-    begun = sum(os.times()[:4])
-    prepare(config)
-    spent.append(sum(os.times()[:4]) - begun)
-print(json.dumps(spent))
+say_each(prepare, configs)

@@ -4,7 +4,6 @@ As in tests/parity, `unsloth_zoo`'s preparation takes the place of TRL's, as uns
 `unsloth` itself needs a GPU to import.
 """
 
-import json
 import os
 import sys
 import tempfile
@@ -21,12 +20,13 @@ import trl.data_utils
 import unsloth_zoo.dataset_utils
 import yaml
 from datasets import load_dataset
-from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
-from trl import SFTConfig, SFTTrainer
+from timed import say_each
+from tiny_sft import sft_trainer
+from transformers import AutoTokenizer
+from trl import SFTTrainer
 from unsloth_zoo import dataset_utils
 
 *configs, out = sys.argv[1:]
-spent: list[float] = []
 torch.set_num_threads(1)
 unsloth_zoo.dataset_utils.pack_dataset = trl.data_utils.pack_dataset
 SFTTrainer._unsloth_assistant_mask_fallback = False
@@ -46,24 +46,11 @@ def prepare(config: str) -> None:
 
     if column is not None:
         rows = rows.map(render, batched=True)
-    tiny = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1
-    )
     with tempfile.TemporaryDirectory() as work:
-        stated = {"report_to": "none", "bf16": False, "use_cpu": True, "dataset_num_proc": 1}
-        trainer = SFTTrainer(
-            model=LlamaForCausalLM(tiny),
-            processing_class=tokenizer,
-            train_dataset=rows,
-            args=SFTConfig(output_dir=work, max_length=given["max_length"], **stated),
-        )
+        trainer = sft_trainer(tokenizer, rows, work, max_length=given["max_length"], dataset_num_proc=1)
         if given.get("responses") is not None:
             trainer = dataset_utils.train_on_responses_only(trainer, num_proc=1, **given["responses"])
         trainer.train_dataset.to_parquet(out)
 
 
-for config in configs:
-    begun = sum(os.times()[:4])
-    prepare(config)
-    spent.append(sum(os.times()[:4]) - begun)
-print(json.dumps(spent))
+say_each(prepare, configs)
