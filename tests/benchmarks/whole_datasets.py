@@ -36,12 +36,9 @@ PARITY = Path(os.environ.get("SFTUI_PARITY_HOME", "~/.cache/sftui-parity")).expa
 COUNTS = {"turns": (700, 2_200)}
 FEW, MANY = 1_000, 6_000
 """Rows; the few are enough to load what many need, the faster engine included (`tokens.bulk.AFTER`)."""
-SHARED_FEW, SHARED_MANY = 4_000, 16_000
-"""The same for two processes: both counts start them, and the few suffice for what each of them loads."""
-ALONE = {"turns": (700, 4_700)}
-ALONE_FEW, ALONE_MANY = 2_000, 22_000
-"""The same for what is held against the tokenizer or the template alone: the start of one process to that of the next
-differs by as much as 2,000 of these rows take."""
+MORE = 4
+"""How many times as many two processes are given, so that the few suffice for what each of them loads, and what is held
+against the tokenizer alone: from one process to the next the start differs by as much as 2,000 of these rows take."""
 GROUPS = ("usual", "alone", "trainers", "processes")
 TUTORIAL, ENCODE, CHECK = "tutorial, datasets.map", "sftui encode", "sftui check"
 BLOCKER = "raise ImportError('left out by the benchmark')\n"
@@ -74,7 +71,8 @@ class Way:
     """Whose config CONFIG is."""
     against: str | None = TUTORIAL
     """The way whose cost is divided by this one's."""
-    counts: tuple[int, int] | None = None
+    times: int = 1
+    """How many times as many rows as most ways it is given."""
     without_fastokens: bool = False
 
 
@@ -84,8 +82,7 @@ def own_python(trainer: str) -> tuple[str, str] | None:
     return (found[-1].parts[-3].removeprefix(f"{trainer}-"), str(found[-1])) if found else None
 
 
-def ways(groups: Sequence[str], shape: str = "") -> Iterator[Way]:
-    """The ways of these groups; `shape` is that of the rows, where it decides how many are taken."""
+def ways(groups: Sequence[str]) -> Iterator[Way]:
     python, sftui = sys.executable, [sys.executable, "-m", "sftui"]
     out = ["-o", "OUT.parquet", "--force"]
     encode = [*sftui, "encode", "DATA", "-t", "TOKENIZER", *out]
@@ -95,24 +92,23 @@ def ways(groups: Sequence[str], shape: str = "") -> Iterator[Way]:
         yield Way(ENCODE, encode)
         yield Way(CHECK, [*check, "1"], fine=(0, 1))
     if "alone" in groups:
-        by_engine, rows = "encode_batch_fast alone", ALONE.get(shape, (ALONE_FEW, ALONE_MANY))
-        render, alone = ([python, str(PLAIN / f"only_{what}.py")] for what in ("render", "encode"))
-        yield Way("chat template alone", [*render, "DATA", "TOKENIZER", "OUT"], counts=rows)
-        yield Way(by_engine, [*alone, "DATA", "TOKENIZER", "OUT"], "texts", counts=rows)
-        yield Way(f"{ENCODE}, no fastokens", encode, against=by_engine, counts=rows, without_fastokens=True)
+        by_engine = "encode_batch_fast alone"
+        yield Way(
+            "chat template alone", [python, str(PLAIN / "only_render.py"), "DATA", "TOKENIZER", "OUT"], times=MORE
+        )
+        yield Way(by_engine, [python, str(PLAIN / "only_encode.py"), "DATA", "TOKENIZER", "OUT"], "texts", times=MORE)
+        yield Way(f"{ENCODE}, no fastokens", encode, against=by_engine, times=MORE, without_fastokens=True)
+    trainers = CONFIGS if "trainers" in groups else {*groups, *(("trl",) if "usual" in groups else ())}
     for trainer in CONFIGS:
-        asked = trainer in groups or "trainers" in groups or (trainer == "trl" and "usual" in groups)
-        if asked and (found := own_python(trainer)) is not None:
+        if trainer in trainers and (found := own_python(trainer)) is not None:
             own, ours = f"{trainer} {found[0]}'s own", f"sftui encode --trainer {trainer}"
             by_trainer = [found[1], str(PLAIN / f"by_{trainer}.py"), "CONFIG", "OUT.parquet"]
             yield Way(own, by_trainer, trainer=trainer, against=None)
             yield Way(ours, [*sftui, "encode", "CONFIG", "-t", "TOKENIZER", *out], trainer=trainer, against=own)
     if "processes" in groups:
-        more = (SHARED_FEW, SHARED_MANY)
         for jobs, other in ((1, 2), (2, 1)):
-            yield Way(
-                f"{CHECK} --jobs {jobs}", [*check, str(jobs)], "data", (0, 1), "", f"{CHECK} --jobs {other}", more
-            )
+            against = f"{CHECK} --jobs {other}"
+            yield Way(f"{CHECK} --jobs {jobs}", [*check, str(jobs)], fine=(0, 1), against=against, times=MORE)
 
 
 def run(way: Way, data: Path, tokenizer: Path, work: Path, config: Path | None = None) -> Cost:
@@ -155,13 +151,13 @@ class Given:
     """The rows of one shape for one tokenizer, and what else the ways read, made when it is asked for."""
 
     def __init__(self, shape: str, tokenizer: Path, work: Path) -> None:
-        self.shape, self._tokenizer, self._work = shape, tokenizer, work
+        self._shape, self._tokenizer, self._work = shape, tokenizer, work
         self.counts = COUNTS.get(shape, (FEW, MANY))
 
     def data(self, count: int, texts: bool = False) -> Path:
         path = self._work / f"rows{count}.jsonl"
         if not path.exists():
-            write_rows(path, self.shape, count)
+            write_rows(path, self._shape, count)
         if not texts:
             return path
         rendered = self._work / f"{count}.texts"
@@ -180,18 +176,18 @@ class Given:
         return run(way, data, self._tokenizer, self._work, self._config(way, data))
 
     def _config(self, way: Way, data: Path) -> Path | None:
-        return setup(way.trainer, self.shape, self._tokenizer, data, self._work) if way.trainer else None
+        return setup(way.trainer, self._shape, self._tokenizer, data, self._work) if way.trainer else None
 
 
 def measured(given: Given, groups: Sequence[str], repeat: int) -> Mapping[Way, Cost]:
     """The cost per row of every way, by the median of the runs."""
-    found: dict[Way, list[Cost]] = {way: [] for way in ways(groups, given.shape) if given.can(way)}
+    found: dict[Way, list[Cost]] = {way: [] for way in ways(groups) if given.can(way)}
     for way in found:  # what is kept for the next time, such as proven tokenizers, is no cost of a row
         if way.command[0] == sys.executable:
             given.cost(way, given.counts[0])
     for _ in range(repeat):
         for way, costs in found.items():
-            few, many = way.counts or given.counts
+            few, many = (count * way.times for count in given.counts)
             first, second = given.cost(way, few), given.cost(way, many)
             costs.append(second.per_row(first, many - few))
             print(f"  {way.name}: {costs[-1].processor:.0f} CPU, {load()}", file=sys.stderr, flush=True)
@@ -236,9 +232,9 @@ def main() -> None:
             named = {way.name: cost for way, cost in costs.items()}
             for way, cost in costs.items():
                 other = named.get(way.against or "")
-                ratio = other.processor / cost.processor if other is not None else None
-                told = f"   {ratio:5.2f} times as fast as {way.against}" if ratio is not None else ""
-                print(f"  {way.name:36} {cost.processor:8.0f} CPU {cost.clock:8.0f} clock{told}")
+                taken = f"{(rows.counts[1] - rows.counts[0]) * way.times:8,} rows"
+                told = f"   {other.processor / cost.processor:5.2f} times {way.against}" if other is not None else ""
+                print(f"  {way.name:36} {taken} {cost.processor:8.0f} CPU {cost.clock:8.0f} clock{told}")
             for command, share in shares.items():
                 print(f"  stages of {command}: " + ", ".join(f"{stage} {part:.0%}" for stage, part in share.items()))
 
