@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed, diff
 from sftui.recipe_io import Misfit, check, knob_at, set_knob_to
 from sftui.trainers.config import no_key, plain
@@ -63,6 +64,34 @@ def same(
         if not there or (value is None and not null) or (unless is not None and value == unless) or not says(value):
             return {}
         return {knob: convert(value) if convert is not None else value}
+
+    return Entry((key,), (knob,), read, write or as_is(key))
+
+
+def typed(
+    key: str,
+    knob: str,
+    *kinds: type,
+    null: Literal["nothing", "a value", "refused"],
+    why: str,
+    write: Write | None = None,
+) -> Entry:
+    """A key that is one knob, for a trainer that converts nothing and stops at a value of none of some types; true and
+    false are no numbers. `null`: what a key that is there, but null, is; `why`: why the trainer stops.
+
+    RecipeError where it does.
+    """
+    place = place_of(key)
+
+    def read(config: Config, recipe: Recipe, where: str) -> Said:
+        there, value = at(config, place)
+        if not there or (value is None and null == "nothing"):
+            return {}
+        fits = null == "a value" if value is None else isinstance(value, kinds) and not isinstance(value, bool)
+        if not fits:
+            fix = "write a number without quotes" if int in kinds else "write it as text"
+            raise RecipeError(f"{key} is `{value}`", where=where, why=why, fix=fix)
+        return {knob: value}
 
     return Entry((key,), (knob,), read, write or as_is(key))
 

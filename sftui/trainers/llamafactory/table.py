@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.trainers.llamafactory.pretrain import STAGE, bos_setting, is_pretraining
 from sftui.trainers.table import (
@@ -25,6 +24,7 @@ from sftui.trainers.table import (
     rule,
     same,
     silent,
+    typed,
 )
 
 OWN = "llamafactory/"
@@ -41,22 +41,9 @@ def number_of(value: Any) -> float:
     return float(value) if isinstance(value, (int, float)) and abs(value) < 1e300 else 0.0
 
 
-def _plain(key: str, knob: str, kind: tuple[type, ...] = (object,), write: Write | None = None) -> Entry:
-    """A key that is one knob, and that LLaMA-Factory needs as one of some types; written as it is but for `write`."""
-
-    def read(config: Config, recipe: Recipe, where: str) -> Said:
-        if key not in config:
-            return {}
-        value = config[key]
-        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            raise RecipeError(
-                f"{key} is `{value}`",
-                why="LLaMA-Factory converts no value of a YAML, and stops at the first row that needs it",
-                fix="write it without quotes" if int in kind else "write it as text",
-            )
-        return {knob: value}
-
-    return rule(key, knob, read, write or as_is(key))
+def _typed(key: str, knob: str, *kinds: type, write: Write | None = None) -> Entry:
+    why = "LLaMA-Factory converts no value of a YAML, and stops at the first row that needs it"
+    return typed(key, knob, *kinds, null="a value", why=why, write=write)
 
 
 def _added(key: str) -> Entry:
@@ -144,12 +131,12 @@ def _in_entry(recipe: Recipe, path: str, value: Any) -> Noted:
 
 
 TABLE = (
-    _plain("cutoff_len", "length.max", (int, float), limit("cutoff_len", "LLaMA-Factory")),
-    _plain("preprocessing_batch_size", "pack.group", (int, float)),
-    _plain("default_system", "render.inject_system", (str,)),
-    _plain("model_name_or_path", "tokenizer.name"),
-    _plain("model_revision", "tokenizer.revision"),
-    _plain("per_device_train_batch_size", "batch.size", (int, float)),
+    _typed("cutoff_len", "length.max", int, float, write=limit("cutoff_len", "LLaMA-Factory")),
+    _typed("preprocessing_batch_size", "pack.group", int, float),
+    _typed("default_system", "render.inject_system", str),
+    _typed("model_name_or_path", "tokenizer.name", object),
+    _typed("model_revision", "tokenizer.revision", object),
+    _typed("per_device_train_batch_size", "batch.size", int, float),
     same("tool_format", "own.tool_format"),
     same("max_samples", "own.max_samples"),
     # a dataclass takes any value for a flag, and only asks whether it is true

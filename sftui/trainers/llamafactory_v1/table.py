@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.trainers.llamafactory_v1.formats import CONVERTERS
 from sftui.trainers.llamafactory_v1.own import LlamaFactoryV1Options
@@ -18,12 +17,12 @@ from sftui.trainers.table import (
     Noted,
     Said,
     Write,
-    as_is,
     keys_read,
     limit,
     nothing,
     rule,
     silent,
+    typed,
 )
 
 OWN = "llamafactory-v1/"
@@ -38,25 +37,9 @@ STRATEGIES = {
 """batch.flatten and own.dynamic → batching_strategy."""
 
 
-def _plain(key: str, knob: str, kind: tuple[type, ...], write: Write | None = None, null: bool = False) -> Entry:
-    """A key that is one knob, and that the engine needs as one of some types."""
-
-    def read(config: Config, recipe: Recipe, where: str) -> Said:
-        if key not in config:
-            return {}
-        value = config[key]
-        if (value is None and not null) or (
-            value is not None and (not isinstance(value, kind) or isinstance(value, bool))
-        ):
-            raise RecipeError(
-                f"{key} is `{value}`",
-                where=where,
-                why="LLaMA-Factory converts no value of a YAML, and stops where it needs it",
-                fix="write it without quotes" if int in kind else "write it as text",
-            )
-        return {knob: value}
-
-    return rule(key, knob, read, write or as_is(key))
+def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> Entry:
+    why = "LLaMA-Factory converts no value of a YAML, and stops where it needs it"
+    return typed(key, knob, kind, null="refused", why=why, write=write)
 
 
 def _strategy(config: Config, recipe: Recipe, where: str) -> Said:
@@ -92,9 +75,9 @@ def _in_entry(recipe: Recipe, path: str, value: Any) -> Noted:
 
 
 TABLE = (
-    _plain("cutoff_len", "length.max", (int,), limit("cutoff_len", "LLaMA-Factory v1")),
-    _plain("model", "tokenizer.name", (str,)),
-    _plain("micro_batch_size", "batch.size", (int,)),
+    _typed("cutoff_len", "length.max", int, limit("cutoff_len", "LLaMA-Factory v1")),
+    _typed("model", "tokenizer.name", str),
+    _typed("micro_batch_size", "batch.size", int),
     rule("batching_strategy", "batch.flatten own.dynamic", _strategy, _written_strategy),
     rule("custom_chat_template", "render.template own.custom_chat_template", _template, _written_template),
     rule("", "data.format data.fields data.message_keys data.role_map", nothing, _in_entry),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.trainers.config import text_at
 from sftui.trainers.mlx_lm.formats import FEATURES, FORMATS
@@ -19,12 +18,12 @@ from sftui.trainers.table import (
     Noted,
     Said,
     Write,
-    as_is,
     keys_read,
     limit,
     nothing,
     rule,
     silent,
+    typed,
 )
 
 TITLE = "mlx-lm"
@@ -37,23 +36,9 @@ FLAGS: Mapping[str, str] = {
 """The flags of mlx_lm.lora for keys of the table; `--mask-prompt` can only be set."""
 
 
-def _plain(key: str, knob: str, kind: type, write: Write | None = None) -> Entry:
-    """A key that is one knob, and that mlx-lm needs as one type; null says nothing."""
-
-    def read(config: Config, recipe: Recipe, where: str) -> Said:
-        value = config.get(key)
-        if value is None:
-            return {}
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise RecipeError(
-                f"{key} is `{value}`",
-                where=where,
-                why=f"{TITLE} converts no value of a YAML, and stops where it needs it",
-                fix="write a whole number without quotes" if kind is int else "write it as text",
-            )
-        return {knob: value}
-
-    return rule(key, knob, read, write or as_is(key))
+def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> Entry:
+    why = f"{TITLE} converts no value of a YAML, and stops where it needs it"
+    return typed(key, knob, kind, null="nothing", why=why, write=write)
 
 
 def _mask(config: Config, recipe: Recipe, where: str) -> Said:
@@ -96,9 +81,9 @@ def _written_template(recipe: Recipe, path: str, value: str) -> Noted:
 
 
 TOP = (
-    _plain("max_seq_length", "length.max", int, limit("max_seq_length", TITLE)),
-    _plain("batch_size", "batch.size", int),
-    _plain("model", "tokenizer.name", str),
+    _typed("max_seq_length", "length.max", int, limit("max_seq_length", TITLE)),
+    _typed("batch_size", "batch.size", int),
+    _typed("model", "tokenizer.name", str),
     rule("mask_prompt", "mask.rule", _mask, _written_mask),
     rule("", "data.format", nothing, _written_format),
     rule("", "render.template", nothing, _written_template),

@@ -26,6 +26,7 @@ from sftui.trainers.table import (
     place_of,
     rule,
     silent,
+    typed,
 )
 from sftui.trainers.verl.formats import FORMATS
 from sftui.trainers.verl.own import VerlOptions
@@ -38,25 +39,10 @@ COLUMNS = {"messages": "data.messages_key", "tools": "data.tools_key"}
 PAD_MODES = ("no_padding", "right")
 
 
-def _plain(key: str, knob: str, kind: type, write: Write | None = None) -> Entry:
-    """A key that is one knob, and that verl needs as one type; where it is null the trainer stops, or nothing is said
-    of a text."""
-    place = place_of(key)
-
-    def read(config: Config, recipe: Recipe, where: str) -> Said:
-        there, value = at(config, place)
-        if not there or (value is None and kind is str):
-            return {}
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise RecipeError(
-                f"{key} is `{value}`",
-                where=where,
-                why=f"{TITLE} converts no value, and stops where it needs it",
-                fix="write a whole number without quotes" if kind is int else "write it as text",
-            )
-        return {knob: value}
-
-    return rule(key, knob, read, write or as_is(key))
+def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> Entry:
+    """Where a number is null, verl stops; of a text, that says nothing."""
+    why = f"{TITLE} converts no value, and stops where it needs it"
+    return typed(key, knob, kind, null="nothing" if kind is str else "refused", why=why, write=write)
 
 
 def _chosen(config: Config, key: str, choices: Mapping[str, Any] | tuple[str, ...], usual: str, where: str) -> str:
@@ -206,14 +192,14 @@ def _written_format(recipe: Recipe, path: str, value: str) -> Noted:
 
 
 def _own(key: str) -> Entry:
-    return _plain(key, f"own.{key.rpartition('.')[2]}", str)
+    return _typed(key, f"own.{key.rpartition('.')[2]}", str)
 
 
 TABLE = (
-    _plain("data.max_length", "length.max", int, _limit),
+    _typed("data.max_length", "length.max", int, _limit),
     rule("data.truncation data.pad_mode", "length.over", _length, _written_over),
     rule("data.pad_mode", "batch.flatten batch.pad_to", _padding, _written_padding),
-    _plain("data.train_batch_size", "batch.size", int),
+    _typed("data.train_batch_size", "batch.size", int),
     rule("data.messages_key data.tools_key", "data.fields", _columns, _written_columns),
     rule("data.apply_chat_template_kwargs", "render.kwargs", _kwargs, _written_kwargs),
     _true("data.ignore_input_ids_mismatch"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sftui.errors import RecipeError
 from sftui.recipe import KnobInfo, Recipe, changed, get, knobs_of
 from sftui.trainers import preset
 from sftui.trainers.axolotl.table import DATASET as AXOLOTL_DATASET
@@ -117,3 +118,19 @@ def test_the_keys_of_a_knob_are_told() -> None:
     assert key_of(TRL, "length.max") == "max_length"
     assert key_of(LLAMAFACTORY, "mask.rule") == "train_on_prompt"
     assert key_of(TRL, "mask.roles") == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value", "fix"),
+    [
+        ("llamafactory@0.9", "cutoff_len", "2048", "write a number without quotes"),
+        ("llamafactory-v1@0.9.6", "cutoff_len", None, "write a number without quotes"),
+        ("mlx-lm@0.32", "model", 7, "write it as text"),
+        ("verl@0.9", "train_batch_size", True, "write a number without quotes"),
+    ],
+)
+def test_a_value_that_a_trainer_does_not_convert_is_refused(name: str, key: str, value: Any, fix: str) -> None:
+    config = {"data": {key: value}} if name == "verl@0.9" else {key: value}
+    with pytest.raises(RecipeError, match=f"{key} is `{value}`") as refused:
+        read_into(preset(name), TABLES[name], config, "sft.yaml")
+    assert (refused.value.where, refused.value.fix) == ("sft.yaml", fix)
