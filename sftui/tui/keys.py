@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sftui.errors import SftuiError
 from sftui.settings import check_keymap, clash
@@ -39,7 +40,7 @@ class Stroke:
     sequence: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Keymap:
     """Command by (context, key sequence); `prefixes` are first keys that await a second one, `moved` the commands by
     the pane and the keys they had in the last release."""
@@ -69,7 +70,15 @@ class Keymap:
         return f"{show_key(sequence)} was {was.title}: that is {keys or f'in the palette (: {was.title})'} now"
 
     def keys_of(self, command_id: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(seq for (_, seq), c in self.commands.items() if c.id == command_id))
+        return self._keys.get(command_id, ())
+
+    @cached_property
+    def _keys(self) -> dict[str, tuple[str, ...]]:
+        """Looked up for each hint of the footer at each key, so not sought again."""
+        found: dict[str, dict[str, None]] = {}
+        for (_, sequence), command in self.commands.items():
+            found.setdefault(command.id, {})[sequence] = None
+        return {name: tuple(sequences) for name, sequences in found.items()}
 
 
 class KeyReader:
