@@ -28,6 +28,7 @@ from sftui.views import (
     wrap,
 )
 from sftui.views.cells import Segment
+from sftui.views.draw import DrawnBands
 from sftui.views.layout import LABEL_WIDTH, prelude_width
 from sftui.views.strip import strip, with_cursor
 from sftui.views.table import LEARNT
@@ -58,6 +59,7 @@ class TokenPane(LineView):
         self.coming = ""
         self.unloaded = False
         self._strip: tuple[object, tuple[tuple[str, Role], ...]] = (None, ())
+        self._drawn = DrawnBands()
 
     # — content —
 
@@ -171,7 +173,7 @@ class TokenPane(LineView):
             waiting = "opening …" if self.waiting_for is None else f"row {self.waiting_for:,} …"
             lines = wrap(line((self.coming or waiting, Role.DIM)), max(self.size.width, 8))
             return list(lines) if self.failure is None else self._failed(self.failure)
-        body = self._hints() if self.table is None else draw(self.table, self.bands, self.state)
+        body = self._hints() if self.table is None else draw(self.table, self.bands, self.state, self._drawn)
         return [*self.heading, *body][: self.size.height]
 
     def _hints(self) -> list[Line]:

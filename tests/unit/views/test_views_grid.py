@@ -6,9 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from inspections_by_hand import inspection, long_row
+from hypothesis import given
+from hypothesis import strategies as st
+from inspections_by_hand import inspection, long_row, tool_chat
 
 from sftui.views import Action, GridState, TokenTable, Zoom, apply, draw, lay_out, make_table, settle
+from sftui.views.draw import DrawnBands
 
 A = Action
 ROW = make_table(inspection())
@@ -229,3 +232,25 @@ def test_down_comes_to_the_last_band_and_up_to_the_first(zoom: Zoom, width: int)
         for _ in range(layout.bands + 1):
             state = apply(state, action, ROW, layout)
         assert layout.band_of(state.cursor) == end
+
+
+TABLES = [made for made in map(make_table, (inspection(), long_row(300), tool_chat())) if made is not None]
+STEPS = st.tuples(
+    st.sampled_from(Action),
+    st.integers(0, 40),
+    st.sampled_from(TABLES),
+    st.sampled_from([12, 40, 97]),
+    st.frozensets(st.integers(0, 60)),
+)
+
+
+@given(st.lists(STEPS, max_size=12))
+def test_bands_kept_are_as_drawn_anew(steps: list[tuple[Action, int, TokenTable, int, frozenset[int]]]) -> None:
+    drawn, state = DrawnBands(), GridState(**SIZE)
+    for action, amount, table, width, hits in steps:
+        state = replace(state, width=width, hits=tuple(sorted(hits)))
+        layout = lay_out(table, state.zoom, state.shift, width)
+        state = apply(settle(state, layout), action, table, layout, amount)
+        layout = lay_out(table, state.zoom, state.shift, width)
+        state = settle(state, layout)
+        assert draw(table, layout, state, drawn) == draw(table, layout, state)
