@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 import click
-from examples import REPO
+from examples import PAGES, REPO
 
 from sftui.cli.app import COMMANDS, inspect
 from sftui.cli.opening import OPENING
@@ -269,6 +269,17 @@ def families(_: str) -> str:
     )
 
 
+def measured(shape: str) -> str:
+    """What docs/speed.md has on rows of a shape."""
+    head, rule, *rows = [
+        one.split("|") for one in PAGES["speed"].read_text(encoding="utf-8").splitlines() if "|" in one
+    ]
+    return "".join(
+        "|".join(cells[:2] + cells[3:]) + "\n"
+        for cells in [head, rule, *(row for row in rows if row[2].strip() == shape)]
+    )
+
+
 TABLES: dict[str, Callable[[str], str]] = {
     "action": action,
     "choices": choices,
@@ -277,6 +288,7 @@ TABLES: dict[str, Callable[[str], str]] = {
     "dropping": dropping,
     "families": families,
     "keys": keys,
+    "measured": measured,
     "grammar": grammar,
     "signs": signs,
     "knobs": all_knobs,
