@@ -38,7 +38,7 @@ from sftui.pipeline import late_in
 from sftui.recipe import changed, diff, get
 from sftui.runs import Stretch, places_of, stretches_of, together
 from sftui.text import visible, visible_token
-from sftui.tokens import Encoded, prompt_text, token_text
+from sftui.tokens import Encoded, prompt_text, surface, surfaces, token_text
 from sftui.trainers import trainer_named
 from sftui.values import lazy
 
@@ -511,10 +511,12 @@ class Look:
 
     def surface(self, i: int) -> bytes:
         """The bytes one token stands for; empty where unknown."""
-        tokenizer = self.context.tools.tokenizer
-        if tokenizer.engine.decoding.dummy_prefix:  # then it hangs on where the token stands
-            return self.text.surfaces[i]
-        return tokenizer.surface(self.tokens.input_ids[i])
+        return surface(self.tokens, i, self.rendered.text, self.context.tools.tokenizer)
+
+    @lazy
+    def surfaces(self) -> tuple[bytes, ...]:
+        """The same of all of them."""
+        return surfaces(self.tokens, self.rendered.text, self.context.tools.tokenizer)
 
     def blank(self, i: int) -> bool:
         """Whether a token stands for white space only."""

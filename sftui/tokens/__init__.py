@@ -1,6 +1,6 @@
 """Rendered → Tokens, and the tokenizers that do it: loaded as AutoTokenizer would, and proven so."""
 
-from sftui.tokens.encode import prompt_text, texts_of, token_text, tokenize
+from sftui.tokens.encode import prompt_text, surface, surfaces, texts_of, token_text, tokenize
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.load import load_tokenizer
 from sftui.tokens.loaded import Encoded, LoadedTokenizer, ToEncode
@@ -12,6 +12,8 @@ __all__ = [
     "TokenizerFacts",
     "load_tokenizer",
     "prompt_text",
+    "surface",
+    "surfaces",
     "texts_of",
     "token_text",
     "tokenize",

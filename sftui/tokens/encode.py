@@ -132,6 +132,21 @@ def token_text(tokens: Tokens, rendered: Rendered, tokenizer: LoadedTokenizer) -
     return _written(tokens.input_ids, tokens.starts, tokens.ends, rendered.text, tokenizer)
 
 
+def surfaces(tokens: Tokens, text: str, tokenizer: LoadedTokenizer) -> tuple[bytes, ...]:
+    """The bytes that each token stands for in this text, empty where unknown: `TokenText.surfaces` alone; O(tokens)."""
+    found = tokenizer.surfaces(tokens.input_ids)
+    if not tokenizer.engine.decoding.dummy_prefix:
+        return found
+    return _without_dummies(found, tokens.starts, tokens.ends, text)
+
+
+def surface(tokens: Tokens, i: int, text: str, tokenizer: LoadedTokenizer) -> bytes:
+    """The same of one token."""
+    found = tokenizer.surface(tokens.input_ids[i])
+    dummy = tokenizer.engine.decoding.dummy_prefix and found[:1] == b" "
+    return found[1:] if dummy and _is_dummy(i, tokens.starts, tokens.ends, text) else found
+
+
 def prompt_text(tokens: Tokens, rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> TokenText:
     """The same of `prompt_ids`; empty where the prompt was not tokenized alone."""
     ids, prompt = tokens.prompt_ids, rendered.prompt or ""
@@ -337,23 +352,26 @@ def _prompt(
 def _without_dummies(
     surfaces: Sequence[bytes], starts: Sequence[int], ends: Sequence[int], text: str
 ) -> tuple[bytes, ...]:
-    """The bytes each token stands for here: a dummy prefix space that the text does not have is left out.
-
-    The space is the text's own where the token's span begins with one, or where spans are trimmed
-    and one lies between the token before and this one.
-    """
+    """The bytes each token stands for here: a dummy prefix space that the text does not have is left out."""
     found = list(surfaces)
-    before = 0
-    for i, (start, end) in enumerate(zip(starts, ends)):
-        if start == NOWHERE:
-            continue
-        if found[i][:1] == b" ":
-            begins = start < end and (text[start].isspace() or text[start] == METASPACE)
-            trimmed = before < start and text[start - 1] == " "
-            if not begins and not trimmed:
-                found[i] = found[i][1:]
-        before = end
+    spaced = [i for i, one in enumerate(surfaces) if one[:1] == b" " and text[starts[i] : ends[i]][:1] != " "]
+    for i in spaced:
+        if _is_dummy(i, starts, ends, text):
+            found[i] = found[i][1:]
     return tuple(found)
+
+
+def _is_dummy(i: int, starts: Sequence[int], ends: Sequence[int], text: str) -> bool:
+    """Whether the text does not have the space with which a token begins.
+
+    It is the text's own where the token's span begins with one, or where spans are trimmed and one lies between the
+    token before and this one.
+    """
+    start, end = starts[i], ends[i]
+    if start == NOWHERE or (start < end and (text[start].isspace() or text[start] == METASPACE)):
+        return False
+    before = next((ends[j] for j in range(i - 1, -1, -1) if starts[j] != NOWHERE), 0)
+    return not (before < start and text[start - 1] == " ")
 
 
 def _doubled(ids: Sequence[int], tokenizer: LoadedTokenizer) -> bool:

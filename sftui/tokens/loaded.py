@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from sftui.errors import TokenizerError
 from sftui.flat import Flat, Ids
@@ -294,14 +294,19 @@ class LoadedTokenizer:
         return tuple([one[0] for one in found]), tuple([one[1] for one in found]), tuple([one[2] for one in found])
 
     def spelling(self, ids: Sequence[int]) -> bytes:
-        """The bytes of many ids of its own, one behind the other; nothing for those whose bytes are not known."""
+        """The bytes of many ids, one behind the other; nothing for those whose bytes are not known."""
+        return b"".join(self.surfaces(ids))
+
+    def surfaces(self, ids: Sequence[int]) -> tuple[bytes, ...]:
+        """The bytes of each of many ids; empty where they are not known."""
         known = self._spelt
-        try:
-            return b"".join(itemgetter(*ids)(known))
-        except (TypeError, IndexError):  # one that was not requested before or is in no vocabulary, or fewer than two
-            for token in {one for one in ids if 0 <= one < len(known) and known[one] is None}:
+        if len(ids) > 1 and min(ids) >= 0 and max(ids) < len(known):
+            found = itemgetter(*ids)(known)
+            if None not in found:
+                return cast("tuple[bytes, ...]", found)
+            for token in {one for one in ids if known[one] is None}:
                 known[token] = self._bytes[token]
-            return b"".join(map(self._bytes.__getitem__, ids))
+        return tuple(map(self._bytes.__getitem__, ids))
 
     @cached_property
     def _spelt(self) -> list[bytes | None]:

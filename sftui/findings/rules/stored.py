@@ -294,7 +294,7 @@ def other_tokenizer(look: Look) -> Iterator[Finding]:
     ids = look.conversation.input_ids
     if not look.stored or len(ids) < 24:
         return
-    surfaces = look.text.surfaces
+    surfaces = look.surfaces
     again = look.encoded_again
     if again.ids == ids:
         return

@@ -119,7 +119,7 @@ def lossy(look: Look) -> Iterator[Finding]:
     all."""
     if look.stored or look.rendered.pieces is not None:
         return
-    surfaces = [surface for surface, start in zip(look.text.surfaces, look.tokens.starts) if start != NOWHERE]
+    surfaces = [surface for surface, start in zip(look.surfaces, look.tokens.starts) if start != NOWHERE]
     if not surfaces or not all(surfaces):
         return
     text = look.rendered.text.encode("utf-8", "surrogatepass")
@@ -169,6 +169,8 @@ def _dropped(look: Look, joined: bytes) -> str:
 def _written(text: str) -> str:
     """The text without what normalizers change: case, compatibility forms, marks, white space, control characters, and
     U+FFFD, which BERT's clean_text takes for one (tokenizers, normalizers/bert.rs `do_clean_text`)."""
+    if text.isascii() and (solid := "".join(text.split())).isprintable():
+        return solid.lower()
     plain = unicodedata.normalize("NFKD", text).casefold()
     changed = [char for char in set(plain) if char == "\ufffd" or unicodedata.category(char)[0] not in "LNPS"]
     return plain.translate(dict.fromkeys(map(ord, changed)))

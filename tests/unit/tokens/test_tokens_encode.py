@@ -6,12 +6,14 @@ import time
 from typing import Any
 
 import pytest
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
 
 from sftui.errors import TokenizerError
 from sftui.model import NOWHERE, Part, Piece, Rendered, Span, Tokens, TokenText
 from sftui.recipe import Tokenize
-from sftui.tokens import LoadedTokenizer, TokenizerFacts, prompt_text, token_text, tokenize
+from sftui.tokens import LoadedTokenizer, TokenizerFacts, prompt_text, surface, surfaces, token_text, tokenize
 from sftui.tokens.loaded import FastEngine
 
 HEADER, CONTENT, END = "<|im_start|>user\n", "Hello there ✂️ 日本", "<|im_end|>"
@@ -216,6 +218,19 @@ def test_dummy_prefix_of_byte_level(trim: bool) -> None:
     assert spelled(backend, " a")[0].surfaces == (b" a",)
 
 
+@given(st.lists(st.sampled_from(["a", " ", "  ", "▁", "\n", "é", "<s>", "b"]), max_size=12).map("".join), st.booleans())
+def test_surfaces_alone_are_those_of_the_tokens_as_written(text: str, always: bool) -> None:
+    backend = Tokenizer(models.BPE({"▁": 0, "a": 1, "▁a": 2, "\n": 3, "é": 4, "?": 5}, [("▁", "a")], unk_token="?"))
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always" if always else "first")
+    backend.decoder = decoders.Metaspace()
+    backend.add_special_tokens([AddedToken("<s>", rstrip=True)])
+    row, loaded = Rendered(text), LoadedTokenizer(TokenizerFacts("t"), FastEngine(backend))
+    tokens = tokenize(row, loaded, WHOLE)
+    written = token_text(tokens, row, loaded).surfaces
+    assert surfaces(tokens, text, loaded) == surfaces(tokens, text, loaded) == written, "asked twice"
+    assert tuple(surface(tokens, i, text, loaded) for i in range(len(tokens))) == written
+
+
 def test_lone_surrogates_are_told(chatml: LoadedTokenizer) -> None:
     with pytest.raises(TokenizerError, match=r"character 2 is the lone surrogate U\+D800"):
         chatml.encode("ab\ud800")
@@ -224,6 +239,7 @@ def test_lone_surrogates_are_told(chatml: LoadedTokenizer) -> None:
 def test_ids_outside_the_vocabulary(chatml: LoadedTokenizer) -> None:
     for token in (10**6, -1, 2**40):
         assert (chatml.piece(token), chatml.surface(token), chatml.is_special(token)) == ("", b"", False)
+        assert chatml.surfaces((token, token)) == (b"", b"")
     assert chatml.token_id("no such token") is None
     assert chatml.token_id("<|im_end|>") == chatml.facts.eos_id
 
