@@ -9,9 +9,11 @@ import pytest
 from tui_driver import SIZES, check_golden, running
 from words_worker import WordsWorker
 
+from sftui.findings import Severity
 from sftui.recipe import changed
 from sftui.trainers import preset
 from sftui.tui.commands import compare, figures
+from sftui.workspace import events as ev
 
 ALL = changed(preset(), "mask.rule", "all")
 
@@ -272,8 +274,6 @@ async def test_before_the_findings_are_here_keys_say_that_they_are_on_their_way(
 
 
 async def test_no_cure_is_offered_before_it_was_tried() -> None:
-    from sftui.workspace import events as ev
-
     class Trying(WordsWorker):
         def findings_event(self) -> ev.FindingsReady:
             return replace(super().findings_event(), tried=False)
@@ -291,3 +291,16 @@ async def test_no_cure_is_offered_before_it_was_tried() -> None:
         assert "trim does not help: it stays" in driven.text
         await driven.press("a")
         assert driven.workspace.repairs == () and "no recipe knob fixes" in driven.said
+
+
+async def test_a_row_is_not_said_to_be_sound_beside_an_error_of_the_set_up() -> None:
+    class Stopped(WordsWorker):
+        def findings_event(self) -> ev.FindingsReady:
+            ready = super().findings_event()
+            return replace(
+                ready, findings=(), setup=tuple(replace(one, severity=Severity.ERROR) for one in ready.setup or ())
+            )
+
+    async with running((140, 45), Stopped(), recipe=ALL) as driven:
+        text = await driven.press("f")
+        assert "row 0  nothing of its own" in text and "nothing found" not in text

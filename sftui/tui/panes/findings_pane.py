@@ -137,13 +137,15 @@ class FindingsPane(LineView):
             return [(cells, -1) for cells in wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)]
         made: list[tuple[Line, int]] = []
         number = 0
+        # an error of the set-up may be what stops the row
+        none = "nothing of its own" if any(one.severity == "error" for one in answer.setup or ()) else "nothing found"
         for title, group, waived in (
             (f"row {self.row:,}", answer.findings, answer.waived),
             ("the set-up", answer.setup, answer.setup_waived),
         ):
             if made:
                 made.append(((), -1))
-            counts = "checking …" if group is None else finding_counts(group, waived) or "nothing found"
+            counts = "checking …" if group is None else finding_counts(group, waived) or none
             made.append((line((f" {title}  ", Role.TITLE), (counts, Role.DIM)), -1))
             for finding in group or ():
                 block = finding_block(
