@@ -147,7 +147,8 @@ class ByteOffsets:
             for i, start in enumerate(starts):
                 if start > 0:
                     break
-                before[i] = max(before[i] - 1, 0)
+                if before[i] == 1:  # of several spaces none was added
+                    before[i] = 0
         behind = map(self._behind.__getitem__, ids)
         starts = tuple(map(min, map(add, starts, before), ends))
         return starts, tuple(
