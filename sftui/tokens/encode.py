@@ -82,8 +82,8 @@ def tokenize(
         text = _ended(rendered.text, tokenizer, options, ending)
         if places:
             encoded = tokenizer.encode(text, options.add_special_tokens)
-            whole = type(encoded.ends) is Cut and len(text) == len(rendered.text)
-            if whole and not notes and _as_encoded(encoded.ids, tokenizer, options, eos_id):
+            whole = len(text) == len(rendered.text) and not notes
+            if whole and _as_encoded(encoded.ids, tokenizer, options, eos_id) and _in_order(encoded):
                 owners = sides(_stretches(encoded, rendered, tokenizer))
                 prompt = _prompt(rendered, tokenizer, options, tokenizer.ids)
                 return Tokens(encoded.ids, encoded.starts, encoded.ends, *owners, prompt)
@@ -176,14 +176,29 @@ def _as_encoded(ids: Sequence[int], tokenizer: LoadedTokenizer, options: Tokeniz
     return options.bos != "drop_second" or not _doubled(ids, tokenizer)
 
 
-def _stretches(encoded: Encoded, rendered: Rendered, tokenizer: LoadedTokenizer) -> tuple[Stretch, ...]:
-    """Whose the tokens are, and which part, where they are the text, cut: O(spans)."""
-    ids, starts = encoded.ids, encoded.starts
-    front, past = 0, len(ids)
+def _placed(starts: Sequence[int]) -> tuple[int, int]:
+    """The first token of a text, and that behind the last one, among what was put around it."""
+    front, past = 0, len(starts)
     while front < past and starts[front] == NOWHERE:
         front += 1
     while past > front and starts[past - 1] == NOWHERE:
         past -= 1
+    return front, past
+
+
+def _in_order(encoded: Encoded) -> bool:
+    """Whether each token of the text begins where the one before it does, or later."""
+    starts = encoded.starts
+    if type(encoded.ends) is Cut:
+        return True
+    own = starts[slice(*_placed(starts))] if NOWHERE in starts else starts
+    return NOWHERE not in own and list(own) == sorted(own)
+
+
+def _stretches(encoded: Encoded, rendered: Rendered, tokenizer: LoadedTokenizer) -> tuple[Stretch, ...]:
+    """Whose the tokens are, and which part, where they are in the order of the text: O(spans)."""
+    ids, starts = encoded.ids, encoded.starts
+    front, past = _placed(starts)
     found: list[Stretch] = []
     around = [(i, i + 1, NOWHERE, _put(ids[i], NOWHERE, tokenizer)) for i in (*range(front), *range(past, len(ids)))]
     for one in around[:front]:

@@ -390,15 +390,12 @@ def _of_begun(encode: ByBeginning, begun: Sequence[Begun], _: Sequence[str], spe
 def _encoded(encoding: Any) -> Encoded:
     ids = tuple(encoding.ids)
     offsets = encoding.offsets
-    starts = [start for start, _ in offsets]
-    ends = [end for _, end in offsets]
     mask = encoding.special_tokens_mask
     # Set only for what the post-processor put around the text; special tokens in the text have 0.
     if any(mask):
-        for i, put in enumerate(mask):
-            if put:
-                starts[i] = ends[i] = NOWHERE
-    return Encoded(ids, tuple(starts), tuple(ends))
+        offsets = [(NOWHERE, NOWHERE) if put else place for put, place in zip(mask, offsets)]
+    starts, ends = zip(*offsets) if offsets else ((), ())
+    return Encoded(ids, starts, ends)
 
 
 def _unencodable(texts: Sequence[str], error: Exception) -> TokenizerError:
