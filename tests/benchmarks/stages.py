@@ -2,8 +2,8 @@
 
 The command runs in this process. Every so many milliseconds of processor time the stack is looked at, and the time
 since the last look goes to the stage that is at work; long calls into C count whole that way. Looking begins with the
-row BEGIN, when everything is loaded. The last line printed is JSON: processor
-µs a row behind that one, and stage → share. DATA may be a trainer's config.
+row BEGIN, when everything is loaded. The last line printed is JSON: processor seconds from there to the end, and
+stage → share. DATA may be a trainer's config.
 """
 
 from __future__ import annotations
@@ -54,7 +54,6 @@ class Looking:
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self.rows = 0
         self._last = self._begun = self.spent = 0.0
 
     def begin(self) -> None:
@@ -95,7 +94,6 @@ def main() -> None:
         for number, found in enumerate(plain(self, *given, **named)):
             if number == first:
                 looking.begin()
-            looking.rows = number - first
             yield found
 
     import pyarrow.parquet  # noqa: F401 - else the first rows that are written pay for it, behind that row
@@ -109,7 +107,7 @@ def main() -> None:
     whole = sum(looking.seconds.values())
     most = sorted(looking.seconds.items(), key=lambda one: -one[1])
     shares = {stage: spent / whole for stage, spent in most}
-    print(json.dumps({"us": looking.spent / looking.rows * 1e6, "stages": shares}))
+    print(json.dumps({"seconds": looking.spent, "stages": shares}))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """What a row costs, for all tokenizers and shapes in minutes: `python tests/benchmarks/table.py [--markdown OUT.md]`.
 
 The tutorial, `sftui encode`, `sftui check` and, with `--trainers`, each trainer's own preparation beside `sftui encode`
-on the same config. Each way is one process that takes the time of its own rows behind the first ones, so start-up and
-loading are off without the two runs of `whole_datasets.py`, and the stages of sftui come out of the same runs.
+on the same config. Each way takes the time of its own rows behind the first ones, over some and over many: what is
+printed is the difference, so start-up and loading are off, and what ends a run (the fixes that check tries), without
+the two long runs of `whole_datasets.py`. The stages of sftui come out of the same runs.
 Processor µs a row; on a busy machine only the ratios mean something. `--markdown` writes the table of docs/speed.md.
 """
 
@@ -24,10 +25,10 @@ from rows import SHAPES, SHARED
 from setups import CONFIGS, setup
 from whole_datasets import PLAIN, Given, Way, own_python, run
 
-ROWS = {"turns": (660, 1_400)}
-FEW, MANY = 2_000, 12_000
-"""Rows of which the first ones only warm up: caches of words fill, and memory is taken, which on a virtual machine
-costs more than the row (the second thousand takes twice as long as the fifth)."""
+ROWS = {"turns": (660, 900, 2_900)}
+FEW, SOME, MANY = 2_000, 2_500, 12_000
+"""Rows: the first ones only warm up (caches of words fill, and memory is taken, which on a virtual machine costs more
+than the row: the second thousand takes twice as long as the fifth), and those of two runs behind them."""
 PLAINLY = {"turns": (39, 40, 1_040)}
 PLAIN_ROWS = (39, 40, 6_040)
 """The same for the tutorial and for the trainers: the first run takes what only a first one does (imports, caches that
@@ -53,12 +54,12 @@ class Runs:
         self._rows = work / shape
         self._rows.mkdir()
         self._given = Given(shape, tokenizer, self._rows)
-        self._few, self._many = ROWS.get(shape, (FEW, MANY))
+        self._counts = ROWS.get(shape, (FEW, SOME, MANY))
 
     def of(self, way: str, trainer: str) -> Told | None:
         """One run of a way: USUAL, or `own` and `encode` with a trainer; None where that has no way for such rows."""
         plainly = PLAINLY.get(self._shape, PLAIN_ROWS)
-        counts = plainly if way in ("tutorial", "own") else (self._few, self._many)
+        counts = plainly if way in ("tutorial", "own") else self._counts
         files = [self._given.data(count) for count in counts]
         if trainer:
             configs = [setup(trainer, self._shape, self._tokenizer, file, self._rows) for file in files]
@@ -74,8 +75,11 @@ class Runs:
             _, few, many = self._said([python, script, *map(str, files), *folder, "OUT.parquet"])
             return Told((many - few) / (counts[-1] - counts[-2]) * 1e6)
         script = str(Path(__file__).with_name("stages.py"))
-        said = self._said([sys.executable, script, way, str(files[-1]), "TOKENIZER", "OUT.parquet", str(self._few)])
-        return Told(said["us"], said["stages"])
+        some, many = (
+            self._said([sys.executable, script, way, str(file), "TOKENIZER", "OUT.parquet", str(counts[0])])
+            for file in files[1:]
+        )
+        return Told((many["seconds"] - some["seconds"]) / (counts[2] - counts[1]) * 1e6, many["stages"])
 
     def _said(self, command: Sequence[str]) -> Any:
         run(Way("run", command), self._work, self._tokenizer, self._work)
