@@ -1,8 +1,8 @@
 """Character offsets of the tokens of a text from the bytes that each id stands for, where a tokenizer allows it.
 
 `tokenizers` keeps track of offsets through every step, which takes longer than the ids. Over a byte-level vocabulary
-the tokens of a text are its bytes, cut: where a token lies follows from the lengths of those before it. The lengths
-must come to the whole text, or it is encoded with real offsets (an added token that takes white space along, say).
+the tokens of a text are its bytes, cut: where a token lies follows from how many characters begin in those before it.
+They must come to the whole text, or it is encoded with real offsets (an added token that takes white space along, say).
 Once it is proven that no two pieces share an id, such tokens are the text, cut (`model.Cut`), and need no spelling.
 """
 
@@ -21,10 +21,10 @@ from sftui.tokens.surface import BYTE_OF, Decoding, read_decoding, state_of, ste
 _KEEPING = frozenset({"ByteLevel", "Split", "Digits", "Punctuation"})
 """Pre-tokenizers that cut a text and leave its characters as they are."""
 _AROUND = frozenset({"ByteLevel", "TemplateProcessing"})
-_LEADS = bytes(0 if 0x80 <= byte < 0xC0 else 1 for byte in range(256))
-"""1 for the first byte of a character in UTF-8."""
+_INSIDE = frozenset(char for char, byte in BYTE_OF.items() if 0x80 <= byte < 0xC0)
+"""What stands in a piece for a byte that is not the first one of a character in UTF-8."""
 _UNKNOWN = 0xFFFF
-"""Bytes of an id that was not requested before, or whose bytes are not known: more than the longest piece has."""
+"""Characters of an id that was not requested before, or whose bytes are not known: more than the longest piece has."""
 _SPACE = "Ġ"
 
 Offsets = tuple[tuple[int, ...], tuple[int, ...]]
@@ -37,7 +37,8 @@ class ByteOffsets:
         self._backend = backend
         self._added = {i: token.content for i, token in backend.get_added_tokens_decoder().items()}
         size = max(backend.get_vocab_size(with_added_tokens=True), max(self._added, default=0) + 1)
-        self._bytes = array("H", [_UNKNOWN]) * size
+        self._characters = array("H", [_UNKNOWN]) * size
+        self._inside, self._spaced = set[int](), set[int]()  # begins inside a character; ends with a space
         self._learnt: set[int] = set()
         self._before, self._behind = (array("H", bytes(2 * size if trims else 0)) for _ in range(2))
         self._trims, self._prefix_space = trims, prefix_space
@@ -67,7 +68,7 @@ class ByteOffsets:
             piece = model.id_to_token(token)
             if piece is not None and (piece != content or any(BYTE_OF.get(char) != ord(char) for char in piece)):
                 return False
-        pieces = sum(piece is not None for piece in map(model.id_to_token, range(len(self._bytes))))
+        pieces = sum(piece is not None for piece in map(model.id_to_token, range(len(self._characters))))
         return bool(pieces == self._backend.get_vocab_size(with_added_tokens=False))
 
     def spells(self, ids: Sequence[int], text: str, special: bool) -> bool:
@@ -78,23 +79,17 @@ class ByteOffsets:
     def of(self, ids: Sequence[int], text: str, special: bool) -> Offsets | None:
         """Where each token starts and ends, NOWHERE for those that were put around the text; None where the bytes of
         the tokens are not the text's. `special`: it was encoded with special tokens."""
-        plain = text.isascii()
-        if not plain and not unicodedata.is_normalized("NFC", text):
+        if not text.isascii() and not unicodedata.is_normalized("NFC", text):
             return None
         front, back = (self._front, self._back) if special else (0, 0)
         own = ids[front : len(ids) - back] if front or back else ids
-        data = b"" if plain else text.encode("utf-8", "surrogatepass")
-        ends = self._ends(own, len(text) if plain else len(data))
+        ends = self._ends(own, len(text))
         if ends is None:
             return None
         starts = (0, *ends[:-1]) if ends else ()
-        if not plain and ends:
-            leads = data.translate(_LEADS)
-            place = (0, *accumulate(leads))
-            inside = 0 in (itemgetter(*starts)(leads) if len(starts) > 1 else b"")
-            ends = tuple([place[end] for end in ends])
+        if not self._inside.isdisjoint(own):
             # a token that begins inside a character stands on it, as the one before
-            starts = tuple([place[start + 1] - 1 for start in starts]) if inside else (0, *ends[:-1])
+            starts = tuple(map(sub, starts, map(self._inside.__contains__, own)))
         if self._trims:
             starts, ends = self._trimmed(own, starts, ends)
         if front or back:
@@ -105,15 +100,16 @@ class ByteOffsets:
         return starts, Cut(ends) if self._cuts else ends
 
     def _ends(self, ids: Sequence[int], size: int) -> tuple[int, ...] | None:
-        """Behind which byte each token ends; None where the bytes of one are not known, or all are not `size`."""
+        """Behind which character each token ends; None where the bytes of one are not known, or the characters are not
+        `size`."""
         for learnt in (False, True):
+            known = self._characters
             try:
-                sizes = itemgetter(*ids)(self._bytes) if len(ids) > 1 else tuple([self._bytes[one] for one in ids])
+                sizes = itemgetter(*ids)(known) if len(ids) > 1 else tuple([known[one] for one in ids])
             except IndexError:
                 return None
             ends = tuple(accumulate(sizes))
-            known = size < _UNKNOWN or _UNKNOWN not in sizes
-            if known and (ends[-1] if ends else 0) == size:
+            if (size < _UNKNOWN or _UNKNOWN not in sizes) and (ends[-1] if ends else 0) == size:
                 return ends
             if learnt or not self._learn(ids):
                 return None
@@ -121,19 +117,24 @@ class ByteOffsets:
 
     def _learn(self, ids: Sequence[int]) -> bool:
         """Look up the bytes of ids that were not requested before; whether there are some."""
-        new = [token for token in set(ids).difference(self._learnt) if self._bytes[token] == _UNKNOWN]
+        new = [token for token in set(ids).difference(self._learnt) if self._characters[token] == _UNKNOWN]
         for token in new:
             content = self._added.get(token)
             piece = self._backend.id_to_token(token) or "" if content is None else content
-            if content is not None:
-                size = len(content.encode("utf-8", "replace"))
-            else:
-                size = len(piece) if all(char in BYTE_OF for char in piece) else 0
-            self._bytes[token] = size if 0 < size < _UNKNOWN else _UNKNOWN
-            if self._trims and size:
+            size = len(piece) or _UNKNOWN
+            if content is None and not all(char in BYTE_OF for char in piece):
+                size = _UNKNOWN
+            elif content is None and piece:
+                size = sum([char not in _INSIDE for char in piece])
+                if piece[0] in _INSIDE:
+                    self._inside.add(token)
+            self._characters[token] = min(size, _UNKNOWN)
+            if self._trims and piece:
                 self._before[token] = min(_spaces(piece), _UNKNOWN)
-                self._behind[token] = min(_spaces(piece[::-1]), _UNKNOWN)
-        self._learnt.update([token for token in new if self._bytes[token] == _UNKNOWN])
+                self._behind[token] = behind = min(_spaces(piece[::-1]), _UNKNOWN)
+                if behind:
+                    self._spaced.add(token)
+        self._learnt.update([token for token in new if self._characters[token] == _UNKNOWN])
         return bool(new)
 
     def _literal(self, token: int) -> str | None:
@@ -149,8 +150,10 @@ class ByteOffsets:
                     break
                 if before[i] == 1:  # of several spaces none was added
                     before[i] = 0
-        behind = map(self._behind.__getitem__, ids)
         starts = tuple(map(min, map(add, starts, before), ends))
+        if self._spaced.isdisjoint(ids):
+            return starts, tuple(ends)
+        behind = map(self._behind.__getitem__, ids)
         return starts, tuple(
             [max(cut, start) if cut >= 0 else end for cut, start, end in zip(map(sub, ends, behind), starts, ends)]
         )
