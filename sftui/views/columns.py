@@ -31,13 +31,20 @@ LOSS_ROLES = {
 }
 FILLED = LEARNT + MASKED
 """The glyphs that fill their column."""
+_OVER = ("pos", "token", "sees")
+"""The lines on which the cursor and the hits lie."""
 
 
-def draw_band(table: TokenTable, layout: Layout, state: GridState, band: int) -> tuple[Line, ...]:
-    """The lines of one band and the empty one after it."""
+def draw_band(
+    table: TokenTable, layout: Layout, state: GridState, band: int, before: tuple[Line, ...] = ()
+) -> tuple[Line, ...]:
+    """The lines of one band and the empty one after it. `before` are those with the cursor and the hits elsewhere."""
     tokens = layout.tokens_of(band)
-    lines = [_row(table, layout, state, tokens, name) for name in row_names(table, layout.shift)]
-    return (*(crop(line, layout.width) for line in lines), ())
+    lines = [
+        before[at] if before and name not in _OVER else crop(_row(table, layout, state, tokens, name), layout.width)
+        for at, name in enumerate(row_names(table, layout.shift))
+    ]
+    return (*lines, ())
 
 
 def _row(table: TokenTable, layout: Layout, state: GridState, tokens: range, name: str) -> Line:
@@ -53,7 +60,7 @@ def _row(table: TokenTable, layout: Layout, state: GridState, tokens: range, nam
             builder.add(fit(text, ghost - 1), role).add(" ")
         width = layout.columns[i]
         text, role = _cell(table, layout.shift, loss, name, i)
-        above = over(state, i) if name in ("pos", "token", "sees") else Over.NONE
+        above = over(state, i) if name in _OVER else Over.NONE
         fill = name == "loss" and loss[i] in FILLED
         builder.add(text * width if fill else fit(text, width), role, above)
         if i != last:

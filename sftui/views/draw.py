@@ -57,17 +57,22 @@ class DrawnBands:
 
     def __init__(self) -> None:
         self._table: TokenTable | None = None
-        self._bands: dict[tuple[Zoom, bool, int], tuple[object, tuple[Line, ...]]] = {}
+        self._bands: dict[tuple[Zoom, bool, int], tuple[Layout, object, tuple[Line, ...]]] = {}
 
     def lines(self, table: TokenTable, layout: Layout, state: GridState, band: int) -> tuple[Line, ...]:
         """What `draw_lines` gives."""
         if table is not self._table or len(self._bands) >= MOST_BANDS:
             self._table, self._bands = table, {}
-        key, seen = (layout.zoom, layout.shift, band), (layout, _over(state, layout.tokens_of(band)))
-        before = self._bands.get(key)
-        if before is None or before[0] != seen:
-            self._bands[key] = before = seen, draw_lines(table, layout, state, band)
-        return before[1]
+        key, over = (layout.zoom, layout.shift, band), _over(state, layout.tokens_of(band))
+        known, before = self._bands.get(key), tuple[Line, ...]()
+        if known is not None and known[0] == layout:
+            if known[1] == over:
+                return known[2]
+            before = known[2]
+        columns = layout.zoom is Zoom.COLUMNS
+        lines = draw_band(table, layout, state, band, before) if columns else draw_lines(table, layout, state, band)
+        self._bands[key] = layout, over, lines
+        return lines
 
 
 def _over(state: GridState, tokens: range) -> tuple[int | None, tuple[int, ...]]:
