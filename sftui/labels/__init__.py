@@ -59,6 +59,7 @@ __all__ = [
     "outside",
     "padded_width",
     "refuse_too_large",
+    "trained",
     "unlabelled",
     "weights_joined",
     "weights_padded",

@@ -16,7 +16,8 @@ from typing import Any
 from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import RecipeError
-from sftui.model import Conversation, Example, Kind, Labels, Pack, Reason, Rendered, Row, Tokens
+from sftui.flat import moved
+from sftui.model import Conversation, Example, Kind, Labels, Pack, Reason, Rendered, Row, Tokens, flat_labels
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
@@ -197,12 +198,8 @@ class Trl(Collated):
             )
         conversation = shaped.conversation
         subject = label_rules.Subject(tokens, rendered, conversation)
-        if conversation.kind is Kind.TOKENS and conversation.labels is not None:
-            drawn = label_rules.draw(subject, recipe.mask)
-            labels = conversation.labels
-        else:
-            drawn = self._draw(subject, recipe)
-            labels = label_rules.applied_to_ids(drawn[0], tokens.input_ids)
+        stored = conversation.labels if conversation.kind is Kind.TOKENS else None
+        drawn = self._draw(subject, recipe) if stored is None else label_rules.draw(subject, recipe.mask)
         packing = recipe.pack.strategy != "none"
         length = recipe.length
         if packing:  # truncation_mode is not asked: bfd keeps the start, the others cut nothing
@@ -210,14 +207,15 @@ class Trl(Collated):
         kept, dropped = label_rules.keep(len(tokens), length)
         # The drop step runs right after truncation and is skipped with it (no max_length, or packing).
         drops = length.drop_unlabelled and length.max is not None and not packing
-        if drops and label_rules.unlabelled(label_rules.within(kept, labels)):
-            left = (
-                "is trained"
-                if label_rules.unlabelled(labels)
-                else f"that is trained is left within max_length {length.max}"
-            )
-            dropped = f"no token {left}: TRL drops the row without a word"
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
+        if stored is None and tokens.flat is not None:
+            ranges = label_rules.trained(drawn[0])
+            if drops and not moved(ranges, kept):
+                dropped = _left_out(bool(ranges), length)
+            return tokens, flat_labels(tokens.flat, ranges, drawn[1], kept, dropped, notes)
+        labels = label_rules.applied_to_ids(drawn[0], tokens.input_ids) if stored is None else stored
+        if drops and label_rules.unlabelled(label_rules.within(kept, labels)):
+            dropped = _left_out(not label_rules.unlabelled(labels), length)
         return tokens, Labels(labels, drawn[1], kept, dropped, notes)
 
     def _draw(self, subject: label_rules.Subject, recipe: Recipe) -> label_rules.Drawn:
@@ -253,6 +251,12 @@ class Trl(Collated):
         from sftui.trainers.trl.data_keys import naming
 
         return naming(config, data, number)
+
+
+def _left_out(trained: bool, length: Length) -> str:
+    """Why a row is dropped: something of it is trained, but nothing that is left of it, or nothing at all."""
+    left = f"that is trained is left within max_length {length.max}" if trained else "is trained"
+    return f"no token {left}: TRL drops the row without a word"
 
 
 @last_asked
