@@ -165,9 +165,12 @@ def places_of(values: Sequence[T], wanted: Iterable[T]) -> list[int]:
     found: list[int] = []
     for value in set(wanted):
         at = -1
-        for _ in range(values.count(value)):
-            at = values.index(value, at + 1)
-            found.append(at)
+        try:
+            while True:
+                at = values.index(value, at + 1)
+                found.append(at)
+        except ValueError:  # there is no other one
+            continue
     return sorted(found)
 
 

@@ -164,11 +164,20 @@ def other_kind(value: Any, place: Place) -> tuple[str, str, str] | None:
                     return f"/{key}{found[0]}", found[1], found[2]
     elif kind == "array":
         inner = place.inside[""]
+        if inner.kind == "object" and _texts_alone(value, inner):
+            return None
         for one in value:
             found = other_kind(one, inner)
             if found is not None:
                 return f"/[]{found[0]}", found[1], found[2]
     return None
+
+
+def _texts_alone(values: list[Any], place: Place) -> bool:
+    """Whether objects hold nothing but texts, and nothing else was seen in them: messages, mostly, at one look."""
+    if set(map(type, values)) != {dict} or any([one.kind != "string" for one in place.inside.values()]):
+        return False
+    return {type(held) for one in values for held in one.values()} == {str}
 
 
 def _is_double(value: float) -> bool:

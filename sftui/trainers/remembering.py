@@ -21,10 +21,14 @@ def last_asked(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def asked(*given: P.args, **named: P.kwargs) -> R:
-        key = (*given, *named, *named.values())
+        key: tuple[object, ...] = (*given, *named, *named.values()) if named else given
         for before, value in kept:
-            if len(before) == len(key) and all(map(_same, before, key)):
-                return value
+            if len(before) == len(key):
+                for one, other in zip(before, key):
+                    if one is not other and not _equal(one, other):
+                        break
+                else:
+                    return value
         value = function(*given, **named)
         kept[:] = [(key, value)]
         return value
@@ -32,5 +36,5 @@ def last_asked(function: Callable[P, R]) -> Callable[P, R]:
     return asked
 
 
-def _same(one: object, other: object) -> bool:
-    return one is other or (type(one) is type(other) and isinstance(one, (date, str, int)) and one == other)
+def _equal(one: object, other: object) -> bool:
+    return type(one) is type(other) and isinstance(one, (date, str, int)) and one == other

@@ -30,11 +30,13 @@ from sftui.model import (
     Rendered,
     Row,
     Tokens,
+    flat_labels,
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox
+from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.collated import Collated
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
@@ -248,7 +250,7 @@ class Unsloth(Collated):
             conversation.kind is not Kind.STRINGS or tools.tokenizer.facts.eos_token is None
         ):
             eos = "never"
-        return replace(recipe.tokenize, add_special_tokens=special, append_eos=eos), conversation.completion
+        return _tokenize(recipe.tokenize, special, eos), conversation.completion
 
     def _survey(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> Survey:
         found = tools.survey
@@ -267,9 +269,6 @@ class Unsloth(Collated):
         drawn = masks.before_markers(tokens, rendered, conversation, kept, recipe, survey.markers, newest(recipe))
         if recipe.mask.rule == "markers" and survey.markers is not None:
             drawn = masks.with_markers(tokens, drawn, kept, survey.markers, last_only=recipe.mask.turns == "last")
-        stored = conversation.labels if conversation.kind is Kind.TOKENS else None
-        values = tokens.input_ids if stored is None else stored
-        labels = label_rules.applied(drawn[0], values)
         dropped = None
         if True not in drawn[0]:
             if recipe.mask.rule == "markers" and recipe.pack.strategy == "none":
@@ -280,6 +279,10 @@ class Unsloth(Collated):
             elif masks.assistant_only(recipe):  # before it packs
                 dropped = "no assistant token is left within max_length: Unsloth removes the row"
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
+        stored = conversation.labels if conversation.kind is Kind.TOKENS else None
+        if stored is None and tokens.flat is not None:
+            return tokens, flat_labels(tokens.flat, label_rules.trained(drawn[0]), drawn[1], kept, dropped, notes)
+        labels = label_rules.applied(drawn[0], tokens.input_ids if stored is None else stored)
         return tokens, Labels(labels, drawn[1], kept, dropped, notes)
 
     def _kept(self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> masks.Kept:
@@ -340,6 +343,12 @@ class Unsloth(Collated):
         return map(masks.first_masked, packs)
 
 
+@last_asked
+def _tokenize(options: Tokenize, special: bool, eos: str) -> Tokenize:
+    return replace(options, add_special_tokens=special, append_eos=eos)
+
+
+@last_asked
 def newest(recipe: Recipe) -> bool:
     """Whether the rules since 2026.10 hold."""
     return versions.since(recipe, (2026, 10))
@@ -349,6 +358,11 @@ def rendered_by_script(conversation: Conversation, recipe: Recipe) -> bool:
     """Whether the chat reaches Unsloth as text: the user's script rendered it (always so before 2026.10)."""
     if conversation.kind is not Kind.CHAT or conversation.prompt_messages is not None:
         return False
+    return _script_renders(recipe)
+
+
+@last_asked
+def _script_renders(recipe: Recipe) -> bool:
     own = UnslothOptions.of(recipe)
     if formats.goes_for_messages(own, assistant_only=masks.assistant_only(recipe), newest=newest(recipe)):
         return False
