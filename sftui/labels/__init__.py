@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sftui.flat import cut, moved
+from sftui.flat import Ranges, cut, moved
 from sftui.labels.batch import collate, padded_width, refuse_too_large
 from sftui.labels.length import keep, unlabelled, within
 from sftui.labels.masks import (
@@ -56,6 +56,7 @@ __all__ = [
     "generation_tag",
     "keep",
     "label",
+    "on_ids",
     "outside",
     "padded_width",
     "refuse_too_large",
@@ -99,6 +100,15 @@ def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe
     if may_drop and unlabelled(within(kept, counted(labels, weights, IGNORE_INDEX))):
         dropped = UNLABELLED
     return Labels(labels, reasons, kept, dropped, notes, weights)
+
+
+def on_ids(
+    tokens: Tokens, mask: Drawn, kept: Ranges, dropped: str | None = None, notes: tuple[str, ...] = ()
+) -> Labels:
+    """Labels that are the row's own ids where a mask trains them, as arrays where the ids came so."""
+    if tokens.flat is not None:
+        return flat_labels(tokens.flat, trained(mask[0]), mask[1], kept, dropped, notes)
+    return Labels(applied_to_ids(mask[0], tokens.input_ids), mask[1], kept, dropped, notes)
 
 
 def weightless(reasons: Runs[Reason], mask: Runs[bool], weights: Runs[float]) -> Runs[Reason]:

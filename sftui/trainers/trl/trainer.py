@@ -17,7 +17,7 @@ from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import RecipeError
 from sftui.flat import moved
-from sftui.model import Conversation, Example, Kind, Labels, Pack, Reason, Rendered, Row, Tokens, flat_labels
+from sftui.model import Conversation, Example, Kind, Labels, Pack, Reason, Rendered, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
@@ -208,15 +208,14 @@ class Trl(Collated):
         # The drop step runs right after truncation and is skipped with it (no max_length, or packing).
         drops = length.drop_unlabelled and length.max is not None and not packing
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
-        if stored is None and tokens.flat is not None:
+        if stored is None:
             ranges = label_rules.trained(drawn[0])
             if drops and not moved(ranges, kept):
                 dropped = _left_out(bool(ranges), length)
-            return tokens, flat_labels(tokens.flat, ranges, drawn[1], kept, dropped, notes)
-        labels = label_rules.applied_to_ids(drawn[0], tokens.input_ids) if stored is None else stored
-        if drops and label_rules.unlabelled(label_rules.within(kept, labels)):
-            dropped = _left_out(not label_rules.unlabelled(labels), length)
-        return tokens, Labels(labels, drawn[1], kept, dropped, notes)
+            return tokens, label_rules.on_ids(tokens, drawn, kept, dropped, notes)
+        if drops and label_rules.unlabelled(label_rules.within(kept, stored)):
+            dropped = _left_out(not label_rules.unlabelled(stored), length)
+        return tokens, Labels(stored, drawn[1], kept, dropped, notes)
 
     def _draw(self, subject: label_rules.Subject, recipe: Recipe) -> label_rules.Drawn:
         """A token is trained iff every mask that applies says so (`build_labels`)."""

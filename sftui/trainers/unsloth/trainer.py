@@ -30,7 +30,6 @@ from sftui.model import (
     Rendered,
     Row,
     Tokens,
-    flat_labels,
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
@@ -280,10 +279,9 @@ class Unsloth(Collated):
                 dropped = "no assistant token is left within max_length: Unsloth removes the row"
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
         stored = conversation.labels if conversation.kind is Kind.TOKENS else None
-        if stored is None and tokens.flat is not None:
-            return tokens, flat_labels(tokens.flat, label_rules.trained(drawn[0]), drawn[1], kept, dropped, notes)
-        labels = label_rules.applied(drawn[0], tokens.input_ids if stored is None else stored)
-        return tokens, Labels(labels, drawn[1], kept, dropped, notes)
+        if stored is None:
+            return tokens, label_rules.on_ids(tokens, drawn, kept, dropped, notes)
+        return tokens, Labels(label_rules.applied(drawn[0], stored), drawn[1], kept, dropped, notes)
 
     def _kept(self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> masks.Kept:
         """What truncation leaves. Text is cut by the tokenizer, which keeps the special tokens it put around."""
