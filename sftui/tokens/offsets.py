@@ -121,10 +121,10 @@ class ByteOffsets:
         for token in new:
             content = self._added.get(token)
             piece = self._backend.id_to_token(token) or "" if content is None else content
-            size = len(piece) or _UNKNOWN
-            if content is None and not all(char in BYTE_OF for char in piece):
-                size = _UNKNOWN
-            elif content is None and piece:
+            size = _UNKNOWN
+            if piece and content is not None:
+                size = len(content)
+            elif piece and all(char in BYTE_OF for char in piece):
                 size = sum([char not in _INSIDE for char in piece])
                 if piece[0] in _INSIDE:
                     self._inside.add(token)

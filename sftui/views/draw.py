@@ -26,7 +26,7 @@ def draw(
 
     The rows zoom gives its first line to the names of its columns. `drawn`: the bands that need not be drawn again.
     """
-    lines = draw_all(table, layout, state, draw_lines if drawn is None else drawn.lines)
+    lines = draw_all(table, layout, state, None if drawn is None else drawn.lines)
     return tuple(islice(lines, state.height))
 
 
