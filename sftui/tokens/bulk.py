@@ -56,7 +56,7 @@ class Bulk:
 
     def of(self, plain: LoadedTokenizer) -> LoadedTokenizer:
         """The tokenizer for many rows, with what it has loaded and learnt so far."""
-        encoding = _encoding(plain)
+        encoding = fast_engine(plain)
         if encoding is None or self.mismatch is not None:
             return plain
         if self._many is None or self._plain is not plain:
@@ -74,7 +74,7 @@ class Bulk:
     def faster(self, plain: LoadedTokenizer, texts: Sequence[ToEncode]) -> LoadedTokenizer:
         """The same with fastokens, where that is installed, takes the tokenizer and equals it on `texts`."""
         made, self._tried = self.of(plain), True
-        encoding = _encoding(plain)
+        encoding = fast_engine(plain)
         if encoding is None or self.mismatch is not None:
             return made
         if self._offsets is not None:
@@ -98,7 +98,7 @@ class Bulk:
         )
 
 
-def _encoding(plain: LoadedTokenizer) -> FastEngine | None:
+def fast_engine(plain: LoadedTokenizer) -> FastEngine | None:
     """What encodes in the end, below rules that lie over it; None where that is not `tokenizers` with the whole of its
     vocabulary."""
     engine = plain.engine.inner if isinstance(plain.engine, LayeredEngine) else plain.engine

@@ -17,16 +17,14 @@ from rows import SHARED, sentences
 sys.path.insert(0, str(REPO))
 
 from sftui.errors import SftuiError
-from sftui.tokens import LoadedTokenizer, ToEncode, load_tokenizer
-from sftui.tokens.bulk import Bulk, compact
+from sftui.tokens import ToEncode, load_tokenizer
+from sftui.tokens.bulk import Bulk, compact, fast_engine
 from sftui.tokens.loaded import FastEngine
 from sftui.tokens.offsets import byte_offsets
 
 
-def why_not(tokenizer: LoadedTokenizer) -> str:
+def why_not(engine: FastEngine) -> str:
     """What fastokens says of a tokenizer that it does not encode."""
-    engine = tokenizer.engine
-    assert isinstance(engine, FastEngine)
     try:
         import fastokens
 
@@ -42,24 +40,25 @@ def main() -> None:
     found: Counter[str] = Counter()
     for path in sorted(folder.iterdir()):
         try:
-            tokenizer = load_tokenizer(str(path), mode="provisional")
+            tokenizer = load_tokenizer(str(path))
         except SftuiError as error:
             found["does not load"] += 1
             print(f"{path.name:22} does not load: {error.what}")
             continue
         found["loads"] += 1
-        if type(tokenizer.engine) is not FastEngine:
+        below = fast_engine(tokenizer)
+        if below is None:
             found["slow path"] += 1
             print(f"{path.name:22} slow path: no tokenizers backend")
             continue
         bulk = Bulk(after=1)
         bulk.of(tokenizer)
         bulk.faster(tokenizer, texts)
-        fast, by_bytes = bulk.engine == bulk.FAST, byte_offsets(tokenizer.engine.backend) is not None
+        fast, by_bytes = bulk.engine == bulk.FAST, byte_offsets(below.backend) is not None
         engine = "fastokens" if fast else "encode_batch_fast"
         offsets = "offsets by bytes" if by_bytes else "offsets of tokenizers"
         found.update((engine, offsets))
-        reasons = [*([] if fast else [why_not(tokenizer)]), *([] if by_bytes else ["no byte-level vocabulary"])]
+        reasons = [*([] if fast else [why_not(below)]), *([] if by_bytes else ["no byte-level vocabulary"])]
         print(f"{path.name:22} {engine}, {offsets}" + f" ({'; '.join(reasons)})" * bool(reasons))
     print(", ".join(f"{number} {name}" for name, number in found.items()))
 
