@@ -198,7 +198,9 @@ def hit_starts(hits: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _jump(stops: tuple[int, ...], cursor: int, steps: int) -> int:
-    """The stop `steps` after the cursor (before it where negative); as far as there are stops."""
+    """The stop `steps` after the cursor (before it where negative); as far as there are stops, and for 0 the cursor."""
+    if not steps:
+        return cursor
     if steps > 0:
         at = bisect_right(stops, cursor)
         return stops[min(at + steps - 1, len(stops) - 1)] if at < len(stops) else cursor

@@ -234,6 +234,12 @@ def test_down_comes_to_the_last_band_and_up_to_the_first(zoom: Zoom, width: int)
         assert layout.band_of(state.cursor) == end
 
 
+@pytest.mark.parametrize("action", [A.NEXT_CHANGE, A.PREVIOUS_CHANGE, A.NEXT_MESSAGE, A.PREVIOUS_MESSAGE, A.NEXT_HIT])
+def test_no_steps_are_no_jump(action: Action) -> None:
+    state = GridState(cursor=21, hits=(3, 9), **SIZE)
+    assert apply(state, action, ROW, lay_out(ROW, state.zoom, False, state.width), 0).cursor == 21
+
+
 TABLES = [made for made in map(make_table, (inspection(), long_row(300), tool_chat())) if made is not None]
 STEPS = st.tuples(
     st.sampled_from(Action),
