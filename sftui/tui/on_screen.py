@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import ne, or_
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -23,10 +24,10 @@ from sftui.tui.clusters import in_place
 from sftui.tui.sgr import PLAIN, Sgr, change, changes_only, followed_by, on_blanks, seen_on_blanks
 
 _FRAME = re.compile(r"\x1b\[[\d;]*H[^\x1b\n]*(?:(?:\x1b\[[\d;]*[mH]|\n(?=\x1b))[^\x1b\n]*)*")
-_MOVE = re.compile(r"\n?\x1b\[([\d;]*)H")
-_STYLED = re.compile(r"\x1b\[([\d;]*)m|([^\x1b\n]+)")
-_NEAR = 5
-"""How far a cell may be for those between, which stand there, to be written again: a move takes as many bytes."""
+_PART = re.compile(r"\x1b\[([\d;]*)([mH])([^\x1b\n]*)")
+"""A style or a move, and the text after it."""
+_NEAR = re.compile(rb"\x01+(?:\x00{1,4}\x01+)*")
+"""Cells that differ, 1, and up to four between them that stand there: to go past these takes as many bytes."""
 _UPDATE = ("\x1b[?2026h", "\x1b[?2026l")
 """Around a frame where the terminal shows it at once: they draw nothing."""
 
@@ -78,53 +79,52 @@ class OnScreen:
         """
         lines = self.lines  # where a signal has all forgotten meanwhile, what is kept below is forgotten, too
         writer = _Writer(self.cursor)
-        style, place = PLAIN, (0, 0)
-        _, *parts = _MOVE.split(frame)
-        for where, written in zip(parts[::2], parts[1::2]):
-            row, _, column = where.partition(";")
-            y, x = place = int(row or 1) - 1, int(column or 1) - 1
-            runs: list[_Run] = []
-            for codes, text in _STYLED.findall(written):
-                if text:
-                    runs.append(_Run(x, _cells(text), style))
-                    x = runs[-1].end
-                else:
-                    style = followed_by(style, codes)
-            if runs:
-                lines.setdefault(y, _Line()).draw(y, runs, writer)
-                place = y, x
-        self.cursor = place
-        return writer.ended(place)
+        style, y, x = PLAIN, 0, 0
+        runs: list[tuple[int, _Cells]] = []
+        for codes, kind, text in _PART.findall(frame):
+            if kind == "m":
+                style = PLAIN if codes == "0" else followed_by(style, codes)
+            else:
+                if runs:
+                    lines.setdefault(y, _Line()).draw(y, runs, writer)
+                    runs = []
+                row, _, column = codes.partition(";")
+                y, x = int(row or 1) - 1, int(column or 1) - 1
+            if text:
+                cells = _cells(text, style)
+                runs.append((x, cells))
+                x += len(cells.texts)
+        if runs:
+            lines.setdefault(y, _Line()).draw(y, runs, writer)
+        self.cursor = y, x
+        return writer.ended(self.cursor)
+
+
+class _Cells(NamedTuple):
+    """A text in a style, cell by cell: their texts, "" where the one before reaches into it, and what is seen of the
+    style in each; `sure`: how many of them are one character each, of one cell in every terminal."""
+
+    texts: list[str]
+    seen: list[Sgr]
+    style: Sgr
+    sure: int
 
 
 class _Run(NamedTuple):
-    """Cells of one style, from `start` on: the text of each, "" where the one before reaches into it."""
+    """What is written from a cell on, in how many cells."""
 
     start: int
-    texts: tuple[str, ...]
+    width: int
+    text: str
     style: Sgr
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.texts)
-
-    @property
-    def seen(self) -> list[Sgr]:
-        """What is seen of the style in each cell."""
-        blank = seen_on_blanks(self.style)
-        return [blank if text == " " else self.style for text in self.texts]
-
-    def part(self, start: int, end: int) -> _Run:
-        return _Run(start, self.texts[start - self.start : end - self.start], self.style)
 
     def with_next(self, after: _Run) -> _Run | None:
         """Both as one, where one of them is blank and looks the same in the other's style; else None."""
-        if self.end != after.start or seen_on_blanks(self.style) != seen_on_blanks(after.style):
+        style = self.style if not after.text.strip(" ") else after.style if not self.text.strip(" ") else None
+        near = style is not None and self.start + self.width == after.start
+        if style is None or not near or seen_on_blanks(self.style) != seen_on_blanks(after.style):
             return None
-        texts = self.texts + after.texts
-        if set(after.texts) == {" "}:
-            return _Run(self.start, texts, self.style)
-        return _Run(self.start, texts, after.style) if set(self.texts) == {" "} else None
+        return _Run(self.start, self.width + after.width, self.text + after.text, style)
 
 
 class _Line:
@@ -132,44 +132,55 @@ class _Line:
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self.styles: list[Sgr] = []
+        self.seen: list[Sgr] = []
         self.doubtful = False
 
-    def draw(self, y: int, runs: Sequence[_Run], writer: _Writer) -> None:
-        """Writes what is not there yet of runs that stand one next to the other."""
-        missing = runs[-1].end - len(self.texts)
-        self.texts += [""] * missing
-        self.styles += [PLAIN] * missing
+    def draw(self, y: int, runs: Sequence[tuple[int, _Cells]], writer: _Writer) -> None:
+        """Writes what is not there yet of cells that stand one next to the other."""
+        start, cells = runs[-1]
+        missing = start + len(cells.texts) - len(self.texts)
+        if missing > 0:
+            self.texts += [""] * missing
+            self.seen += [PLAIN] * missing
         sure = self._sure(runs)
         parts: list[_Run] = []
         whole = False
-        for run in runs:
-            seen = run.seen
-            here = slice(run.start, run.end)
-            texts, styles = self.texts[here], self.styles[here]
-            if texts == [*run.texts] and styles == seen:
+        for start, cells in runs:
+            here = slice(start, start + len(cells.texts))
+            texts, seen = self.texts[here], self.seen[here]
+            if texts == cells.texts and seen == cells.seen:
                 continue
-            cells = enumerate(zip(run.texts, texts, seen, styles), run.start)
-            differ = [x for x, (new, old, style, before) in cells if new != old or style != before]
-            whole = whole or differ[-1] >= sure
-            for first, last in _stretches([x for x in differ if x < sure]):
-                part = run.part(first, last + 1)
+            differ = bytes(map(or_, map(ne, texts, cells.texts), map(ne, seen, cells.seen)))
+            if differ.rfind(1) >= sure - start:
+                whole, differ = True, differ[: max(sure - start, 0)]
+            for found in _NEAR.finditer(differ):
+                first, end = found.span()
+                part = _Run(start + first, end - first, "".join(cells.texts[first:end]), cells.style)
                 joined = parts[-1].with_next(part) if parts else None
-                parts[-1:] = [*parts[-1:], part] if joined is None else [joined]
-            self.texts[here], self.styles[here] = run.texts, seen
-        writer.draw(y, _by_style(parts, writer.style))
+                if joined is None:
+                    parts.append(part)
+                else:
+                    parts[-1] = joined
+            self.texts[here], self.seen[here] = cells.texts, cells.seen
+        if parts:
+            writer.draw(y, _by_style(parts, writer.style))
         if whole:
-            writer.draw(y, [run.part(max(run.start, sure), run.end) for run in runs if run.end > sure])
+            for start, cells in runs:
+                known = max(sure - start, 0)
+                if known < len(cells.texts):
+                    text = "".join(cells.texts[known:])
+                    writer.draw(y, [_Run(start + known, len(cells.texts) - known, text, cells.style)])
             writer.lost()
 
-    def _sure(self, runs: Sequence[_Run]) -> int:
+    def _sure(self, runs: Sequence[tuple[int, _Cells]]) -> int:
         """Up to where it is known in which cell each text stands, before and after."""
-        found = [run.start + sure for run in runs if (sure := _sure(run.texts)) < len(run.texts)]
-        start, end = runs[0].start, runs[-1].end
+        (start, _), (last, cells) = runs[0], runs[-1]
+        end = last + len(cells.texts)
+        sure = next((at + cells.sure for at, cells in runs if cells.sure < len(cells.texts)), end)
         if self.doubtful:
-            found.append(start + _sure(tuple(self.texts[start:end])))
-        self.doubtful = self.doubtful or bool(found)
-        return min(found, default=end)
+            sure = min(sure, start + _sure(self.texts[start:end]))
+        self.doubtful = self.doubtful or sure < end
+        return sure
 
 
 class _Writer:
@@ -181,12 +192,14 @@ class _Writer:
         self.parts: list[str] = []
 
     def draw(self, y: int, runs: Sequence[_Run]) -> None:
-        for run in runs:
-            text = "".join(run.texts)
-            self.go((y, run.start))
-            self.turn(on_blanks(self.style, run.style) if text.isspace() else run.style)
+        for start, width, text, style in runs:
+            if self.cursor != (y, start):
+                self.go((y, start))
+            wanted = on_blanks(self.style, style) if text.isspace() else style
+            if self.style is not wanted:
+                self.turn(wanted)
             self.parts.append(in_place(text))
-            self.cursor = (y, run.end)
+            self.cursor = (y, start + width)
 
     def go(self, place: tuple[int, int]) -> None:
         if self.cursor != place:
@@ -211,21 +224,10 @@ class _Writer:
         return "".join(self.parts)
 
 
-def _stretches(cells: Sequence[int]) -> list[tuple[int, int]]:
-    """The first and last cell of each stretch of cells that are near each other."""
-    if cells and cells[-1] - cells[0] == len(cells) - 1:
-        return [(cells[0], cells[-1])]
-    found: list[tuple[int, int]] = []
-    for cell in cells:
-        if found and cell - found[-1][1] <= _NEAR:
-            found[-1] = (found[-1][0], cell)
-        else:
-            found.append((cell, cell))
-    return found
-
-
-def _by_style(runs: Sequence[_Run], now: Sgr) -> list[_Run]:
+def _by_style(runs: Sequence[_Run], now: Sgr) -> Sequence[_Run]:
     """Runs of a line, those of one style after each other: to go back to a place takes fewer bytes than a colour."""
+    if len(runs) == 1:
+        return runs
     found: dict[Sgr, list[_Run]] = {now: []}
     for run in runs:
         found.setdefault(run.style, []).append(run)
@@ -233,7 +235,14 @@ def _by_style(runs: Sequence[_Run], now: Sgr) -> list[_Run]:
 
 
 @lru_cache(4096)
-def _sure(texts: tuple[str, ...]) -> int:
+def _cells(text: str, style: Sgr) -> _Cells:
+    """The cells of a text, to be read only."""
+    texts = _texts(text)
+    blank = seen_on_blanks(style)
+    return _Cells(texts, [blank if text == " " else style for text in texts], style, _sure(texts))
+
+
+def _sure(texts: Sequence[str]) -> int:
     """How many of the cells are one character each, of one cell in every terminal."""
     for i, text in enumerate(texts):
         if len(text) != 1:
@@ -241,12 +250,11 @@ def _sure(texts: tuple[str, ...]) -> int:
     return len(texts)
 
 
-@lru_cache(4096)
-def _cells(text: str) -> tuple[str, ...]:
+def _texts(text: str) -> list[str]:
     """The text of each cell, "" for one that the text before takes; words that terminals count differently are one text
     in as many cells as Rich counts."""
     if text.isascii():
-        return tuple(text)
+        return list(text)
     width, cells = cell_len(text), list[str]()
     if not has_clusters(text):
         for char in text:
@@ -257,5 +265,5 @@ def _cells(text: str) -> tuple[str, ...]:
                 base = next(i for i in range(len(cells) - 1, -1, -1) if cells[i])
                 cells[base] += char
         if len(cells) == width:
-            return tuple(cells)
-    return (text, *[""] * (width - 1)) if width else ()
+            return cells
+    return [text, *[""] * (width - 1)] if width else []
