@@ -36,8 +36,9 @@ class KeyedApp(App[ResultT], inherit_bindings=False):
     CSS = "Toast { display: none; }"
 
     def __init__(self, theme: str | None, in_ascii: bool = False) -> None:
-        self.in_ascii = in_ascii
         self.on_screen = OnScreen()
+        self.without_colours: Sequence[LineFilter] = (NoColor(),)
+        self.to_ascii: Sequence[LineFilter] = (Ascii(),) if in_ascii else ()
         super().__init__()
         self.animation_level = "none"
         self.look = Styles(theme or default_theme(os.environ))
@@ -58,8 +59,7 @@ class KeyedApp(App[ResultT], inherit_bindings=False):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """With NO_COLOR every colour goes, Textual's own choice can make text invisible (trap T5); without the glyphs
         there is ASCII."""
-        colours: Sequence[LineFilter] = [NoColor()] if self.no_color else super().get_line_filters()
-        return [*colours, Ascii()] if self.in_ascii else colours
+        return (*(self.without_colours if self.no_color else super().get_line_filters()), *self.to_ascii)
 
     async def on_event(self, event: events.Event) -> None:
         """Keys go straight to the screen on top, so that keys typed at once arrive in order.

@@ -68,6 +68,7 @@ class Body(Widget, inherit_bindings=False):
 
     DEFAULT_CSS = "Body { height: 1fr; }"
     ALLOW_SELECT = False
+    BLANK = True  # the frame covers it
 
     def __init__(self, panes: Mapping[str, LineView], places: Places) -> None:
         super().__init__(id="body")

@@ -60,6 +60,8 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
         self.strips: LRUCache[Line, Strip] = LRUCache(STRIPS)
         self._shown: list[Line] = []
         self._drawn_for = Size(0, 0)
+        self._painted: dict[int, tuple[Line | None, Strip]] = {}
+        self._painted_for: tuple[object, ...] = ()
 
     # — what a subclass says —
 
@@ -86,26 +88,47 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
             return
         before, after = self._shown, self.visible_lines()
         self._shown = after
-        regions = []
+        regions, width = [], self.size.width
         for y in range(max(len(before), len(after))):
             old = before[y] if y < len(before) else ()
             new = after[y] if y < len(after) else ()
             if old != new:
                 start, end = difference(old, new)
-                start, end = max(start - self.left, 0), min(end - self.left, self.size.width)
+                start, end = max(start - self.left, 0), min(end - self.left, width)
                 if start < end:
                     regions.append(Region(start, y, end - start, 1))
         if regions:
             self.refresh(*regions)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Textual paints a new pane before it tells it its size; the first paint shows what is in it all the same."""
+        """Lines painted before, while their cells stay the same: no CSS draws over them, so Textual's own cache, which
+        asks each line what is drawn around it, has nothing to add.
+
+        Textual paints a new pane before it tells it its size; the first paint shows what is in it all the same.
+        """
         if not self._drawn_for:
             self._lay_out()
-        return super().render_lines(crop)
+        width, filters = self.size.width, self.get_line_filters()
+        key = (self.left, width, *filters)
+        if key != self._painted_for:
+            self._painted_for, self._painted = key, {}
+        painted, shown = self._painted, dict(enumerate(self._shown))
+        anew = [y for y in crop.line_range if y not in painted or painted[y][0] is not shown.get(y)]
+        if anew:
+            ground = self.background_colors[1]
+            for y in anew:
+                strip = self._strip_at(y, width)
+                for line_filter in filters:
+                    strip = strip.apply_filter(line_filter, ground)
+                painted[y] = shown.get(y), strip
+        start, end = crop.column_span
+        strips = [painted[y][1] for y in crop.line_range]
+        return strips if (start, end) == (0, width) else [strip.crop(start, end) for strip in strips]
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
+        return self._strip_at(y, self.size.width)
+
+    def _strip_at(self, y: int, width: int) -> Strip:
         if y >= len(self._shown):
             return Strip.blank(width, self.blank)
         cells = self._shown[y]
@@ -125,6 +148,7 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
 
     def notify_style_update(self) -> None:
         self.strips.clear()
+        self._painted.clear()
         super().notify_style_update()
 
     # — moving —

@@ -71,6 +71,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     """
     AUTO_FOCUS = None
     ALLOW_SELECT = False
+    BLANK = True  # covered by what is in it: nothing of its own is painted
 
     def __init__(self, workspace: Workspace, keymap: Keymap, look: Styles) -> None:
         super().__init__()

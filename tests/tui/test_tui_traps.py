@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from rich.style import Style
+from textual.geometry import Region
+from textual.widget import Widget
 from tui_driver import running
 from words_worker import WordsWorker
 
@@ -243,6 +245,27 @@ async def test_T10_strips_are_cached_and_dropped_with_the_theme() -> None:
         assert pane.render_line(1)._segments[-1].style != before
         pane.notify_style_update()
         assert len(pane.strips) == 0
+
+
+@pytest.mark.parametrize("theme", ["dark", "ansi", "mono"])
+@pytest.mark.parametrize("in_ascii", [False, True])
+async def test_T10_lines_painted_before_are_what_textual_would_paint(
+    theme: str, in_ascii: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pane keeps its lines itself: no style sheet draws over them, and what filters make of them is kept, too."""
+    if theme == "mono":
+        monkeypatch.setenv("NO_COLOR", "1")
+    async with running(theme=theme, size=(140, 45), in_ascii=in_ascii) as driven:
+        for keys in (("l",), ("s",), ("z",), ("]",), (*":theme", "enter"), ("f",), ("tab",)):
+            await driven.press(*keys)
+            for pane in driven.main.drawn():
+                if pane.display and pane.size:
+                    width, height = pane.size
+                    for crop in (pane.size.region, Region(1, height // 2, width - 3, height - height // 2)):
+                        assert pane.render_lines(crop) == Widget.render_lines(pane, crop), (keys, pane)
+            painted = [strip for pane in driven.main.drawn() for strip in pane.render_lines(pane.size.region)]
+            again = [strip for pane in driven.main.drawn() for strip in pane.render_lines(pane.size.region)]
+            assert painted and all(a is b for a, b in zip(painted, again, strict=True))
 
 
 async def test_T11_no_glyph_shifts_a_column() -> None:
