@@ -13,7 +13,7 @@ from sftui.tui.arrangement import Arrangement, Box
 from sftui.tui.contexts import TOKENS
 from sftui.tui.line_view import LineView
 from sftui.views import Line
-from sftui.views.frame import Framed, frame_lines
+from sftui.views.frame import DrawnFrame, Framed
 
 Places = Callable[[Size], Mapping[str, Box]]
 """Where the panes stand in a body of a size."""
@@ -77,7 +77,7 @@ class Body(Widget, inherit_bindings=False):
         self.frame.make = self._framed
         self._at_places = AtPlaces(self.frame, panes, places)
         self.holder = TOKENS
-        self._drawn: tuple[tuple[object, ...], tuple[Line, ...]] = ((), ())
+        self._drawn = DrawnFrame()
 
     @property
     def layout(self) -> Layout:
@@ -113,7 +113,4 @@ class Body(Widget, inherit_bindings=False):
             )
             for name, box in boxes.items()
         )
-        key = (framed, width, height)
-        if self._drawn[0] != key:
-            self._drawn = (key, frame_lines(framed, width, height))
-        return self._drawn[1]
+        return self._drawn.lines(framed, width, height)

@@ -29,45 +29,76 @@ class Framed(NamedTuple):
 
 def frame_lines(panes: Sequence[Framed], width: int, height: int) -> tuple[Line, ...]:
     """What stands around panes in a body of so many cells: rules on top of those with a title, and between columns."""
-    light: dict[int, set[int]] = {}
-    heavy: dict[int, set[int]] = {}
-    titles: dict[int, list[Framed]] = {}
+    return DrawnFrame().lines(panes, width, height)
+
+
+class DrawnFrame:
+    """The lines of a frame as they were drawn: most keys change one title."""
+
+    def __init__(self) -> None:
+        self._places: tuple[object, ...] = ()
+        self._rules = _Rules({}, {})
+        self._lines: dict[int, tuple[tuple[Framed, ...], Line]] = {}
+
+    def lines(self, panes: Sequence[Framed], width: int, height: int) -> tuple[Line, ...]:
+        """What `frame_lines` gives."""
+        places = (width, height, *((*pane[:4], pane.title is not None, pane.active) for pane in panes))
+        if places != self._places:
+            self._places, self._rules, self._lines = places, _rules(panes, width, height), {}
+        titled: dict[int, tuple[Framed, ...]] = {}
+        for pane in panes:
+            if pane.title is not None:
+                titled[pane.y - 1] = (*titled.get(pane.y - 1, ()), pane)
+        for y in range(height):
+            here, known = titled.get(y, ()), self._lines.get(y)
+            if known is None or known[0] != here:
+                self._lines[y] = here, _line(y, self._rules, here, width)
+        return tuple(self._lines[y][1] for y in range(height))
+
+
+class _Rules(NamedTuple):
+    """The cells of each line that have a rule: around the pane that holds the keys a heavy one."""
+
+    light: dict[int, set[int]]
+    heavy: dict[int, set[int]]
+
+    def of(self, y: int) -> set[int]:
+        return self.light.get(y, set()) | self.heavy.get(y, set())
+
+
+def _rules(panes: Sequence[Framed], width: int, height: int) -> _Rules:
+    found = _Rules({}, {})
     for pane in panes:
-        rules = heavy if pane.active else light
+        rules = found.heavy if pane.active else found.light
         top = pane.y - (pane.title is not None)
         if pane.title is not None:
-            titles.setdefault(top, []).append(pane)
             rules.setdefault(top, set()).update(range(pane.x, min(pane.x + pane.width, width)))
         for x in (pane.x - 1, pane.x + pane.width):
             if 0 <= x < width:
                 for y in range(top, min(pane.y + pane.height, height)):
                     rules.setdefault(y, set()).add(x)
-    return tuple(_line(y, light, heavy, titles.get(y, ()), width) for y in range(height))
+    return found
 
 
-def _line(y: int, light: dict[int, set[int]], heavy: dict[int, set[int]], titled: Sequence[Framed], width: int) -> Line:
-    ruled = light.get(y, set()) | heavy.get(y, set())
-    above, below = (light.get(at, set()) | heavy.get(at, set()) for at in (y - 1, y + 1))
+def _line(y: int, rules: _Rules, titled: Sequence[Framed], width: int) -> Line:
+    ruled, above, below = rules.of(y), rules.of(y - 1), rules.of(y + 1)
+    heavy = rules.heavy.get(y, set())
     across = {x for pane in titled for x in range(pane.x, pane.x + pane.width)}
-    builder = LineBuilder()
     starts = {pane.x: pane for pane in titled}
-    x = 0
-    while x < width:
-        pane = starts.pop(x, None)  # once: a pane of no cells leaves the place where it is
-        if pane is not None and pane.title:
-            for run in crop(pane.title, pane.width):
-                builder.add(run.text, run.role, run.over)
-            x = builder.width
-            continue
-        bold = x in heavy.get(y, ())
-        builder.add(*_cell(x, ruled, above, below, across, bold))
-        x += 1
-    return builder.line()
+    builder = LineBuilder()
+    for x in sorted(at for at in ruled | starts.keys() if at < width):
+        if x < builder.width:
+            continue  # within a title
+        builder.add(" " * (x - builder.width), Role.PLAIN)
+        pane = starts.get(x)
+        for run in crop(pane.title, pane.width) if pane is not None and pane.title else ():
+            builder.add(run.text, run.role, run.over)
+        if x == builder.width and x in ruled:  # no title, or one of a pane without cells
+            builder.add(*_cell(x, above, below, across, x in heavy))
+    return builder.add(" " * (width - builder.width), Role.PLAIN).line()
 
 
-def _cell(x: int, ruled: set[int], above: set[int], below: set[int], across: set[int], bold: bool) -> tuple[str, Role]:
-    if x not in ruled:
-        return " ", Role.PLAIN
+def _cell(x: int, above: set[int], below: set[int], across: set[int], bold: bool) -> tuple[str, Role]:
     joins = ""
     if x in across:
         joins = "lr"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sftui.views.cells import Role, plain
-from sftui.views.frame import Framed, frame_lines, title_cells
+from sftui.views.frame import DrawnFrame, Framed, frame_lines, title_cells
 
 
 def panes(active: str = "") -> tuple[Framed, ...]:
@@ -59,6 +59,21 @@ def test_every_pane_can_have_them() -> None:
 def test_panes_without_titles_have_rules_between_them_alone() -> None:
     drawn = frame_lines((Framed(0, 0, 8, 3), Framed(9, 0, 20, 3)), 29, 3)
     assert plain(drawn) == "        │\n" * 3
+
+
+def test_of_a_frame_that_was_drawn_only_the_line_of_another_title_is_drawn() -> None:
+    """The token pane's title holds the cursor: each move would draw all cells of the screen."""
+    drawn = DrawnFrame()
+    before = drawn.lines(panes("tokens"), 40, 9)
+    renamed = tuple(
+        pane._replace(title=title_cells("more", "", pane.width, False)) if pane.y == 6 else pane
+        for pane in panes("tokens")
+    )
+    after = drawn.lines(renamed, 40, 9)
+    assert after == frame_lines(renamed, 40, 9)
+    assert [y for y in range(9) if before[y] is not after[y]] == [5]
+    for asked in ((panes("raw"), 40, 9), (panes("raw"), 30, 9), (panes("raw")[:3], 30, 9), (panes("tokens"), 40, 9)):
+        assert drawn.lines(*asked) == frame_lines(*asked)
 
 
 @pytest.mark.parametrize("width", [0, 1, 2])
