@@ -107,6 +107,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.tour = Bar("tour")
         self.prompt = Prompt(self.say)
         self.footer = Bar("footer")
+        self.hints = Memo()
         self.body = Body(self.by_context, self.boxes)
         self.arranged = arrange(self.state.open, 0, 0)
         for pane in self.drawn():
@@ -172,7 +173,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.body.draw(context)
         context = keys_of(context)
         idle = {name for ids, _ in footer(context) for name in ids if BY_ID[name].when(self) is not None}
-        self.footer.show(left or footer_cells(context, self.width, self.keymap, idle))
+        hints = self.hints.lines(
+            (context, self.width, idle), lambda: (footer_cells(context, self.width, self.keymap, idle),)
+        )
+        self.footer.show(left or hints[0])
         self.footer.display = bool(left) or not self.prompt.open
 
     def draw_tour(self) -> None:

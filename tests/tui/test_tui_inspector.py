@@ -570,3 +570,12 @@ async def test_the_audit_begins_with_what_it_comes_to() -> None:
         text = await driven.press("A", "X")
         first, second, found = (text.index(part) for part in ("✗ no answer reaches", "! no stop is", "Findings"))
         assert first < second < found
+
+
+async def test_another_row_draws_two_lines_of_the_list_anew() -> None:
+    async with running((120, 36)) as driven:
+        listed = driven.main.panes.rows
+        before = listed.visible_lines()
+        await driven.press("]")
+        after = listed.visible_lines()
+        assert len(before) > 3 and [y for y, cells in enumerate(after) if cells is not before[y]] == [0, 1]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from textual.cache import LRUCache
 from textual.message import Message
 
 from sftui.model import Inspection
-from sftui.tui.line_view import LineView
+from sftui.tui.line_view import STRIPS, LineView
 from sftui.views import Line, Over, Role, row_heading, row_line, row_sentence
 from sftui.views.strip import strip_of
 from sftui.workspace.events import RowSummary
@@ -50,6 +51,7 @@ class RowList(LineView):
         self._outdated: set[int] = set()
         self.other_side: RowSummary | None = None
         self._requested = (0, 0)
+        self._drawn: LRUCache[tuple[object, ...], Line] = LRUCache(STRIPS)
 
     # — content —
 
@@ -180,17 +182,22 @@ class RowList(LineView):
             summary = replace(self.opened[row], preview=summary.preview, repaired=summary.repaired)
         gutter = f"{self.glyph(row) or ' '}{'*' if summary.repaired else ' '}" if self.signs else ""
         other = self.other_side if self.other_side is not None and self.other_side.index == row else None
-        cells = row_line(
-            other or summary,
-            self.size.width,
-            current=here,
-            digits=self.digits,
-            gutter=gutter,
-            sign="B" if other else "▸",
-            headed=self.headed,
-        )
-        over = Over.CURSOR if here and self.active else Over.NONE
-        return tuple(run._replace(over=over, role=QUIET.get(run.role, run.role)) for run in cells)
+        key = (other or summary, self.size.width, here, here and self.active, self.digits, gutter, other, self.headed)
+        drawn = self._drawn.get(key)
+        if drawn is None:
+            cells = row_line(
+                other or summary,
+                self.size.width,
+                current=here,
+                digits=self.digits,
+                gutter=gutter,
+                sign="B" if other else "▸",
+                headed=self.headed,
+            )
+            over = Over.CURSOR if here and self.active else Over.NONE
+            drawn = tuple(run._replace(over=over, role=QUIET.get(run.role, run.role)) for run in cells)
+            self._drawn[key] = drawn
+        return drawn
 
     def sentence(self) -> Line:
         """The current row in words and as much of what it begins with as the line has room for."""
