@@ -169,6 +169,25 @@ class Conversation:
     extra: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def with_messages(self, messages: tuple[Message, ...]) -> Conversation:
+        """The same with other messages: `dataclasses.replace` in a sixth of its time, as it may be for every row."""
+        return Conversation(
+            self.kind,
+            self.format,
+            messages,
+            self.prompt_messages,
+            self.prompt,
+            self.completion,
+            self.text,
+            self.input_ids,
+            self.labels,
+            self.attention_mask,
+            self.tools,
+            self.template_kwargs,
+            self.extra,
+            self.notes,
+        )
+
 
 class Span(NamedTuple):
     """A stretch of the rendered text that belongs to one message (or to none) and is one part."""

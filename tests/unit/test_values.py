@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sftui.model import Boundary, Message, Part, Piece, Rendered, Row, Span
+from sftui.model import Boundary, Conversation, Message, Part, Piece, Rendered, Row, Span
 from sftui.runs import Runs, Side, sides
 from sftui.trainers.ms_swift.trainer import WeighedPiece
 from sftui.values import value_class
@@ -50,3 +50,11 @@ def test_a_value_is_pickled_without_the_names_of_its_fields(value: Any) -> None:
 def test_what_values_share_they_share_on_the_other_side() -> None:
     row, again = pickle.loads(pickle.dumps((ROW, Message(SAID, "messages[0]"))))
     assert again.data is row.data["messages"][0]
+
+
+def test_a_conversation_with_other_messages_keeps_every_field() -> None:
+    """Each is written down there, so a new one could be left out."""
+    values: dict[str, Any] = {one.name: one.name for one in fields(Conversation)}
+    made = Conversation(**values)
+    messages = (Message({"role": "user"}),)
+    assert made.with_messages(messages) == replace(made, messages=messages)

@@ -128,7 +128,7 @@ class Unsloth(Collated):
                 )
         if conversation.kind is not Kind.CHAT or not UnslothOptions.of(recipe).standardize:
             return conversation
-        return replace(conversation, messages=tuple(_standard(message, recipe) for message in conversation.messages))
+        return conversation.with_messages(tuple([_standard(message, recipe) for message in conversation.messages]))
 
     def reading_messages(self, recipe: Recipe) -> Recipe:
         own = UnslothOptions.of(recipe)
@@ -235,7 +235,7 @@ class Unsloth(Collated):
             if conversation.prompt_messages is None and not rendered_by_script(conversation, recipe):
                 shaped = replace(
                     shaped,
-                    conversation=replace(conversation, messages=tuple(map(_without_nulls, conversation.messages))),
+                    conversation=conversation.with_messages(tuple(map(_without_nulls, conversation.messages))),
                 )
         return super().render(shaped, recipe, tools, spans=spans)
 
