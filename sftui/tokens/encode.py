@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
 from sftui.errors import TokenizerError
+from sftui.flat import Flat, Ids
 from sftui.model import NO_TEXT, NOWHERE, Cut, Part, Piece, Rendered, Span, Tokens, TokenText, unplaced
 from sftui.recipe import Tokenize
 from sftui.runs import Runs, Stretch, joined, sides
@@ -69,9 +71,10 @@ def tokenize(
         if places:
             _encode_pieces(columns, rendered.pieces, tokenizer)
         else:
-            columns.ids, messages = _joined_pieces(rendered.pieces, tokenizer)
+            joined_ids, messages = _joined_pieces(rendered.pieces, tokenizer)
             if options.append_eos == "never" and options.bos != "drop_second":
-                return Tokens(tuple(columns.ids), (), (), messages, UNPLACED)
+                return unplaced(joined_ids, None, messages, UNPLACED)
+            columns.ids = [*joined_ids]
             columns.by_piece = True
             columns.owners = [(end - start, message, Part.CONTENT) for start, end, message in messages.runs()]
         if options.append_eos == "if_missing_text" and not rendered.text.endswith(tokenizer.facts.eos_token or ""):
@@ -111,7 +114,7 @@ def texts_of(
     if options.mode == "per_part" and rendered.pieces is not None:
         for piece in rendered.pieces:
             if piece.ids is None:
-                yield ToEncode(piece.before + piece.text, piece.add_special_tokens, places)
+                yield ToEncode(piece.before + piece.text, piece.add_special_tokens, places, flat=not places)
         return
     text = _ended(rendered.text, tokenizer, options, ending)
     special, as_array = options.add_special_tokens, not places
@@ -309,24 +312,27 @@ def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: Loaded
         place = after
 
 
-def _joined_pieces(pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> tuple[list[int], Runs[int]]:
-    """The same without places: the ids of all pieces, and which message each of them is of."""
-    ids: list[int] = []
+def _joined_pieces(pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> tuple[Ids, Runs[int]]:
+    """The same without places: the ids of all pieces, as an array where they came so, and which message each of them is
+    of."""
+    encoded = _each(pieces, tokenizer.batch_as_encoded)
+    arrays = any([type(made) is array for made in encoded])
+    ids: list[int] | Flat = array("i") if arrays else []
     ends: list[int] = []
     messages: list[int] = []
     at = 0
-    for piece, made in zip(pieces, _each(pieces, tokenizer.ids_batch)):
-        own = piece.ids if made is None else made[piece.cut :]
+    for piece, made in zip(pieces, encoded):
+        own = piece.ids if made is None else made[piece.cut :] if piece.cut else made
         if not own:
             continue
-        ids += own
+        ids.extend(own)
         at += len(own)
         if messages and messages[-1] == piece.message:
             ends[-1] = at
         else:
             ends.append(at)
             messages.append(piece.message)
-    return ids, Runs(tuple(ends), tuple(messages))
+    return ids if isinstance(ids, array) else tuple(ids), Runs(tuple(ends), tuple(messages))
 
 
 def _each(pieces: Sequence[Piece], encode: Callable[[list[str], bool], Sequence[T]]) -> Sequence[T | None]:

@@ -182,12 +182,16 @@ class LoadedTokenizer:
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[tuple[int, ...]]:
         """The ids of several texts, each as `ids` gives them."""
+        return [tuple(ids) for ids in self.batch_as_encoded(texts, add_special_tokens)]
+
+    def batch_as_encoded(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[Ids]:
+        """The same, each as `as_encoded` gives them."""
         if ahead := self._ids_ahead[add_special_tokens]:
             try:
-                return [tuple(ahead[text]) for text in texts]
+                return [ahead[text] for text in texts]
             except KeyError:  # not all of them
                 pass
-        return self._guarded(self.engine.ids_batch, texts, add_special_tokens)
+        return [*self._guarded(self.engine.ids_batch, texts, add_special_tokens)]
 
     def ahead(self, texts: Sequence[ToEncode]) -> None:
         """Encode texts at once that will be requested soon; those of before are forgotten.

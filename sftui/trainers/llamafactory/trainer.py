@@ -288,10 +288,9 @@ class LlamaFactory(Trainer):
         kept = length.cut(pairs, _cutoff(recipe), reserved=appended, last_first=history)
         ranges = _ranges(starts, kept, count, appended)
         flags, reasons = _drawn(stretches, count, turns - 1, recipe.mask, appended)
-        labels = label_rules.applied(flags, tokens.input_ids)
         if not template.efficient_eos:
-            return tokens, Labels(labels, reasons, ranges)
-        moved, why = list(labels), list(reasons)
+            return tokens, label_rules.on_ids(tokens, (flags, reasons), ranges)
+        moved, why = list(label_rules.applied(flags, tokens.input_ids)), list(reasons)
         served_first = (len(pairs) - 1 if history else 0) * 2
         for turn in range(0, 2 * len(pairs), 2):
             if turn != served_first and starts[turn + 1] > starts[turn]:

@@ -337,8 +337,11 @@ def _inserted(text: str, message: int, part: Part, tokenizer: LoadedTokenizer) -
 def _plain(text: str, message: int, part: Part, tokenizer: LoadedTokenizer) -> list[Piece]:
     """Text that tiktoken encodes: cut where a run is too long, and the texts of special tokens taken as plain text."""
     engine = tokenizer.engine
+    own = engine if isinstance(engine, OwnSpecials) else None
+    if 0 < len(text) <= LONGEST_RUN:  # as nearly every text
+        return [Piece(text, message, part, ids=own.plain(text) if own is not None else None)]
     return [
-        Piece(piece, message, part, ids=engine.plain(piece) if isinstance(engine, OwnSpecials) else None)
+        Piece(piece, message, part, ids=own.plain(piece) if own is not None else None)
         for at in range(0, len(text), LONGEST_TEXT)
         for piece in _short_runs(text[at : at + LONGEST_TEXT])
     ]

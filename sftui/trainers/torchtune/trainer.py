@@ -19,7 +19,8 @@ from typing import Any
 
 from sftui.conversations import Detected
 from sftui.errors import RecipeError
-from sftui.labels import Drawn, applied_to_ids, drawn, outside, refuse_too_large, within
+from sftui.flat import cut, moved
+from sftui.labels import Drawn, drawn, on_ids, outside, refuse_too_large, within
 from sftui.labels.length import Kept
 from sftui.model import (
     IGNORE_INDEX,
@@ -37,6 +38,7 @@ from sftui.model import (
     Row,
     Span,
     Tokens,
+    flat_example,
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize
@@ -176,7 +178,7 @@ class Torchtune(Trainer):
         marked = message_rules.flagged(
             conversation.messages, roles, strategy(conversation, recipe), mask_system=newest(recipe)
         )
-        return Shaped(replace(conversation, messages=marked))
+        return Shaped(conversation.with_messages(marked))
 
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
         conversation, frames = shaped.conversation, self._frames(recipe, tools)
@@ -236,9 +238,9 @@ class Torchtune(Trainer):
                 mask = forced(mask, last, Reason.FORCED)
         mask = outside(mask, kept)
         first = kept[0][0]
-        if newest(recipe) and first < kept[0][1] and mask[0][first]:
+        if first < kept[0][1] and mask[0][first] and newest(recipe):
             mask = forced(mask, first, Reason.FIRST_OF_DOCUMENT)
-        return tokens, Labels(applied_to_ids(mask[0], tokens.input_ids), mask[1], kept)
+        return tokens, on_ids(tokens, mask, kept)
 
     def _kept(self, tokens: Tokens, conversation: Conversation, recipe: Recipe) -> Kept:
         """The positions that stay: no message is added after the one that reaches max_seq_len, EOS always is, then the
@@ -299,6 +301,8 @@ class Torchtune(Trainer):
         """The row un-shifted: since 0.7 it is stored with as many ids, each label one place earlier (see `stored`)."""
         if labels.dropped is not None:
             return ()
+        if labels.flat is not None:
+            return (flat_example(cut(labels.kept, labels.flat), moved(labels.ranges, labels.kept)),)
         ids, kept = within(labels.kept, tokens.input_ids), within(labels.kept, labels.labels)
         return (Example(ids, kept, (1,) * len(ids)),)
 
@@ -426,7 +430,7 @@ def forced(mask: Drawn, place: int, reason: Reason) -> Drawn:
 
 def with_id(tokens: Tokens, place: int, token: int) -> Tokens:
     """The tokens with another id at one place: EOS takes the place of the last token of a cut row."""
-    if tokens.input_ids[place] == token:
+    if (tokens.input_ids if tokens.flat is None else tokens.flat)[place] == token:
         return tokens
 
     def put(values: Sequence[Any], value: Any) -> tuple[Any, ...]:
