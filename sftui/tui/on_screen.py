@@ -121,8 +121,9 @@ class _Run(NamedTuple):
     def with_next(self, after: _Run) -> _Run | None:
         """Both as one, where one of them is blank and looks the same in the other's style; else None."""
         style = self.style if not after.text.strip(" ") else after.style if not self.text.strip(" ") else None
-        near = style is not None and self.start + self.width == after.start
-        if style is None or not near or seen_on_blanks(self.style) != seen_on_blanks(after.style):
+        if style is None or self.start + self.width != after.start:
+            return None
+        if seen_on_blanks(self.style) != seen_on_blanks(after.style):
             return None
         return _Run(self.start, self.width + after.width, self.text + after.text, style)
 
@@ -193,11 +194,8 @@ class _Writer:
 
     def draw(self, y: int, runs: Sequence[_Run]) -> None:
         for start, width, text, style in runs:
-            if self.cursor != (y, start):
-                self.go((y, start))
-            wanted = on_blanks(self.style, style) if text.isspace() else style
-            if self.style is not wanted:
-                self.turn(wanted)
+            self.go((y, start))
+            self.turn(on_blanks(self.style, style) if text.isspace() else style)
             self.parts.append(in_place(text))
             self.cursor = (y, start + width)
 
