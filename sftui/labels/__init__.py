@@ -117,6 +117,14 @@ def weightless(reasons: Runs[Reason], mask: Runs[bool], weights: Runs[float]) ->
     return joined((end - start, Reason.WEIGHT if none else why) for start, end, why, none in together(reasons, off))
 
 
+def unshifted(tokens: Tokens, labels: Labels) -> Example:
+    """What is left of a row whose labels are not shifted and carry no weights, as arrays where they came so."""
+    if labels.flat is not None:
+        return flat_example(cut(labels.kept, labels.flat), moved(labels.ranges, labels.kept))
+    ids = within(labels.kept, tokens.input_ids)
+    return Example(ids, within(labels.kept, labels.labels), (1,) * len(ids))
+
+
 def example(tokens: Tokens, labels: Labels, recipe: Recipe, attention: tuple[int, ...] | None = None) -> Example | None:
     """What the trainer receives for the row; None where it is dropped.
 
@@ -127,7 +135,7 @@ def example(tokens: Tokens, labels: Labels, recipe: Recipe, attention: tuple[int
         return None
     ignore = recipe.mask.ignore_index
     if labels.flat is not None and attention is None and ignore == IGNORE_INDEX and recipe.loss.shift == "internal":
-        return flat_example(cut(labels.kept, labels.flat), moved(labels.ranges, labels.kept))
+        return unshifted(tokens, labels)
     ids = within(labels.kept, tokens.input_ids)
     values = within(labels.kept, labels.labels)
     if ignore != IGNORE_INDEX:

@@ -122,7 +122,7 @@ class MlxLm(Trainer):
         if before is None or messages[-1].data.get("role") == "assistant":
             return super().render(shaped, recipe, tools, spans=spans)
         whole = super().render(replace(shaped, prompt_messages=None), recipe, tools, spans=spans)
-        asked = Shaped(replace(shaped.conversation, messages=messages[:before]))
+        asked = Shaped(shaped.conversation.with_messages(messages[:before]))
         return replace(whole, prompt=super().render(asked, recipe, tools, spans=False).text)
 
     def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:

@@ -338,18 +338,16 @@ def _plain(text: str, message: int, part: Part, tokenizer: LoadedTokenizer) -> l
     """Text that tiktoken encodes: cut where a run is too long, and the texts of special tokens taken as plain text."""
     engine = tokenizer.engine
     own = engine if isinstance(engine, OwnSpecials) else None
-    if 0 < len(text) <= LONGEST_RUN:  # as nearly every text
-        return [Piece(text, message, part, ids=own.plain(text) if own is not None else None)]
-    return [
-        Piece(piece, message, part, ids=own.plain(piece) if own is not None else None)
-        for at in range(0, len(text), LONGEST_TEXT)
-        for piece in _short_runs(text[at : at + LONGEST_TEXT])
-    ]
+    return [Piece(one, message, part, ids=own.plain(one) if own is not None else None) for one in _cut(text)]
+
+
+def _cut(text: str) -> Sequence[str]:
+    if len(text) <= LONGEST_RUN:  # as nearly every text
+        return (text,) if text else ()
+    return [run for at in range(0, len(text), LONGEST_TEXT) for run in _short_runs(text[at : at + LONGEST_TEXT])]
 
 
 def _short_runs(text: str) -> list[str]:
-    if len(text) <= LONGEST_RUN:
-        return [text]
     found, start, run, blank = [], 0, 0, text[0].isspace()
     for at, char in enumerate(text):
         if char.isspace() != blank:

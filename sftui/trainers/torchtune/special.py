@@ -13,6 +13,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from sftui.flat import Flat, flat
 from sftui.model import common_prefix
 from sftui.recipe import Tokenizer as TokenizerOptions
 from sftui.tokens import LoadedTokenizer
-from sftui.tokens.loaded import Encoded, FastEngine, LayeredEngine
+from sftui.tokens.loaded import Encoded, FastEngine, Flats, LayeredEngine
 
 OPTION = "special_tokens_path"
 """The option, and the key of the `tokenizer` block."""
@@ -72,7 +73,7 @@ class OwnSpecials(LayeredEngine):
 
     def __init__(self, inner: FastEngine, special: Mapping[str, int]) -> None:
         super().__init__(inner)
-        self.flat = self._arrays if inner.flat is not None else None
+        self.flat = partial(self._arrays, inner.flat) if inner.flat is not None else None
         self._special = dict(special)
         self._names = {token: name for name, token in special.items()}
         names = sorted(special)
@@ -96,11 +97,10 @@ class OwnSpecials(LayeredEngine):
         plain = iter(self.inner.ids_batch([part for some in parts for part in some[::2]], False))
         return [next(plain) if len(some) == 1 else self._joined(some, plain) for some in parts]
 
-    def _arrays(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
-        arrays = self.inner.flat
-        if arrays is None or any(map(self.may_hold, texts)):
+    def _arrays(self, plain: Flats, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
+        if any(map(self.may_hold, texts)):
             return [flat(ids) for ids in self.ids_batch(texts, add_special_tokens)]
-        return arrays(texts, False)
+        return plain(texts, False)
 
     def _joined(self, parts: Sequence[str], plain: Iterator[tuple[int, ...]]) -> tuple[int, ...]:
         ids: list[int] = []

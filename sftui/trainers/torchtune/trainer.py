@@ -19,8 +19,7 @@ from typing import Any
 
 from sftui.conversations import Detected
 from sftui.errors import RecipeError
-from sftui.flat import cut, moved
-from sftui.labels import Drawn, drawn, on_ids, outside, refuse_too_large, within
+from sftui.labels import Drawn, drawn, on_ids, outside, refuse_too_large, unshifted
 from sftui.labels.length import Kept
 from sftui.model import (
     IGNORE_INDEX,
@@ -38,7 +37,6 @@ from sftui.model import (
     Row,
     Span,
     Tokens,
-    flat_example,
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize
@@ -299,12 +297,7 @@ class Torchtune(Trainer):
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         """The row un-shifted: since 0.7 it is stored with as many ids, each label one place earlier (see `stored`)."""
-        if labels.dropped is not None:
-            return ()
-        if labels.flat is not None:
-            return (flat_example(cut(labels.kept, labels.flat), moved(labels.ranges, labels.kept)),)
-        ids, kept = within(labels.kept, tokens.input_ids), within(labels.kept, labels.labels)
-        return (Example(ids, kept, (1,) * len(ids)),)
+        return (unshifted(tokens, labels),) if labels.dropped is None else ()
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         """padded_collate_sft: to the right, no attention mask; 0.7 pads a full block more where the width fits
