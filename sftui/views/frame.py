@@ -27,13 +27,8 @@ class Framed(NamedTuple):
     active: bool = False
 
 
-def frame_lines(panes: Sequence[Framed], width: int, height: int) -> tuple[Line, ...]:
-    """What stands around panes in a body of so many cells: rules on top of those with a title, and between columns."""
-    return DrawnFrame().lines(panes, width, height)
-
-
 class DrawnFrame:
-    """The lines of a frame as they were drawn: most keys change one title."""
+    """What stands around panes, with the lines as they were drawn: most keys change one title."""
 
     def __init__(self) -> None:
         self._places: tuple[object, ...] = ()
@@ -41,7 +36,7 @@ class DrawnFrame:
         self._lines: dict[int, tuple[tuple[Framed, ...], Line]] = {}
 
     def lines(self, panes: Sequence[Framed], width: int, height: int) -> tuple[Line, ...]:
-        """What `frame_lines` gives."""
+        """In a body of so many cells: rules on top of panes with a title, and between columns."""
         places = (width, height, *((*pane[:4], pane.title is not None, pane.active) for pane in panes))
         if places != self._places:
             self._places, self._rules, self._lines = places, _rules(panes, width, height), {}

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from sftui.views.cells import Role, plain
-from sftui.views.frame import DrawnFrame, Framed, frame_lines, title_cells
+from sftui.views.cells import Line, Role, plain
+from sftui.views.frame import DrawnFrame, Framed, title_cells
+
+
+def frame_lines(panes: Sequence[Framed], width: int, height: int) -> tuple[Line, ...]:
+    return DrawnFrame().lines(panes, width, height)
 
 
 def panes(active: str = "") -> tuple[Framed, ...]:
