@@ -109,6 +109,10 @@ class _Cells(NamedTuple):
     style: Sgr
     sure: int
 
+    def run(self, at: int, first: int, end: int) -> _Run:
+        """Some of the cells of a text that stands at a cell."""
+        return _Run(at + first, end - first, "".join(self.texts[first:end]), self.style)
+
 
 class _Run(NamedTuple):
     """What is written from a cell on, in how many cells."""
@@ -155,8 +159,7 @@ class _Line:
             if differ.rfind(1) >= sure - start:
                 whole, differ = True, differ[: max(sure - start, 0)]
             for found in _NEAR.finditer(differ):
-                first, end = found.span()
-                part = _Run(start + first, end - first, "".join(cells.texts[first:end]), cells.style)
+                part = cells.run(start, *found.span())
                 joined = parts[-1].with_next(part) if parts else None
                 if joined is None:
                     parts.append(part)
@@ -166,11 +169,8 @@ class _Line:
         if parts:
             writer.draw(y, _by_style(parts, writer.style))
         if whole:
-            for start, cells in runs:
-                known = max(sure - start, 0)
-                if known < len(cells.texts):
-                    text = "".join(cells.texts[known:])
-                    writer.draw(y, [_Run(start + known, len(cells.texts) - known, text, cells.style)])
+            rest = [(at, cells) for at, cells in runs if at + len(cells.texts) > sure]
+            writer.draw(y, [cells.run(at, max(sure - at, 0), len(cells.texts)) for at, cells in rest])
             writer.lost()
 
     def _sure(self, runs: Sequence[tuple[int, _Cells]]) -> int:

@@ -182,19 +182,12 @@ class RowList(LineView):
             summary = replace(self.opened[row], preview=summary.preview, repaired=summary.repaired)
         gutter = f"{self.glyph(row) or ' '}{'*' if summary.repaired else ' '}" if self.signs else ""
         other = self.other_side if self.other_side is not None and self.other_side.index == row else None
-        key = (other or summary, self.size.width, here, here and self.active, self.digits, gutter, other, self.headed)
+        over = Over.CURSOR if here and self.active else Over.NONE
+        shown, sign, width, digits = other or summary, "B" if other else "▸", self.size.width, self.digits
+        key = (shown, width, here, digits, gutter, sign, self.headed, over)
         drawn = self._drawn.get(key)
         if drawn is None:
-            cells = row_line(
-                other or summary,
-                self.size.width,
-                current=here,
-                digits=self.digits,
-                gutter=gutter,
-                sign="B" if other else "▸",
-                headed=self.headed,
-            )
-            over = Over.CURSOR if here and self.active else Over.NONE
+            cells = row_line(shown, width, current=here, digits=digits, gutter=gutter, sign=sign, headed=self.headed)
             drawn = tuple(run._replace(over=over, role=QUIET.get(run.role, run.role)) for run in cells)
             self._drawn[key] = drawn
         return drawn
