@@ -9,26 +9,13 @@ from __future__ import annotations
 
 import itertools
 import os
-import select
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from measure import REPO, until
+from measure import KEYS, first_byte, until, write_rows
 from pty_session import Terminal
-
-KEYS = ("l", "j", "h", "k", "]", "l", "z", "s", "s", "[")
-
-
-def first_byte(terminal: Terminal, key: str) -> float:
-    """Seconds from a key to the first byte that answers it; 0.5 at most."""
-    start = time.perf_counter()
-    terminal.send(key)
-    select.select([terminal.parent], [], [], 0.5)
-    seconds = time.perf_counter() - start
-    terminal.settle(0.03)
-    return seconds
 
 
 def press(terminal: Terminal, count: int) -> str:
@@ -38,10 +25,8 @@ def press(terminal: Terminal, count: int) -> str:
 
 
 def main(rows: int) -> None:
-    lines = (REPO / "sample_data" / "chat_messages.jsonl").read_bytes().splitlines(keepends=True)
     with tempfile.TemporaryDirectory() as name:
-        data = Path(name) / "many.jsonl"
-        data.write_bytes(b"".join(itertools.islice(itertools.cycle(lines), rows)))
+        data = write_rows(Path(name) / "many.jsonl", rows)
         _, terminal = until(["-m", "sftui", str(data), "-t", "builtin:chatml"], "proven")
         try:
             terminal.until(f"of {rows:,}")

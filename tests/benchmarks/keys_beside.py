@@ -9,28 +9,23 @@ something. TREE is a checkout with the same dependencies (`git worktree add /tmp
 from __future__ import annotations
 
 import itertools
-import select
 import statistics
 import sys
 import tempfile
-import time
 from collections import defaultdict
 from pathlib import Path
 
 import psutil
-from measure import REPO
+from measure import KEYS, REPO, first_byte, write_rows
 from pty_session import Terminal
 
-KEYS = ("l", "j", "h", "k", "]", "l", "z", "s", "s", "[")
 SERIES = ("lh", "ss", "][", "zzz")
 ROUNDS, PRESSES = 40, 180
 
 
 def main(trees: dict[str, Path], columns: int, lines: int) -> None:
-    rows = (REPO / "sample_data" / "chat_messages.jsonl").read_bytes().splitlines(keepends=True)
     with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "rows.jsonl"
-        data.write_bytes(b"".join(itertools.islice(itertools.cycle(rows), 2_000)))
+        data = write_rows(Path(folder) / "rows.jsonl", 2_000)
         opened = {
             name: Terminal(
                 ["-m", "sftui", str(data), "-t", "builtin:chatml"],
@@ -57,11 +52,8 @@ def _print_keys(opened: dict[str, Terminal]) -> None:
         for at, key in enumerate(KEYS):
             for name in sorted(opened, reverse=bool(turn % 2)):
                 terminal = opened[name]
-                before, start = len(terminal.raw), time.perf_counter()
-                terminal.send(key)
-                select.select([terminal.parent], [], [], 1.0)
-                waits[name, at].append(1000 * (time.perf_counter() - start))
-                terminal.settle(0.04)
+                before = len(terminal.raw)
+                waits[name, at].append(1000 * first_byte(terminal, key))
                 sizes[name, at] += len(terminal.raw) - before
     for at, key in enumerate(KEYS):
         told = (

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import compileall
+import itertools
 import os
+import select
 import statistics
 import subprocess
 import sys
@@ -22,6 +24,27 @@ EMPTY_APP = (
     "from textual.app import App\nfrom textual.widgets import Static\nclass Empty(App):\n    def compose(self): yield"
     " Static('ready')\nEmpty().run()\n"
 )
+
+
+KEYS = ("l", "j", "h", "k", "]", "l", "z", "s", "s", "[")
+"""Moves, rows and views: what is pressed most."""
+
+
+def write_rows(path: Path, rows: int) -> Path:
+    """So many rows of the sample chats, over and over."""
+    lines = (REPO / "sample_data" / "chat_messages.jsonl").read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(itertools.islice(itertools.cycle(lines), rows)))
+    return path
+
+
+def first_byte(terminal: Terminal, key: str) -> float:
+    """Seconds from a key to the first byte that answers it; 0.5 at most."""
+    start = time.perf_counter()
+    terminal.send(key)
+    select.select([terminal.parent], [], [], 0.5)
+    seconds = time.perf_counter() - start
+    terminal.settle(0.03)
+    return seconds
 
 
 def compile_sftui() -> None:
