@@ -344,7 +344,8 @@ UNIGRAM_TOKENS = {**PIECE_TOKENS, "sep_token": "<sep>", "cls_token": "<cls>", "m
 
 @cache
 def _lines() -> tuple[str, ...]:
-    from sftui.tokens.builtin import corpus
+    sys.path.append(str(Path(__file__).parents[1] / "unit" / "tokens"))
+    import builtin_corpus as corpus
 
     return tuple(corpus.lines())
 

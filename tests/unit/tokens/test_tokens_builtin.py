@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import builtin_corpus as corpus
+import builtin_train as train
 import pytest
 
 from sftui.errors import TokenizerError
 from sftui.tokens import builtin, load_tokenizer
-from sftui.tokens.builtin import corpus, train
 from sftui.tokens.compare import OwnEncoder, count_differences, wanted
 from sftui.tokens.facts import from_json
 from sftui.tokens.loaded import FastEngine
@@ -63,7 +64,7 @@ def test_training_again_gives_the_same_files(name: str, tmp_path: Path) -> None:
     train.write(name, tmp_path / name)
     for path in sorted((tmp_path / name).iterdir()):
         shipped = builtin.folder(name) / path.name
-        assert shipped.read_bytes() == path.read_bytes(), f"run python -m sftui.tokens.builtin.train ({path.name})"
+        assert shipped.read_bytes() == path.read_bytes(), f"run python tests/unit/tokens/builtin_train.py ({path.name})"
         assert shipped.stat().st_size < 200_000
 
 

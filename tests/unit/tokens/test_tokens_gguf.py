@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builtin_train import CHATML_TEMPLATE
 
 from sftui.errors import TokenizerError
 from sftui.tokens import builtin, load_tokenizer
-from sftui.tokens.builtin import templates
 from sftui.tokens.gguf import read_gguf_metadata, unknown_split
 from sftui.tokens.locate import locate
 from sftui.tokens.raw import load_raw
@@ -64,7 +64,7 @@ def stored_as(folder: Path, split: str) -> Path:
         "tokenizer.ggml.merges": [" ".join(pair) for pair in stored["model"]["merges"]],
         "tokenizer.ggml.eos_token_id": vocab["<|im_end|>"],
         "tokenizer.ggml.padding_token_id": vocab["<|endoftext|>"],
-        "tokenizer.chat_template": templates.CHATML,
+        "tokenizer.chat_template": CHATML_TEMPLATE,
     }
     path = folder / "tiny.gguf"
     path.write_bytes(
@@ -77,7 +77,7 @@ def test_a_gguf_is_proven_like_any_other(gguf: Path, proven: Any) -> None:
     loaded = proven(str(gguf))
     known = load_tokenizer("builtin:chatml")
     assert (loaded.facts.eos_token, loaded.facts.pad_token) == ("<|im_end|>", "<|endoftext|>")
-    assert loaded.facts.chat_templates == {"default": templates.CHATML}
+    assert loaded.facts.chat_templates == {"default": CHATML_TEMPLATE}
     auto = load_reference(locate(str(gguf)))
     for one in ("Hello there 123", "✂️\n\n x", "<|im_start|>user\nHi<|im_end|>"):
         assert list(loaded.encode(one).ids) == auto(one, add_special_tokens=False)["input_ids"]

@@ -1,7 +1,9 @@
-"""Train the built-in tokenizers and write their files: `python -m sftui.tokens.builtin.train [FOLDER]`.
+"""Train the built-in tokenizers and write their files: `python tests/unit/tokens/builtin_train.py [FOLDER]`.
 
 Two of them are byte-level BPE (chatml with the pre-tokenizer of Qwen2.5, llama3 with that of
 Llama 3), gemma is BPE on `▁` with byte fallback. The result depends only on the corpus.
+Their chat templates are our own text: chatml writes plain ChatML as Qwen2.5 does without its default system text and
+tools; gemma and llama3 render byte for byte what the templates of Gemma (1 and 2) and Llama 3 Instruct render.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import builtin_corpus as corpus
+
 from sftui.tokens import builtin
-from sftui.tokens.builtin import corpus, templates
 from sftui.tokens.facts import TokenizerFacts
 
 WORDS = (
@@ -37,6 +40,44 @@ GEMMA = ("<pad>", "<eos>", "<bos>", "<unk>")
 GEMMA_TURNS = ("<start_of_turn>", "<end_of_turn>")
 GEMMA_SPACES = ("\n", "\n\n", "\t", "▁▁", "▁▁▁▁")
 
+CHATML_TEMPLATE = """\
+{%- for message in messages %}
+    {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\\n' }}
+{%- endif %}
+"""
+
+GEMMA_TEMPLATE = """\
+{{- bos_token }}
+{%- if messages[0].role == 'system' %}
+    {{- raise_exception('System role not supported') }}
+{%- endif %}
+{%- for message in messages %}
+    {%- if (message.role == 'user') != (loop.index0 % 2 == 0) %}
+        {{- raise_exception('Conversation roles must alternate user/assistant/user/assistant/...') }}
+    {%- endif %}
+    {%- set role = 'model' if message.role == 'assistant' else message.role %}
+    {{- '<start_of_turn>' + role + '\\n' + message.content | trim + '<end_of_turn>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<start_of_turn>model\\n' }}
+{%- endif %}
+"""
+
+LLAMA3_TEMPLATE = """\
+{%- for message in messages %}
+    {%- if loop.first %}
+        {{- bos_token }}
+    {%- endif %}
+    {{- '<|start_header_id|>' + message.role + '<|end_header_id|>\\n\\n' + message.content | trim + '<|eot_id|>' }}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}
+{%- endif %}
+"""
+
 
 def chatml() -> tuple[Any, dict[str, Any]]:
     """The tokenizer in the manner of Qwen2.5, and its tokenizer_config.json."""
@@ -51,7 +92,7 @@ def chatml() -> tuple[Any, dict[str, Any]]:
         "pad_token": "<|endoftext|>",
         "unk_token": None,
         "model_max_length": 32768,
-        "chat_template": templates.CHATML,
+        "chat_template": CHATML_TEMPLATE,
     }
 
 
@@ -74,7 +115,7 @@ def llama3() -> tuple[Any, dict[str, Any]]:
         "bos_token": bos,
         "eos_token": "<|eot_id|>",
         "model_max_length": 8192,
-        "chat_template": templates.LLAMA3,
+        "chat_template": LLAMA3_TEMPLATE,
     }
 
 
@@ -123,7 +164,7 @@ def gemma() -> tuple[Any, dict[str, Any]]:
         "pad_token": "<pad>",
         "unk_token": "<unk>",
         "model_max_length": 8192,
-        "chat_template": templates.GEMMA,
+        "chat_template": GEMMA_TEMPLATE,
     }
 
 
