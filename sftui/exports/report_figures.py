@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from sftui.audit.bars import length_bars, share_bars
-from sftui.exports.report_markup import safe, table
-from sftui.exports.report_plots import columns_svg, rows_svg
+from sftui.exports.report_markup import parts
 from sftui.text import share
 
 if TYPE_CHECKING:
@@ -17,13 +16,14 @@ SHOWN = 12
 """Groups, roles and tokens that are listed; more are counted together."""
 
 
-def figure_sections(figures: Figures) -> Iterator[tuple[str, str, str]]:
-    """(id, heading, body) of each section that has something to show."""
+def figure_sections(figures: Figures) -> Iterator[tuple[str, str, Any]]:
+    """(id, heading, markup) of each section that has something to show."""
+    table, columns = parts().table, parts().columns
     if figures.tokenized:
         yield (
             "lengths",
             "Lengths",
-            columns_svg("lengths-plot", "Rows by length in tokens", length_bars(figures.lengths))
+            columns("lengths-plot", "Rows by length in tokens", length_bars(figures.lengths))
             + table(
                 "Lengths in tokens, before anything is cut",
                 ("Part of the rows", "At most"),
@@ -33,9 +33,7 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, str]]:
         yield (
             "shares",
             "Trained share",
-            columns_svg(
-                "shares-plot", "Rows by the per cent of their tokens that is trained", share_bars(figures.shares)
-            ),
+            columns("shares-plot", "Rows by the per cent of their tokens that is trained", share_bars(figures.shares)),
         )
     if figures.by_role:
         yield "budget", "Where the loss goes", _budget(figures)
@@ -75,7 +73,7 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, str]]:
     yield (
         "groups",
         "Groups",
-        "".join(
+        _joined(
             _groups(caption, groups)
             for caption, groups in (
                 ("Roles in order", figures.signatures),
@@ -87,28 +85,34 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, str]]:
     )
 
 
-def _budget(figures: Figures) -> str:
-    roles = {name or "no message": count for name, count in figures.by_role.items()}
+def _budget(figures: Figures) -> Any:
     messages = {
         f"message {index}" if index >= 0 else "no message": count for index, count in figures.by_message.items()
     }
-    body = rows_svg("roles-plot", "Trained tokens by role", _top(roles))
-    body += _counts("Trained tokens by part of a message", "Part", figures.by_part)
-    body += _counts("Trained tokens by message", "Message", messages)
-    if figures.by_special:
-        body += _counts("Trained special tokens", "Token", figures.by_special)
+    roles = {name or "no message": count for name, count in figures.by_role.items()}
+    counts = [("part of a message", "Part", figures.by_part), ("message", "Message", messages)]
     if figures.weights is not None and figures.weights.tokens:
-        body += _counts("Trained tokens by weight in the loss", "Weight", figures.weights.by_weight)
-    return body
+        counts.append(("weight in the loss", "Weight", figures.weights.by_weight))
+    body = [parts().lines("roles-plot", "Trained tokens by role", _top(roles))]
+    body += [_counts(f"Trained tokens by {by}", head, numbers) for by, head, numbers in counts]
+    if figures.by_special:
+        body.insert(3, _counts("Trained special tokens", "Token", figures.by_special))
+    return _joined(body)
 
 
-def _counts(caption: str, head: str, counts: Mapping[str, int]) -> str:
+def _counts(caption: str, head: str, counts: Mapping[str, int]) -> Any:
     total = sum(counts.values()) or 1
-    return table(
+    return parts().table(
         caption,
         (head, "Tokens", "Share"),
         ((name, f"{count:,}", share(count, total, 1)) for name, count in _top(counts)),
     )
+
+
+def _joined(markup: Iterable[Any]) -> Any:
+    from markupsafe import Markup
+
+    return Markup("").join(markup)
 
 
 def _top(counts: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -117,7 +121,9 @@ def _top(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return items[:SHOWN] + ([("all others", rest)] if rest else [])
 
 
-def _limits(figures: Figures) -> str:
+def _limits(figures: Figures) -> Any:
+    table = parts().table
+
     def per(part: int, whole: int) -> str:
         return f"{part:,} ({share(part, whole, 1)})" if whole and part else f"{part:,}"
 
@@ -159,14 +165,11 @@ def _limits(figures: Figures) -> str:
     return cut + drop + pack
 
 
-def _groups(caption: str, groups: tuple[GroupFigure, ...]) -> str:
-    text = table(
-        caption, (caption, "Rows", "First rows"), ((one.name, f"{one.count:,}", _first(one)) for one in groups[:SHOWN])
-    )
+def _groups(caption: str, groups: tuple[GroupFigure, ...]) -> Any:
     left = groups[SHOWN:]
-    return text + (
-        f"<p>{safe(f'and {sum(one.count for one in left):,} rows in {len(left):,} more groups')}</p>\n" if left else ""
-    )
+    more = f"and {sum(one.count for one in left):,} rows in {len(left):,} more groups" if left else ""
+    rows = ((one.name, f"{one.count:,}", _first(one)) for one in groups[:SHOWN])
+    return _joined((parts().table(caption, (caption, "Rows", "First rows"), rows), parts().paragraph(more)))
 
 
 def _first(group: GroupFigure) -> str:

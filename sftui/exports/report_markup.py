@@ -1,33 +1,59 @@
-"""Text and tables as HTML; the one place where something of the data becomes markup."""
+"""The templates of the report: the one place where something of the data becomes markup."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from html import escape
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from sftui.text import visible
+from sftui.text import many, share, visible
 
-
-def safe(text: str) -> str:
-    """Text for an element or a quoted attribute: visible, then escaped."""
-    return escape(visible(text), quote=True)
+HERE = Path(__file__).parent
 
 
-def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, plain: int = 1) -> str:
-    """A table whose first cell of a row is its header; the first `plain` columns are words, the others figures."""
-    head = "".join(f'<th scope="col"{_kind(i, plain)}>{safe(one)}</th>' for i, one in enumerate(heads))
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<th scope="row">{safe(cell)}</th>' if i == 0 else f"<td{_kind(i, plain)}>{safe(cell)}</td>"
-            for i, cell in enumerate(row)
+def page(template: str, **values: Any) -> str:
+    """A template of this folder with these values; every text in them is made visible, then escaped."""
+    return str(_environment().get_template(template).render(values))
+
+
+@cache
+def parts() -> Any:
+    """The macros of report_parts.jinja, each a function that gives markup."""
+    return _environment().get_template("report_parts.jinja").module
+
+
+def style(*, scoped: bool = False) -> Any:
+    """The style sheet of the report as markup; scoped for a box whose colours are its own whatever page it is on."""
+    from markupsafe import Markup
+
+    text = (HERE / "report.css").read_text(encoding="utf-8").replace("\n", "")
+    if scoped:
+        text = text.replace(":root", "&").replace(
+            "body{margin:0 auto;max-width:62rem;padding:0 1rem;", "&{padding:.25rem 1rem;"
         )
-        + "</tr>\n"
-        for row in rows
+        text = f".sftui{{{text}tbody th,td:nth-child(2){{white-space:nowrap}}}}"
+    return Markup(text)
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from sftui.audit.bars import short
+
+    made = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
     )
-    top = f"<table>\n<caption>{safe(caption)}</caption>\n<thead><tr>{head}</tr></thead>"
-    return f"{top}\n<tbody>\n{body}</tbody>\n</table>\n"
+    made.filters.update(number="{:,}".format, share=share, short=short, many=many)
+    return made
 
 
-def _kind(column: int, plain: int) -> str:
-    return "" if column < plain else ' class="n"'
+def _shown(value: object) -> object:
+    """Text of its own made visible; markup that a macro gave stays."""
+    return visible(value) if type(value) is str else value

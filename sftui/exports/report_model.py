@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from sftui.recipe import Recipe
     from sftui.tokens.facts import TokenizerFacts
 
+MARKS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.INFO: "· info"}
+
 
 @dataclass(frozen=True, slots=True)
 class Look:

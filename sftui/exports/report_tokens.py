@@ -1,28 +1,47 @@
-"""The tokens around a finding, by label: marked by bold and underline, by strike-through and by words, never by
-colour alone."""
+"""The tokens that the report and notebooks draw: runs of one label, those of a finding marked."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
 
-from sftui.exports.report_markup import safe
 from sftui.findings import Finding
 from sftui.model import IGNORE_INDEX, Inspection
 from sftui.text import visible_token
 
 AROUND, MOST = 10, 60
-LEGEND = (
-    '<p>Tokens: <span class="on">trained, bold and underlined</span>; <span class="off">masked, plain</span>; '
-    '<span class="cut">cut or dropped, struck through</span>; <mark>⟦ the finding ⟧</mark> in brackets.</p>\n'
-)
 WORDS = {"on": "trained", "off": "masked", "cut": "cut"}
 
 
-def token_box(inspection: Inspection, finding: Finding, ignore: int = IGNORE_INDEX) -> str:
-    """The tokens of a finding with some before and behind; "" where it names none or the row has none."""
+@dataclass(frozen=True, slots=True)
+class TokenRun:
+    """Tokens that follow each other with one label: a kind of `WORDS`, the weight in the loss in words, and whether the
+    brackets of a finding open before them or close behind them."""
+
+    kind: str
+    word: str
+    tokens: tuple[str, ...]
+    weight: str
+    opens: bool
+    closes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRange:
+    """The runs of tokens `start` to `stop` (half-open) of a row that has `length` of them."""
+
+    row: int
+    start: int
+    stop: int
+    length: int
+    runs: tuple[TokenRun, ...]
+
+
+def token_box(inspection: Inspection, finding: Finding, ignore: int = IGNORE_INDEX) -> TokenRange | None:
+    """The tokens of a finding with some before and behind; None where it names none or the row has none."""
     tokens = inspection.tokens
     if tokens is None or inspection.labels is None or finding.tokens is None or not len(tokens):
-        return ""
+        return None
     first, last = max(0, finding.tokens[0]), min(len(tokens), finding.tokens[1])
     start, stop = max(0, first - AROUND), min(len(tokens), max(first + 1, last) + AROUND, max(0, first - AROUND) + MOST)
     return token_range(inspection, (start, stop), ignore, (first, last))
@@ -30,11 +49,11 @@ def token_box(inspection: Inspection, finding: Finding, ignore: int = IGNORE_IND
 
 def token_range(
     inspection: Inspection, shown: tuple[int, int], ignore: int = IGNORE_INDEX, marked: tuple[int, int] = (0, 0)
-) -> str:
-    """The tokens of a half-open range, those of another one in brackets; "" where the row has no labels."""
+) -> TokenRange | None:
+    """The tokens of a half-open range, those of another one in brackets; None where the row has no labels."""
     tokens, labels = inspection.tokens, inspection.labels
     if tokens is None or labels is None:
-        return ""
+        return None
     (start, stop), (first, last) = shown, marked
     kept = [labels.dropped is None and any(a <= i < b for a, b in labels.kept) for i in range(start, stop)]
     carried = labels.counted[start:stop]
@@ -43,23 +62,12 @@ def token_range(
     ]
     weights = labels.weights[start:stop] if labels.weights is not None else (1.0,) * len(kinds)
     times = [f"×{weight:g}" if kind == "on" and weight != 1 else "" for kind, weight in zip(kinds, weights)]
-    parts, written = ["… "] if start else [], inspection.token_text
+    runs, written = [], inspection.token_text
     for (inside, kind, weight), group in groupby(
         range(start, stop), key=lambda i: (first <= i < last, kinds[i - start], times[i - start])
     ):
         numbers = list(group)
-        run = "".join(
-            f'<span class="t">{safe(visible_token(written.surfaces[i], written.pieces[i]))}</span>' for i in numbers
-        )
-        text = f'<span class="sr">{WORDS[kind]}: </span><span class="{kind}">{run}</span>{weight} '
-        if inside:
-            text = (
-                ("<mark>⟦</mark>" if numbers[0] == first else "")
-                + text
-                + ("<mark>⟧</mark> " if numbers[-1] == last - 1 else "")
-            )
-        parts.append(text)
-    if stop < len(tokens):
-        parts.append("…")
-    label = f"tokens {start} to {stop - 1} of row {inspection.row.index}"
-    return f'<div class="tokens" tabindex="0" role="group" aria-label="{safe(label)}">{"".join(parts)}</div>\n'
+        texts = tuple(visible_token(written.surfaces[i], written.pieces[i]) for i in numbers)
+        opens, closes = inside and numbers[0] == first, inside and numbers[-1] == last - 1
+        runs.append(TokenRun(kind, WORDS[kind], texts, weight, opens, closes))
+    return TokenRange(inspection.row.index, start, stop, len(tokens), tuple(runs))

@@ -136,7 +136,8 @@ def test_a_long_row_is_clipped() -> None:
 
 
 def test_the_box_keeps_its_style_to_itself() -> None:
-    from sftui.exports.notebook import SCOPED
+    from sftui.exports.report_markup import style
 
-    assert SCOPED.startswith(".sftui{&{--bg") and "body{" not in SCOPED and ":root" not in SCOPED
-    assert SCOPED.count("{") == SCOPED.count("}")
+    scoped = str(style(scoped=True))
+    assert scoped.startswith(".sftui{&{--bg") and "body{" not in scoped and ":root" not in scoped
+    assert scoped.count("{") == scoped.count("}")
