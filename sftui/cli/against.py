@@ -46,7 +46,7 @@ def compare_against(given: Mapping[str, Any], against: str, shown: int, form: st
         with contextlib.closing(data):
             if options.recipe.tokenizer.name is None:
                 sequences = _with_its_tokenizer(sequences, data)
-            documents = documents_in(load_tokenizer(sequences).ready(), run)
+            documents = documents_in(load_tokenizer(sequences).ready(), run, data.recipe)
             DataNotes(data).look()
             found = look(documents, data, run)
             for sentence in found.untried:
@@ -157,10 +157,13 @@ def _label(label: int | None) -> str:
 
 def _causes(found: Against, data: Ready, collator: str | None) -> Iterator[str]:
     """How many of those that differ each change explains."""
-    counted = Counter(match.why for match in found.differing if match.row is not None)
-    for changes, count in counted.most_common():
-        if changes:
-            yield f"{many(count, 'sequence')} equal with {', '.join(_change(change, data) for change in changes)}"
+    counted = Counter((one.why, one.document.moved, one.explained) for one in found.differing if one.row is not None)
+    for (changes, moved, explained), count in counted.most_common():
+        named = ", ".join(_change(change, data) for change in changes)
+        if explained and not moved:
+            yield f"{many(count, 'sequence')} equal with {named}"
+        elif explained:
+            yield f"{many(count, 'sequence')} equal with {f'{named}, and ' * bool(named)}{MOVED[moved]}"
         else:
             own = f"; the run's collator is {collator}" if collator is not None else ""
             none = "no change of one or two settings, and no version tried, makes them equal"
@@ -168,6 +171,14 @@ def _causes(found: Against, data: Ready, collator: str | None) -> Iterator[str]:
     alone = sum(match.row is None for match in found.differing)
     if alone:
         yield f"{many(alone, 'sequence')} like no row: made from other rows, or by another tokenizer"
+
+
+MOVED = {
+    1: "labels that are shifted once: they are stored shifted, and the loss shifts them again, so that each position"
+    " learns the token after the next (LAB003)",
+    -1: "labels that are shifted: neither the data nor the loss does it, so that each position learns its own token",
+}
+"""What makes sequences equal whose labels stand so many places before the tokens that they are."""
 
 
 def _change(change: Any, data: Ready) -> str:
@@ -204,4 +215,5 @@ def _record(match: Match) -> dict[str, Any]:
         "run": parting.theirs if parting is not None else None,
         "sftui": parting.ours if parting is not None else None,
         "why": [{"knob": one.path, "from": one.before, "to": one.after} for one in match.why],
+        **({"labels_moved": document.moved} if document.moved else {}),
     }

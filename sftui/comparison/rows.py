@@ -232,7 +232,7 @@ def _received(inspection: Inspection, tokens: Tokens, made: Labels) -> tuple[tup
     carried = made.counted
     for i in where:
         found[i] = carried[i]
-    example = inspection.example
+    example, conversation = inspection.example, inspection.conversation
     if example is None or inspection.more:
         return tuple(ids), tuple(found)
     skip = 1 if example.shifted else 0
@@ -243,6 +243,9 @@ def _received(inspection: Inspection, tokens: Tokens, made: Labels) -> tuple[tup
             found[i] = IGNORE_INDEX if label == example.ignore_index else label
         if skip and where:
             found[where[0]] = IGNORE_INDEX  # its label is dropped with the shift
+    if conversation is not None and conversation.extra.get("given_labels") == "shifted" and not example.shifted:
+        for i, later in zip(where, [*(found[i] for i in where[1:]), IGNORE_INDEX]):
+            found[i] = later  # stored shifted, and shifted again by the loss: each is learnt one token early
     return tuple(ids), tuple(found)
 
 

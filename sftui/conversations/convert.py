@@ -174,10 +174,11 @@ def _from_segments(row: Mapping[str, Any], where: str, detected: Detected, data:
 
 
 def _from_tokens(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
+    moved = data.given_labels == "shifted"
     if is_tensors(detected):
-        return read_tokenized(as_labels(row, where, detected), where, replace(detected, fields={}))
+        return read_tokenized(as_labels(row, where, detected), where, replace(detected, fields={}), moved)
     _value(row, detected.fields.get("input_ids", "input_ids"), where)
-    return read_tokenized(row, where, detected)
+    return read_tokenized(row, where, detected, moved)
 
 
 def _messages(

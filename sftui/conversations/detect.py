@@ -408,9 +408,11 @@ def _with_alignment(detected: Detected, samples: Sequence[Sample], data: Data) -
     pairs = [
         (row[ids][: attended(row.get("attention_mask"), len(row[ids]))], row[labels])
         for row in samples
-        if isinstance(row.get(ids), (list, tuple)) and isinstance(row.get(labels), (list, tuple))
+        if isinstance(row.get(ids), (list, tuple))
+        and isinstance(row.get(labels), (list, tuple))
+        and not are_targets(row)
     ]
-    if not pairs:
+    if not pairs and not any(map(are_targets, samples)):
         return replace(detected, reason=f"{detected.reason}; there are no labels")
     if data.given_labels != "auto":
         return replace(
@@ -418,7 +420,7 @@ def _with_alignment(detected: Detected, samples: Sequence[Sample], data: Data) -
             given_labels=data.given_labels,
             reason=f"{detected.reason}; labels {data.given_labels}, set by data.given_labels",
         )
-    if all(map(are_targets, samples)):
+    if all(map(are_targets, samples)):  # each row tells it of its own
         reason = "labels are the targets of the loss, each what its position has to predict"
         return replace(detected, given_labels="shifted", reason=f"{detected.reason}; {reason}")
     found = alignment(pairs)

@@ -61,8 +61,8 @@ def alignment(rows: Iterable[tuple[Sequence[Any], Sequence[Any]]]) -> Alignment:
     return Alignment(same / positions, after / positions, positions)
 
 
-def read_tokenized(row: Mapping[str, Any], where: str, detected: Detected) -> Conversation:
-    """A TOKENS conversation with un-shifted labels.
+def read_tokenized(row: Mapping[str, Any], where: str, detected: Detected, moved: bool = False) -> Conversation:
+    """A TOKENS conversation with un-shifted labels; `moved`: the recipe says that they are moved before training.
 
     Labels stored shifted (labels[i] is the token after input_ids[i]) are moved back by one: the
     label of the first token is unknown and becomes -100; where the last stored label is a token,
@@ -79,8 +79,8 @@ def read_tokenized(row: Mapping[str, Any], where: str, detected: Detected) -> Co
     notes: list[str] = []
     weights = _weights(row, len(ids))
     if labels is not None:
-        extra["given_labels"] = TARGETS if are_targets(row) else detected.given_labels
-        if detected.given_labels == "shifted":
+        extra["given_labels"] = TARGETS if are_targets(row) else MOVED if moved else detected.given_labels
+        if detected.given_labels == "shifted" or are_targets(row):
             notes.append(
                 TARGETS_NOTE if are_targets(row) else "the stored labels are shifted by one; they are shown un-shifted"
             )
@@ -136,6 +136,8 @@ def are_targets(row: Mapping[str, Any]) -> bool:
 
 TARGETS = "targets"
 """What `given_labels` says of labels that were seen in the loss itself, where nobody shifts them any more."""
+MOVED = "moved"
+"""What `given_labels` says of labels that are stored shifted, and moved back before training."""
 TARGETS_NOTE = "the labels are the targets of the loss, and are shown at the tokens that they are"
 UNKNOWN_SHIFT = (
     "sftui does not know whether the stored labels are shifted: too few positions tell the two "

@@ -9,8 +9,10 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from sftui.conversations.tensors import as_labels, is_tensors
+from sftui.conversations.tokenized import are_targets, read_tokenized
 from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, Conversation, Example, Inspection, Kind, Pack, Row, common_prefix
 from sftui.recipe import TODAY, Recipe, changed, diff, knobs_of, with_changes
@@ -20,8 +22,13 @@ from sftui.trainers import Trainer, trainer_named
 from sftui.trainers.pins import RUNNING, reference_version
 
 if TYPE_CHECKING:
+    from sftui.conversations.detected import Detected
     from sftui.model import RecipeChange
 
+SHIFTED, UNSHIFTED = "shifted", "unshifted"
+SURE = 0.9
+"""Of so many labels each is an id at one distance, where they are moved: a pack has others between its documents."""
+Labels: TypeAlias = "tuple[int | None, ...]"
 GRAM = 5
 """Ids in a row that two texts must share to be thought of as the same."""
 SHARED = 10
@@ -34,17 +41,19 @@ MOST_BETTER = 6
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document of a sequence: `place` is where it begins there. `labels` are un-shifted, None where none were seen;
-    the first one is not known where they were stored shifted (`headless`). `clipped`: its end was cut when it was
-    captured."""
+    """One document of a sequence: `place` is where it begins there. `labels` are what the run's loss takes for each
+    token, at the position before it; None where none were seen, each None where it is not known. `clipped`: its end was
+    cut when it was captured. `meant`: the same with each label at the token that it is, where the loss takes it for one
+    that is `moved` places before that."""
 
     row: int
     number: int
     place: int
     input_ids: tuple[int, ...]
-    labels: tuple[int, ...] | None
-    headless: bool = False
+    labels: Labels | None
     clipped: bool = False
+    moved: int = 0
+    meant: Document | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +71,13 @@ class Parting:
 class Match:
     """A document with its row of the dataset (None: none is like it), and where they part (None: they are equal). `why`
     are the changes of the recipe without which they are not equal; none where no change makes them so, or none was
-    looked for."""
+    looked for. `explained`: it is equal with these, once each label is at the token that it is (`Document.meant`)."""
 
     document: Document
     row: int | None = None
     parting: Parting | None = None
     why: tuple[RecipeChange, ...] = ()
+    explained: bool = False
 
     @property
     def equal(self) -> bool:
@@ -88,11 +98,14 @@ class Against:
         return tuple(one for one in self.matches if not one.equal)
 
 
-def documents_in(session: Ready, run: Mapping[str, Any] | None) -> list[Document]:
-    """The documents of all rows of ids, padding left out; SftuiError where a row is none."""
+def documents_in(session: Ready, run: Mapping[str, Any] | None, recipe: Recipe) -> list[Document]:
+    """The documents of all rows of ids, padding left out; SftuiError where a row is none.
+
+    `recipe` is that of the dataset: whether its loss shifts decides where the run did not show it.
+    """
     from sftui.conversations.documents import documents_of
 
-    rows: list[tuple[Row, Conversation]] = []
+    rows: list[tuple[Row, _Scored]] = []
     for row in session.source.rows():
         early = session.early(row)
         if early.conversation is None or early.conversation.kind is not Kind.TOKENS:
@@ -100,40 +113,90 @@ def documents_in(session: Ready, run: Mapping[str, Any] | None) -> list[Document
             raise SftuiError(
                 f"row {row.index} cannot be looked for", why=why, fix="name captured batches or stored ids"
             )
-        rows.append((row, early.conversation))
+        rows.append((row, _scored(row, session.detected, recipe)))
     pads = {((run or {}).get("tokenizer") or {}).get("pad_id"), _fills([one for _, one in rows])}
     found: list[Document] = []
-    for row, conversation in rows:
-        ids, labels = conversation.input_ids, conversation.labels
-        headless = conversation.extra.get("given_labels") in ("shifted", "targets")
+    for row, (conversation, labels, meant, moved) in rows:
+        ids = conversation.input_ids
         ranges = documents_of(conversation)
         for number, (start, end) in enumerate(ranges):
             if conversation.attention_mask is None and end == len(ids):
-                end = _unpadded(ids, labels, start, end, pads)
+                end = _unpadded(ids, meant, start, end, pads)
             last = number == len(ranges) - 1
             clipped = last and (row.data or {}).get("length") is not None
             own = labels[start:end] if labels is not None else None
-            found.append(Document(row.index, number, start, ids[start:end], own, headless and start == 0, clipped))
+            one = Document(row.index, number, start, ids[start:end], own, clipped)
+            if moved and labels is not None and meant is not None:
+                behind = labels[end - 1 : end] if last and moved == 1 else ()
+                cut = [label for label in behind if label is not None and label not in (IGNORE_INDEX, ids[start])]
+                whole = replace(one, input_ids=(*one.input_ids, *cut), labels=(*meant[start:end], *cut))
+                one = replace(one, moved=moved, meant=whole)
+            found.append(one)
     return found
 
 
-def _fills(conversations: Sequence[Conversation]) -> int | None:
+class _Scored(NamedTuple):
+    """A stored row with the label that its loss takes for each token, at the position before it, and the labels at the
+    tokens that they are, `moved` places behind those; None for one that is not known."""
+
+    stored: Conversation
+    labels: Labels | None
+    meant: Labels | None
+    moved: int
+
+
+def _scored(row: Row, detected: Detected, recipe: Recipe) -> _Scored:
+    data: Mapping[str, Any] = row.data or {}
+    if tensors := is_tensors(detected):
+        data = as_labels(data, row.where, detected)
+    plain = replace(detected, given_labels=UNSHIFTED, fields={} if tensors else detected.fields)
+    stored = read_tokenized({**data, "labels_from": None}, row.where, plain)
+    if stored.labels is None:
+        return _Scored(stored, None, None, 0)
+    labels: Labels = _carrying(stored)
+    shifts = recipe.loss.shift == "internal" and recipe.data.given_labels != SHIFTED
+    if are_targets(data) or data.get("loss_takes") is not None:
+        shifts = not are_targets(data)
+    elif tensors and "labels" not in detected.fields:  # a mask of the tokens, or of their predictions
+        shifts = shifts or detected.given_labels != SHIFTED
+    if not shifts:
+        if _fit(stored.input_ids, labels, 0) and not _fit(stored.input_ids, labels, 1):
+            return _Scored(stored, (None, *labels[:-1]), labels, -1)
+        stored = read_tokenized(data, row.where, replace(plain, given_labels=SHIFTED))
+        labels = (None, *_carrying(stored)[1:])
+    moved = next((one for one in (0, 1, -1) if _fit(stored.input_ids, labels, one)), 0)
+    end = None if labels[-1] != IGNORE_INDEX else IGNORE_INDEX
+    return _Scored(stored, labels, {1: (None, *labels[:-1]), -1: (*labels[1:], end)}.get(moved, labels), moved)
+
+
+def _carrying(stored: Conversation) -> tuple[int, ...]:
+    """The labels of a stored row that carry loss, the others masked."""
+    labels, weights = stored.labels or (), stored.extra.get("loss_weights", ())
+    return tuple(one if weight else IGNORE_INDEX for one, weight in zip(labels, weights)) if weights else labels
+
+
+def _fit(ids: Sequence[int], labels: Labels, moved: int) -> bool:
+    """Whether labels are the ids so many places behind their own."""
+    some = [(i + moved, one) for i, one in enumerate(labels) if one not in (None, IGNORE_INDEX)]
+    told = [ids[i] == one for i, one in some if 0 <= i < len(ids)]
+    return bool(told) and sum(told) >= SURE * len(told)
+
+
+def _fills(rows: Sequence[_Scored]) -> int | None:
     """The id that a collator of one's own fills batches with: the only one that ends sequences several times over,
     masked, where others end otherwise; None where that is not sure."""
     ends: set[int] = set()
     longest = False
-    for one in conversations:
-        if one.attention_mask is not None or one.labels is None or len(one.input_ids) < 2:
+    for one, _, labels, _ in rows:
+        if one.attention_mask is not None or labels is None or len(one.input_ids) < 2:
             return None
-        filled = len({*one.input_ids[-2:]}) == 1 and {*one.labels[-2:]} == {IGNORE_INDEX}
+        filled = len({*one.input_ids[-2:]}) == 1 and {*labels[-2:]} == {IGNORE_INDEX}
         ends |= {one.input_ids[-1]} if filled else set()
-        longest = longest or one.labels[-1] != IGNORE_INDEX
+        longest = longest or labels[-1] != IGNORE_INDEX
     return ends.pop() if len(ends) == 1 and longest else None
 
 
-def _unpadded(
-    ids: Sequence[int], labels: Sequence[int] | None, start: int, end: int, pads: Collection[int | None]
-) -> int:
+def _unpadded(ids: Sequence[int], labels: Labels | None, start: int, end: int, pads: Collection[int | None]) -> int:
     """Where a sequence without an attention mask ends: before the padding that nothing trains."""
     while end > start + 1 and ids[end - 1] in pads and (labels is None or labels[end - 1] == IGNORE_INDEX):
         end -= 1
@@ -152,7 +215,9 @@ def against(documents: Sequence[Document], data: Ready, run: Mapping[str, Any] |
             continue
         search = tried < MOST_TRIED
         tried += search
-        made.append(replace(one, why=ways.why(one, search)))
+        meant = ways.meant(one)
+        why = ways.why(meant, search) if meant.parting is not None else ()
+        made.append(replace(one, why=why, explained=bool(why) or meant.parting is None))
     return Against(tuple(made), tried, tuple(ways.untried))
 
 
@@ -248,9 +313,8 @@ def parts(document: Document, example: Example, recipe: Recipe) -> Parting | Non
         return Parting("ids", at, _at(theirs, at), _at(ids, at))
     if document.labels is None:
         return None
-    skip = 1 if document.headless or example.shifted else 0
-    for place in range(skip, len(theirs)):
-        if document.labels[place] != labels[place]:
+    for place in range(1 if example.shifted else 0, len(theirs)):
+        if document.labels[place] not in (None, labels[place]):
             return Parting("labels", place, document.labels[place], labels[place])
     return None
 
@@ -309,6 +373,15 @@ class _Ways:
     untried: list[str] = field(default_factory=list)
     opened: dict[str, Ready | None] = field(default_factory=dict)
     template: str | None = None
+
+    def meant(self, match: Match) -> Match:
+        """A match with each label of its document at the token that it is."""
+        document = match.document.meant
+        if document is None or match.row is None:
+            return match
+        made = self.data.inspect_row(self.data.row(match.row), spans=False)
+        equal = any(parts(document, one, self.data.recipe) is None for one in made.examples)
+        return Match(document, match.row) if equal else _best_match(document, made, self.data.recipe)
 
     def why(self, match: Match, search: bool) -> tuple[RecipeChange, ...]:
         """The fewest changes under which a row is as its document; what helped others is tried first."""

@@ -231,3 +231,114 @@ def test_padding_of_a_collator_of_ones_own_is_known_by_what_it_does(
     stored = batch({"input_ids": [list(ids) for ids, _ in rows], "labels": [list(labels) for _, labels in rows]})
     _, out = compare(written(tmp_path / "b.parquet", stored))
     assert out.startswith(f"{equal} of 3 sequences equal to what hf-trainer makes of the dataset\n"), out
+
+
+def _ahead(labels: list[int], places: int = 1) -> list[int]:
+    return [*labels[places:], *[-100] * places] if places >= 0 else [*[-100] * -places, *labels[:places]]
+
+
+TWICE = (
+    "3 sequences equal with labels that are shifted once: they are stored shifted, and the loss shifts them again, so"
+    " that each position learns the token after the next (LAB003)"
+)
+NEVER = (
+    "3 sequences equal with labels that are shifted: neither the data nor the loss does it, so that each position"
+    " learns its own token"
+)
+
+
+@pytest.mark.parametrize(
+    ("places", "takes", "shift", "last"),
+    [
+        (0, None, "internal", None),
+        (0, "next", "internal", None),
+        (0, "same", "internal", NEVER),
+        (0, None, "preshifted", NEVER),
+        (0, "next", "preshifted", None),
+        (1, None, "internal", TWICE),
+        (1, "next", "internal", TWICE),
+        (1, "next", "preshifted", TWICE),
+        (1, "same", "internal", None),
+        (1, None, "preshifted", None),
+        (2, "same", "internal", TWICE),
+        (2, None, "preshifted", TWICE),
+        (-1, "next", "internal", NEVER),
+    ],
+)
+@pytest.mark.parametrize("masks", [False, True])
+def test_what_the_model_is_scored_on_is_compared_at_its_place(
+    tmp_path: Path,
+    data: Path,
+    compare: Compare,
+    places: int,
+    takes: str | None,
+    shift: str,
+    last: str | None,
+    masks: bool,
+) -> None:
+    """Labels are moved `places` to the left, and the loss takes the `next` one, or the `same`, or nobody saw which."""
+    with prepared(data) as session:
+        made = as_batch(session.batch(0, 3))
+    made["tensors"]["labels"] = [_ahead(row, places) for row in made["tensors"]["labels"]]
+    if not masks:
+        del made["tensors"]["attention_mask"]
+    about = {**ABOUT, "tokenizer": {**ABOUT["tokenizer"], "pad_id": 3000}}
+    path = written(tmp_path / "b.parquet", {**made, "loss_takes": takes}, about=about)
+    code, out = compare(path, "--set", f"loss.shift={shift}")
+    assert code == (last is not None), out
+    assert out.startswith(f"{0 if last else 3} of 3 sequences equal to what "), out
+    assert last is None or out.splitlines()[-1] == last
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_stored_ids_that_are_shifted_twice(tmp_path: Path, data: Path, compare: Compare, cut: bool) -> None:
+    """Without a run: a column of labels moved by one, of which the last token may be cut from the ids."""
+    with prepared(data) as session:
+        rows = [session.inspect(number).examples[0] for number in range(3)]
+    path = tmp_path / "ids.jsonl"
+    stored = [
+        {"input_ids": [*one.input_ids[:-1]], "labels": [*one.labels[1:]]}
+        if cut
+        else {"input_ids": [*one.input_ids], "labels": _ahead([*one.labels])}
+        for one in rows
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in stored))
+    code, out = compare(path, "-t", "builtin:chatml")
+    assert code == 1 and out.startswith("0 of 3 sequences equal"), out
+    assert out.splitlines()[-1] == TWICE
+    code, out = compare(path, "-t", "builtin:chatml", "--set", "loss.shift=preshifted")
+    assert code == 0 and out.startswith("3 of 3 sequences equal"), out
+
+
+def test_a_second_shift_and_a_setting_are_told_together(tmp_path: Path, data: Path, compare: Compare) -> None:
+    with prepared(data, knobs=(("mask.rule", "assistant"),)) as session:
+        made = as_batch(session.batch(0, 3))
+    made["tensors"]["labels"] = [_ahead(row) for row in made["tensors"]["labels"]]
+    path = written(tmp_path / "b.parquet", made)
+    code, out = compare(path)
+    assert code == 1
+    assert out.splitlines()[-1] == TWICE.replace("with labels", "with mask.rule assistant (not completion), and labels")
+    _, out = compare(path, "--format", "json")
+    assert {one["labels_moved"] for one in json.loads(out)["differing"]} == {1}
+
+
+def test_a_run_of_which_some_batches_showed_their_loss(tmp_path: Path, data: Path, compare: Compare) -> None:
+    """Of each sequence by itself it is known how its labels are taken."""
+    with prepared(data) as session:
+        first, second = (as_batch(session.batch(start, 3)) for start in (0, 3))
+    targets = [_ahead(row) for row in second["tensors"]["labels"]]
+    second["tensors"]["labels"] = targets
+    path = written(tmp_path / "b.parquet", first, {**second, "loss_takes": "same"})
+    code, out = compare(path)
+    assert (code, out) == (0, "6 of 6 sequences equal to what hf-trainer makes of the dataset\n")
+
+
+def test_a_label_of_the_weight_0_is_no_label(tmp_path: Path, data: Path, compare: Compare) -> None:
+    with prepared(data) as session:
+        made = as_batch(session.batch(0, 3))
+    labels = made["tensors"]["labels"]
+    made["tensors"]["loss_weights"] = [[float(one != -100) for one in row] for row in labels]
+    made["tensors"]["labels"] = [[*row] for row in made["tensors"]["input_ids"]]
+    made["shapes"]["loss_weights"] = made["shapes"]["input_ids"]
+    code, out = compare(written(tmp_path / "b.parquet", made))
+    assert (code, out) == (0, "3 of 3 sequences equal to what hf-trainer makes of the dataset\n")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -27,7 +31,10 @@ from sftui.model import (
     Tokens,
     TokenText,
 )
+from sftui.recipe import changed
 from sftui.runs import as_runs
+from sftui.session.arguments import Arguments
+from sftui.session.comparing import open_sides
 
 
 def placed(pieces: list[str], contents: tuple[tuple[int, int], ...] = (), ids: dict[str, int] | None = None) -> Placed:
@@ -288,3 +295,34 @@ def test_weights_are_compared_where_labels_are_stored_shifted() -> None:
 
 def test_no_number_is_the_same_as_no_number() -> None:
     assert not compare_row([weighing([0.0, float("nan"), 1.0], [1, 2]) for _ in range(2)]).differs
+
+
+@pytest.mark.parametrize(
+    ("stored", "first", "second", "differs"),
+    [
+        ("shifted", {}, {"loss.shift": "preshifted"}, True),
+        ("shifted", {"data.given_labels": "shifted"}, {"loss.shift": "preshifted"}, False),
+        ("shifted", {}, {"data.given_labels": "shifted"}, True),
+        ("shifted", {}, {"mask.ignore_index": -7}, False),
+        ("unshifted", {}, {"data.given_labels": "unshifted"}, False),
+    ],
+)
+def test_stored_labels_are_compared_where_the_loss_takes_them(
+    tmp_path: Path, stored: str, first: dict[str, Any], second: dict[str, Any], differs: bool
+) -> None:
+    """A model that shifts labels again that are stored shifted learns other tokens than one that does not."""
+    ids = [*range(300, 340)]
+    labels = [-100] * 8 + ids[8:]
+    path = tmp_path / "ids.jsonl"
+    row = {"input_ids": ids, "labels": labels if stored == "unshifted" else [*labels[1:], -100]}
+    path.write_text((json.dumps(row) + "\n") * 3)
+    options, _ = Arguments(data=(str(path),), tokenizer="builtin:chatml").options()
+    recipes = []
+    for changes in (first, second):
+        recipe = changed(options.full_recipe(), "mask.rule", "given")
+        for path_, value in changes.items():
+            recipe = changed(recipe, path_, value)
+        recipes.append(recipe)
+    with contextlib.closing(open_sides(options, recipes)) as comparing:
+        *_, count = comparing.count(comparing.rows())
+    assert (count.rows, count.differing_rows, count.ids_differing) == (3, 3 * differs, 0)
