@@ -38,7 +38,8 @@ from sftui.recipe import Recipe, day_of
 from sftui.sources.chunks import chunks
 from sftui.trainers import Toolbox, trainer_named
 from sftui.trainers.base import Shaped
-from sftui.trainers.held import Held
+from sftui.trainers.held import Held, reordered
+from sftui.trainers.held_out import permuted
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer, ToEncode
@@ -502,9 +503,12 @@ def pack_rows(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox)
 def feed_packs(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
     """`pack_rows` as the packs reach the model: with the collator's labels, without a last batch that is not full."""
     trainer = trainer_named(recipe.preset)
-    size = trainer.packs_in_a_batch(recipe)
+    size, held = trainer.packs_in_a_batch(recipe), trainer.held_out(recipe)
     batch: list[Pack] = []
-    for pack in pack_rows(inspections, recipe, tools):
+    packs = pack_rows(inspections, recipe, tools)
+    if held is not None and held.packs_again and not held.doubt:
+        packs = reordered(packs, partial(permuted, held.seed))
+    for pack in packs:
         batch.append(trainer.fed(pack, recipe))
         if len(batch) == size:
             yield from batch

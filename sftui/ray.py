@@ -53,11 +53,11 @@ def setup(sample: Sequence[Mapping[str, Any]], **opening: Unpack[Opening]) -> Se
     try:
         if given is not None:
             raise SftuiError("a loaded tokenizer does not travel to workers", fix="name it, or its folder")
-        if held_out_by(session.recipe) is not None:
+        if (held := held_out_by(session.recipe)) is not None and held.unmarked:
             raise SftuiError(
-                "the recipe sets rows aside for evaluation",
+                f"the recipe sets rows aside or draws some ({held.key})",
                 why="which ones hangs on all rows, and batches do not know them",
-                fix="set no evaluation part, or use `sftui check --engine ray`",
+                fix="leave that key out, or use `sftui check --engine ray`",
             )
         checking = JoinedChecking(session, Filter())
         return Setup(checking.task().session, session.sample, checking.audit)

@@ -232,7 +232,9 @@ class Opened:
         return self.known.split
 
     def placed(self, found: Inspection) -> Inspection:
-        """The same, distinguished where it evaluates."""
+        """The same, distinguished where it evaluates, and dropped where the trainer does not draw it."""
+        if found.row.index in self.split.unread:
+            return undrawn(found, f"{self.split.key} draws other rows: the trainer does not read this one")
         aside = found.row.index in self.split.evaluation
         return found if found.evaluates == aside else replace(found, evaluates=aside)
 
@@ -270,6 +272,13 @@ class Opened:
 
     def close(self) -> None:
         self.stored.close()
+
+
+def undrawn(found: Inspection, why: str) -> Inspection:
+    """A row of which nothing is trained: its tokens still show."""
+    if found.labels is None:
+        return found
+    return replace(found, labels=replace(found.labels, dropped=why), example=None, more=())
 
 
 def _first_rows(source: Source) -> Iterator[Row]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sftui.errors import SftuiError
 from sftui.model import Batch, Inspection, Pack, Problem, Row, Stage
 from sftui.recipe import Recipe
-from sftui.session.opened import Opened, Stored, open_stored
+from sftui.session.opened import Opened, Stored, open_stored, undrawn
 from sftui.session.options import OpenOptions
 from sftui.session.versions import tokenizer_key
 
@@ -351,8 +351,4 @@ def _served(opened: Opened, tokenizer: LoadedTokenizer, like: Opened | None) -> 
 
 
 def _left_out(found: Inspection) -> Inspection:
-    """A row that a repair leaves out: its tokens still show, but nothing of it would be written or trained."""
-    if found.labels is None:
-        return found
-    labels = replace(found.labels, dropped=f"a repair leaves the row out, because {found.row.left_out}")
-    return replace(found, labels=labels, example=None, more=())
+    return undrawn(found, f"a repair leaves the row out, because {found.row.left_out}")

@@ -3,7 +3,7 @@ here."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sftui.session.opened import Opened, Stored
@@ -76,7 +76,7 @@ def sent(session: Ready) -> Sent:
         session.recipe,
         session.detected,
         session.sample[:1],
-        Split(evaluation=session.settle_split().evaluation),
+        replace(session.settle_split(), training=None, evaluating=None),
         wanted_version(session.recipe, session.options).environment,
         loaded_by(session.recipe, loaded.facts),
         loaded.carried if isinstance(loaded, GivenTokenizer) else None,

@@ -12,7 +12,8 @@ class Split:
 
     `training` and `evaluating` are all rows in the trainer's own order, where that is another than the dataset's.
     `packs`: rows that evaluate are packed where the recipe packs. `unsure` is why it is not known which rows, where it
-    is not, and `later`: it could be known, by going through all of them.
+    is not, and `later`: it could be known, by going through all of them. `unread` are the numbers of the rows that the
+    trainer does not draw, and `unmarked` says what is not told apart where it is not known.
     """
 
     key: str = ""
@@ -22,11 +23,13 @@ class Split:
     packs: bool = True
     unsure: str = ""
     later: bool = False
+    unread: frozenset[int] = frozenset()
+    unmarked: str = ""
 
     @property
     def note(self) -> str:
         """A line on rows that are not distinguished; empty where they are."""
-        return f"rows set aside for evaluation ({self.key}) are not marked: {self.unsure}" if self.unsure else ""
+        return f"{self.unmarked}: {self.unsure}" if self.unsure and self.unmarked else ""
 
 
 UNSETTLED = Split(unsure="nobody asked yet", later=True)

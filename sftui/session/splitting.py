@@ -44,6 +44,8 @@ class Splits(Protocol):
 
     def count_now(self) -> int | None: ...
 
+    def early(self, row: Row) -> Inspection: ...
+
     def inspect_row(self, row: Row, spans: bool = True) -> Inspection: ...
 
     def ready(self, where: str = "") -> Any: ...
@@ -63,13 +65,15 @@ def split_of(session: Splits, most: int | None = None) -> Iterator[Split | None]
     that is not known, every row is read. With `most` only where their number is known and they are no more than so many
     bytes; else it is not known.
     """
-    from sftui.trainers.held_out import drawn_order, evaluation_rows
+    from sftui.trainers import trainer_named
+    from sftui.trainers.held_out import evaluation_rows
 
-    held = held_out_by(session.recipe)
+    trainer = trainer_named(session.recipe.preset)
+    held = trainer.held_out(session.recipe)
     if held is None:
         yield Split()
         return
-    unsure, config = held.unsure, session.options.config
+    unsure, config = held.doubt, session.options.config
     if config is not None and len(config.datasets) > 1:
         unsure = "the rows of the config's other datasets count, too"
     repaired = session.overlay is not None  # then rows may be left out, and the others move up
@@ -77,12 +81,13 @@ def split_of(session: Splits, most: int | None = None) -> Iterator[Split | None]
     if not unsure and not held.drawn and not _tokenizes(session):
         unsure = "there is no tokenizer, and rows that are dropped decide it"
     if unsure:
-        yield Split(held.key, unsure=unsure)
+        yield Split(held.key, unsure=unsure, unmarked=held.unmarked)
         return
-    known = total if held.drawn and not repaired else None
+    known = total if held.drawn and not repaired and not held.sifted else None
     if most is not None and known is None and (total is None or not _no_more_than(most, session)):
         how = "counted" if held.drawn else "prepared"
-        yield Split(held.key, unsure=f"every row has to be {how} to know which", later=True)
+        told = f"every row has to be {how} to know which"
+        yield Split(held.key, unsure=told, later=True, unmarked=held.unmarked)
         return
     numbers, kept = array("q"), bytearray()
     if known is not None:
@@ -91,6 +96,8 @@ def split_of(session: Splits, most: int | None = None) -> Iterator[Split | None]
         for row in session.source.rows():
             if row.left_out is not None:
                 continue
+            if held.sifted and trainer.unreadable(session.early(row)):
+                continue
             numbers.append(row.index)
             if held.drawn:
                 kept.append(1)
@@ -98,17 +105,15 @@ def split_of(session: Splits, most: int | None = None) -> Iterator[Split | None]
                 found = session.inspect_row(row, spans=False)
                 kept.append(found.dropped is None)
                 if found.more:
-                    yield Split(held.key, unsure="the trainer makes several rows of one")
+                    yield Split(held.key, unsure="the trainer makes several rows of one", unmarked=held.unmarked)
                     return
             yield None
-    order = drawn_order(held, len(kept))
-    places = evaluation_rows(held, kept) if order is None else order[1]
-    aside = frozenset(numbers[place] for place in places)
-    if order is None:
-        yield Split(held.key, aside, packs=held.packs)
+    if not held.drawn:
+        yield Split(held.key, frozenset(numbers[place] for place in evaluation_rows(held, kept)), packs=held.packs)
         return
-    training, evaluating = (array("q", (numbers[place] for place in part)) for part in order)
-    yield Split(held.key, aside, training, evaluating, held.packs)
+    training, evaluating = (array("q", (numbers[place] for place in part)) for part in held.order(len(kept)))
+    unread = frozenset(numbers).difference(training, evaluating)
+    yield Split(held.key, frozenset(evaluating), training, evaluating, held.packs, unread=unread)
 
 
 def _tokenizes(session: Splits) -> bool:
@@ -152,4 +157,4 @@ def settling(session: Splits) -> Iterator[None]:
 
 def unsure_of(splits: Iterable[Split]) -> tuple[int, ...]:
     """The sides of which it is not known which rows evaluate, by number."""
-    return tuple(number for number, split in enumerate(splits) if split.unsure)
+    return tuple(number for number, split in enumerate(splits) if split.note)

@@ -135,7 +135,7 @@ def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> t
     )
     held = trainer.held_out(recipe)
     if held is not None:  # all of the rows that are verified are prepared, not those alone that would be trained
-        request["config"] = {**request.get("config", {}), held.key: 0}
+        request["config"] = {**request.get("config", {}), held.key: held.off}
     return request, [f"the config cannot say: {loss}" for loss in written.losses]
 
 

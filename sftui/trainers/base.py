@@ -18,6 +18,7 @@ from sftui.model import (
     Batch,
     Conversation,
     Example,
+    Inspection,
     Kind,
     Labels,
     Pack,
@@ -156,6 +157,10 @@ class Trainer:
     def held_out(self, recipe: Recipe) -> HeldOut | None:
         """The split of the training data that the recipe asks for; None: every row is trained, or it is not known."""
         return None
+
+    def unreadable(self, early: Inspection) -> bool:
+        """Whether a row, read as far as its conversation, is left out before any row is drawn (`HeldOut.sifted`)."""
+        return early.problem is not None
 
     def choices(self, recipe: Recipe, info: KnobInfo) -> tuple[Any, ...]:
         """The values of a knob with choices that this trainer can be told, the rest of the recipe as it stands.

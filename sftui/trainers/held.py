@@ -5,13 +5,14 @@ A trainer packs by the lengths of a whole group, which may be 100,000 rows (Axol
 
 from __future__ import annotations
 
+import pickle
 import tempfile
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import overload
 
 from sftui.errors import SftuiError
-from sftui.model import Example
+from sftui.model import Example, Pack
 
 IN_MEMORY = 64 << 20
 """Bytes that are held before the rest goes to an unnamed temporary file."""
@@ -73,6 +74,18 @@ class Held(Sequence[Example]):
 
     def close(self) -> None:
         self._file.close()
+
+
+def reordered(packs: Iterable[Pack], order: Callable[[int], Sequence[int]]) -> Iterator[Pack]:
+    """Packs in another order, which hangs on how many there are."""
+    places = array("q")
+    with tempfile.SpooledTemporaryFile(IN_MEMORY, prefix="sftui-") as file:
+        for pack in packs:
+            places.append(file.tell())
+            pickle.dump(pack, file)
+        for number in order(len(places)):
+            file.seek(places[number])
+            yield pickle.load(file)
 
 
 def _packed(values: Sequence[int]) -> array[int]:

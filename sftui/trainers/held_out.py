@@ -1,7 +1,8 @@
-"""Which rows a trainer sets aside for evaluation, where its config asks it to split the training data.
+"""Which rows train, in which order, and which are set aside, where a config asks its trainer to split, draw or shuffle.
 
 The draws are those of `datasets`: Dataset.shuffle and Dataset.train_test_split permute with
-numpy.random.default_rng(seed), and a share counts rows upwards (datasets 4 and 5, arrow_dataset.py).
+numpy.random.default_rng(seed), and a share counts rows upwards (datasets 4 and 5, arrow_dataset.py). Without a seed
+Dataset.shuffle takes one of numpy's global state, which no run repeats.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """A split as the config asks for it: `key` and its value, by the seed of the run.
+    """A split as the config asks for it: `key` and its value, by the seed of the run, which may be absent (`seed`
+    None).
 
     `size` is a share below 1 or a number of rows. `drawn`: the evaluation rows are drawn from the rows as they are
     read, of which there are at most `most` (llamafactory 0.9.5, data/data_utils.py split_dataset). Else they are the
@@ -24,27 +27,115 @@ class HeldOut:
 
     key: str
     size: float
-    seed: int
+    seed: int | None
     drawn: bool
     shuffled: bool = True
     most: int | None = None
     unsure: str = ""
-    """Why it is not known which rows, where it is not."""
+    """Why it is not known which rows, where the seed is."""
     packs: bool = True
     """Whether they are packed where those that train are."""
+    off: ClassVar[Any] = 0
+    """The value of `key` with which nothing of it is done."""
+    seed_key: ClassVar[str] = "seed"
+    packs_again: ClassVar[bool] = False
+    """Whether the packs are shuffled once more, by the same seed."""
+    sifted: ClassVar[bool] = False
+    """Whether rows that the trainer cannot read are gone before the draw."""
+
+    @property
+    def doubt(self) -> str:
+        """Why it is not known which rows, where it is not."""
+        unseeded = self.seed is None and (self.drawn or self.shuffled)
+        said = f"each run draws others without `{self.seed_key}` (set it)" if unseeded else ""
+        return " and ".join(filter(None, (self.unsure, said)))
+
+    @property
+    def unmarked(self) -> str:
+        """What is not told apart where that is so; "" where no row is to be marked."""
+        return f"rows set aside for evaluation ({self.key}) are not marked"
 
     def sentence(self, title: str) -> str:
         """What is set aside, for the notes on a recipe."""
         what = f"{self.size:.4g} of the rows" if self.size < 1 else f"{int(self.size):,} rows"
+        by = "without a seed" if self.seed is None else f"with seed {self.seed}"
         how = (
-            f"drawn with seed {self.seed}"
+            f"drawn {by}"
             if self.drawn
-            else f"the last ones that are left, as shuffled with seed {self.seed}"
+            else f"the last ones that are left, as shuffled {by}"
             if self.shuffled
             else "the last ones that are left"
         )
-        which = f"; figures are of all rows: which they are is not known, {self.unsure}" if self.unsure else ""
+        which = f"; which they are is not known, {self.doubt}: figures are of all rows" if self.doubt else ""
         return f"{title} sets {what} aside for evaluation ({self.key}), {how}{which}"
+
+    def order(self, rows: int) -> tuple[list[int], list[int]]:
+        """The rows that train and those that evaluate, of so many and in the order of the draw; rows that are not read
+        come last. A row in neither is left out.
+
+        Dataset.train_test_split takes the first of a permutation for the test part and the rest, in that order, for the
+        training part.
+        """
+        read = min(rows, self.most) if self.most is not None else rows
+        order = permuted(self.seed, read)
+        aside = count_of(self.size, read)
+        return [*order[aside:], *range(read, rows)], order[:aside]
+
+
+class Sampled(HeldOut):
+    """Rows drawn to train (`size` of them) from all: the others are not read (verl 0.9.1,
+    utils/dataset/multiturn_sft_dataset.py, which draws with numpy.random.default_rng)."""
+
+    off, seed_key = -1, "data.seed"
+
+    @property
+    def unmarked(self) -> str:
+        return f"the rows that are drawn ({self.key}) are not told from those that are not read"
+
+    def sentence(self, title: str) -> str:
+        by = f"with seed {self.seed}" if self.seed is not None else "without a seed"
+        which = f"; which they are is not known, {self.doubt}: all are shown" if self.doubt else ""
+        return f"{title} draws {int(self.size):,} rows {by} and reads no others ({self.key}){which}"
+
+    def order(self, rows: int) -> tuple[list[int], list[int]]:
+        import numpy
+
+        if self.size >= rows:
+            return list(range(rows)), []
+        chosen = numpy.random.default_rng(self.seed).choice(rows, size=int(self.size), replace=False)
+        return [int(row) for row in chosen], []
+
+
+class Shuffled(HeldOut):
+    """No row set aside, but all of them shuffled before they are packed (trl 1.16.0, trainer/sft_trainer.py
+    _prepare_dataset)."""
+
+    off, unmarked, packs_again = False, "", True
+
+    def sentence(self, title: str) -> str:
+        known = (
+            f"with seed {self.seed}, and so they are packed here" if not self.doubt else f"in an order: {self.doubt}"
+        )
+        return f"{title} shuffles the rows before it packs them ({self.key}), {known}"
+
+
+IN_ORDER = "in the order of the dataset"
+
+
+def in_order(said: str, held: HeldOut | None) -> str:
+    """What is assumed of the order of packed rows, where a shuffle comes before."""
+    if held is None:
+        return said
+    return said.replace(
+        IN_ORDER, f"as shuffled with seed {held.seed}" if not held.doubt else f"{IN_ORDER}: {held.doubt}"
+    )
+
+
+def permuted(seed: int | None, rows: int) -> list[int]:
+    """The order of so many rows after Dataset.shuffle."""
+    import numpy
+
+    return [int(row) for row in numpy.random.default_rng(seed).permutation(rows)]
 
 
 def count_of(size: float, rows: int) -> int:
@@ -54,29 +145,9 @@ def count_of(size: float, rows: int) -> int:
 
 def evaluation_rows(held: HeldOut, kept: Sequence[int]) -> frozenset[int]:
     """The numbers of the rows that are set aside; `kept` says of every row whether it is left after the drops."""
-    import numpy
-
     rows = len(kept)
-    drawn = drawn_order(held, rows)
-    if drawn is not None:
-        return frozenset(drawn[1])
-    order = numpy.random.default_rng(held.seed).permutation(rows) if held.shuffled else numpy.arange(rows)
-    left = [int(row) for row in order if kept[int(row)]]
+    if held.drawn:
+        return frozenset(held.order(rows)[1])
+    order = permuted(held.seed, rows) if held.shuffled else range(rows)
+    left = [row for row in order if kept[row]]
     return frozenset(left[len(left) - count_of(held.size, len(left)) :])
-
-
-def drawn_order(held: HeldOut, rows: int) -> tuple[list[int], list[int]] | None:
-    """The rows that train and those that evaluate, of so many and in the order of the draw; None where none is made.
-    Rows that are not read come last.
-
-    Dataset.train_test_split takes the first of a permutation for the test part and the rest, in that order, for the
-    training part.
-    """
-    import numpy
-
-    if not held.drawn:
-        return None
-    read = min(rows, held.most) if held.most is not None else rows
-    order = [int(row) for row in numpy.random.default_rng(held.seed).permutation(read)]
-    aside = count_of(held.size, read)
-    return [*order[aside:], *range(read, rows)], order[:aside]

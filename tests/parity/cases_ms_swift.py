@@ -65,6 +65,15 @@ SMALL = (
         {**PRETRAIN, **_in("qwen2_5", max_length=100, truncation_strategy="split", dataset_shuffle=False)},
     ),
     Case("packs", "turkish", QWEN, {**_in("qwen2_5"), **PACK}, limit=200),
+    Case("packs_mixed", "turkish", QWEN, {**_in("qwen2_5"), **PACK, "dataset_shuffle": True}, limit=200),
+    Case(
+        "packs_mixed_split",
+        "swift_chats",
+        QWEN,
+        {**_in("qwen2_5"), **PACK, "dataset_shuffle": True, "data_seed": 7, "split_dataset_ratio": 0.1},
+    ),
+    Case("aside", "turkish", QWEN, _in("qwen2_5", split_dataset_ratio=0.25), limit=100),
+    Case("aside_in_order", "turkish", QWEN, _in("qwen2_5", split_dataset_ratio=0.25, dataset_shuffle=False), limit=99),
 )
 """What CI compares."""
 LONG = (

@@ -88,6 +88,17 @@ CASES = (
         QWEN,
         {"packing": True, "packing_strategy": "wrapped", "max_length": 200},
     ),
+    *(
+        Case(
+            f"pack_shuffled_{strategy}_{seed}",
+            data,
+            QWEN,
+            {"packing": True, "packing_strategy": strategy, "max_length": 256, "shuffle_dataset": True, **more},
+        )
+        for strategy, data in (("bfd", "turkish"), ("bfd_split", "wikisql"), ("wrapped", "wikisql"))
+        for seed, more in ((42, {}), (7, {"seed": 7}))
+    ),
+    Case("shuffled", "turkish", QWEN, {"max_length": 128, "shuffle_dataset": True}),
     Case("pack_no_length", "wikisql", QWEN, {"packing": True, "max_length": None}, limit=10),
     Case("padding_free", "turkish", QWEN, {"padding_free": True, "max_length": None}, limit=60),
     Case("padding_free_with_length", "turkish", QWEN, {"padding_free": True}, limit=10),

@@ -146,6 +146,17 @@ _CASES = (
     Case("nested", "wwdc.chat_pairs", PHI, batch=BATCH),
     Case("too_long", "turkish", LLAMA, {"data.max_length": 64}, limit=300),
     Case("first_rows", "turkish", QWEN, {"data.train_max_samples": 40}, limit=100),
+    *(
+        Case(
+            f"drawn_{seed}_{most}",
+            "turkish",
+            QWEN,
+            {"data.train_max_samples": most, "data.shuffle": True, "data.seed": seed},
+            limit=100,
+        )
+        for seed in (0, 42)
+        for most in (20, 99, 100, 300)
+    ),
     # columns
     Case("renamed", "toolset", QWEN, {"data.messages_key": "conversations"}),
     Case("tools_key", "verl_tools", QWEN, {"data.tools_key": "other"}),
@@ -181,6 +192,7 @@ _CASES = (
 SHORT = frozenset(
     {
         *("default_turkish_qwen", "default_wwdc_qwen", "cut_left_padded", "cut_right_padded", "first_rows", "renamed"),
+        *("drawn_42_20", "drawn_0_99"),
         *("unread_alpaca", "odd_chats_qwen", "odd_chats_ignored_qwen", "odd_tools_or_null", "odd_text_tools"),
         *("odd_media", "odd_strings", "odd_contents", "json_tools", "json_mixed", "needs_user"),
     }

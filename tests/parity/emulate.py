@@ -10,7 +10,7 @@ import hashlib
 import importlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from sftui.tokens.bulk import Bulk
 from sftui.tokens.environments import Environment, environment_at
 from sftui.trainers import Toolbox, trainer_named
 from sftui.trainers.config import DatasetRef
+from sftui.trainers.held_out import permuted
 from sftui.trainers.verify.exchange import tokenizer_folder
 
 
@@ -74,9 +75,19 @@ def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven", way
         source.close()
         detected = pipeline.detect(rows[:200], recipe)
         tools = pipeline.survey(rows[0] if rows else None, detected, recipe, pipeline.make_toolbox(recipe, tokenizer))
-        return through(trainer, rows, detected, recipe, tools, way)
+        return through(trainer, drawn(rows, detected, recipe), detected, recipe, tools, way)
     except SftuiError as error:
         return Emulated(refused=error.sentence() if hasattr(error, "sentence") else str(error))
+
+
+def drawn(rows: Sequence[Row], detected: Detected, recipe: Recipe) -> Sequence[Row]:
+    """The rows that train, in the order of the draw; as they are where there is none, or no seed for it."""
+    behind = trainer_named(recipe.preset)
+    held = behind.held_out(recipe)
+    if held is None or not held.drawn or held.doubt:
+        return rows
+    read = [r for r in rows if not (held.sifted and behind.unreadable(pipeline.inspect_early(r, detected, recipe)))]
+    return [read[place] for place in held.order(len(read))[0]]
 
 
 @lru_cache(maxsize=8)  # of up to 300 MB each
@@ -121,6 +132,9 @@ def through(
     """Rows through the pipeline, as `sftui verify` sends them through it."""
     found = verifying.through(way(rows, detected, recipe, tools), recipe, tools)
     numbers = [row.index for row in rows]
+    held = trainer_named(trainer).held_out(recipe)
+    if held is not None and held.packs_again and not held.doubt:
+        found = replace(found, packs=tuple(found.packs[i] for i in permuted(held.seed, len(found.packs))))
     examples = {numbers[place]: made for place, made in found.examples.items()}
     problems = {numbers[place]: problem for place, problem in found.problems.items()}
     return Emulated(examples, found.packs, problems, None, recipe, tools)

@@ -128,7 +128,7 @@ DATASET_UNSUPPORTED = {
     "field_model": "an old key without effect here",
     "logprobs_field": "only for distillation",
     "temperature": "only for distillation",
-    "weight": "Axolotl takes this share of the rows, of a shuffle by `seed`; all are shown",
+    "weight": "Axolotl takes this share of the rows, of a shuffle by `seed`, where there is one; all are shown",
 }
 DATASET_LATER = frozenset(("weight",))
 """Those of them that only newer releases read (axolotl 0.20.0, utils/schemas/datasets.py SFTDataset)."""

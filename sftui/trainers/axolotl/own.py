@@ -50,4 +50,4 @@ class AxolotlOptions(Own):
     val_set_size: float | None = knob(None, "rows set aside for evaluation: a number of rows, or below 1 a share")
     eval_sample_packing: bool | None = knob(None, "whether the rows set aside are packed; null: as sample_packing")
     weight: float | None = knob(None, "the share of this dataset's rows that are taken; null: all of them")
-    seed: int | None = knob(None, "the seed of shuffling and splitting; null: 42")
+    seed: int | None = knob(None, "the seed of shuffling and splitting; null: another in each run")

@@ -85,10 +85,14 @@ def _written_tokens(recipe: Recipe, path: str, value: Mapping[str, Any]) -> Keys
 
 
 def _aside(config: Config, recipe: Recipe, where: str) -> Said:
-    """Without val_set_size the other two decide nothing else that is shown."""
-    if not config.get("val_set_size"):
+    """Without val_set_size, and the `weight` of a dataset, these decide nothing else that is shown. A seed that is null
+    becomes 42 (schemas/validation.py, set_default_seed), one that is absent stays None."""
+    listed = config.get("datasets")
+    weighed = isinstance(listed, list) and any(isinstance(one, Mapping) and one.get("weight") for one in listed)
+    if not config.get("val_set_size") and not weighed:
         return {}
-    return {f"own.{name}": config[name] for name in NO_EVALUATION if config.get(name) is not None}
+    given = {**config, "seed": 42} if config.get("seed", 42) is None else config
+    return {f"own.{name}": given[name] for name in NO_EVALUATION if given.get(name) is not None}
 
 
 def _kwargs(config: Config, recipe: Recipe, where: str) -> Said:

@@ -137,7 +137,7 @@ class Axolotl(Trainer):
         return HeldOut(
             "val_set_size",
             float(size),
-            42 if own.seed is None else own.seed,
+            own.seed,
             drawn=False,
             shuffled=shuffled,
             unsure=unsure,

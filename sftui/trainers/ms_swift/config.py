@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe
+from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile
 from sftui.trainers.known import Known
 from sftui.trainers.ms_swift.models import model_of, prepares
+from sftui.trainers.ms_swift.own import MsSwiftOptions
 from sftui.trainers.ms_swift.registry import TITLE
 from sftui.trainers.ms_swift.table import KEYS, TABLE, TRUE, word
 from sftui.trainers.table import Keys, changes_of, read_into, written
@@ -138,8 +139,6 @@ def _of_dataset(name: Any, config: Mapping[str, Any]) -> KeyNote:
     text = word(name)
     place, _ = _placed(text)
     told: list[str] = []
-    if not Path(text).exists() and "#" in text:
-        told.append("#N draws so many rows by chance: all are shown")
     if prepares(place):
         told.append("ms-swift has a preparation of its own for this dataset: rows are shown as if it had none")
     by_name = not Path(place).exists() and Path(place).suffix not in FILES
@@ -162,6 +161,9 @@ def _placed(name: str) -> tuple[str, str | None]:
 
 def _reference(name: str, recipe: Recipe) -> DatasetRef:
     place, subset = _placed(name)
+    count = "" if Path(name).exists() else name.rpartition("#")[2] if "#" in name else ""
+    if count.strip().isdecimal() and int(count):
+        recipe = changed(recipe, "own.dataset_sample", int(count))
     return DatasetRef(name, (place,), recipe, None if Path(place).exists() else "train", subset)
 
 
@@ -179,7 +181,9 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         note = "the command line is written as a YAML: swift sft ms_swift.yaml"
         return WrittenConfig((WrittenFile(FILE, text),), tuple(losses), (note,))
     notes = [_by_flags(wanted)] if wanted else []
-    base: Keys = {("model",): facts.get("tokenizer") or "MODEL", ("dataset",): [str(facts.get("data") or "DATA")]}
+    most = MsSwiftOptions.of(recipe).dataset_sample
+    data = str(facts.get("data") or "DATA") + (f"#{most}" if most else "")
+    base: Keys = {("model",): facts.get("tokenizer") or "MODEL", ("dataset",): [data]}
     if ("template",) not in wanted:
         notes += _untold(str(facts.get("tokenizer") or ""))
     wanted.pop(("model",), None)

@@ -37,4 +37,5 @@ class MsSwiftOptions(Own):
     split_dataset_ratio: float = knob(0.0, "the share of the rows that is set aside for evaluation")
     data_seed: int = knob(42, "the seed by which rows are mixed and drawn")
     dataset_shuffle: bool = knob(True, "rows are mixed before they are packed")
+    dataset_sample: int | None = knob(None, "rows drawn of the dataset, #N behind its name; null: all", minimum=1)
     packing_length: int | None = knob(None, "the tokens of a pack; null: max_length")

@@ -238,6 +238,15 @@ def _written_side(recipe: Recipe, path: str, value: str) -> Keys | None:
     return {("padding_side",): value} if value in ("left", "right") else None
 
 
+def _aside(config: Config, recipe: Recipe, where: str) -> Said:
+    """Beside a val_dataset none of the rows is set aside (arguments/base_args/data_args.py)."""
+    return (
+        {}
+        if config.get("val_dataset")
+        else _same("split_dataset_ratio", "own.split_dataset_ratio", number).read(config, recipe, where)
+    )
+
+
 TABLE = (
     _same("model", "tokenizer.name"),
     _same("model_revision", "tokenizer.revision"),
@@ -263,11 +272,11 @@ TABLE = (
     _same("use_chat_template", "own.use_chat_template", truth),
     _same("disable_auto_column_mapping", "own.disable_auto_column_mapping", truth),
     _same("strict", "own.strict", truth),
-    _same("split_dataset_ratio", "own.split_dataset_ratio", number),
+    rule("split_dataset_ratio", "own.split_dataset_ratio", _aside, as_is("split_dataset_ratio")),
     _same("data_seed", "own.data_seed", whole),
     _same("dataset_shuffle", "own.dataset_shuffle", truth),
     rule("", "data.format", nothing, _written_format),
-    silent("tokenizer.transformers"),
+    silent("tokenizer.transformers", "own.dataset_sample"),
 )
 
 

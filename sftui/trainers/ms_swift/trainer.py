@@ -24,6 +24,7 @@ from sftui.model import (
     Batch,
     Conversation,
     Example,
+    Inspection,
     Labels,
     Pack,
     Part,
@@ -40,8 +41,9 @@ from sftui.runs import Runs, joined, together
 from sftui.text import clip
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels
-from sftui.trainers.held_out import HeldOut
+from sftui.trainers.held_out import IN_ORDER, HeldOut, in_order
 from sftui.trainers.ms_swift import TRAITS, contexts, packing, registry, rows, scales
+from sftui.trainers.ms_swift.draws import Drawn
 from sftui.trainers.ms_swift.models import NAMING, Model, model_of
 from sftui.trainers.ms_swift.own import MsSwiftOptions
 from sftui.trainers.ms_swift.prepare import PREPARED, Prepared, Thinking, prepared
@@ -113,6 +115,9 @@ class MsSwift(Trainer):
             found.append(f"the template {one.name} writes the day on which ms-swift runs")
         if one is not None and one.hybrid and own.use_chat_template and not own.disable_ignore_empty_think:
             found.append("an empty thought is not trained: for hybrid models ms-swift adds ignore_empty_think")
+        held = self.held_out(recipe)
+        if held is not None:
+            found.append(held.sentence(self.title))
         return tuple(found)
 
     def detect(self, rows_: Sequence[Row], recipe: Recipe) -> Detected:
@@ -303,10 +308,16 @@ class MsSwift(Trainer):
 
     def held_out(self, recipe: Recipe) -> HeldOut | None:
         own = MsSwiftOptions.of(recipe)
-        if not 0 < own.split_dataset_ratio < 1:
+        ratio = own.split_dataset_ratio if 0 < own.split_dataset_ratio < 1 else 0
+        mixes = own.dataset_shuffle and recipe.pack.strategy != "none"
+        if not ratio and own.dataset_sample is None and not mixes:
             return None
-        unsure = "since the seed of the draw is drawn, too"
-        return HeldOut("split_dataset_ratio", own.split_dataset_ratio, own.data_seed, drawn=True, unsure=unsure)
+        key = "split_dataset_ratio" if ratio else "#N behind the dataset" if own.dataset_sample else "dataset_shuffle"
+        return Drawn(key, ratio, own.data_seed, True, own.dataset_shuffle, own.dataset_sample)
+
+    def unreadable(self, early: Inspection) -> bool:
+        read = early.conversation
+        return super().unreadable(early) or (read is not None and rows.DROPPED in read.extra)
 
     def naming(self, config: object, data: str, number: int) -> dict[tuple[str | int, ...], object]:
         from sftui.trainers.ms_swift.config import naming
@@ -314,10 +325,8 @@ class MsSwift(Trainer):
         return naming(config, data)
 
     def packing_order(self, recipe: Recipe) -> str:
-        mixed = (
-            ", though ms-swift mixes them first (dataset_shuffle)" if MsSwiftOptions.of(recipe).dataset_shuffle else ""
-        )
-        return f"in the order of the file{mixed}, {packing.GROUP:,} rows at a time (packing_num_proc 1)"
+        said = f"{IN_ORDER}, {packing.GROUP:,} rows at a time (packing_num_proc 1)"
+        return in_order(said, self.held_out(recipe))
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         examples = [Example(one.input_ids, one.labels, (1,) * len(one.input_ids), weights=one.weights) for one in packs]

@@ -27,7 +27,7 @@ class Collated(Trainer):
         return first_masked(pack, recipe)
 
     def packing_order(self, recipe: Recipe) -> str:
-        return f"{super().packing_order(recipe)} (one process, shuffle_dataset off)"
+        return f"{super().packing_order(recipe)} (one process)"
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:

@@ -32,8 +32,10 @@ from sftui.trainers.table import (
     Keys,
     Noted,
     Said,
+    as_is,
     changes_of,
     keys_read,
+    needless,
     nothing,
     read_into,
     rule,
@@ -61,7 +63,6 @@ NO_KNOB = frozenset(
         "dataset_train_split",
         "dataset_kwargs",
         "datasets",
-        "shuffle_dataset",
         "eval_packing",
         "dataset_streaming",
         "streaming",
@@ -108,6 +109,12 @@ def _template(config: Config, recipe: Recipe, where: str) -> Said:
     return {"render.template": f"file:{file}"} if isinstance(file, str) and file.endswith(TEMPLATES) else {}
 
 
+def _shuffled(config: Config, recipe: Recipe, where: str) -> Said:
+    """The seed decides nothing else that is shown."""
+    said = {f"own.{name}": config[name] for name in ("shuffle_dataset", "seed") if name in config}
+    return said if said.get("own.shuffle_dataset") else {}
+
+
 TABLE = (
     same("max_length", "length.max"),
     same("pad_to_multiple_of", "batch.multiple", convert=_multiple),
@@ -120,6 +127,8 @@ TABLE = (
     *sft.entries(flat=same("padding_free", "batch.flatten", convert=bool)),
     same("dataset_text_field", "own.dataset_text_field", unless="text"),
     rule("dataset_text_field", "data.fields", nothing, _written_columns),
+    rule("shuffle_dataset seed", "", _shuffled, needless),
+    *(rule(name, f"own.{name}", nothing, as_is(name)) for name in ("shuffle_dataset", "seed")),
     rule("", "data.format", nothing, _written_format),
     rule("chat_template_path", "render.template", _template, sft.written_file("chat_template_path")),
     silent("pack.group", "tokenizer.transformers"),
@@ -163,8 +172,6 @@ def _note(key: str, value: Any) -> KeyNote:
         return KeyNote(key, value, KeyUse.UNSUPPORTED, "cloning the template of another tokenizer")
     if key == "dataset_kwargs" and value:
         return KeyNote(key, value, KeyUse.UNSUPPORTED, "skip_prepare_dataset leaves the data to your own code")
-    if key == "shuffle_dataset" and value:
-        return KeyNote(key, value, KeyUse.UNSUPPORTED, "rows are shown in file order")
     if key == "test_split_size" and value:
         return KeyNote(key, value, KeyUse.UNSUPPORTED, "rows for evaluation are drawn without a seed; all are shown")
     if key in (
@@ -173,7 +180,7 @@ def _note(key: str, value: Any) -> KeyNote:
         "dataset_streaming",
         "streaming",
         "trust_remote_code",
-        "shuffle_dataset",
+        "seed",
     ):
         return KeyNote(key, value, KeyUse.PASSED)
     return KeyNote(key, value, KeyUse.USED)

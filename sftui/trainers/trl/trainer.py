@@ -22,11 +22,12 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox
+from sftui.trainers.held_out import HeldOut, Shuffled, in_order
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl import TRAITS, formats
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.collated import Collated
-from sftui.trainers.trl.own import TrlOptions
+from sftui.trainers.trl.own import SftOptions, TrlOptions
 from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
 
 REPEATS = (
@@ -63,7 +64,18 @@ class Trl(Collated):
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         repeats = recipe.pack.strategy == "wrapped" and not versions.since(recipe, (1, 14))
-        return (REPEATS,) if repeats else ()
+        held = self.held_out(recipe)
+        return (*((REPEATS,) if repeats else ()), *(() if held is None else (held.sentence(self.title),)))
+
+    def held_out(self, recipe: Recipe) -> HeldOut | None:
+        own = TrlOptions.of(recipe)
+        if not own.shuffle_dataset or recipe.pack.strategy == "none":
+            return None
+        return Shuffled("shuffle_dataset", 0, own.seed, drawn=True)
+
+    def packing_order(self, recipe: Recipe) -> str:
+        """Base.packing_order, of what is shuffled before."""
+        return in_order(super().packing_order(recipe), self.held_out(recipe))
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         if recipe.data.format != "auto" or recipe.data.fields:
@@ -300,7 +312,7 @@ def _refuse_messages(conversation: Conversation, first_is_chat: bool | None) -> 
 
 def text_field(recipe: Recipe) -> str:
     """The column of plain text."""
-    return TrlOptions.of(recipe).dataset_text_field or recipe.data.fields.get("text") or "text"
+    return SftOptions.of(recipe).dataset_text_field or recipe.data.fields.get("text") or "text"
 
 
 def assistant_only(recipe: Recipe) -> bool:
@@ -310,7 +322,7 @@ def assistant_only(recipe: Recipe) -> bool:
 
 def completion_only(recipe: Recipe) -> bool | None:
     """completion_only_loss; None leaves it to the columns."""
-    stated = TrlOptions.of(recipe).completion_only_loss
+    stated = SftOptions.of(recipe).completion_only_loss
     if stated is not None:
         return stated
     return {"completion": True, "all": False}.get(recipe.mask.rule)

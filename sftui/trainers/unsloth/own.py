@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sftui.recipe import knob
-from sftui.trainers.trl.own import TrlOptions
+from sftui.trainers.trl.own import SftOptions
 
 
 @dataclass(frozen=True, slots=True)
-class UnslothOptions(TrlOptions):
+class UnslothOptions(SftOptions):
     """Beside those of TRL, whose trainer trains, arguments by their names (unsloth_zoo 2026.10.7, dataset_utils.py) and
     the script's own steps."""
 

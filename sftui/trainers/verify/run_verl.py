@@ -81,12 +81,14 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         model.processor,
         max_samples=config.data.get("train_max_samples", -1),
     )
-    yield {"kind": "head", "rows_in": len(dataset), "columns": list(dataset.dataframe.columns)}
+    whole = len(dataset) if rows is None else len(rows)
+    yield {"kind": "head", "rows_in": whole, "columns": list(dataset.dataframe.columns)}
+    numbers = dataset.dataframe.index.tolist() if rows is not None else list(range(len(dataset)))
     made: dict[int, Any] = {}
     refused: dict[int, Exception] = {}
-    for row in range(len(dataset)):
+    for place, row in enumerate(numbers):
         try:
-            made[row] = dataset[row]
+            made[row] = dataset[place]
         except Exception as error:
             refused[row] = error
     if refused:

@@ -31,7 +31,7 @@ OWN_CONFIG = "sft_trainer_engine"
 MODULE = "verl.trainer.sft_trainer"
 USUAL_DATA = "~/data/gsm8k/train.parquet"
 USUAL_MODEL = "~/models/deepseek-llm-7b-chat"
-NO_KNOB = frozenset({"data.train_files", "data.seed"})
+NO_KNOB = frozenset({"data.train_files"})
 """Keys about data that no knob says."""
 WHOLE = frozenset({"data.apply_chat_template_kwargs"})
 """Keys whose mapping is one value."""

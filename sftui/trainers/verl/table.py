@@ -152,6 +152,11 @@ def _most(config: Config, recipe: Recipe, where: str) -> Said:
     return {"own.train_max_samples": value if value > 0 else None}
 
 
+def _seed(config: Config, recipe: Recipe, where: str) -> Said:
+    value = at(config, ("data", "seed"))[1]
+    return {"own.seed": value} if isinstance(value, int) else {}
+
+
 def _written_most(recipe: Recipe, path: str, value: int | None) -> Keys:
     return {("data", "train_max_samples"): -1 if value is None else value}
 
@@ -214,6 +219,7 @@ TABLE = (
     _own("data.video_key"),
     rule("data.train_max_samples", "own.train_max_samples", _most, _written_most),
     _true("data.shuffle"),
+    rule("data.seed", "own.seed", _seed, as_is("data.seed")),
     rule("model.tokenizer_path model.path", "tokenizer.name", _tokenizer, _written_tokenizer),
     rule("model.custom_chat_template", "render.template own.custom_chat_template", _template, _written_template),
     rule("", "data.format", nothing, _written_format),

@@ -25,6 +25,7 @@ from sftui.runs import as_runs, joined
 from sftui.text import clip, many, visible
 from sftui.tokens import LoadedTokenizer, ToEncode
 from sftui.trainers.base import Shaped, Toolbox, Trainer
+from sftui.trainers.held_out import HeldOut, Sampled
 from sftui.trainers.processors import brings_processor
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.verl import TRAITS, formats
@@ -88,7 +89,8 @@ class Verl(Trainer):
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         own = VerlOptions.of(recipe)
-        found = [FULL_BATCHES]
+        held = self.held_out(recipe)
+        found = [FULL_BATCHES, *(() if held is None else (held.sentence(self.title),))]
         if own.enable_thinking_default is not None and "enable_thinking" in recipe.render.kwargs:
             found.append(OVERRULED)
         elif own.enable_thinking_default == VerlOptions().enable_thinking_default:
@@ -98,6 +100,12 @@ class Verl(Trainer):
         if brings_processor(recipe):
             found.append(PROCESSOR)
         return tuple(found)
+
+    def held_out(self, recipe: Recipe) -> HeldOut | None:
+        own = VerlOptions.of(recipe)
+        if own.train_max_samples is None or not own.shuffle:
+            return None
+        return Sampled("data.train_max_samples", own.train_max_samples, own.seed, drawn=True)
 
     def stop_of(self, rows: int, kept: int, trained: int, rule: str, size: int) -> str | None:
         """It divides by the number of full batches (trainer/sft_trainer.py, fit)."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 from sftui.sources.jsonl import JsonlSource
@@ -21,7 +22,7 @@ def test_encode_marks_the_rows_set_aside(
     row = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello?"}]}
     (tmp_path / "d.jsonl").write_text((json.dumps(row) + "\n") * 20)
     (tmp_path / "c.yml").write_text(
-        AXOLOTL.replace("base_model: m", "base_model: builtin:chatml") + "val_set_size: 0.1\n"
+        AXOLOTL.replace("base_model: m", "base_model: builtin:chatml") + "val_set_size: 0.1\nseed: 42\n"
     )
     monkeypatch.chdir(tmp_path)
     done = sftui("encode", "c.yml", "--trainer", "axolotl", "-o", "-")
@@ -29,6 +30,18 @@ def test_encode_marks_the_rows_set_aside(
     held = HeldOut("val_set_size", 0.1, 42, drawn=False)
     assert done.code == 0 and marked == evaluation_rows(held, [True] * 20), done.err
     assert "2 of them set aside for evaluation" in done.err
+
+
+def test_without_a_seed_no_row_is_marked_and_the_key_is_named(
+    sftui: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in CHATS))
+    (tmp_path / "c.yml").write_text(AXOLOTL + "val_set_size: 0.1\n")
+    monkeypatch.chdir(tmp_path)
+    for words in (("encode", "-o", "-"), ("check",), ("show", "--row", "3"), ("compare", "--with", "axolotl@0.19")):
+        done = sftui(words[0], "c.yml", "--trainer", "axolotl", *words[1:])
+        assert "each run draws others without `seed` (set it)" in done.err + done.out, words
+        assert "seed 42" not in done.err + done.out and '"split": "evaluation"' not in done.out
 
 
 CHATS = [
@@ -40,8 +53,8 @@ FACTORY = (
     "val_size: 0.25\nseed: 7\n"
 )
 CONFIGS = {
-    "axolotl": AXOLOTL + "val_set_size: 0.1\nsample_packing: true\n",
-    "axolotl rows": AXOLOTL + "val_set_size: 0.1\nsample_packing: true\neval_sample_packing: false\n",
+    "axolotl": AXOLOTL + "val_set_size: 0.1\nseed: 42\nsample_packing: true\n",
+    "axolotl rows": AXOLOTL + "val_set_size: 0.1\nseed: 42\nsample_packing: true\neval_sample_packing: false\n",
     "llamafactory": FACTORY + "packing: true\n",
 }
 
@@ -223,7 +236,7 @@ def test_rows_of_a_side_whose_config_names_other_datasets_are_not_marked(
     """The other datasets of that config count, too: its draw is not that of these rows alone."""
     (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in CHATS))
     one = "  - {path: d.jsonl, type: chat_template}\n"
-    (tmp_path / "two.yml").write_text(AXOLOTL + one + "val_set_size: 0.1\n")
+    (tmp_path / "two.yml").write_text(AXOLOTL + one + "val_set_size: 0.1\nseed: 42\n")
     monkeypatch.chdir(tmp_path)
     base = ("d.jsonl", "-t", "builtin:chatml", "--trainer", "axolotl")
     made, done = compared(sftui, *base, "--set", "length.max=99", "--with", "two.yml")
@@ -231,6 +244,53 @@ def test_rows_of_a_side_whose_config_names_other_datasets_are_not_marked(
         "B two.yml: rows set aside for evaluation (val_set_size) are not marked: the rows of the config's" in done.err
     )
     assert made["evaluation_differing_rows"] == 0 and not any(side["evaluation_rows"] for side in made["sides"])
-    (tmp_path / "two.yml").write_text(AXOLOTL + "val_set_size: 0.1\n")
+    (tmp_path / "two.yml").write_text(AXOLOTL + "val_set_size: 0.1\nseed: 42\n")
     made, done = compared(sftui, *base, "--set", "length.max=99", "--with", "two.yml")
     assert "not marked" not in done.err and [side["evaluation_rows"] for side in made["sides"]] == [0, 4]
+
+
+DATA = "datasets:\n  - {path: json, data_files: d.jsonl}\n"
+TRL = "model_name_or_path: builtin:chatml\nmax_length: 64\npacking: true\n%s" + DATA
+
+
+@pytest.mark.parametrize("strategy", ["bfd", "bfd_split", "wrapped"])
+def test_packs_are_made_of_the_shuffled_rows(
+    sftui: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
+    """trl 1.16.0 shuffles the rows, packs them, and shuffles the packs; both with the seed of the run."""
+    monkeypatch.chdir(tmp_path)
+    order = [int(row) for row in numpy.random.default_rng(7).permutation(40)]
+    for name, rows in (("c", CHATS), ("d", [CHATS[row] for row in order])):
+        (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        more = f"packing_strategy: {strategy}\n" + ("shuffle_dataset: true\nseed: 7\n" if name == "c" else "")
+        (tmp_path / f"{name}.yml").write_text(TRL % more)
+        done = sftui("encode", f"{name}.yml", "--trainer", "trl", "-o", "-")
+        assert done.code == 0 and ("as shuffled with seed 7" in done.err) == (name == "c")
+        if name == "c":
+            shuffled = done.records()
+    plain = done.records()
+    again = [int(pack) for pack in numpy.random.default_rng(7).permutation(len(plain))]
+    assert [one["input_ids"] for one in shuffled] == [plain[pack]["input_ids"] for pack in again]
+    assert [one["pack"] for one in shuffled] == list(range(len(plain)))
+
+
+def test_verl_draws_the_rows_that_it_reads(
+    sftui: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    monkeypatch.chdir(tmp_path)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(CHATS), tmp_path / "d.parquet")
+    text = "data: {train_files: d.parquet, train_max_samples: 9, shuffle: true%s}\nmodel: {path: 'builtin:chatml'}\n"
+    chosen = {int(row) for row in numpy.random.default_rng(5).choice(40, size=9, replace=False)}
+    (tmp_path / "c.yaml").write_text(text % ", seed: 5")
+    done = sftui("encode", "c.yaml", "--trainer", "verl", "--set", "batch.size=2", "-o", "-")
+    kept = {one["row"] for one in done.records() if one.get("input_ids") and "dropped" not in one}
+    assert kept == chosen and done.code == 0 and "31 dropped by the trainer" in done.err, done.err
+    assert "draws 9 rows with seed 5" in done.err
+    checked = sftui("check", "c.yaml", "--trainer", "verl", "--set", "batch.size=2")
+    assert "31 warnings" in checked.out and "raise data.train_max_samples" in checked.out, checked.out
+    (tmp_path / "c.yaml").write_text(text % "")
+    done = sftui("encode", "c.yaml", "--trainer", "verl", "--set", "batch.size=2", "-o", "-")
+    assert "are not told from those that are not read: each run draws others without `data.seed` (set it)" in done.err

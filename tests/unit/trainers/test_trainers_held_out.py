@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sftui.trainers import trainer_named
 from sftui.trainers.config import KeyUse
-from sftui.trainers.held_out import HeldOut, drawn_order, evaluation_rows
+from sftui.trainers.held_out import HeldOut, Sampled, Shuffled, evaluation_rows
+from sftui.trainers.ms_swift.draws import Drawn
 
 AXOLOTL = "base_model: m\nsequence_len: 99\ndatasets:\n  - {path: d.jsonl, type: chat_template}\n"
+TRL = "model_name_or_path: m\ndataset_name: d.jsonl\n"
+VERL = "data: {train_files: d.parquet, %s}\n"
+SWIFT = "model: m\nmodel_type: qwen2_5\ndataset: ['%s']\n"
 FACTORY = "model_name_or_path: m\nstage: sft\ndataset_dir: ONLINE\ndataset: d\n"
 
 
@@ -30,13 +36,13 @@ def test_the_same_rows_as_datasets_gives_the_trainers(size: float, rows: int, se
     real = data.train_test_split(test_size=size, seed=seed)  # data/data_utils.py split_dataset
     held = HeldOut("val_size", size, seed, drawn=True)
     assert evaluation_rows(held, kept) == set(real["test"]["row"])
-    assert drawn_order(held, rows) == (list(real["train"]["row"]), list(real["test"]["row"]))
+    assert held.order(rows) == (list(real["train"]["row"]), list(real["test"]["row"]))
 
 
 def test_max_samples_comes_before_the_draw() -> None:
     held = HeldOut("val_size", 0.5, 42, drawn=True, most=10)
     assert evaluation_rows(held, [True] * 1000) <= set(range(10))
-    training, evaluating = drawn_order(held, 12) or ([], [])
+    training, evaluating = held.order(12)
     assert sorted(training + evaluating) == list(range(12)) and training[-2:] == [10, 11]
 
 
@@ -50,17 +56,18 @@ def _held(trainer: str, text: str) -> HeldOut | None:
     [
         ("axolotl", AXOLOTL, None),
         ("axolotl", AXOLOTL + "val_set_size: 0.0\nseed: 3\n", None),
-        ("axolotl", AXOLOTL + "val_set_size: 0.05\n", HeldOut("val_set_size", 0.05, 42, drawn=False)),
+        ("axolotl", AXOLOTL + "val_set_size: 0.05\n", HeldOut("val_set_size", 0.05, None, drawn=False)),
+        ("axolotl", AXOLOTL + "val_set_size: 0.05\nseed: null\n", HeldOut("val_set_size", 0.05, 42, drawn=False)),
         ("axolotl", AXOLOTL + "val_set_size: '20'\nseed: 3\n", HeldOut("val_set_size", 20, 3, drawn=False)),
         (
             "axolotl",
             AXOLOTL + "val_set_size: 0.05\nshuffle_merged_datasets: false\n",
-            HeldOut("val_set_size", 0.05, 42, drawn=False, shuffled=False),
+            HeldOut("val_set_size", 0.05, None, drawn=False, shuffled=False),
         ),
         (
             "axolotl",
             AXOLOTL + "val_set_size: 0.05\nsample_packing: true\neval_sample_packing: false\n",
-            HeldOut("val_set_size", 0.05, 42, drawn=False, packs=False),
+            HeldOut("val_set_size", 0.05, None, drawn=False, packs=False),
         ),
         ("llamafactory", FACTORY + "seed: 3\n", None),
         ("llamafactory", FACTORY + "val_size: 0.1\nseed: 3\n", HeldOut("val_size", 0.1, 3, drawn=True)),
@@ -69,10 +76,113 @@ def _held(trainer: str, text: str) -> HeldOut | None:
             FACTORY + "val_size: 0.1\nmax_samples: 9\n",
             HeldOut("val_size", 0.1, 42, drawn=True, most=9),
         ),
+        ("trl", TRL + "shuffle_dataset: true\n", None),
+        ("trl", TRL + "packing: true\nshuffle_dataset: false\n", None),
+        ("trl", TRL + "packing: true\nshuffle_dataset: true\n", Shuffled("shuffle_dataset", 0, 42, drawn=True)),
+        (
+            "trl",
+            TRL + "packing: true\nshuffle_dataset: true\nseed: 7\n",
+            Shuffled("shuffle_dataset", 0, 7, drawn=True),
+        ),
+        ("verl", VERL % "train_max_samples: 20", None),
+        (
+            "verl",
+            VERL % "train_max_samples: 20, shuffle: true",
+            Sampled("data.train_max_samples", 20, None, drawn=True),
+        ),
+        (
+            "verl",
+            VERL % "train_max_samples: 20, shuffle: true, seed: 5",
+            Sampled("data.train_max_samples", 20, 5, drawn=True),
+        ),
+        ("verl", VERL % "train_max_samples: -1, shuffle: true, seed: 5", None),
+        ("ms-swift", SWIFT % "d.jsonl", None),
+        ("ms-swift", SWIFT % "d.jsonl" + "packing: true\ndataset_shuffle: false\n", None),
+        (
+            "ms-swift",
+            SWIFT % "d.jsonl" + "packing: true\ndata_seed: 3\n",
+            Drawn("dataset_shuffle", 0, 3, True),
+        ),
+        (
+            "ms-swift",
+            SWIFT % "d.jsonl#9" + "split_dataset_ratio: 0.2\n",
+            Drawn("split_dataset_ratio", 0.2, 42, True, True, 9),
+        ),
+        (
+            "ms-swift",
+            SWIFT % "d.jsonl" + "split_dataset_ratio: 0.2\nval_dataset: [e.jsonl]\n",
+            None,
+        ),
     ],
 )
 def test_a_config_says_what_is_set_aside(trainer: str, text: str, held: HeldOut | None) -> None:
     assert _held(trainer, text) == held
+
+
+@pytest.mark.parametrize(
+    ("trainer", "text", "unknown"),
+    [
+        ("axolotl", AXOLOTL + "val_set_size: 0.05\n", "each run draws others without `seed` (set it)"),
+        ("axolotl", AXOLOTL + "val_set_size: 0.05\nseed: null\n", ""),
+        ("axolotl", AXOLOTL + "val_set_size: 0.05\nshuffle_merged_datasets: false\n", ""),
+        ("axolotl", AXOLOTL + "val_set_size: 0.05\nseed: 7\n", ""),
+        ("llamafactory", FACTORY + "val_size: 0.1\n", ""),
+        (
+            "verl",
+            VERL % "train_max_samples: 20, shuffle: true",
+            "each run draws others without `data.seed` (set it)",
+        ),
+        ("verl", VERL % "train_max_samples: 20, shuffle: true, seed: 0", ""),
+        ("trl", TRL + "packing: true\nshuffle_dataset: true\nseed: null\n", "each run draws others without `seed`"),
+    ],
+)
+def test_a_seed_is_named_only_where_there_is_one(trainer: str, text: str, unknown: str) -> None:
+    behind = trainer_named(trainer)
+    recipe = behind.read_config("c.yaml", text, None).recipe
+    held = behind.held_out(recipe)
+    assert held is not None and unknown in held.doubt and bool(unknown) == bool(held.doubt)
+    told = [one for one in behind.notes(recipe) if f"({held.key})" in one]
+    assert len(told) == 1 and (unknown in told[0])
+    assert ("with seed" in told[0]) == (held.seed is not None and (held.drawn or held.shuffled))
+
+
+def test_a_share_of_a_dataset_is_told_by_the_seed_alone() -> None:
+    """`weight` reads the seed, too, where nothing is set aside."""
+    text = AXOLOTL.replace("chat_template}", "chat_template, weight: 0.5}")
+    for seed, told in (("", "without a seed"), ("seed: 7\n", "with seed 7"), ("seed: null\n", "with seed 42")):
+        recipe = trainer_named("axolotl").read_config("c.yaml", text + seed, "0.20").recipe
+        assert [one for one in trainer_named("axolotl").notes(recipe) if told in one]
+
+
+@pytest.mark.parametrize("rows", [7, 50, 1000])
+@pytest.mark.parametrize("ratio", [0, 0.05, 0.3])
+@pytest.mark.parametrize("most", [None, 5, 49, 120])
+@pytest.mark.parametrize("shuffled", [True, False])
+def test_ms_swift_draws_by_seeds_that_one_generator_gives(
+    rows: int, ratio: float, most: int | None, shuffled: bool
+) -> None:
+    """dataset/loader.py load_dataset, with `datasets` itself."""
+    import numpy
+    from datasets import Dataset
+
+    state = numpy.random.RandomState(42)
+    state.randint(0, 2**31 - 1)  # decision_augment_config
+    train, wanted = Dataset.from_dict({"row": list(range(rows))}), most or rows
+    evaluating: Any = []
+    if ratio:
+        aside = max(int(min(rows, wanted) * ratio), 1)
+        seed = state.randint(0, 2**31 - 1)
+        train, test = train.train_test_split(test_size=aside, shuffle=shuffled, seed=seed).values()
+        evaluating, wanted = test, wanted - aside
+    times, rest = divmod(wanted, len(train))
+    places = [*range(len(train))] * times
+    places += list((state.permutation(len(train)) if shuffled else numpy.arange(rest))[:rest]) if rest else []
+    train = train.select(places)
+    if shuffled:
+        train = train.shuffle(seed=state.randint(0, 2**31 - 1))
+        evaluating = evaluating and evaluating.shuffle(seed=state.randint(0, 2**31 - 1))
+    held = Drawn("split_dataset_ratio", ratio, 42, True, shuffled, most)
+    assert held.order(rows) == (list(train["row"]), list(evaluating["row"]) if evaluating else [])
 
 
 def test_the_notes_say_it_and_no_key_is_told_as_not_modelled() -> None:

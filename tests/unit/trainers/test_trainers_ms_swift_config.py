@@ -113,7 +113,7 @@ def test_a_dataset_is_read_by_its_syntax(
         ("x/OpenHermes-2.5", "", "ModelScope"),
         ("ms::x/y", "use_hf: true\n", ""),
         ("x/y", "use_hf: true\n", ""),
-        ("x/y#5", "use_hf: true\n", "draws so many rows"),
+        ("x/y#5", "use_hf: true\n", ""),
     ],
 )
 def test_what_it_does_otherwise_with_a_dataset_by_name_is_told(named: str, more: str, told: str) -> None:

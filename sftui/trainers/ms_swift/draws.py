@@ -1,0 +1,63 @@
+"""Which rows ms-swift draws, sets aside and mixes, all by seeds that one generator gives after the other.
+
+Source: ms-swift 4.6.0, dataset/loader.py (load_dataset), dataset/dataset_meta.py (post_process), dataset/utils.py
+(sample_dataset), utils/np_utils.py (get_seed). Rows that cannot be read are gone before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sftui.trainers.held_out import HeldOut, permuted
+
+if TYPE_CHECKING:
+    import numpy
+
+LARGEST = 2**31 - 1
+
+
+class Drawn(HeldOut):
+    """`size` is split_dataset_ratio, `most` the rows drawn of the dataset (#N), `shuffled` dataset_shuffle."""
+
+    sifted = True
+
+    @property
+    def unmarked(self) -> str:
+        return f"rows that are drawn or set aside ({self.key}) are not marked" if self.size or self.most else ""
+
+    def sentence(self, title: str) -> str:
+        aside = f"sets {self.size:.4g} of the rows aside for evaluation ({self.key})" if self.size else ""
+        drawn = f"takes {self.most:,} rows of the dataset (#{self.most})" if self.most else ""
+        mixed = "mixes the rows (dataset_shuffle)" if self.shuffled else ""
+        done = [one for one in (drawn, aside, mixed) if one]
+        return f"{title} {' and '.join(done)}, by data_seed {self.seed}"
+
+    def order(self, rows: int) -> tuple[list[int], list[int]]:
+        import numpy
+
+        if not rows:
+            return [], []
+        state = numpy.random.RandomState(self.seed)
+        state.randint(0, LARGEST)  # that of decision_augment_config, which is drawn whether it is used or not
+        wanted, aside = self.most or rows, 0
+        order = list(range(rows))
+        if self.size:
+            aside = max(int(min(rows, wanted) * self.size), 1)
+            seed = int(state.randint(0, LARGEST))
+            order = permuted(seed, rows) if self.shuffled else [*order[rows - aside :], *order[: rows - aside]]
+        training, evaluating = _sampled(order[aside:], wanted - aside, state, self.shuffled), order[:aside]
+        if self.shuffled:
+            training, evaluating = (
+                [part[i] for i in permuted(int(state.randint(0, LARGEST)), len(part))] if part else part
+                for part in (training, evaluating)
+            )
+        return training, evaluating
+
+
+def _sampled(rows: list[int], count: int, state: numpy.random.RandomState, shuffled: bool) -> list[int]:
+    """So many of the rows: each as often as it takes, and some drawn for the rest."""
+    if not rows or count < 0:
+        return []
+    rest = count % len(rows)
+    places = state.permutation(len(rows))[:rest] if shuffled and rest else range(rest)
+    return [*rows * (count // len(rows)), *(rows[int(place)] for place in places)]
