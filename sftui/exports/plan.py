@@ -251,11 +251,29 @@ def facts_of(
         "chat_template": _chat_template(prepared),
         "split": prepared.split,
         "dataset": prepared.dataset,
+        **({} if opened is not None else training_of(recipe, prepared)),
         "format": found.format if found is not None else None,
         "fields": found.fields if found is not None else {},
         "message_keys": found.message_keys if found is not None else {},
         "role_map": found.role_map if found is not None else {},
     }
+
+
+def training_of(recipe: Recipe, prepared: Prepared) -> dict[str, Any]:
+    """What is known of training: the `source` config's, and what is `given` by the recipe beside it."""
+    from sftui.trainers import preset
+    from sftui.trainers.training import Setting, read_training
+
+    config = prepared.config
+    source = read_training(config) if config is not None else None
+    given = {"tokenizer": Setting(located(recipe).tokenizer.name, "tokenizer.name")} if recipe.tokenizer.name else {}
+    before = preset(recipe.preset) if config is None else config.datasets[prepared.dataset].recipe
+    if recipe.batch.size != before.batch.size:
+        given["batch_size"] = Setting(recipe.batch.size, "batch.size")
+    model = source.settings.get("model") if source is not None else None
+    if model is not None and model.value is not None:
+        given["model"] = replace(model, value=_absolute(str(model.value)))
+    return {"source": source, "given": given}
 
 
 def _chat_template(prepared: Prepared) -> str | None:

@@ -57,7 +57,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     ]
     passed = sum(key.use is KeyUse.PASSED for key in opened.keys)
     if passed:
-        lines.append(f"{passed} of its {len(opened.keys)} keys are not about data and are passed through")
+        lines.append(f"{passed} of its {len(opened.keys)} keys are not about data: an export carries or lists them")
     chosen = ChosenConfig(
         replace(opened, chosen=number), number, (*lines, *opened.notes, *notes), (*opened.notes, *notes)
     )

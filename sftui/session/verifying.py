@@ -114,13 +114,14 @@ def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> t
     from sftui.exports.plan import facts_of
     from sftui.trainers import trainer_named
     from sftui.trainers.config import WrittenConfig
+    from sftui.trainers.training import stand_ins
     from sftui.trainers.verify.request import make_request
 
     recipe, prepared = session.recipe, session.prepared()
     trainer, opened = trainer_named(recipe.preset), session.options.config
     if opened is not None and opened.trainer != trainer.name:
         opened = None
-    facts = facts_of(recipe, prepared, opened)
+    facts = {**facts_of(recipe, prepared, opened), **stand_ins(recipe)}
     written = trainer.write_config(recipe, opened, facts)
     data_file = trainer.traits.data_file
     if opened is not None and data_file:

@@ -490,13 +490,16 @@ class Trainer:
     def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
         """The config that makes the trainer do what the recipe says.
 
-        With `opened`, the user's own text with the changed keys only; else a small complete one.
-        `facts` name the data path, tokenizer and format (`data`, `tokenizer`, `format`, `template_source`).
+        With `opened`, the user's own text with the changed keys only; else rows and recipe, and what is known of
+        training. `facts` name the data path, tokenizer and format (`data`, `tokenizer`, `format`, `template_source`),
+        and the settings of training (see `training.with_training`).
         """
         if not self.traits.writes:
             raise RecipeError(f"sftui cannot write a config for {self.name}", fix="export the recipe or preprocess.py")
+        from sftui.trainers.training import with_training
+
         written: WrittenConfig = import_module(self.traits.writes).write(recipe, self.usual(recipe), opened, facts)
-        return written
+        return written if opened is not None else with_training(written, self.name, facts)
 
 
 @cache

@@ -16,7 +16,7 @@ class KeyUse(str, Enum):
     """What became of a key of the config."""
 
     USED = "used"
-    PASSED = "not about data, passed through"
+    PASSED = "not about data"
     UNSUPPORTED = "about data, but sftui does not model it"
     UNKNOWN = "not a key of this trainer version"
     UNSURE = "key not known to sftui"
@@ -54,7 +54,8 @@ class DatasetRef:
 class OpenedConfig:
     """A config file as read: its text as it stands, its datasets, and a note for every key.
 
-    `chosen` is the number of the dataset that is open; a corrected config changes what holds for it.
+    `chosen` is the number of the dataset that is open; a corrected config changes what holds for it. `config` is the
+    mapping as the trainer parses it.
     """
 
     trainer: str
@@ -64,6 +65,7 @@ class OpenedConfig:
     keys: tuple[KeyNote, ...] = ()
     notes: tuple[str, ...] = ()
     chosen: int = 0
+    config: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """RecipeError where a key holds what its knob cannot take, e.g. a list where a number belongs."""

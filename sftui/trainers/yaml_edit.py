@@ -38,6 +38,18 @@ def edit(text: str, changes: Mapping[Path, Any], where: str = "the config") -> s
     return text
 
 
+def commented(text: str, comments: Mapping[Path, str]) -> str:
+    """The text with a comment behind the line of each key; the keys are there."""
+    lines, root = text.split("\n"), _compose(text, "the config") if comments else None
+    for path, comment in comments.items():
+        node, key = root, None
+        for step in path:
+            key, node = _child(node, step) or (key, node)
+        if key is not None:
+            lines[key.start_mark.line] += f"  # {comment}"
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
 _MISSING = object()
 
 
@@ -105,6 +117,8 @@ def scalar(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str) and not _unquoted(value):
         return _quoted(value)
+    if isinstance(value, float) and "." not in (text := repr(value)) and "e" in text:
+        return text.replace("e", ".0e")  # YAML 1.1 takes 2e-05 for a text
     if not all(map(_unquoted, _texts(value))):
         return _flow(value)
     writer = YAML(typ="safe", pure=True)

@@ -93,7 +93,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
         whole = {**config, "datasets": checked(entry, where)}
         recipe = read_into(base, DATASET, whole, where, under="datasets.", stops=stops)
         refs += _refs(entry, recipe, where)
-    return OpenedConfig(preset.trainer, path, text, tuple(refs), tuple(notes))
+    return OpenedConfig(preset.trainer, path, text, tuple(refs), tuple(notes), config=config)
 
 
 def _supervised(config: Mapping[str, Any], path: str) -> None:

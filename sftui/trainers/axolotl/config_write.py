@@ -1,4 +1,4 @@
-"""A recipe as Axolotl's YAML: the user's own file with the changed keys only, or a small whole one."""
+"""A recipe as Axolotl's YAML: the user's own file with the changed keys only, or one of its rows and recipe."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _where(path: KeyPath, config: Mapping[str, Any]) -> KeyPath:
 
 
 def _whole(top: Keys, dataset: Keys, recipe: Recipe, facts: Mapping[str, Any]) -> Keys:
-    """A small config that Axolotl loads: what it needs to start, then what the recipe says."""
+    """What Axolotl needs to read the rows, then what the recipe says."""
     data = str(facts.get("data") or "DATASET")
     suffix = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
     entry: dict[str, Any] = {"path": data}
@@ -146,26 +146,7 @@ def _whole(top: Keys, dataset: Keys, recipe: Recipe, facts: Mapping[str, Any]) -
         for step in path[:-1]:
             target = target.setdefault(str(step), {})
         target[str(path[-1])] = value
-    base: Keys = {
-        ("base_model",): facts.get("tokenizer") or recipe.tokenizer.name or "MODEL",
-        ("datasets",): [entry],
-        ("output_dir",): "out",
-        ("sequence_len",): recipe.length.max or 512,
-        ("micro_batch_size",): recipe.batch.size,
-        ("gradient_accumulation_steps",): 1,
-        ("num_epochs",): 1,
-        ("learning_rate",): 0.0002,
-        ("optimizer",): "adamw_torch",
-        ("val_set_size",): 0.0,
-    }
-    return {
-        **base,
-        **{
-            path: value
-            for path, value in top.items()
-            if path != ("tokenizer_config",) or facts.get("tokenizer") != value
-        },
-    }
+    return {("datasets",): [entry], **top}
 
 
 def _renamed_alpaca(named: Mapping[str, str]) -> dict[str, str]:

@@ -100,7 +100,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
             )
         references.append(_reference(name, entry, Path(str(folder)), recipe, path))
         notes += [_entry_note(name, str(key), value) for key, value in entry.items()]
-    return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes))
+    return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes), config=config)
 
 
 def read_info(folder: Any, where: str) -> Mapping[str, Any]:

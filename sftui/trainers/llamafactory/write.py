@@ -40,14 +40,11 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     local = bool(Path(data).suffix) or data.startswith((".", "/"))
     where = {"file_name": str(Path(data).absolute())} if local else {"hf_hub_url": data}
     base: Keys = {
-        ("model_name_or_path",): facts.get("tokenizer") or "MODEL",
         ("stage",): "sft",
         ("do_train",): True,
-        ("finetuning_type",): "lora",
         ("dataset",): name,
         ("dataset_dir",): facts.get("folder") or ".",
         **wanted,
-        ("output_dir",): "out",
     }
     text = edit("", base)
     if facts.get("split") not in (None, "train"):

@@ -52,7 +52,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     references = [_reference(name, entry, recipe, f"{wanted}: `{name}`") for name, entry in entries.items()]
     if wanted.endswith(".yaml"):
         notes += [_entry_note(name, str(key), value) for name, entry in entries.items() for key, value in entry.items()]
-    return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes))
+    return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes), config=config)
 
 
 def entries_of(wanted: str, where: str) -> Mapping[str, Mapping[str, Any]]:

@@ -56,12 +56,10 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         entry["converter"] = converter
     folder = facts.get("folder")
     base: Keys = {
-        ("model",): facts.get("tokenizer") or "MODEL",
         ("model_class",): "llm",
         ("train_dataset",): str(Path(folder) / INFO) if folder else INFO,
         **_needed(recipe),
         **wanted,
-        ("output_dir",): "out",
     }
     if not folder:
         notes.append(f"run USE_V1=1 llamafactory-cli sft {FILE} in this folder: {INFO} stands here")

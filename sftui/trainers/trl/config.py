@@ -149,7 +149,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
         else:
             notes.append(known.unknown(str(key), value, "hands it to `accelerate launch`, which stops at it"))
     recipe = read_into(with_arguments(preset), TABLE, config, path)
-    return OpenedConfig(preset.trainer, path, text, _datasets(config, recipe, path), tuple(notes))
+    return OpenedConfig(preset.trainer, path, text, _datasets(config, recipe, path), tuple(notes), config=config)
 
 
 def _entry_notes(entries: Any, known: Known) -> list[KeyNote]:
@@ -235,7 +235,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         text = edit(opened.text, changes_of(wanted, keys_of(opened.recipe, preset)[0]), opened.path)
         name = Path(opened.path).name
     else:
-        base: Keys = {("model_name_or_path",): facts.get("tokenizer") or "MODEL"}
+        base: Keys = {}
         data = str(facts.get("data") or "")
         if data and Path(data).suffix:
             kind = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
@@ -248,8 +248,6 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         text = str((facts.get("fields") or {}).get("text") or "text")
         if facts.get("format") == "text" and text != "text":
             wanted.setdefault(("dataset_text_field",), text)
-        base[("output_dir",)] = "out"
-        wanted.pop(("model_name_or_path",), None)
         text = edit("", {**base, **wanted})
         name = "trl_sft.yaml"
     files.insert(0, WrittenFile(name, text))

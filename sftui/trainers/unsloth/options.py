@@ -141,7 +141,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     reference = DatasetRef(
         ", ".join(paths), paths, recipe, str(split) if split else None, str(subset) if subset else None
     )
-    return OpenedConfig(preset.trainer, path, text, (reference,), tuple(notes))
+    return OpenedConfig(preset.trainer, path, text, (reference,), tuple(notes), config=config)
 
 
 def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:

@@ -116,7 +116,7 @@ def test_a_config_opens_as_on_the_command_line(
     assert isinstance(told, list) and max(len(one["input_ids"]) for one in told if "input_ids" in one) == 40
     assert by_api(config=config) == by_api(str(config)) == told
     with sftui.open(config=config) as data:
-        assert any("passed through" in note for note in data.notes)
+        assert any("not about data" in note for note in data.notes)
 
 
 def test_one_row_is_that_row_of_the_data() -> None:

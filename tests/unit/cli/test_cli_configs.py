@@ -62,7 +62,7 @@ def test_no_key_is_ignored_in_silence(sftui: Callable[..., Any], work: Path) -> 
     assert "key not known to sftui: flibber (sftui knows Axolotl up to 0.21.0)" in done.err
     named = sftui("encode", "axolotl.yml", "--trainer", "axolotl@0.19", "-o", "-").err
     assert "not a key of this trainer version: flibber (Axolotl 0.19.0 passes over it)" in named
-    assert "not about data and are passed through" in done.err
+    assert "keys are not about data: an export carries or lists them" in done.err
 
 
 def test_several_datasets_are_listed_and_chosen(sftui: Callable[..., Any], work: Path) -> None:

@@ -1,0 +1,332 @@
+"""Training settings of one trainer's config as another's keys, by one table a trainer: `training.json` in its folder.
+
+A table says for each setting of `settings.json` the trainer's key, how it is written there, and the value that holds
+where the key is absent (tests/parity/README.md lists what a table may say). Nothing is made up: what a source neither
+says nor has a default for is left to the target, or is a placeholder at which the target's loader stops.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sftui.recipe import Recipe
+from sftui.recipe_io import parse_yaml
+from sftui.trainers.config import KeyUse, OpenedConfig, WrittenConfig, WrittenFile
+from sftui.trainers.declared import folder_of, traits_of
+from sftui.trainers.table import Config, Keys, at, place_of
+from sftui.trainers.yaml_edit import REMOVE, commented, edit, scalar
+
+HERE = Path(__file__).parent
+Entry = Mapping[str, Any]
+"""What a table says of one setting."""
+TRAINING_ALONE = ("model", "model_revision", "tokenizer", "batch_size")
+"""Settings whose keys a recipe's own table writes, too: here it is known whether they are known."""
+UNTOLD = "no config was opened, so nothing is known of training: what is not written is as {} has it"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting's neutral value in effect: `key` says it, `default` whose default it is (empty: it is said), `unknown`
+    why the value cannot be told."""
+
+    value: Any
+    key: str
+    default: str = ""
+    unknown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What a config says of training: its settings, and the keys that no table knows, with their values."""
+
+    title: str
+    settings: Mapping[str, Setting]
+    left: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class WrittenTraining:
+    """Keys of the target's config, a comment for some, and sentences on what is not carried."""
+
+    keys: Keys = field(default_factory=dict)
+    comments: dict[tuple[str | int, ...], str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+class _Unsayable(Exception):
+    """Why the target cannot be told a value."""
+
+
+@cache
+def settings() -> Mapping[str, Entry]:
+    """Every setting in the order in which it is read and written: `says`, `when` it is in effect, `off`."""
+    return dict(json.loads((HERE / "settings.json").read_text(encoding="utf-8")))
+
+
+@cache
+def table_of(trainer: str) -> Mapping[str, Any]:
+    """A trainer's table, with what it has like others; an empty one where it has no config of its own."""
+    path = folder_of(trainer) / "training.json"
+    table: dict[str, Any] = (
+        json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"of": "", "settings": {}}
+    )
+    base: dict[str, Any] = {}
+    for name in table.get("like", ()):
+        base.update(json.loads((HERE / f"training_{name}.json").read_text(encoding="utf-8"))["settings"])
+    base.update(table["settings"])
+    return {**table, "settings": {name: one for name, one in base.items() if one}}
+
+
+def read_training(opened: OpenedConfig) -> Training:
+    """What an opened config says of training, its trainer's defaults included."""
+    table, found = table_of(opened.trainer), dict[str, Setting]()
+    for name in settings():
+        if name in table["settings"]:
+            found[name] = _read(table["settings"][name], opened.config, _values(found), table["of"])
+    return Training(traits_of(opened.trainer).title, found, dict(_left(opened, table)))
+
+
+def with_training(written: WrittenConfig, trainer: str, facts: Mapping[str, Any]) -> WrittenConfig:
+    """A config of rows and recipe with what is known of training: `source`, a Training, and `given` settings."""
+    main, *others = written.files
+    if not main.name.endswith((".yaml", ".yml")):
+        return written
+    config = parse_yaml(main.content, main.name)
+    entries = table_of(trainer)["settings"]
+    own = [
+        place_of(_key(entries[name])) for name in TRAINING_ALONE if "given" in facts and "key" in entries.get(name, ())
+    ]
+    text = edit(main.content, {place: REMOVE for place in own if at(config, place)[0]})
+    made = write_training(trainer, parse_yaml(text, main.name), facts)
+    text = "".join(f"# {note}\n" for note in made.notes) + commented(edit(text, made.keys), made.comments)
+    return replace(written, files=(WrittenFile(main.name, text), *others), notes=(*written.notes, *made.notes))
+
+
+def stand_ins(recipe: Recipe) -> dict[str, Any]:
+    """What a trainer must be told of training to prepare rows, which nothing of it decides; the tokenizer's folder
+    stands for the model."""
+    said = {"model": recipe.tokenizer.name, "learning_rate": 1e-4, "epochs": 1, "batch_size": recipe.batch.size}
+    return {"source": None, "given": {name: Setting(value, name) for name, value in said.items() if value is not None}}
+
+
+def write_training(trainer: str, config: Config, facts: Mapping[str, Any]) -> WrittenTraining:
+    """A trainer's keys for what is known of training; `config` is what is written already, which stays as it is."""
+    source, given = facts.get("source"), facts.get("given", {})
+    table, title, made = table_of(trainer)["settings"], traits_of(trainer).title, WrittenTraining()
+    known: Mapping[str, Setting] = {**(source.settings if source is not None else {}), **given}
+    if source is None and "given" in facts:
+        made.notes.append(UNTOLD.format(title))
+    for name, about in settings().items():
+        entry, setting, told = table.get(name, {}), known.get(name), dict[tuple[str | int, ...], Any]()
+        if not _fits(about.get("when", {}), _values(known)):
+            continue
+        if setting is None and source is not None and entry and "off" in about:
+            setting = Setting(about["off"], name, f"{source.title} has none")
+        try:
+            told = _told(entry, about, setting, _values(known), {**config, **_nested(made.keys)}) if setting else {}
+        except _Unsayable as error:
+            assert setting is not None
+            value = "" if setting.unknown else f": {scalar(setting.value)}"
+            whose = f" ({setting.default})" if setting.default else ""
+            why = str(error) or f"{title} has no key for {about['says']}"
+            made.notes.append(f"not carried: {setting.key or name}{value}{whose}: {why}")
+        if not told and entry.get("required"):
+            place = place_of(_key(entry))
+            told = {place: entry.get("placeholder", f"FILL_IN_{place[-1].upper()}")}
+            setting = Setting(None, "", f"fill in {about['says']}, which sftui does not know")
+        made.keys.update(told)
+        if setting is not None and setting.default:
+            made.comments.update(dict.fromkeys(told, setting.default))
+    if source is not None:
+        made.notes += [f"not carried: {key}: {scalar(value)}" for key, value in source.left.items()]
+    return made
+
+
+def _nested(keys: Keys) -> dict[str, Any]:
+    return {str(place[0]): True for place in keys}
+
+
+def _key(entry: Entry) -> str:
+    return str(entry["key"] if isinstance(entry["key"], str) else entry["key"][0])
+
+
+def _values(found: Mapping[str, Setting]) -> dict[str, Any]:
+    return {name: one.value for name, one in found.items() if not one.unknown}
+
+
+def _fits(wanted: Mapping[str, Any], values: Mapping[str, Any], config: Config | None = None) -> bool:
+    """Whether settings, or keys of a config (`key:…`), are one of a list, `set`, `unset`, or `has` a word in it; a
+    setting that is not known fits a list and a word."""
+    for name, allowed in wanted.items():
+        raw = name.startswith("key:")
+        there, value = at(config or {}, place_of(name[4:])) if raw else (name in values, values.get(name))
+        if isinstance(allowed, str):
+            fits = (value not in (None, False, 0, "", [], {})) == (allowed == "set")
+        elif isinstance(allowed, Mapping):
+            fits = not there or allowed["has"] in str(value)
+        else:
+            fits = not (there or raw) or value in allowed
+        if not fits:
+            return False
+    return True
+
+
+def _case(said: Any, values: Mapping[str, Any], config: Config | None = None) -> Any:
+    """A value as a table says it: as it is, the first of several cases that fits, or another setting's."""
+    if isinstance(said, list) and said and all(isinstance(one, Mapping) and "is" in one for one in said):
+        said = next((one["is"] for one in said if _fits(one.get("if", {}), values, config)), None)
+    if not isinstance(said, Mapping) or "of" not in said:
+        return said
+    if said["of"] not in values:
+        return {"unknown": f"it follows {said['of']}, which is not known"}
+    value = values[said["of"]]
+    return value * said["times"] if "times" in said and value is not None else value
+
+
+def _read(entry: Entry, config: Config, values: Mapping[str, Any], of: str) -> Setting:
+    """A setting as the trainer takes it from a config."""
+    (value, key), default = _said(entry, config, values), ""
+    if not key:
+        key = _key(entry) if "key" in entry else " ".join(entry["cases"][0][1]) if "cases" in entry else ""
+        value, default = _case(entry.get("fixed", entry.get("default")), values, config), f"default of {of}"
+        value = {"unknown": "the config does not say it"} if entry.get("required") else value
+    if isinstance(value, Mapping) and "unknown" in value:
+        return Setting(None, key, default, value["unknown"])
+    return Setting(value, key, default)
+
+
+def _said(entry: Entry, config: Config, values: Mapping[str, Any]) -> tuple[Any, str]:
+    """The neutral value that a config's own keys give, and which; no key where none does."""
+    for case, keys in entry.get("cases", ()):
+        if all(at(config, place_of(key)) == (True, own) for key, own in keys.items()):
+            return case, " ".join(keys)
+    for key, how in {**entry.get("also", {}), **dict.fromkeys(filter(None, [entry.get("share")]), "same")}.items():
+        own = at(config, place_of(key))[1]
+        pairs = [pair[0] for pair in how if pair[1] == own] if isinstance(how, list) else []
+        if own is None or (isinstance(how, list) and not pairs):
+            continue
+        how, _, other = how.partition(" ") if not pairs else ("", "", "")
+        number = 0 if pairs else float(own)
+        each = {
+            "same": number,
+            "over": number / (values.get(other) or 1),
+            "per": 1 / ((number or 1) * values.get("epochs", 1)),
+        }
+        return (pairs[0] if pairs else each[how]), key
+    for key in [entry["key"]] if isinstance(entry.get("key"), str) else entry.get("key", ()):
+        there, own = at(config, place_of(key))
+        if there and (own is not None or entry.get("null")):
+            return _neutral(entry, own, values), key
+    return None, ""
+
+
+def _neutral(entry: Entry, own: Any, values: Mapping[str, Any]) -> Any:
+    """A key's own value as the neutral one."""
+    own = _converted(entry.get("kind", ""), own)
+    for pair in entry.get("values", ()):
+        if pair[1] == own and isinstance(own, bool) == isinstance(pair[1], bool):
+            return pair[0]
+    if isinstance(own, Mapping):
+        return {key: value for key, value in own.items() if key not in entry.get("without", ())}
+    if isinstance(own, (int, float)) and ("times" in entry or "over" in entry):
+        other = values.get(entry.get("times", entry.get("over")))
+        if not other:
+            return {"unknown": "what it is counted in is not known"}
+        own = own / other if "times" in entry else own * other
+    return _whole(own)
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _converted(kind: str, own: Any) -> Any:
+    """A value as the loader converts it; as it is where it is nothing of the kind."""
+    try:
+        if kind in ("float", "int") and not isinstance(own, bool):
+            return float(own) if kind == "float" else int(own)
+        if kind == "mapping" and isinstance(own, str):
+            return json.loads(own)
+    except (ValueError, TypeError):
+        return own
+    if kind == "bool" and isinstance(own, str):
+        return own.lower() in ("true", "yes", "on", "1", "y", "t")
+    if kind in ("list", "commas") and isinstance(own, str):
+        return [one.strip() for one in own.split(",")] if kind == "commas" else [own]
+    return own
+
+
+def _told(entry: Entry, about: Entry, setting: Setting, values: Mapping[str, Any], config: Config) -> Keys:
+    """The keys that say a setting, none where nothing needs saying; _Unsayable where it cannot be said."""
+    value, off = setting.value, about.get("off", REMOVE)
+    if setting.unknown and not entry:
+        return {}
+    if setting.unknown:
+        raise _Unsayable(setting.unknown)
+    if value is not None and value == values.get(about.get("same", "")):
+        return {}
+    if "key" not in entry and "cases" not in entry:
+        held = _case(entry["fixed"], values) if entry else off
+        if held == value:
+            return {}
+        raise _Unsayable(f"there it is {scalar(held)}" if entry else "")
+    usual = _case(entry.get("default"), values)
+    if value == usual and (value == off or not _fits(entry.get("needs", {}), values, config)):
+        return {}
+    if not _fits(entry.get("needs", {}), values, config):
+        raise _Unsayable(f"it needs {', '.join(entry['needs']).replace('key:', '')}")
+    said: Keys = {place_of(key): own for key, own in entry.get("sets", {}).items()}
+    if "cases" in entry:
+        case = next((own for one, own in entry["cases"] if one == value), None)
+        if case is None:
+            raise _Unsayable
+        return {**said, **{place_of(key): own for key, own in case.items()}}
+    key, own = _own(entry, value, values)
+    there, held = at(config, place_of(key))
+    if there and held != own:
+        raise _Unsayable(f"{key} is {scalar(held)} for what the recipe says")
+    return {} if there else {**said, place_of(key): own}
+
+
+def _own(entry: Entry, value: Any, values: Mapping[str, Any]) -> tuple[str, Any]:
+    """The key and value by which a neutral value is said; _Unsayable where there are none."""
+    key, own = _key(entry), value
+    if isinstance(value, (int, float)) and ("times" in entry or "over" in entry):
+        other = values.get(entry.get("times", entry.get("over")))
+        if not other:
+            raise _Unsayable("what it is counted in is not known")
+        own = _whole(value * other if "times" in entry else value / other)
+    pairs = [one for one in entry.get("values", ()) if one[0] == value and _fits(dict(*one[2:]), values)]
+    own, only = pairs[0][1] if pairs else own, entry.get("only")
+    if (not pairs and only is True) or (isinstance(only, list) and own not in only) or own in entry.get("never", ()):
+        raise _Unsayable(f"{key} cannot say it")
+    if "share" in entry and isinstance(own, float) and 0 < own < 1:
+        return str(entry["share"]), own
+    if entry.get("kind") == "int" and isinstance(own, float):
+        raise _Unsayable(f"{key} takes whole numbers")
+    return key, ",".join(own) if entry.get("kind") == "commas" and isinstance(own, list) else own
+
+
+def _left(opened: OpenedConfig, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The keys that say something and that neither the recipe nor the table takes."""
+    taken = [*table.get("ignored", ()), *(note.path for note in opened.keys if note.use is KeyUse.USED)]
+    for entry in table["settings"].values():
+        taken += [entry["key"]] if isinstance(entry.get("key"), str) else entry.get("key", ())
+        taken += [*entry.get("also", ()), *entry.get("sets", ()), *filter(None, [entry.get("share")])]
+        taken += [key for _, keys in entry.get("cases", ()) for key in keys]
+    for path, value in _leaves(opened.config, ""):
+        if value not in (None, [], {}, "") and not any(path == one or path.startswith(f"{one}.") for one in taken):
+            yield path, value
+
+
+def _leaves(config: Config, below: str) -> Iterator[tuple[str, Any]]:
+    for key, value in config.items():
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, f"{below}{key}.")
+        else:
+            yield f"{below}{key}", value
