@@ -337,7 +337,7 @@ def compare(
     **given: Any,
 ) -> int:
     """Show where two or more recipes, trainers, templates or tokenizers differ, or a real run from sftui, and why; exit
-    1 if any row differs."""
+    1 if any row differs, 2 if none could be compared."""
     if against is not None:
         if others or max_rows is not None or sample is not None:
             raise click.UsageError("--against takes every sequence: leave out --with, --max-rows and --sample")

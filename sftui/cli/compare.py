@@ -36,7 +36,8 @@ def compare_recipes(
     form: str,
     width: int | None,
 ) -> int:
-    """Print the count and the first differing rows; 0 where nothing differs, 1 where something does."""
+    """Print the count and the first differing rows; 0 where nothing differs, 1 where something does, 2 where no row
+    could be compared."""
     from sftui.session.comparing import open_sides
     from sftui.session.explaining import chosen
     from sftui.session.versions import tokenized_otherwise
@@ -84,14 +85,14 @@ def compare_recipes(
             causes.append(last)
         progress.end()
     if count is None:
-        click.echo("sftui: the data has no rows", err=True)
-        return 0
+        click.echo("sftui: the data has no rows, so that nothing could be compared", err=True)
+        return 2
     names = [side.name for side in sides]
     if form == "json":
         click.echo(as_json({**as_record(count, names), "causes": causes_record(causes, recipes)}))
     else:
         _print(count, causes, names, recipes, width or terminal_width())
-    return 1 if count.differing_rows else 0
+    return 2 if count.nowhere == count.rows else 1 if count.differing_rows else 0
 
 
 def _print(
@@ -128,6 +129,8 @@ def as_record(count: ComparisonCount, names: Sequence[str]) -> dict[str, Any]:
         "weights_differing": count.weights_differing,
         "one_sided_rows": count.one_sided,
         "evaluation_differing_rows": count.evaluation_differing,
+        "failing_rows": count.failing,
+        "first_failing": _row(count.gone) if count.gone is not None and count.failing else None,
         "sides": [
             {
                 "name": name,
@@ -146,7 +149,7 @@ def as_record(count: ComparisonCount, names: Sequence[str]) -> dict[str, Any]:
 
 def causes_record(causes: Sequence[Causes | None], recipes: Sequence[Recipe]) -> list[dict[str, Any]]:
     """Why each further side differs from the first: a record a cause, those of most rows first."""
-    from sftui.views import keys_of_setting
+    from sftui.views import does, keys_of_setting
 
     return [
         {
@@ -158,6 +161,7 @@ def causes_record(causes: Sequence[Causes | None], recipes: Sequence[Recipe]) ->
             "tokens": list(cause.received),
             "one_sided_rows": cause.one_sided,
             "first_rows": list(cause.first),
+            "does": [does(made, gone) for made, gone in zip(cause.does, cause.gone)],
             "settings": [
                 {
                     "name": setting.name,

@@ -6,10 +6,12 @@ the settings that must go over until both are equal are the cause.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sftui.comparison.doing import Doing, doing
 from sftui.comparison.rows import RowComparison
 from sftui.recipe import Recipe, changed, diff, get
 
@@ -42,6 +44,8 @@ class Cause:
     `bound` are those that go over only because the first trainer does not take the value of the second. `tokens` counts
     differing tokens, `trained` those that carry loss and `received` those that reach the trainer, a figure a side;
     `one_sided` are rows that only one of them gets. `first` are the first of the rows, by number.
+    `ids` are differing tokens of other ids, `does` is what either side trains of these rows, `gone` why it does not get
+    the first of those that it does not get.
     """
 
     settings: tuple[Setting, ...]
@@ -52,6 +56,9 @@ class Cause:
     received: tuple[int, int] = (0, 0)
     one_sided: int = 0
     first: tuple[int, ...] = ()
+    ids: int = 0
+    does: tuple[Doing, Doing] = (Counter(), Counter())
+    gone: tuple[str, str] = ("", "")
 
     def plus(self, row: RowComparison) -> Cause:
         """The same with one more row, as the two recipes give it."""
@@ -64,6 +71,9 @@ class Cause:
             received=(self.received[0] + one.received, self.received[1] + other.received),
             one_sided=self.one_sided + row.one_sided,
             first=(*self.first, row.row)[:FIRST],
+            ids=self.ids + row.ids_differing,
+            does=(self.does[0] + doing(one), self.does[1] + doing(other)),
+            gone=(self.gone[0] or one.gone or "", self.gone[1] or other.gone or ""),
         )
 
 

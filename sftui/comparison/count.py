@@ -19,8 +19,10 @@ class ComparisonCount:
     """What was counted so far; `trained`, `received`, `dropped` and `stopped` hold one figure a side.
 
     `one_sided` are rows that only some sides keep, `evaluation_differing` those that some train and others set aside
-    for evaluation: they differ, but add no differing tokens. Rows that evaluate stand apart from what is trained, in
-    `evaluation_rows` and `evaluation_tokens`, a figure a side. `first` are the first differing rows, at most `keep`.
+    for evaluation: they differ, but add no differing tokens. `nowhere` are rows that no side gets, `failing` those of
+    them that some side could not prepare, `gone` the first of these, else of those. Rows that evaluate stand apart from
+    what is trained, in `evaluation_rows` and `evaluation_tokens`, a figure a side. `first` are the first rows that
+    differ, at most `keep`.
     """
 
     rows: int = 0
@@ -31,6 +33,9 @@ class ComparisonCount:
     weights_differing: int = 0
     one_sided: int = 0
     evaluation_differing: int = 0
+    nowhere: int = 0
+    failing: int = 0
+    gone: RowComparison | None = None
     trained: tuple[int, ...] = ()
     received: tuple[int, ...] = ()
     dropped: tuple[int, ...] = ()
@@ -53,6 +58,9 @@ class ComparisonCount:
                 weights_differing=row.weights_differing,
                 one_sided=int(row.one_sided),
                 evaluation_differing=int(row.evaluation_differs),
+                nowhere=int(row.nowhere),
+                failing=int(row.fails),
+                gone=row if row.nowhere else None,
                 trained=tuple(side.trained for side in sides),
                 received=tuple(0 if side.evaluates else side.received for side in sides),
                 dropped=tuple(int(side.gone is not None and not side.stopped) for side in sides),
@@ -75,6 +83,9 @@ class ComparisonCount:
             weights_differing=self.weights_differing + later.weights_differing,
             one_sided=self.one_sided + later.one_sided,
             evaluation_differing=self.evaluation_differing + later.evaluation_differing,
+            nowhere=self.nowhere + later.nowhere,
+            failing=self.failing + later.failing,
+            gone=self.gone if self.failing or (self.gone and not later.failing) else later.gone,
             trained=_sum(self.trained, later.trained),
             received=_sum(self.received, later.received),
             dropped=_sum(self.dropped, later.dropped),

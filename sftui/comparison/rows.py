@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from sftui.comparison.alignment import Placed, Range, align
-from sftui.model import IGNORE_INDEX, NO_TEXT, Inspection, Labels, Part, Tokens, TokenText
+from sftui.model import IGNORE_INDEX, NO_TEXT, Inspection, Kind, Labels, Part, Tokens, TokenText
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,8 @@ class Side:
     where the token carries no loss (a weight of 0 too) and None where it is cut and never reaches the trainer.
     `weights` are those of what is trained, 1 elsewhere; empty where all are 1, as for a trainer that has none.
     `text` is how the tokens are written. `gone` says why no token does: the row is dropped, or a stage stopped.
-    `evaluates`: the trainer sets the row aside for evaluation; None where it is not known which rows.
+    `evaluates`: the trainer sets the row aside for evaluation; None where it is not known which rows. `roles` are
+    those of the row's messages, a prompt and its completion by these words.
     """
 
     ids: tuple[int, ...]
@@ -30,6 +31,7 @@ class Side:
     stopped: bool = False
     evaluates: bool | None = False
     weights: tuple[float, ...] = ()
+    roles: tuple[str, ...] = ()
 
     def weight(self, token: int) -> float:
         """The weight of a token's label in the loss."""
@@ -82,6 +84,16 @@ class RowComparison:
     def one_sided(self) -> bool:
         """Some side gets the row and another does not."""
         return len({side.gone is None for side in self.sides}) > 1
+
+    @property
+    def nowhere(self) -> bool:
+        """No side gets the row: nothing of it is compared."""
+        return all(side.gone is not None for side in self.sides)
+
+    @property
+    def fails(self) -> bool:
+        """No side gets the row, and not because each drops it."""
+        return self.nowhere and any(side.stopped for side in self.sides)
 
     @property
     def differs(self) -> bool:
@@ -202,7 +214,11 @@ def _side(inspection: Inspection, evaluates: bool | None) -> Side:
     ids, labels = _received(inspection, tokens, inspection.labels)
     weights = _weights(inspection, labels, inspection.labels)
     pieces = 0 if gone is not None else 1 + len(inspection.more)
-    return Side(ids, labels, tokens, pieces, inspection.token_text, gone, stopped, evaluates, weights)
+    conversation = inspection.conversation
+    roles = tuple(message.role for message in conversation.messages) if conversation is not None else ()
+    if conversation is not None and conversation.kind is Kind.STRINGS:
+        roles = ("prompt", "completion")
+    return Side(ids, labels, tokens, pieces, inspection.token_text, gone, stopped, evaluates, weights, roles)
 
 
 def _weights(inspection: Inspection, labels: Sequence[int | None], made: Labels) -> tuple[float, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sftui.comparison import RowComparison, compare_prepared, evenly
+from sftui.comparison import RowComparison, compare_prepared, compare_row, evenly
 from sftui.comparison.causes import Causes, Switch, collect, explained, settings_between, switched
 from sftui.errors import SftuiError
 from sftui.session.ready import Ready, under, with_tokenizer
@@ -42,7 +42,7 @@ def explain(one: Ready, other: Ready, rows: Sequence[int], of: int) -> Iterator[
             why = explained(names, partial(trial.differs, row, first), known)
             if why is not None and why not in known:
                 known.append(why)
-            yield trial.compared(row, first, other), why
+            yield trial.placed(row, first), why
 
     for number, causes in enumerate(collect(found(), settings), 1):
         yield Causes(causes, number, of)
@@ -64,6 +64,11 @@ class _Trial:
             self._ways[names] = self._opened(names)
         way = self._ways[names]
         return self.compared(row, first, way) if way is not None else None
+
+    def placed(self, row: Row, first: Inspection) -> RowComparison:
+        """One row of both sides, with who wrote each token of either."""
+        made = [first, self._other.inspect_row(row, text=True)]
+        return compare_row(made, align_equal=False, unsure=unsure_of(side.split for side in (self._one, self._other)))
 
     def compared(self, row: Row, first: Inspection, way: Ready) -> RowComparison:
         """One row of the first side next to another side."""

@@ -52,7 +52,7 @@ from sftui.views.words import (
 if TYPE_CHECKING:
     from sftui.views.batch import batch_lines, pack_lines
     from sftui.views.boundary import boundary_lines, boundary_words, straddler
-    from sftui.views.causes import cause_lines, keys_of_setting
+    from sftui.views.causes import cause_lines, does, keys_of_setting
     from sftui.views.compare import compare_lines, count_lines, difference_words, unmarked_words
     from sftui.views.knobs import (
         KnobLine,
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 _LATER = {
     "batch": ("batch_lines", "pack_lines"),
     "boundary": ("boundary_lines", "boundary_words", "straddler"),
-    "causes": ("cause_lines", "keys_of_setting"),
+    "causes": ("cause_lines", "does", "keys_of_setting"),
     "compare": ("compare_lines", "count_lines", "difference_words", "unmarked_words"),
     "knobs": (
         "KnobLine",
@@ -126,6 +126,7 @@ __all__ = [
     "crop",
     "diff_text_lines",
     "difference_words",
+    "does",
     "draw",
     "draw_all",
     "draw_lines",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from sftui.comparison import Cause, Causes, Setting
 from sftui.comparison.causes import TRAINER
+from sftui.comparison.doing import EARLIER, LAST, REST, TEXT, Doing
 from sftui.recipe import Recipe
 from sftui.text import many, visible
 from sftui.views.cells import Line, Role, line, wrap
@@ -32,6 +33,8 @@ def _cause(cause: Cause, recipes: tuple[Recipe, Recipe], sides: tuple[str, str])
     yield line((text, Role.PLAIN), (f"  (row {rows})", Role.LABEL))
     if not cause.settings:
         yield line(("    none of their settings explains it", Role.PLAIN))
+    if not cause.settings or TRAINER in [setting.name for setting in cause.settings]:
+        yield line((f"    {visible(does_words(cause, sides))}", Role.TITLE))
     for setting in (*cause.settings, *cause.bound):
         values = " · ".join(f"{side} {value_text(value)}" for side, value in zip(sides, setting.values))
         also = ["goes with it"] if setting in cause.bound else []
@@ -42,6 +45,77 @@ def _cause(cause: Cause, recipes: tuple[Recipe, Recipe], sides: tuple[str, str])
 
 def _trained(trained: int, received: int) -> str:
     return f"all {received:,}" if trained == received > 0 else f"{trained:,} of {received:,}"
+
+
+def does_words(cause: Cause, sides: tuple[str, str]) -> str:
+    """What either side does with the rows of a cause, in one sentence; all of it is counted in them."""
+    one, other = (does(made, gone) for made, gone in zip(cause.does, cause.gone))
+    if one == other:
+        return f"both {one.replace('trains', 'train', 1)}" + f", but {many(cause.ids, 'token')} differ" * bool(
+            cause.ids
+        )
+    return f"{sides[0]} {one}; {sides[1]} {other.removeprefix('trains ') if one.startswith('trains ') else other}"
+
+
+def does(made: Doing, gone: str) -> str:
+    """What a side does with some rows: `made` is what it trains of them, `gone` why it does not get the first that it
+    does not get."""
+    tokens = {key: count for key, count in made.items() if key[1]}
+    beside = {
+        name: many(count, "token" if name == "cut" else "row")
+        for (name, what, _), count in made.items()
+        if not what and count
+    }
+    masked = sum(count for (_, _, trained), count in tokens.items() if not trained)
+    whole = masked == 0 or (masked == made["first", "", True] and masked < sum(tokens.values()))
+    every = "every token" + " but the first of each row" * bool(masked)
+    words = [f"trains {every if whole else _and(_whose(tokens))}"] if tokens else []
+    for name, text in (
+        ("cut", "cuts {}"),
+        ("others", "has other labels than the ids at their place in {}"),
+        ("aside", "sets {} aside for evaluation"),
+        ("gone", f"does not get {'{}' if tokens else 'them'}: {gone}"),
+    ):
+        words += [text.replace("{}", beside[name])] if name in beside else []
+    return _and(words)
+
+
+def _whose(tokens: Mapping[tuple[str, str, bool], int]) -> list[str]:
+    """Whose tokens are trained, in a few words each; some are masked."""
+    left = {key[:2]: count for key, count in tokens.items() if key[2]}
+
+    def taken(what: str, *whose: str) -> str:
+        """Whether all, some or none of these are trained; empty where there are none."""
+        masked = any(tokens.get((who, what, False)) for who in whose)
+        trained = any([left.pop((who, what), 0) for who in whose])
+        return ("some" if masked else "all") if trained else ("none" if masked else "")
+
+    found = []
+    contents = [one for one in (LAST, EARLIER) if left.get((one, "content"))]
+    others = [one for one in (LAST, EARLIER) if one not in contents and tokens.get((one, "content", False))]
+    if contents:
+        whose = contents if others else [LAST, EARLIER]
+        name = ("the answers before the last" if LAST in others else "the last answer") if others else "the answers"
+        own, s = ("its", "") if whose == [LAST] else ("their", "s")
+        behind = f"what follows {'them' if s else 'it'}"
+        part = "part of " * (taken("content", *whose) == "some")
+        nouns = {"header": f"{own} header{s}", "end": f"{own} end{s}", "behind": behind}
+        told = {what: taken(what, *whose) for what in nouns}
+        also = ["some of " * (how == "some") + nouns[what] for what, how in told.items() if how in ("all", "some")]
+        lacks = f" without {nouns['end']}" * (told["end"] == "none")
+        found.append(part + name + f" with {_and(also)}" * bool(also) + lacks)
+    for who in sorted({who for who, _ in left} - {LAST, EARLIER, REST}):
+        name = {TEXT: "the text", "prompt": "the prompts"}.get(who, f"the {who} messages")
+        found.append("part of " * (taken("content", who) == "some") + name)
+    if len(found) == 1 and not left:
+        return [f"only {found[0]}"]
+    if not tokens.get((REST, "content", False)) and left.pop((REST, "content"), 0):
+        found.append("the rest of the template")
+    return [*found, many(sum(left.values()), "other token" if found else "token")] if left else found or ["nothing"]
+
+
+def _and(words: Sequence[str]) -> str:
+    return " and ".join(([", ".join(words[:-1])] if words[1:] else []) + [*words[-1:]])
 
 
 def setting_words(setting: Setting) -> str:

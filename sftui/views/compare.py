@@ -47,6 +47,8 @@ def compare_lines(
 
 def difference_words(comparison: RowComparison) -> str:
     """What differs in a row, in words."""
+    if comparison.nowhere:
+        return f"nothing to compare: this row {'fails' if comparison.fails else 'is dropped'} on every side"
     parts = ["for evaluation on only some"] if comparison.evaluation_differs else []
     if comparison.one_sided:
         return ", ".join(["only some get this row", *parts])
@@ -84,14 +86,31 @@ def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tup
             if figure and figure[number]:
                 text += f", {many(figure[number], 'row')} {words}"
         lines.append(line((f"{_letter(number)} ", Role.LABEL), (fit(visible(name), longest), Role.KEY), f"  {text}"))
+    if count.gone is not None and (count.failing or count.nowhere == count.rows):
+        first = f"the first of them, row {count.gone.row}: {nowhere_words(count.gone)}"
+        lines.append(line((first, Role.WARNING)))
     return tuple(row for cells in lines for row in wrap(cells, width, "  "))
 
 
+def nowhere_words(comparison: RowComparison) -> str:
+    """Why no side gets a row: a reason, or that of each side where they differ."""
+    reasons = [visible(side.gone or "") for side in comparison.sides]
+    if len({*reasons}) == 1:
+        return reasons[0]
+    return " · ".join(f"{_letter(number)} {reason}" for number, reason in enumerate(reasons))
+
+
 def count_words(count: ComparisonCount) -> str:
-    """The count in one sentence."""
+    """The count in one sentence, apart from it the rows that fail on every side."""
+    apart = f"{many(count.failing, 'row')} fail{'s' * (count.failing == 1)} on every side"
+    dropped, compared = count.nowhere - count.failing, count.rows - count.failing
+    if count.nowhere == count.rows > 0:
+        also = f"{many(dropped, 'row')} {'is' if dropped == 1 else 'are'} dropped on every side"
+        return f"nothing could be compared: {', '.join([apart] * bool(count.failing) + [also] * bool(dropped))}"
+    apart = f"; besides, {apart}" * bool(count.failing)
     if not count.differing_rows:
-        return f"nothing differs in {many(count.rows, 'row')}"
-    parts = f"{count.differing_rows:,} of {count.rows:,} row{'s differ' if count.rows != 1 else ' differs'}"
+        return f"nothing differs in {many(compared, 'row')}{apart}"
+    parts = f"{count.differing_rows:,} of {compared:,} row{'s differ' if compared != 1 else ' differs'}"
     if count.differing_tokens:
         parts += (
             f", in {count.differing_tokens:,} tokens ({count.labels_differing:,} by label, {count.ids_differing:,}"
@@ -101,7 +120,7 @@ def count_words(count: ComparisonCount) -> str:
         parts += f"; {count.one_sided:,} of them can be prepared by only some of the sides"
     if count.evaluation_differing:
         parts += f"; {count.evaluation_differing:,} of them for evaluation on only some of the sides"
-    return parts
+    return parts + apart
 
 
 def _same(side: Side, other: Side) -> bool:

@@ -120,3 +120,51 @@ def test_mistakes_are_told(sftui: Callable[..., Any], chats: Path, words: tuple[
 def test_hostile_rows_do_not_reach_the_terminal(sftui: Callable[..., Any], data: Path) -> None:
     done = sftui("compare", data, *TOK, "--with", "mask.terminator=mask", "--show", "9")
     assert done.code == 1 and not set(done.out) & set("\x1b\x07\x9b\u202e")
+
+
+PARTS = {
+    "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "Why?"}]},
+        {"role": "assistant", "content": "So."},
+    ]
+}
+"""The chat template cannot render it, whatever the mask."""
+
+
+@pytest.mark.parametrize("failing", [1, 3])
+def test_rows_that_fail_on_every_side_are_counted_apart(sftui: Callable[..., Any], chats: Path, failing: int) -> None:
+    chats.write_text(json.dumps(PARTS) + "\n" + chats.read_text() + (json.dumps(PARTS) + "\n") * (failing - 1))
+    done = sftui("compare", chats, *TOK, "--with", "mask.terminator=train", "--width", "200")
+    assert done.code == 0
+    fails = "1 row fails" if failing == 1 else "3 rows fail"
+    assert f"nothing differs in 3 rows; besides, {fails} on every side\n" in done.out
+    assert "the first of them, row 0: " in done.out and 'can only concatenate str (not "list")' in done.out
+    [made] = sftui("compare", chats, *TOK, "--with", "mask.terminator=train", "--format", "json").records()
+    assert (made["rows"], made["failing_rows"], made["first_failing"]["row"]) == (3 + failing, failing, 0)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("sides", [("trl",), ("trl", "mask.rule=all")])
+def test_a_comparison_in_which_no_row_could_be_prepared_is_none(
+    sftui: Callable[..., Any], tmp_path: Path, sides: tuple[str, ...], form: str
+) -> None:
+    path = tmp_path / "parts.jsonl"
+    path.write_text((json.dumps(PARTS) + "\n") * 3)
+    done = sftui("compare", path, *TOK, *(word for one in sides for word in ("--with", one)), "--format", form)
+    assert done.code == 2
+    assert ("nothing could be compared: 3 rows fail on every side" in done.out) == (form == "text")
+
+
+def test_rows_that_every_side_drops_are_not_compared_either(sftui: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    messages = [{"role": "user", "content": "x " * 80}, {"role": "assistant", "content": "Yes."}]
+    path.write_text(json.dumps({"messages": messages}) + "\n")
+    drops = ("--set", "length.max=20", "--set", "length.over=drop")
+    done = sftui("compare", path, *TOK, *drops, "--with", "mask.rule=all", "--width", "200")
+    assert done.code == 2 and "nothing could be compared: 1 row is dropped on every side" in done.out
+
+
+def test_data_without_rows_cannot_be_compared(sftui: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "none.json"
+    path.write_text("[]")
+    assert sftui("compare", path, *TOK, "--with", "trl").code == 2

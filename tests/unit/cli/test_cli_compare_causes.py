@@ -59,3 +59,37 @@ def test_only_as_many_rows_are_looked_at_as_asked(sftui: Callable[..., Any], cha
 def test_the_keys_of_either_trainer_stand_beside_the_values(sftui: Callable[..., Any], chats: Path) -> None:
     told = sftui("compare", chats, *TOK, "--trainer", "trl", "--with", "trl length.max=40", "--show", "0").out
     assert "length.max  A 1024 · B 40  (trl: max_length)" in told
+
+
+ONLY_LAST = "only the last answer with its end and what follows it"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ("hf-trainer", "trl", f"A trains {ONLY_LAST}; C every token"),
+        ("trl", "hf-trainer", f"A trains every token; C {ONLY_LAST}"),
+        ("hf-trainer", "axolotl", f"A trains {ONLY_LAST}; C only the answers with their ends"),
+        (
+            "hf-trainer",
+            "llamafactory",
+            f"A trains {ONLY_LAST}; C only the answers with their ends and what follows them",
+        ),
+        ("trl", "verl", "A trains every token; C only the answers with their ends and what follows them"),
+        (
+            "axolotl",
+            "nemo-automodel",
+            "A trains only the answers with their ends; C only the answers with their headers, their ends and what"
+            " follows them",
+        ),
+    ],
+)
+def test_what_each_trainer_does_is_said_in_words(
+    sftui: Callable[..., Any], chats: Path, one: str, other: str, told: str
+) -> None:
+    chats.write_text("\n".join(chats.read_text().splitlines()[2:4]) + "\n")
+    words = (*TOK, "--trainer", one, "--with", "mask.ignore_index=-100", "--with", other, "--show", "0")
+    assert f"    {told}\n" in sftui("compare", chats, *words, "--width", "240").out
+    [made] = sftui("compare", chats, *words, "--format", "json").records()
+    a, b = told.removeprefix("A trains ").split("; C ")
+    assert ["trains " + a, "trains " + b] in [cause["does"] for cause in made["causes"]]

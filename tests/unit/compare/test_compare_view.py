@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sftui.comparison import ComparisonCount, RowComparison, compare_row
+from sftui.model import Inspection, Problem, Row, Stage
 from sftui.recipe import Recipe, changed
 from sftui.session.comparing import open_sides
 from sftui.session.options import OpenOptions
 from sftui.text import cell_width
 from sftui.trainers import preset
-from sftui.views import compare_lines, count_lines, plain, role_map
+from sftui.views import compare_lines, count_lines, difference_words, plain, role_map
 
 FOLDER = Path(__file__).parents[2] / "golden" / "compare"
 CHAT = [
@@ -111,3 +113,20 @@ def test_bands_where_nothing_differs_can_be_left_out(five_masks: RowComparison) 
 
 def test_no_golden_of_a_comparison_is_left_over() -> None:
     assert {file.name for file in FOLDER.glob("*")} == {"five_masks.80x24.txt", "five_masks.200x50.txt"}
+
+
+def test_a_row_that_no_side_gets_is_not_called_equal() -> None:
+    failed = Inspection(Row(4, {}, "", ""), stopped_at=Stage.RENDERED, problem=Problem("the template fails"))
+    made = compare_row([failed, failed])
+    assert difference_words(made) == "nothing to compare: this row fails on every side"
+    assert "nothing differs" not in plain(compare_lines(made, ("trl", "axolotl"), 80))
+    count = ComparisonCount().plus(made)
+    assert plain(count_lines(count, ("trl", "axolotl"), 80)).splitlines() == [
+        "nothing could be compared: 1 row fails on every side",
+        "A trl      0 of 0 tokens trained, 1 row failed",
+        "B axolotl  0 of 0 tokens trained, 1 row failed",
+        "the first of them, row 4: the template fails",
+    ]
+    other = compare_row([failed, replace(failed, problem=Problem("it is too long"))])
+    last = plain(count_lines(ComparisonCount().plus(other), ("trl", "axolotl"), 80)).splitlines()[-1]
+    assert last == "the first of them, row 4: A the template fails · B it is too long"
