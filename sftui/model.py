@@ -551,7 +551,8 @@ class Pack:
     `documents` are (index, start, end): the half-open range of that example's tokens. `parts` is set where documents
     are named by dataset row: which of its row's examples each is, 0 where the trainer does not split rows. `seq_lens`
     are the lengths that the trainer stores with the pack, padding included; empty: those of the documents. `weights`
-    are the loss weights along `labels`, 0 at padding; None for a trainer that has none.
+    are the loss weights along `labels`, 0 at padding; None for a trainer that has none. `follows` is the label behind
+    the last token, where the trainer shifts labels before it packs and a row goes on in the next pack.
     """
 
     documents: tuple[tuple[int, int, int], ...]
@@ -562,6 +563,7 @@ class Pack:
     seq_lens: tuple[int, ...] = ()
     parts: tuple[int, ...] = ()
     weights: Runs[float] | None = None
+    follows: int = IGNORE_INDEX
 
     def counted(self, ignore_index: int) -> tuple[int, ...]:
         """The labels, masked also where the weight is 0: what is not masked carries loss."""

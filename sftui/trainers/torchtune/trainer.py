@@ -335,7 +335,8 @@ class Torchtune(Trainer):
             raise RecipeError(f"torchtune's {gsm8k.NAME} does not pack", fix="set pack.strategy to none")
         if recipe.length.max is None:
             raise RecipeError("torchtune cannot pack without max_seq_len", fix="set length.max")
-        return pack_sequential(examples, recipe.length.max, split=TorchtuneOptions.of(recipe).split_across_pack)
+        split = TorchtuneOptions.of(recipe).split_across_pack
+        return pack_sequential(examples, recipe.length.max, split=split, shifted=newest(recipe))
 
     def packing_order(self, recipe: Recipe) -> str:
         return "one after the other, in the order of the dataset"
@@ -347,7 +348,7 @@ class Torchtune(Trainer):
             rows=tuple(range(len(packs))),
             lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs),
             input_ids=tuple(pack.input_ids for pack in packs),
-            labels=tuple(stored(pack.labels, recipe) for pack in packs),
+            labels=tuple(stored(pack.labels, recipe, pack.follows) for pack in packs),
             attention_mask=None,
             position_ids=tuple(pack.position_ids or () for pack in packs),
             notes=("the attention mask is block-causal: documents of a pack do not see each other",),
@@ -447,9 +448,9 @@ def _not_empty(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     return (one for one in ranges if one[0] < one[1])
 
 
-def stored(labels: tuple[int, ...], recipe: Recipe) -> tuple[int, ...]:
-    """Labels as the trainer's batch holds them: one place earlier since 0.7."""
-    return (*labels[1:], IGNORE_INDEX) if newest(recipe) else labels
+def stored(labels: tuple[int, ...], recipe: Recipe, follows: int = IGNORE_INDEX) -> tuple[int, ...]:
+    """Labels as the trainer's batch holds them: one place earlier since 0.7, and behind them the one that follows."""
+    return (*labels[1:], follows) if newest(recipe) else labels
 
 
 def spans_of(pieces: Sequence[Piece]) -> tuple[Span, ...]:

@@ -15,10 +15,13 @@ torchtune drops a row only by a builder's own filter, whose rows are named.
 from __future__ import annotations
 
 import base64
+import importlib.util
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 from exchange import (
     batch_record,
@@ -134,6 +137,13 @@ def byte_letters() -> dict[str, int]:
     return {**table, **{chr(256 + i): b for i, b in enumerate(rest)}}
 
 
+def setup() -> None:
+    """Stand in for torchvision where it is absent: 0.7 imports it for images alone, and asks for no release of it."""
+    if importlib.util.find_spec("torchvision") is None:
+        for name in ("torchvision", "torchvision.transforms", "torchvision.transforms.v2"):
+            sys.modules[name] = MagicMock()
+
+
 if __name__ == "__main__":
     quiet_environment()
-    serve("torchtune", prepare, ("torchtune", "torchao", "datasets", "tokenizers", "torch"))
+    serve("torchtune", prepare, ("torchtune", "torchao", "datasets", "tokenizers", "torch"), setup)

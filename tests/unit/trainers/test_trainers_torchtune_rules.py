@@ -30,11 +30,11 @@ def examples(lengths: list[int]) -> list[Example]:
     ]
 
 
-@given(LENGTHS, st.booleans())
+@given(LENGTHS, st.booleans(), st.booleans())
 @settings(max_examples=200, deadline=None)
-def test_packs_hold_every_token_once_in_order(lengths: list[int], split: bool) -> None:
+def test_packs_hold_every_token_once_in_order(lengths: list[int], split: bool, shifted: bool) -> None:
     rows = examples(lengths)
-    packs = tuple(pack_sequential(rows, 10, split=split))
+    packs = tuple(pack_sequential(rows, 10, split=split, shifted=shifted))
     inside = [i for pack in packs for i in pack.input_ids[: sum(end - start for _, start, end in pack.documents)]]
     assert inside == [i for row in rows for i in row.input_ids]
     assert all(len(pack.input_ids) == len(pack.labels) == len(pack.position_ids or ()) == 10 for pack in packs)
@@ -46,12 +46,31 @@ def test_packs_hold_every_token_once_in_order(lengths: list[int], split: bool) -
 
 def test_a_row_longer_than_a_pack_stops_torchtune_unless_it_is_split() -> None:
     with pytest.raises(RecipeError, match="torchtune stops"):
-        tuple(pack_sequential(examples([9, 4]), 5, split=False))
-    assert [pack.documents for pack in pack_sequential(examples([9, 4]), 5, split=True)] == [
+        tuple(pack_sequential(examples([9, 4]), 5, split=False, shifted=False))
+    assert [pack.documents for pack in pack_sequential(examples([9, 4]), 5, split=True, shifted=False)] == [
         ((0, 0, 5),),
         ((0, 5, 9), (1, 0, 1)),
         ((1, 1, 4),),
     ]
+
+
+@given(LENGTHS)
+@settings(max_examples=200, deadline=None)
+def test_a_token_learns_the_next_of_its_row_also_across_packs_where_labels_are_shifted_first(
+    lengths: list[int],
+) -> None:
+    rows = examples(lengths)
+    learnt = [(*row.labels[1:], -100) for row in rows]
+    for pack in pack_sequential(rows, 10, split=True, shifted=True):
+        stored = (*pack.labels[1:], pack.follows)
+        at = 0
+        for number, start, end in pack.documents:
+            own = list(stored[at : at + end - start])
+            if end == lengths[number]:  # what the packer itself does not separate: the next row's first token
+                own[-1] = -100
+            assert own == list(learnt[number][start:end])
+            at += end - start
+        assert pack.documents[0][1] == 0 or pack.labels[0] == -100
 
 
 def inspected(
