@@ -162,7 +162,9 @@ def _read(
 ) -> tuple[Conversation | None, Stage | None, Problem | None]:
     """The row as a conversation, or where and why it is none."""
     if row.data is None:
-        return None, Stage.ROW, Problem(row.problem or "the row could not be read")
+        passed = trainer.passes_over(row, recipe)
+        problem = None if passed is not None else Problem(row.problem or "the row could not be read")
+        return passed, None if problem is None else Stage.ROW, problem
     late = late_in(row, detected, recipe)
     if late is not None and late.stops:
         return None, Stage.CONVERSATION, late.problem

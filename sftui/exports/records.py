@@ -59,6 +59,19 @@ def records(inspection: Inspection, explain: bool = False, as_arrays: bool = Fal
     return tuple({**made, "part": part} for part, made in enumerate((first, *rest)))
 
 
+def padded(made: dict[str, Any], stored: Example, piece: Callable[[int], str]) -> dict[str, Any]:
+    """The record of a row that its dataset pads, as `stored`; `piece` gives the vocabulary string of an id."""
+    ids, count = tuple(made["input_ids"]), len(made["input_ids"])
+    lead = next(at for at in range(len(stored.input_ids)) if stored.input_ids[at : at + count] == ids)
+    before, after = stored.input_ids[:lead], stored.input_ids[lead + count :]
+    along = {name: getattr(stored, name) for name in ("input_ids", "labels", "attention_mask")}
+    if "tokens" in made:
+        along["tokens"] = [*map(piece, before), *made["tokens"], *map(piece, after)]
+        for name, filler in (("reasons", Reason.PAD.value), ("spans", None)):
+            along[name] = [*[filler] * len(before), *made[name], *[filler] * len(after)]
+    return {**made, **along}
+
+
 def _stored(row: int, example: Example, as_arrays: bool) -> dict[str, Any]:
     ids = example.flat
     if as_arrays and ids is not None:

@@ -14,10 +14,12 @@ from sftui.exports.records import (
     explained_examples,
     pack_explained,
     pack_record,
+    padded,
     record,
     records,
 )
 from sftui.model import Inspection
+from sftui.session.ready import stood_in
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
@@ -126,9 +128,9 @@ def encoded(
         if split.packs:
             yield from _packed(session, rows, written, explain, evaluate=True)
         else:
-            yield from _unpacked(rows, explain, as_arrays)
+            yield from _unpacked(session, rows, explain, as_arrays)
     else:
-        yield from _unpacked(counted(session.all_rows(spans=explain)), explain, as_arrays)
+        yield from _unpacked(session, counted(session.all_rows(spans=explain)), explain, as_arrays)
     refuse_none(written)
 
 
@@ -147,9 +149,16 @@ def encoded_rows(
         written.row(inspection)
 
 
-def _unpacked(rows: Iterator[Inspection], explain: bool, as_arrays: bool) -> Iterator[dict[str, Any]]:
-    for inspection in rows:
-        yield from records(inspection, explain, as_arrays)
+def _unpacked(session: Ready, rows: Iterator[Inspection], explain: bool, as_arrays: bool) -> Iterator[dict[str, Any]]:
+    from sftui.trainers import trainer_named
+
+    recipe, tools = session.recipe, session.tools
+    trainer = trainer_named(recipe.preset)
+    for inspection in stood_in(rows, recipe):
+        example = inspection.example
+        stored = example and trainer.padded(example, recipe, tools)
+        for made in records(inspection, explain, as_arrays):
+            yield made if stored is None or stored is example else padded(made, stored, tools.tokenizer.piece)
 
 
 def _packed(
@@ -175,7 +184,7 @@ def _packed(
     def row(number: int) -> ExplainedExamples:
         return explained_examples(session.inspect(number))
 
-    for pack in session.feed_packs(passing()):
+    for pack in session.feed_packs(stood_in(passing(), session.recipe)):
         yield from outside
         outside.clear()
         made = {**pack_record(pack, written.packs), **apart}

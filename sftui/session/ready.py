@@ -147,7 +147,7 @@ class Ready(Tokenized):
         stands for the sampler's. RecipeError where rows cannot be padded."""
         from sftui.pipeline import collate_examples, collate_packs, pack_rows
 
-        training = self.rows_that(evaluate=False)
+        training = stood_in(self.rows_that(evaluate=False), self.recipe)
         if self.recipe.pack.strategy != "none":
             packs = pack_rows(training, self.recipe, self.tools)
             while some := tuple(islice(packs, size)):
@@ -212,6 +212,24 @@ class Ready(Tokenized):
 
         stand, waived = apply_waivers(findings, self.waivers)
         return stand, len(waived)
+
+
+def stood_in(rows: Iterable[Inspection], recipe: Recipe) -> Iterator[Inspection]:
+    """Rows in order, and before a row that is kept the same once more for each that the trainer replaces by it; behind
+    the last one the first that is kept."""
+    from sftui.trainers import trainer_named
+
+    trainer, waiting = trainer_named(recipe.preset), 0
+    first: Inspection | None = None
+    for one in rows:
+        if one.example is not None:
+            first = first or one
+            yield from (one for _ in range(waiting))
+            waiting = 0
+        waiting += trainer.takes_next(one)
+        yield one
+    if first is not None:
+        yield from (first for _ in range(waiting))
 
 
 # — from one to the next —

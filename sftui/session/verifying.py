@@ -90,6 +90,7 @@ def verify(session: Ready, numbers: Sequence[int], ask: Ask) -> Verified:
 def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Expected:
     """Inspections as what reaches the trainer, by their place, packed where the trainer packs while it prepares."""
     from sftui.pipeline import pack_rows
+    from sftui.session.ready import stood_in
 
     rows = tuple(inspections)
     examples: dict[int, tuple[Example, ...]] = {}
@@ -101,7 +102,7 @@ def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -
             examples[place] = inspection.examples
     packs: tuple[Pack, ...] = ()
     if recipe.pack.strategy not in ("none", "multipack"):  # multipack packs while it samples batches
-        packs = tuple(pack_rows(rows, recipe, tools))
+        packs = tuple(pack_rows(stood_in(rows, recipe), recipe, tools))
     return Expected(examples, packs, problems)
 
 
@@ -136,7 +137,7 @@ def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> t
     )
     held = trainer.held_out(recipe)
     if held is not None:  # all of the rows that are verified are prepared, not those alone that would be trained
-        request["config"] = {**request.get("config", {}), held.key: held.off}
+        request["config"] = {**request.get("config", {}), **held.undone}
     return request, [f"the config cannot say: {loss}" for loss in written.losses]
 
 

@@ -198,6 +198,10 @@ class Trainer:
         """Whether the trainer parses JSON files by itself, although its other data comes through `datasets`."""
         return False
 
+    def passes_over(self, row: Row, recipe: Recipe) -> Conversation | None:
+        """A row that is no JSON, for a trainer that leaves it out; None where that stops it."""
+        return None
+
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         """One row as a conversation; a trainer with row types of its own overrides this."""
         return to_convert()(row, detected, recipe.data)
@@ -378,6 +382,14 @@ class Trainer:
         """What the trainer stores for the row: none where it is dropped, several where it splits rows."""
         made = to_example()(tokens, labels, recipe, stored_attention(shaped.conversation, len(tokens)))
         return (made,) if made is not None else ()
+
+    def takes_next(self, found: Inspection) -> bool:
+        """Whether it trains the next row that it keeps once more, in the place of this one."""
+        return False
+
+    def padded(self, example: Example, recipe: Recipe, tools: Toolbox) -> Example:
+        """A row as the dataset hands it out, where that pads by itself; before any batch is made."""
+        return example
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         """The rectangle the trainer's collator makes of examples; RecipeError where it cannot be padded."""

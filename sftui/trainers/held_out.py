@@ -44,6 +44,11 @@ class HeldOut:
     """Whether rows that the trainer cannot read are gone before the draw."""
 
     @property
+    def undone(self) -> dict[str, Any]:
+        """The keys with which nothing of it is done."""
+        return {self.key: self.off}
+
+    @property
     def doubt(self) -> str:
         """Why it is not known which rows, where it is not."""
         unseeded = self.seed is None and (self.drawn or self.shuffled)

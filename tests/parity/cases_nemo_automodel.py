@@ -243,6 +243,49 @@ EVERY = (
         dataset={**AGENT, "drop_history_reasoning_content": True, **THOUGHTS, **OPENED, **by("trl_qwen3_training")},
     ),
     Case("agent_fits", "glaive", QWEN3, dataset={**AGENT, "truncate_history": True, **cut(300)}),
+    *(
+        Case(f"agent_fits_uncut_{name}_{size}", name, tokenizer, dataset={**AGENT, "truncate_history": True, **more})
+        for name, tokenizer in (
+            ("glaive", QWEN3),
+            ("turkish", LLAMA),
+            ("nemo_agents", QWEN),
+            ("nemo_agents_openai", QWEN),
+        )
+        for size in (60, 90, 300)
+        for more in ({"seq_length": size},)
+    ),
+    Case("agent_filled", "glaive", QWEN3, dataset={**AGENT, "seq_length": 300, "padding": "max_length"}, batch=BATCH),
+    Case(
+        "agent_fits_filled",
+        "glaive",
+        QWEN3,
+        dataset={**AGENT, "truncate_history": True, "seq_length": 300, "padding": "max_length"},
+        batch=BATCH,
+    ),
+    Case("filled_uncut", "turkish", QWEN, dataset={"seq_length": 150, "padding": "max_length"}, batch=BATCH),
+    Case("filled_uncut_left", "turkish.system", PHI, dataset={"seq_length": 150, "padding": "max_length"}, batch=BATCH),
+    Case("filled_columns", "wwdc", QWEN, dataset={**PAIRS, "seq_length": 60, "padding": "max_length"}, batch=BATCH),
+    *(
+        Case(
+            f"packed_{strategy}_{name}",
+            "turkish",
+            QWEN,
+            {"packed_sequence": {**packed(600, strategy)["packed_sequence"], **more}},
+        )
+        for strategy, name, more in (
+            ("thd", "aligned", {"pad_to_multiple_of": 8}),
+            ("thd", "aligned_50", {"pad_to_multiple_of": 50, "max_packs": 7}),
+            ("thd", "few", {"max_packs": 3}),
+            ("neat", "few", {"max_packs": 3}),
+        )
+    ),
+    *(
+        Case(
+            f"packed_{strategy}_unlabelled_{size}", "wwdc", QWEN, packed(256, strategy), dataset={**PAIRS, **cut(size)}
+        )
+        for strategy in ("thd", "neat")
+        for size in (12, 24)
+    ),
     Case("agent_fits_untrimmed", "turkish", LLAMA, dataset={**AGENT, "truncate_history": True, **cut(90)}),
     Case("agent_overlong", "glaive", QWEN, dataset={**AGENT, "filter_overlong": True, **cut(300)}, limit=100),
     *(

@@ -6,7 +6,7 @@ Source: ms-swift 4.6.0, dataset/loader.py (load_dataset), dataset/dataset_meta.p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sftui.trainers.held_out import HeldOut, permuted
 
@@ -20,6 +20,10 @@ class Drawn(HeldOut):
     """`size` is split_dataset_ratio, `most` the rows drawn of the dataset (#N), `shuffled` dataset_shuffle."""
 
     sifted = True
+
+    @property
+    def undone(self) -> dict[str, Any]:
+        return {"split_dataset_ratio": 0, "dataset_shuffle": False}
 
     @property
     def unmarked(self) -> str:

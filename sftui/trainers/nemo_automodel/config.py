@@ -89,8 +89,6 @@ NOTHING = {
 }
 """Keys of a dataset that change no row."""
 UNSUPPORTED = {
-    "limit_dataset_samples": "sftui shows all rows",
-    "skip_invalid_samples": "sftui reports such lines as rows that cannot be read",
     "delta_storage_options": "for Delta Lake",
     "delta_version": "for Delta Lake",
     "delta_sql_query": "for Delta Lake",
@@ -100,7 +98,7 @@ LOADS = ("NeMoAutoTokenizer.from_pretrained", HF_TOKENIZER)
 """What loads a tokenizer as the rules have it."""
 DATALOADERS = ("torch.utils.data.DataLoader", "torchdata.stateful_dataloader.StatefulDataLoader")
 """The `_target_`s that `dataloader` takes; its own class stands for either."""
-PACKED = ("packed_sequence_size", "packing_strategy")
+PACKED = ("packed_sequence_size", "packing_strategy", "pad_to_multiple_of", "max_packs")
 """Keys of `packed_sequence` that are knobs."""
 KNOWN_WORDS = {"none": None, "None": None, "true": True, "True": True, "false": False, "False": False}
 
@@ -216,13 +214,12 @@ def _dataset_note(name: str, value: Any, block: Mapping[str, Any], kind: str, kn
     if name == "unshifted" and value:
         return known.stops(path, value, "KeyError: 'labels' (this recipe needs labels, which dLLM training has not)")
     if name == "seq_length" and block.get("truncation", False) in OFF:
-        filled = block.get("padding") == "max_length"
-        note = (
-            "sftui does not show rows filled up to it where none is cut"
-            if filled
-            else "cuts nothing without truncation"
-        )
-        return KeyNote(path, value, KeyUse.UNSUPPORTED if filled else KeyUse.PASSED, note)
+        used = block.get("padding") == "max_length" or (kind == "agent" and block.get("truncate_history"))
+        return KeyNote(path, value, KeyUse.USED if used else KeyUse.PASSED, "cuts nothing without truncation")
+    if name == "filter_overlong" and value and block.get("seq_length") is None:
+        return known.stops(path, value, "ValueError: `filter_overlong=True` requires `seq_length` to be set")
+    if name == "shuffle_seed" and value is not None and "[" in str(block.get("split")):
+        return KeyNote(path, value, KeyUse.UNSUPPORTED, "the slice is taken of shuffled rows: sftui takes it in order")
     if name == "truncation" and value not in OFF and block.get("seq_length") is None:
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "cuts at the tokenizer's model_max_length without seq_length")
     if name == "answer_only_loss_mask" and not value and block.get("use_hf_chat_template"):
@@ -250,7 +247,7 @@ def _loader_note(block: str, name: str, value: Any, held: Mapping[str, Any], kno
     if block == "packed_sequence":
         if name in PACKED:
             return KeyNote(path, value, KeyUse.USED)
-        if name in ("max_packs", "pad_to_multiple_of", "prepacked") and value not in (None, 1, False):
+        if name == "prepacked" and value:
             return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui packs without it")
         takes = known.components.get("packed_sequence")
         if takes is not None and name not in takes.takes:

@@ -68,6 +68,7 @@ PLAIN = "plain"
 """In `extra`: prompt and answer of a chat that is no chat where the tokenizer has no template."""
 LEFT_OUT = "left out"
 """In `extra`: why the dataset leaves the row out."""
+SKIPPED = "the line is no JSON (skip_invalid_samples)"
 NO_ANSWER = "the row has no answer (filter_no_assistant)"
 
 
@@ -81,6 +82,18 @@ def cut_line(row: Row) -> Problem | None:
         "ChatDataset takes it for the end of the line (str.splitlines), and what is left is no JSON (JSONDecodeError)",
         f"write it as \\u{ord(found):04x}, which is the same to JSON",
     )
+
+
+def skipped(row: Row, options: NemoOptions) -> Conversation | None:
+    """A line that ChatDataset skips (skip_invalid_samples), since it is no JSON; None for another."""
+    whole = row.size <= len(row.raw.encode()) + 2  # what is cut for the eye may be JSON
+    if options.dataset != "chat" or not options.skip_invalid_samples or " line " not in row.where or not whole:
+        return None
+    try:
+        json.loads(row.raw)
+    except ValueError:
+        return Conversation(Kind.CHAT, "messages", (), extra={LEFT_OUT: SKIPPED})
+    return None
 
 
 def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
@@ -100,7 +113,7 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     if dataset in NEEDED:
         return _named(dataset, held)
     broken = next((problem for row in rows if (problem := cut_line(row)) is not None), None)
-    if dataset == "chat" and broken is not None:
+    if dataset == "chat" and broken is not None and not NemoOptions.of(recipe).skip_invalid_samples:
         return Detected("auto", refused=broken)
     return _chats(dataset, held)
 
@@ -170,8 +183,14 @@ def convert(row: Row, detected: Detected, recipe: Recipe) -> Conversation:
     if not isinstance(data, Mapping):
         raise ConversationError("the row is no JSON object", why="NeMo Automodel stops at it", fix="drop the row")
     options = NemoOptions.of(recipe)
+    most = options.limit_dataset_samples
+    if most is not None and row.index >= most:
+        why = f"limit_dataset_samples {most}: NeMo Automodel does not read rows after it"
+        return Conversation(Kind.CHAT, "messages", (), extra={LEFT_OUT: why})
     if options.dataset == "chat":  # which reads its lines by itself
         broken = cut_line(row)
+        if broken is not None and options.skip_invalid_samples:
+            return Conversation(Kind.CHAT, "messages", (), extra={LEFT_OUT: SKIPPED})
         if broken is not None:
             raise ConversationError(broken.what, why=broken.why, fix=broken.fix)
         data = by_python(row).data or {}

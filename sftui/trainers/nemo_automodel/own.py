@@ -31,7 +31,16 @@ class NemoOptions(Own):
     drop_history_reasoning_content: bool = knob(
         False, "agent: reasoning_content of all answers but the last is left out"
     )
-    truncate_history: bool = knob(False, "agent: the oldest exchanges go until the row fits into length.max")
+    truncate_history: bool = knob(
+        False, "agent: the oldest exchanges go until the row fits into length.max, or own.seq_length"
+    )
+    seq_length: int | None = knob(
+        None,
+        "no row is cut, but truncate_history fits it into so many tokens, and padding fills it up to them",
+        minimum=1,
+    )
+    limit_dataset_samples: int | None = knob(None, "rows behind so many are not read; null: all are", minimum=1)
+    skip_invalid_samples: bool = knob(False, "chat: lines that are no JSON are left out instead of stopping the run")
     trim_incomplete_last_turn: bool = knob(False, "agent: messages behind the last answer go")
     filter_no_assistant: bool = knob(False, "agent: rows without an answer are dropped")
     chat_template: str | None = knob(None, "the chat template itself, as the config holds it")
@@ -44,4 +53,6 @@ class NemoOptions(Own):
             "transformers_auto": "AutoTokenizer alone",
         },
     )
+    pad_to_multiple_of: int = knob(1, "THD packs: each row is padded to a multiple of it", minimum=1)
+    max_packs: int | None = knob(None, "packs at most; null: all", minimum=1)
     packed_sequence_size: int | None = knob(None, "tokens of a pack; null: length.max", minimum=1)

@@ -8,30 +8,33 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from sftui.model import IGNORE_INDEX, Example, Pack
 
 Held = list[tuple[int, Example]]
 
 
-def in_order(examples: Iterable[Example], size: int, pad: int) -> Iterator[Pack]:
-    """THD: whole rows one behind the other; a longer one than a pack is left out."""
+def in_order(examples: Iterable[Example], size: int, pad: int, multiple: int = 1) -> Iterator[Pack]:
+    """THD: whole rows one behind the other, each padded to a multiple; a longer one than a pack is left out."""
     held: Held = []
     filled = 0
     for index, example in enumerate(examples):
         length = len(example.input_ids)
         if length > size:
             continue
+        length += -length % multiple
         if filled + length > size:
-            yield _thd(held, size, pad)
+            yield _thd(held, size, pad, multiple)
             held, filled = [], 0
         held.append((index, example))
         filled += length
     if filled:
-        yield _thd(held, size, pad)
+        yield _thd(held, size, pad, multiple)
 
 
-def _thd(held: Held, size: int, pad: int) -> Pack:
+def _thd(held: Held, size: int, pad: int, multiple: int) -> Pack:
+    held = [(index, _aligned(example, multiple, pad)) for index, example in held]
     documents, ids, labels = _joined(held)
     lengths = [end - start for _, start, end in documents]
     positions = [place for length in lengths for place in range(length)]
@@ -44,6 +47,18 @@ def _thd(held: Held, size: int, pad: int) -> Pack:
         (*labels, *[IGNORE_INDEX] * gap),
         (*positions, *(min(after + step, size - 1) for step in range(gap))),
         seq_lens=tuple(lengths),
+    )
+
+
+def _aligned(example: Example, multiple: int, pad: int) -> Example:
+    gap = -len(example.input_ids) % multiple
+    if not gap:
+        return example
+    return replace(
+        example,
+        input_ids=(*example.input_ids, *[pad] * gap),
+        labels=(*example.labels, *[IGNORE_INDEX] * gap),
+        attention_mask=(*example.attention_mask, *[0] * gap),
     )
 
 

@@ -162,8 +162,9 @@ def chat(conversation: Conversation, recipe: Recipe, tools: Toolbox, options: Re
     draw = _Drawing(conversation, template, options, tools, wrapped(recipe))
     sent = [*range(len(conversation.messages))]
     messages = list(conversation.messages)
-    if own.dataset == "agent" and own.truncate_history and recipe.length.max is not None:
-        sent = _fitting(draw, messages, recipe.length.max, tools)
+    most = recipe.length.max or own.seq_length
+    if own.dataset == "agent" and own.truncate_history and most is not None:
+        sent = _fitting(draw, messages, most, tools)
         messages = [conversation.messages[i] for i in sent]
     whole = draw.of(messages, spans=spans)
     if len(sent) < len(conversation.messages):

@@ -20,6 +20,7 @@ from sftui.trainers.table import (
     Keys,
     Noted,
     Said,
+    as_is,
     at,
     needless,
     nothing,
@@ -57,7 +58,7 @@ def entry(config: Config) -> Mapping[str, Any]:
 
 
 def _length(config: Config, recipe: Recipe, where: str) -> Said:
-    """seq_length cuts with truncation alone; with padding max_length it fills rows up, too."""
+    """seq_length cuts with truncation alone; without, an agent's truncate_history goes by it, and padding."""
     block = entry(config)
     size, cut = block.get("seq_length"), block.get("truncation", False)
     if size is not None and (not isinstance(size, int) or isinstance(size, bool)):
@@ -66,10 +67,10 @@ def _length(config: Config, recipe: Recipe, where: str) -> Said:
         raise RecipeError(
             f"dataset.truncation is `{cut}`", where=where, why="transformers cuts no single text so", fix="say true"
         )
-    if size is None or cut in OFF:
+    if size is None:
         return {}
-    filled = block.get("padding") == "max_length"
-    return {"length.max": size} | ({"batch.pad_to": "max"} if filled else {})
+    filled = {"batch.pad_to": "max"} if block.get("padding") == "max_length" else {}
+    return {"own.seq_length" if cut in OFF else "length.max": size, **filled}
 
 
 def _written_length(recipe: Recipe, path: str, value: Any) -> Keys | None:
@@ -77,7 +78,9 @@ def _written_length(recipe: Recipe, path: str, value: Any) -> Keys | None:
         if value is None:
             return {}
         return {("dataset", "seq_length"): value, ("dataset", "truncation"): True}
-    if value == "max" and recipe.length.max is not None:
+    if path == "own.seq_length":
+        return {("dataset", "seq_length"): value} if recipe.length.max is None else None
+    if value == "max" and (recipe.length.max or NemoOptions.of(recipe).seq_length) is not None:
         return {("dataset", "padding"): "max_length"}
     return None
 
@@ -254,7 +257,15 @@ def _packed(config: Config, recipe: Recipe, where: str) -> Said:
             why="sftui knows thd and neat",
             fix="say one of them",
         )
-    return {"pack.strategy": STRATEGIES[name], "pack.isolate": True, "own.packed_sequence_size": size}
+    said = {f"own.{key}": block[key] for key in ("pad_to_multiple_of", "max_packs") if block.get(key) is not None}
+    if size % said.get("own.pad_to_multiple_of", 1):
+        raise RecipeError(
+            f"packed_sequence_size {size} is no multiple of pad_to_multiple_of",
+            where=where,
+            why="NeMo Automodel stops (ValueError: packed_sequence_size must be divisible by pad_to_multiple_of)",
+            fix="make it one",
+        )
+    return {"pack.strategy": STRATEGIES[name], "pack.isolate": True, "own.packed_sequence_size": size, **said}
 
 
 def _written_packing(recipe: Recipe, path: str, value: Any) -> Keys | Noted | None:
@@ -268,7 +279,15 @@ def _written_packing(recipe: Recipe, path: str, value: Any) -> Keys | Noted | No
         return keys if size is None else {("packed_sequence", "packed_sequence_size"): size, **keys}
     if name is None:
         return {}, (f"{path} = {value!r} says nothing without pack.strategy",)
-    return {}
+    key = path.removeprefix("own.")
+    return {("packed_sequence", key): value} if key in ("pad_to_multiple_of", "max_packs") else {}
+
+
+def _limit(config: Config, recipe: Recipe, where: str) -> Said:
+    """A split that is a slice has none beside it."""
+    block = entry(config)
+    most = block.get("limit_dataset_samples")
+    return {"own.limit_dataset_samples": most} if most is not None and "[" not in str(block.get("split")) else {}
 
 
 TABLE = (
@@ -280,12 +299,24 @@ TABLE = (
         _written_tokenizer,
     ),
     rule("step_scheduler.local_batch_size", "batch.size", _batch, _written_batch),
-    rule("dataset.seq_length dataset.truncation dataset.padding", "length.max batch.pad_to", _length, _written_length),
+    rule(
+        "dataset.seq_length dataset.truncation dataset.padding",
+        "length.max own.seq_length batch.pad_to",
+        _length,
+        _written_length,
+    ),
     rule("dataset.mask_history dataset.train_on_last_turn_only", "mask.turns", _last, _written_last),
     rule("dataset.answer_only_loss_mask", "mask.rule", _rule, _written_rule),
     _option("mask_reasoning_content", "chat", "agent"),
     _option("mask_generation_prompt", "chat", "agent"),
     _option("use_hf_chat_template", "columns"),
+    _option("skip_invalid_samples", "chat"),
+    rule(
+        "dataset.limit_dataset_samples",
+        "own.limit_dataset_samples",
+        _limit,
+        as_is("dataset.limit_dataset_samples"),
+    ),
     *(
         _option(name, "agent")
         for name in (
@@ -301,8 +332,9 @@ TABLE = (
     rule("dataset._target_", "own.dataset", nothing, needless),
     rule("dataloader.collate_fn", "batch.multiple batch.attention", _collater, _written_collater),
     rule(
-        "packed_sequence.packing_strategy packed_sequence.packed_sequence_size",
-        "pack.strategy pack.isolate own.packed_sequence_size",
+        "packed_sequence.packing_strategy packed_sequence.packed_sequence_size packed_sequence.pad_to_multiple_of"
+        " packed_sequence.max_packs",
+        "pack.strategy pack.isolate own.packed_sequence_size own.pad_to_multiple_of own.max_packs",
         _packed,
         _written_packing,
     ),

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
@@ -21,6 +22,7 @@ from sftui.model import (
     Batch,
     Conversation,
     Example,
+    Inspection,
     Labels,
     Pack,
     Part,
@@ -94,6 +96,9 @@ class NemoAutomodel(Trainer):
 
     def reads_json(self, recipe: Recipe) -> bool:
         return NemoOptions.of(recipe).dataset == "chat"
+
+    def passes_over(self, row: Row, recipe: Recipe) -> Conversation | None:
+        return formats.skipped(row, NemoOptions.of(recipe))
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         return formats.convert(row, detected, recipe)
@@ -203,6 +208,12 @@ class NemoAutomodel(Trainer):
             made = tuple(replace(one, input_ids=padding.Shortened.of(one.input_ids, whole[-1], first)) for one in made)
         return made
 
+    def takes_next(self, found: Inspection) -> bool:
+        return found.dropped == UNLABELLED
+
+    def padded(self, example: Example, recipe: Recipe, tools: Toolbox) -> Example:
+        return _filled([example], recipe, tools)[0]
+
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         """default_collater: to the longest row, behind it, with the id that the dataset names."""
         filled = _filled(examples, recipe, tools)
@@ -226,14 +237,15 @@ class NemoAutomodel(Trainer):
                 why="each of them has seq_length tokens, padding with it",
                 fix="set batch.pad_to to longest",
             )
-        size, pad = pack_size(recipe), tokenizer_pad(recipe, tools)
-        by = packing.by_knapsack if recipe.pack.strategy == "neat" else packing.in_order
-        return by(examples, size, pad)
+        if recipe.pack.strategy != "neat":
+            return _in_order(examples, recipe, tools)
+        made = packing.by_knapsack(examples, pack_size(recipe), tokenizer_pad(recipe, tools))
+        return islice(made, NemoOptions.of(recipe).max_packs)
 
     def pack_in_order(self, examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack] | None:
         if recipe.pack.strategy != "sequential" or fills(recipe):
             return None
-        return packing.in_order(examples, pack_size(recipe), tokenizer_pad(recipe, tools))
+        return _in_order(examples, recipe, tools)
 
     def packing_order(self, recipe: Recipe) -> str:
         if recipe.pack.strategy == "neat":
@@ -400,17 +412,29 @@ def content(ids: Sequence[int], pad: int | None, eos: int | None) -> int:
 
 def fills(recipe: Recipe) -> bool:
     """Whether the dataset itself pads each row to seq_length (padding: max_length)."""
-    return recipe.batch.pad_to == "max" and recipe.length.max is not None
+    return recipe.batch.pad_to == "max" and filled_size(recipe) is not None
+
+
+def filled_size(recipe: Recipe) -> int | None:
+    """seq_length."""
+    return recipe.length.max or NemoOptions.of(recipe).seq_length
+
+
+def _in_order(examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
+    own = NemoOptions.of(recipe)
+    made = packing.in_order(examples, pack_size(recipe), tokenizer_pad(recipe, tools), own.pad_to_multiple_of)
+    return islice(made, own.max_packs)
 
 
 def _filled(examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Sequence[Example]:
     """The rows as the dataset pads them itself."""
-    if not fills(recipe) or recipe.length.max is None:
+    size = filled_size(recipe)
+    if not fills(recipe) or size is None:
         return examples
     pad, eos = pads(tools)
     made = partial(
         padding.filled,
-        size=recipe.length.max,
+        size=size,
         own=tokenizer_pad(recipe, tools),
         pad=pad,
         left=pads_left(recipe, tools),

@@ -164,8 +164,16 @@ def test_other_datasets_are_refused_with_what_they_are(name: str) -> None:
         (CHAT + "distributed: {cp_size: 2}\n", "distributed.cp_size", KeyUse.UNSUPPORTED, "THD packs"),
         (CHAT + "optimizer: {lr: 1}\n", "optimizer", KeyUse.PASSED, ""),
         (CHAT + "optimiser: {lr: 1}\n", "optimiser", KeyUse.UNKNOWN, "does not read it"),
-        (AGENT + "  filter_overlong: true\n", "dataset.filter_overlong", KeyUse.PASSED, "drops no row in 0.7.0"),
-        (AGENT + "  limit_dataset_samples: 9\n", "dataset.limit_dataset_samples", KeyUse.UNSUPPORTED, "all rows"),
+        (
+            AGENT + "  filter_overlong: true\n  seq_length: 9\n",
+            "dataset.filter_overlong",
+            KeyUse.PASSED,
+            "drops no row in 0.7.0",
+        ),
+        (AGENT + "  filter_overlong: true\n", "dataset.filter_overlong", KeyUse.STOPS, "requires `seq_length`"),
+        (AGENT + "  limit_dataset_samples: 9\n", "dataset.limit_dataset_samples", KeyUse.USED, ""),
+        (CHAT + "  shuffle_seed: 1\n", "dataset.shuffle_seed", KeyUse.PASSED, "order of rows"),
+        (CHAT + "  shuffle_seed: 1\n  split: train[:9]\n", "dataset.shuffle_seed", KeyUse.UNSUPPORTED, "shuffled rows"),
     ],
 )
 def test_what_becomes_of_keys(text: str, key: str, use: KeyUse, said: str) -> None:
