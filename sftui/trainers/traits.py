@@ -6,9 +6,12 @@ loading the trainer's code: each trainer's package has them as `TRAITS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 Changes = tuple[tuple[str, Any], ...]
@@ -32,9 +35,37 @@ def claims_nothing(config: Mapping[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-def keys_among(own: frozenset[str], config: Mapping[str, Any]) -> tuple[str, ...]:
+def keys_among(own: frozenset[str], config: Iterable[str]) -> tuple[str, ...]:
     """The keys of a config that are among `own`, in its order."""
     return tuple(key for key in config if key in own)
+
+
+def own_keys(file: str, config: Iterable[str], part: str = "own") -> tuple[str, ...]:
+    """The keys of a config that a part of `own_keys.json`, beside the trainer's `file`, names as its own."""
+    return keys_among(_own_keys(file)[part], config)
+
+
+@cache
+def _own_keys(file: str) -> Mapping[str, frozenset[str]]:
+    parts: dict[str, list[str]] = json.loads(Path(file).with_name("own_keys.json").read_text(encoding="utf-8"))
+    return {part: frozenset(name for line in lines for name in line.split()) for part, lines in parts.items()}
+
+
+def places_named(config: Any, key: str, package: str, path: str = "", depth: int = 0) -> tuple[str, ...]:
+    """The paths in a parsed config of the keys `key` that name something of a package."""
+    if depth == 4 or not isinstance(config, (Mapping, list)):
+        return ()
+    if isinstance(config, list):
+        inner = [(f"{path}[{number}]", None, value) for number, value in enumerate(config[:10])]
+    else:
+        inner = [(f"{path}.{name}" if path else str(name), name, value) for name, value in config.items()]
+    found: list[str] = []
+    for here, name, value in inner:
+        if name == key and str(value).startswith(package):
+            found.append(here)
+        else:
+            found += places_named(value, key, package, here, depth + 1)
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,20 @@
 """Axolotl: its dataset types, masks, multipack, templates and config."""
 
-from sftui.trainers.axolotl.own_keys import claimed
-from sftui.trainers.traits import Finds, Traits
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sftui.trainers.traits import Finds, Traits, own_keys
+
+
+def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a parsed config that are Axolotl's alone; entries of `datasets` with a `type`, which TRL's mixture
+    does not have, count first."""
+    entries, found = config.get("datasets"), own_keys(__file__, config)
+    typed = isinstance(entries, list) and any(isinstance(entry, Mapping) and "type" in entry for entry in entries)
+    return ("datasets[].type", *found) if typed else found
+
 
 TRAITS = Traits(
     name="axolotl",

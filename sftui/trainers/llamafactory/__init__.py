@@ -1,7 +1,20 @@
 """LLaMA-Factory's supervised stage, 0.9.5 (the v0 engine)."""
 
-from sftui.trainers.llamafactory.own_keys import claimed
-from sftui.trainers.traits import Finds, Traits
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sftui.trainers.traits import Finds, Traits, own_keys
+
+
+def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a parsed config that are LLaMA-Factory's alone; its `dataset` is a name or a list of names, and the
+    model is `model_name_or_path`: what calls it `model` and has no key but shared ones is not its."""
+    mapping = isinstance(config.get("dataset"), Mapping)
+    found = tuple(key for key in own_keys(__file__, config) if not (mapping and key == "dataset"))
+    return () if "model" in config and len(own_keys(__file__, found, "shared")) == len(found) else found
+
 
 TRAITS = Traits(
     name="llamafactory",

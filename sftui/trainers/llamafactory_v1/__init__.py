@@ -1,7 +1,22 @@
 """LLaMA-Factory's v1 engine (USE_V1=1), which shares neither its config nor its labels with the engine of 0.9."""
 
-from sftui.trainers.llamafactory_v1.own_keys import claimed
-from sftui.trainers.traits import Finds, Traits
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sftui.trainers.traits import Finds, Traits, own_keys
+
+
+def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a parsed config by which it is one of the v1 engine; none of a config of the other engine, which has
+    `model_name_or_path` or `dataset` where this one has `model` and `train_dataset`."""
+    if "model_name_or_path" in config or "dataset" in config or "base_model" in config:
+        return ()
+    if "train_dataset" not in config and "model_class" not in config:
+        return ()
+    return own_keys(__file__, config)
+
 
 TRAITS = Traits(
     name="llamafactory-v1",

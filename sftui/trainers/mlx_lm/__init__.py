@@ -1,7 +1,18 @@
 """mlx-lm's fine-tuning with LoRA, DoRA or all weights (`mlx_lm.lora`), on Apple silicon, CUDA and CPU."""
 
-from sftui.trainers.mlx_lm.own_keys import claimed
-from sftui.trainers.traits import Finds, Traits
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sftui.trainers.traits import Finds, Traits, own_keys
+
+
+def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a parsed config that are mlx-lm's alone, and where there is one those that stand beside them."""
+    found = own_keys(__file__, config)
+    return (*found, *own_keys(__file__, config, "beside")) if found else ()
+
 
 TRAITS = Traits(
     name="mlx-lm",

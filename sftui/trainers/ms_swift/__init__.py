@@ -1,7 +1,23 @@
 """ms-swift's supervised fine-tuning and pre-training (`swift sft`, `swift pt`)."""
 
-from sftui.trainers.ms_swift.own_keys import claimed
-from sftui.trainers.traits import Finds, Traits
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sftui.trainers.traits import Finds, Traits, own_keys
+
+
+def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a parsed config that are ms-swift's alone, and where there is one those that stand beside them; a
+    model and datasets by name are enough, since it alone says both with these keys."""
+    found = own_keys(__file__, config)
+    if found:
+        return (*found, *own_keys(__file__, config, "beside"))
+    model, data = config.get("model"), config.get("dataset")
+    named = isinstance(data, str) or (isinstance(data, list) and data and all(isinstance(one, str) for one in data))
+    return ("model", "dataset") if isinstance(model, str) and named else ()
+
 
 TRAITS = Traits(
     name="ms-swift",

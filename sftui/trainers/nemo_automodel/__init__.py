@@ -1,7 +1,17 @@
 """NeMo Automodel's fine-tuning of language models (`automodel CONFIG.yaml`), its chat and instruction datasets."""
 
-from sftui.trainers.nemo_automodel.own_keys import claimed
-from sftui.trainers.traits import Finds, Traits
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sftui.trainers.traits import Finds, Traits, places_named
+
+
+def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The paths of `_target_` keys in a parsed config that name something of NeMo Automodel."""
+    return places_named(config, "_target_", "nemo_automodel.")
+
 
 TRAITS = Traits(
     name="nemo-automodel",

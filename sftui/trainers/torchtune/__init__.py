@@ -1,7 +1,17 @@
 """torchtune: its dataset builders, message tokenizers, masks, packing and config."""
 
-from sftui.trainers.torchtune.own_keys import claimed
-from sftui.trainers.traits import Finds, Traits
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sftui.trainers.traits import Finds, Traits, places_named
+
+
+def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The paths of `_component_` keys in a parsed config that name something of torchtune."""
+    return places_named(config, "_component_", "torchtune.")
+
 
 TRAITS = Traits(
     name="torchtune",

@@ -1,10 +1,20 @@
 """TRL: its formats, masks, packing, training templates and config."""
 
-from sftui.trainers.traits import Changes, Finds, Traits
-from sftui.trainers.trl.own_keys import claimed
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sftui.trainers.traits import Changes, Finds, Traits, own_keys
 
 BEST_FIT: Changes = (("pack.strategy", "bfd"), ("pack.isolate", True), ("batch.flatten", True))
 """packing_strategy: bfd, whose collator is told padding_free (trl 1.16.0, sft_trainer.py)."""
+
+
+def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a parsed config that are TRL's alone."""
+    return own_keys(__file__, config)
+
 
 TRAITS = Traits(
     name="trl",

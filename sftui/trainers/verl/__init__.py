@@ -1,7 +1,24 @@
 """verl's supervised fine-tuning (`python -m verl.trainer.sft_trainer`): MultiTurnSFTDataset under Hydra."""
 
-from sftui.trainers.traits import Finds, Traits
-from sftui.trainers.verl.own_keys import claimed
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sftui.trainers.traits import Finds, Traits, own_keys
+
+
+def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a parsed config that are verl's, by their places; none where its section `data` names no rows."""
+    data = config.get("data")
+    if not isinstance(data, Mapping) or not own_keys(__file__, data, "data"):
+        return ()
+    sections = [name for name in ("data", "model", "trainer") if isinstance(config.get(name), Mapping)]
+    return (
+        *(f"{name}.{key}" for name in sections for key in own_keys(__file__, config[name], name)),
+        *sections,  # which others have as one value
+    )
+
 
 TRAITS = Traits(
     name="verl",
