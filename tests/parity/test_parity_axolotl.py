@@ -23,6 +23,7 @@ from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.axolotl.packing import packs_of
+from sftui.trainers.training import stand_ins
 from sftui.trainers.verify.session import read_result
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
@@ -184,7 +185,7 @@ def shown(case: Case, knobs: dict[str, Any], version: str) -> tuple[Emulated, st
         "fields": detected.fields,
         "message_keys": detected.message_keys,
     }
-    written = trainer_named("axolotl").write_config(recipe, None, facts)
+    written = trainer_named("axolotl").write_config(recipe, None, {**facts, **stand_ins(recipe)})
     assert not written.losses, written.losses
     return through("axolotl", rows, detected, recipe, tools), written.files[0].content
 

@@ -23,6 +23,7 @@ from sftui.recipe import Recipe, changed
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import DatasetRef
+from sftui.trainers.training import stand_ins
 from sftui.trainers.verify.session import read_result
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
@@ -96,7 +97,8 @@ def write(name: str, folder: Path, tokenizer: Path) -> DatasetRef:
             "message_keys": found.message_keys,
             "role_map": found.role_map,
         }
-        written = trainer.write_config(recipe, None, facts)
+        named = changed(recipe, "tokenizer.name", str(tokenizer))
+        written = trainer.write_config(recipe, None, {**facts, **stand_ins(named)})
     else:
         info = {
             "rows": {

@@ -24,6 +24,7 @@ from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import DatasetRef
+from sftui.trainers.training import stand_ins
 from sftui.trainers.verify.difference import same_weights
 from sftui.trainers.verify.session import read_result
 
@@ -80,7 +81,8 @@ def write(name: str, folder: Path, tokenizer: Path) -> DatasetRef:
             iter(pipeline.make_toolbox(recipe, load_tokenizer(str(tokenizer))).templates.values())
         ).source,
     }
-    written = trainer.write_config(recipe, opened, facts)
+    named = changed(recipe, "tokenizer.name", str(tokenizer))
+    written = trainer.write_config(recipe, opened, {**facts, **stand_ins(named)})
     assert not written.losses
     for file in written.files:
         (folder / file.name).write_text(file.content)

@@ -22,6 +22,7 @@ from sftui.recipe import changed
 from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
+from sftui.trainers.training import stand_ins
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
 VERSION = "2026.10.9"
@@ -76,8 +77,8 @@ from unsloth_zoo import dataset_utils
 
 class FastLanguageModel:
     @staticmethod
-    def from_pretrained(name, max_seq_length):
-        tokenizer = AutoTokenizer.from_pretrained(name)
+    def from_pretrained(model_name, max_seq_length):
+        tokenizer = AutoTokenizer.from_pretrained(model_name)
         return tiny_model(len(tokenizer)), tokenizer
 
 def train(self):
@@ -117,7 +118,8 @@ def test_written_scripts_do_what_was_shown(tmp_path: Path, capsys: pytest.Captur
         recipe = preset("unsloth@2026.10")
         for path, value in knobs.items():
             recipe = changed(recipe, path, value)
-        written = trainer.write_config(recipe, None, {"data": str(data), "tokenizer": str(tokenizer)})
+        facts = {"data": str(data), **stand_ins(changed(recipe, "tokenizer.name", str(tokenizer)))}
+        written = trainer.write_config(recipe, None, facts)
         assert not written.losses
         for file in written.files:
             (folder / file.name).write_text(file.content, encoding="utf-8")

@@ -3,7 +3,8 @@
 Unsloth has no config file: it is called from a script. sftui reads the arguments of such a script
 as YAML: `tokenizer`, `data` (with `split`, `revision`), the keys of SFTConfig, the arguments of
 train_on_responses_only under `responses` ({} to have the markers found), and what the script does
-before: `standardize`, `text_from`, `formatting`. What is written back is a piece of Python.
+before: `standardize`, `text_from`, `formatting`, and the arguments of `from_pretrained` and `get_peft_model`. What is
+written back is a piece of Python.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from sftui.trainers.table import (
     silent,
     written,
 )
+from sftui.trainers.training import write_training
 from sftui.trainers.trl import sft
 from sftui.trainers.versions import at_least, parse
 from sftui.trainers.yaml_edit import edit
@@ -44,6 +46,13 @@ RESPONSES = ("instruction_part", "response_part", "force_match", "last_response_
 NOT_DATA = ("num_proc", "tokenizer", "return_function")
 DATA = ("data", "split", "data_subset")
 """Options that name the data."""
+CALLS = ("from_pretrained", "get_peft_model")
+"""Arguments of these calls, which decide nothing of rows."""
+SAID = (
+    *("packing", "packing_strategy", "padding_free", "pad_to_multiple_of", "completion_only_loss"),
+    *("assistant_only_loss", "truncation_mode", "dataset_text_field"),
+)
+"""Arguments of SFTConfig that say what the recipe says."""
 
 
 def _length(config: Config, recipe: Recipe, where: str) -> Said:
@@ -128,7 +137,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     for key, value in config.items():
         if key in KEYS or key in DATA:
             notes.append(KeyNote(key, value, KeyUse.USED))
-        elif key in known.config:
+        elif key in known.config or key in CALLS:
             notes.append(KeyNote(key, value, KeyUse.PASSED))
         else:
             notes.append(known.unknown(str(key), value, "has no such argument of SFTConfig, nor does sftui read it"))
@@ -158,11 +167,11 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
             keys, before = (_renamed(one, "max_length", "max_seq_length") for one in (keys, before))
         changes = changes_of(_placed(keys), _placed(before))
         files.insert(0, WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path)))
-    snippet = WrittenFile("train_unsloth.py", _snippet(recipe, keys_of(recipe, preset)[0], facts, bool(template)))
+    snippet = _snippet(recipe, keys_of(recipe, preset)[0], facts, bool(template))
     return WrittenConfig(
-        (*files[:1], snippet, *files[1:]) if opened is not None else (snippet, *files),
+        (*files[:1], *snippet.files, *files[1:]) if opened is not None else (*snippet.files, *files),
         tuple(losses),
-        ("Unsloth has no config file: the Python goes into your script",),
+        ("Unsloth has no config file: the Python goes into your script", *snippet.notes),
     )
 
 
@@ -195,34 +204,43 @@ def splits(preset: str) -> bool:
     return pins is None or at_least(parse(pins.newest.get("trl", "1.0"), "TRL"), (1, 0))
 
 
-def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Mapping[str, Any], template: bool) -> str:
-    """A script that trains with these arguments; model and optimizer are left to the user."""
-    name = facts.get("tokenizer") or recipe.tokenizer.name or "MODEL"
+def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Mapping[str, Any], template: bool) -> WrittenConfig:
+    """A script that trains with these arguments and what is known of training, and notes on the rest."""
+    said = {key: value for key, value in keys.items() if key in SAID}
     data = str(facts.get("data") or "DATASET")
     split = json.dumps(facts.get("split") or "train")
     suffix = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
     loader = {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(suffix, suffix)
-    load = (
-        f"load_dataset({loader!r}, data_files={data!r}, split={split})"
-        if suffix
-        else f"load_dataset({data!r}, split={split})"
-    )
-    length = recipe.length.max
+    load = f"{loader!r}, data_files={data!r}" if suffix else f"{data!r}"
+    length = {"max_seq_length": (recipe.length.max, "")}
+    made = write_training("unsloth", {}, facts)
+    calls: dict[str, dict[str, tuple[Any, str]]] = {"from_pretrained": length, "get_peft_model": {}, "SFTConfig": {}}
+    calls["SFTConfig"] = {key: (value, "") for key, value in {"max_length": recipe.length.max, **said}.items()}
+    for place, value in made.keys.items():
+        call, name = ("SFTConfig", place[0]) if len(place) == 1 or place[0] not in calls else (place[0], place[1])
+        if call == "SFTConfig" and len(place) > 1:  # a mapping among its arguments
+            value = {**calls[call].get(str(name), ({}, ""))[0], str(place[1]): value}
+        calls[str(call)][str(name)] = (value, made.comments.get(place, ""))
+    if calls["from_pretrained"].get("full_finetuning", (False, ""))[0] or "r" not in calls["get_peft_model"]:
+        calls["get_peft_model"] = {}
     lines = [
+        *(f"# {note}" for note in made.notes),
         "from unsloth import FastLanguageModel",
         "from unsloth.chat_templates import standardize_data_formats, train_on_responses_only",
         "from datasets import load_dataset",
         "from trl import SFTConfig, SFTTrainer",
         "",
-        f"model, tokenizer = FastLanguageModel.from_pretrained({name!r}, max_seq_length={length!r})",
+        *_call("model, tokenizer = FastLanguageModel.from_pretrained(", calls["from_pretrained"]),
     ]
+    if calls["get_peft_model"]:
+        lines += _call("model = FastLanguageModel.get_peft_model(\n    model,", calls["get_peft_model"])
     for attribute in ("eos_token", "pad_token", "bos_token"):
         value = getattr(recipe.tokenizer, attribute)
         if value is not None:
             lines.append(f"tokenizer.{attribute} = {value!r}")
     if template:
         lines.append('tokenizer.chat_template = open("chat_template.jinja", encoding="utf-8").read()')
-    lines += ["", f"dataset = {load}"]
+    lines += ["", f"dataset = load_dataset({load}, split={split})"]
     renamed = {
         theirs: ours
         for ours, theirs in recipe.data.fields.items()
@@ -242,31 +260,18 @@ def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Mapping[str, Any], 
             "    batched=True,",
             ")",
         ]
-    sft = {
-        key: value
-        for key, value in keys.items()
-        if key
-        in (
-            "packing",
-            "packing_strategy",
-            "padding_free",
-            "pad_to_multiple_of",
-            "completion_only_loss",
-            "assistant_only_loss",
-            "truncation_mode",
-            "dataset_text_field",
-            "per_device_train_batch_size",
-        )
-    }
-    sft = {"output_dir": "out", "max_length": length, **sft}
-    lines += [
-        "",
-        "trainer = SFTTrainer(",
-        "    model=model, processing_class=tokenizer, train_dataset=dataset,",
-        f"    args=SFTConfig({', '.join(f'{key}={value!r}' for key, value in sft.items())}),",
-        ")",
-    ]
+    lines += ["", *_call("arguments = SFTConfig(", calls["SFTConfig"])]
+    lines.append("trainer = SFTTrainer(model=model, processing_class=tokenizer, train_dataset=dataset, args=arguments)")
     if "responses" in keys:
         arguments = "".join(f", {key}={value!r}" for key, value in keys["responses"].items())
         lines.append(f"trainer = train_on_responses_only(trainer{arguments})")
-    return "\n".join([*lines, "trainer.train()", ""])
+    script = WrittenFile("train_unsloth.py", "\n".join([*lines, "trainer.train()", ""]))
+    return WrittenConfig((script,), notes=tuple(made.notes))
+
+
+def _call(begin: str, arguments: Mapping[str, tuple[Any, str]]) -> list[str]:
+    """A call with a line for each argument, and the comment behind it."""
+    lines = (
+        f"    {key}={value!r},{f'  # {comment}' if comment else ''}" for key, (value, comment) in arguments.items()
+    )
+    return [begin, *lines, ")"]

@@ -1,0 +1,300 @@
+"""What an export to another trainer carries of training: each ordered pair, by the tables alone.
+
+That the tables say what the trainers do is held by the real loaders (tests/parity/test_parity_exports.py).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sftui.exports.conversion import convert
+from sftui.exports.plan import ExportPlan
+from sftui.recipe import changed
+from sftui.recipe_io import parse_yaml
+from sftui.trainers import TRAINERS, preset, trainer_named, traits_of
+from sftui.trainers.config import DatasetRef, OpenedConfig
+from sftui.trainers.table import at, place_of
+from sftui.trainers.training import Training, read_training, settings, table_of
+
+HF = """
+learning_rate: 2.0e-5
+lr_scheduler_type: cosine_with_min_lr
+lr_scheduler_kwargs: {min_lr_rate: 0.1}
+num_train_epochs: 2
+warmup_steps: 0.05
+per_device_train_batch_size: 3
+gradient_accumulation_steps: 5
+optim: paged_adamw_8bit
+adam_beta1: 0.85
+adam_beta2: 0.95
+adam_epsilon: 1.0e-7
+weight_decay: 0.02
+max_grad_norm: 0.3
+seed: 7
+bf16: true
+tf32: true
+logging_steps: 3
+save_strategy: steps
+save_steps: 40
+save_total_limit: 2
+output_dir: there
+report_to: wandb
+neftune_noise_alpha: 5
+"""
+LORA = {"r": 24, "alpha": 48, "dropout": 0.1}
+FULL = {
+    "trl": f"""model_name_or_path: org/model
+dataset_name: org/rows
+gradient_checkpointing: false
+use_peft: true
+lora_r: {LORA["r"]}
+lora_alpha: {LORA["alpha"]}
+lora_dropout: {LORA["dropout"]}
+lora_target_modules: [q_proj, v_proj]
+load_in_4bit: true
+push_to_hub: true
+{HF}""",
+    "axolotl": f"""base_model: org/model
+datasets: [{{path: org/rows, type: chat_template}}]
+learning_rate: 2e-5
+lr_scheduler: cosine
+cosine_min_lr_ratio: 0.1
+num_epochs: 2
+warmup_ratio: 0.05
+micro_batch_size: 3
+gradient_accumulation_steps: 5
+optimizer: paged_adamw_8bit
+adam_beta1: 0.85
+adam_beta2: 0.95
+adam_epsilon: 1.0e-7
+weight_decay: 0.02
+max_grad_norm: 0.3
+seed: 7
+bf16: true
+tf32: true
+gradient_checkpointing: true
+gradient_checkpointing_kwargs: {{use_reentrant: false}}
+adapter: qlora
+load_in_4bit: true
+lora_r: {LORA["r"]}
+lora_alpha: {LORA["alpha"]}
+lora_dropout: {LORA["dropout"]}
+lora_target_linear: true
+logging_steps: 3
+saves_per_epoch: 4
+save_total_limit: 2
+wandb_project: mine
+output_dir: there
+""",
+    "llamafactory": f"""model_name_or_path: org/model
+stage: sft
+do_train: true
+dataset: rows
+dataset_dir: {{rows: {{hf_hub_url: org/rows}}}}
+template: qwen
+disable_gradient_checkpointing: true
+finetuning_type: lora
+lora_rank: {LORA["r"]}
+lora_alpha: {LORA["alpha"]}
+lora_dropout: {LORA["dropout"]}
+lora_target: q_proj,v_proj
+quantization_bit: 4
+{HF}""",
+    "unsloth": f"""tokenizer: org/model
+data: org/rows
+from_pretrained: {{model_name: org/model, load_in_4bit: true, use_gradient_checkpointing: unsloth}}
+get_peft_model:
+  {{r: {LORA["r"]}, lora_alpha: {LORA["alpha"]}, lora_dropout: {LORA["dropout"]}, target_modules: [q_proj]}}
+{HF}""",
+    "llamafactory-v1": f"""model: org/model
+train_dataset: org/rows
+learning_rate: 2.0e-5
+num_train_epochs: 2
+micro_batch_size: 3
+global_batch_size: 15
+max_grad_norm: 0.3
+seed: 7
+bf16: true
+enable_activation_checkpointing: true
+peft_config: {{name: lora, r: {LORA["r"]}, lora_alpha: {LORA["alpha"]}, lora_dropout: {LORA["dropout"]}}}
+logging_steps: 3
+save_steps: 40
+save_total_limit: 2
+output_dir: there
+""",
+}
+"""Configs that set everything."""
+BARE = {
+    "trl": "model_name_or_path: org/model\ndataset_name: org/rows\n",
+    "axolotl": "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets: [{path: org/rows, type: chat_template}]\n",
+    "llamafactory": (
+        "model_name_or_path: org/model\nstage: sft\ndo_train: true\ndataset: rows\n"
+        "dataset_dir: {rows: {hf_hub_url: org/rows}}\ntemplate: qwen\n"
+    ),
+    "unsloth": "tokenizer: org/model\ndata: org/rows\nfrom_pretrained: {model_name: org/model}\n",
+    "llamafactory-v1": "model: org/model\ntrain_dataset: org/rows\n",
+}
+"""Configs that set nothing that need not be set."""
+NAMES = tuple(FULL)
+PAIRS = [(one, other) for one in NAMES for other in NAMES if one != other]
+KNOWN_UNTOLD = {"axolotl": {"warmup", "bf16", "fp16", "tf32", "logging_steps"}}
+"""What the settings of a bare config hang on data or machine for."""
+
+
+def opened(trainer: str, text: str) -> OpenedConfig:
+    return trainer_named(trainer).read_config("config.yaml", text)
+
+
+def exported(source: str, text: str, to: str) -> tuple[Training, Training, str, tuple[str, ...]]:
+    """What a config says of training, what the one written for another trainer does, its text, and the notes."""
+    config = opened(source, text)
+    said = read_training(config)
+    recipe = convert(config.recipe, to, "messages").recipe
+    facts = {"data": "org/rows", "format": "messages", "source": said, "given": {}}
+    written = trainer_named(to).write_config(recipe, None, facts)
+    main = written.files[0].content
+    made = arguments_of(main) if to == "unsloth" else dict(parse_yaml(main, "written"))
+    reference = DatasetRef("d", ("d",), preset(to))
+    return said, read_training(OpenedConfig(to, "", "", (reference,), config=made)), main, written.notes
+
+
+def arguments_of(script: str) -> dict[str, Any]:
+    """The arguments of the calls in a script for Unsloth, as its options hold them."""
+    calls: dict[str, Any] = {}
+    names: dict[str, Any] = {"__builtins__": {"open": open}}
+
+    def call(name: str) -> Callable[..., Any]:
+        def take(*given: Any, **named: Any) -> Any:
+            calls[name] = named
+            return (None, None) if name == "from_pretrained" else None
+
+        return take
+
+    lines = [line for line in script.split("\n") if not line.startswith(("from ", "dataset", "trainer", "#"))]
+    model = type(
+        "FastLanguageModel", (), {name: staticmethod(call(name)) for name in ("from_pretrained", "get_peft_model")}
+    )
+    exec("\n".join(lines), {**names, "FastLanguageModel": model, "SFTConfig": call("SFTConfig")})
+    return {**calls.pop("SFTConfig"), **calls}
+
+
+def in_effect(name: str, said: Training) -> bool:
+    when = settings()[name].get("when", {})
+    values = {key: one.value for key, one in said.settings.items() if not one.unknown}
+    return all(
+        key not in values
+        or (allowed["has"] in str(values[key]) if isinstance(allowed, dict) else values[key] in allowed)
+        for key, allowed in when.items()
+    )
+
+
+@pytest.mark.parametrize("texts", [FULL, BARE], ids=["everything", "nothing"])
+@pytest.mark.parametrize(("source", "to"), PAIRS)
+def test_each_setting_is_in_effect_there_or_listed(source: str, to: str, texts: dict[str, str]) -> None:
+    said, made, _, notes = exported(source, texts[source], to)
+    listed = {note.split(": ")[1].split(" (")[0] for note in notes if note.startswith("not carried: ")}
+    wrong = {}
+    for name, one in said.settings.items():
+        there = made.settings.get(name)
+        value = there.value if there is not None and not there.unknown else settings()[name].get("off")
+        if name == "tokenizer" and one.value == said.settings["model"].value:
+            continue  # the model's own
+        if (
+            in_effect(name, said)
+            and (one.unknown or one.value != value)
+            and one.key not in listed
+            and name not in listed
+        ):
+            wrong[name] = (one.value, value)
+    assert not wrong
+    told = sum(one.key in listed for one in said.settings.values())
+    assert told < len(said.settings) / 2  # a list of everything would hold, too
+
+
+@pytest.mark.parametrize("source", NAMES)
+def test_what_hangs_on_data_or_machine_is_said_to(source: str) -> None:
+    said = read_training(opened(source, BARE[source])).settings
+    if source in KNOWN_UNTOLD:
+        assert {name for name, one in said.items() if one.unknown} >= KNOWN_UNTOLD[source]
+
+
+def test_the_learning_rate_of_trl_is_axolotls() -> None:
+    text = (
+        "model_name_or_path: org/model\ndataset_name: org/rows\nlearning_rate: 2.0e-5\ngradient_checkpointing: true\n"
+    )
+    _, _, main, notes = exported("trl", text, "axolotl")
+    config = parse_yaml(main, "axolotl.yml", "pyyaml")
+    assert config["learning_rate"] == 2e-5 and config["gradient_checkpointing"] is True
+    assert config["num_epochs"] == 3 and "num_epochs: 3  # default of TRL 1.16.0 with transformers" in main
+    assert config["base_model"] == "org/model" and config["micro_batch_size"] == 8
+    assert not any("passed through" in note for note in notes)
+
+
+@pytest.mark.parametrize("to", ["axolotl", "llamafactory", "unsloth", "llamafactory-v1"])
+def test_keys_of_no_table_are_listed_in_the_file_too(to: str) -> None:
+    *_, main, notes = exported("trl", FULL["trl"], to)
+    assert "not carried: push_to_hub: true" in notes and "\n# not carried: push_to_hub: true\n" in f"\n{main}"
+
+
+MUST = {
+    "trl": {"model_name_or_path"},
+    "axolotl": {"base_model", "learning_rate"},
+    "llamafactory": {"model_name_or_path"},
+    "llamafactory-v1": {"model"},
+}
+
+
+@pytest.mark.parametrize("to", MUST)
+def test_nothing_is_made_up_where_no_config_is_known(
+    to: str, tmp_path: Path, plan_for: Callable[..., ExportPlan]
+) -> None:
+    path = tmp_path / "chats.jsonl"
+    pair = {"from": "human", "value": "Hello?"}, {"from": "gpt", "value": "Hi."}
+    said = {"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hi."}
+    path.write_text(json.dumps({"conversations": pair} if to == "llamafactory-v1" else {"messages": said}) + "\n")
+    start = "torchtune@0.7" if to == "llamafactory-v1" else "hf-trainer"
+    recipe = changed(preset(start), "tokenizer.name", "builtin:chatml")
+    plan = plan_for(path, recipe, to=to)
+    main = plan.files[0].content
+    config = parse_yaml(main, "written")
+    placeholders = {key for key, value in config.items() if str(value).startswith("FILL_IN_")}
+    assert placeholders == MUST[to]
+    assert all(f"{key}: {config[key]}  # fill in " in main for key in placeholders)
+    for name, entry in table_of(to)["settings"].items():
+        keys = [entry["key"]] if isinstance(entry.get("key"), str) else entry.get("key", ())
+        assert name == "tokenizer" or not any(at(config, place_of(key))[0] for key in keys if key not in MUST[to]), name
+    assert any("nothing is known of training" in note for note in plan.notes)
+    assert "builtin:chatml" not in str(config.get("model_name_or_path", config.get("base_model")))
+
+
+def test_a_model_that_is_not_the_tokenizer_stays_the_model() -> None:
+    config = opened("trl", BARE["trl"])
+    recipe = convert(changed(config.recipe, "tokenizer.name", "other/tokenizer"), "axolotl", "messages").recipe
+    from sftui.trainers.training import Setting
+
+    facts = {
+        "data": "org/rows",
+        "source": read_training(config),
+        "given": {"tokenizer": Setting("other/tokenizer", "tokenizer.name")},
+    }
+    written = trainer_named("axolotl").write_config(recipe, None, facts)
+    made = parse_yaml(written.files[0].content, "written")
+    assert (made["base_model"], made["tokenizer_config"]) == ("org/model", "other/tokenizer")
+    there = trainer_named("trl").write_config(convert(recipe, "trl", "messages").recipe, None, facts)
+    assert parse_yaml(there.files[0].content, "written")["model_name_or_path"] == "org/model"
+    assert any(note.startswith("not carried: tokenizer.name: other/tokenizer") for note in there.notes)
+
+
+@pytest.mark.parametrize("name", [name for name in TRAINERS if table_of(name)["settings"]])
+def test_a_table_speaks_of_settings_and_says_each(name: str) -> None:
+    table = table_of(name)
+    assert table["of"].startswith(traits_of(name).title) and table["source"]
+    assert set(table["settings"]) <= set(settings())
+    for setting, entry in table["settings"].items():
+        assert {"key", "cases", "fixed"} & set(entry), setting
+        assert "fixed" in entry or "default" in entry or entry.get("required"), setting
