@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
+_UNKNOWN = re.compile(r"\bsftui (?:does not|cannot|packs no|runs no|knows\b)|\bnot known\b")
+"""The words with which an error says that it is sftui that goes no further, and not the trainer."""
+
 
 class SftuiError(Exception):
     """A problem the user can act on, reported in one sentence.
@@ -16,6 +21,12 @@ class SftuiError(Exception):
         self.why = why
         self.fix = fix
         super().__init__(what)
+
+    @property
+    def unknown(self) -> bool:
+        """Whether it says that sftui does not know: what the trainer does is then not known, least of all that it
+        stops."""
+        return _UNKNOWN.search(f"{self.what}, {self.why}") is not None
 
     def __str__(self) -> str:
         head = f"{self.where}: {self.what}" if self.where else self.what

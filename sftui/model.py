@@ -463,7 +463,7 @@ def flat_example(ids: Flat, ranges: Ranges) -> Example:
 class Problem:
     """Why a stage could not do its work, as data: what, why, and what to do.
 
-    `ours` is True where sftui stopped at a bound of its own: what the trainer does with the row is then not known.
+    `ours` is True where sftui stopped at a bound of its own, or does not know what the trainer does with the row.
     """
 
     what: str

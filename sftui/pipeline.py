@@ -148,7 +148,8 @@ def late_in(row: Row, detected: Detected, recipe: Recipe) -> Late | None:
 def survey(first: Row | None, detected: Detected, recipe: Recipe, tools: Toolbox) -> Toolbox:
     """The toolbox with what the trainer decides once for the whole dataset, from its first row."""
     conversation = inspect_early(first, detected, recipe).conversation if first is not None else None
-    return replace(tools, survey=trainer_named(recipe.preset).survey(conversation, recipe, tools))
+    trainer = trainer_named(recipe.preset)
+    return replace(tools, survey=trainer.survey(conversation, recipe, tools), stops=trainer.stops(recipe))
 
 
 def inspect_early(row: Row, detected: Detected, recipe: Recipe) -> Inspection:
@@ -605,5 +606,5 @@ def collate_examples(examples: Sequence[Example], rows: Sequence[int], recipe: R
 
 def as_problem(error: SftuiError) -> Problem:
     """An error as data."""
-    ours = isinstance(error, bound.OverBound)
+    ours = isinstance(error, bound.OverBound) or error.unknown
     return Problem(f"{error.where}: {error.what}" if error.where else error.what, error.why, error.fix, ours)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sftui.cli.data_notes import DataNotes
-from sftui.cli.loading import load_tokenizer, open_data, print_notes, print_versions
+from sftui.cli.loading import load_tokenizer, open_data, print_notes, print_stops, print_versions
 from sftui.cli.opening import open_options
 from sftui.cli.sides import SideRecipe, other_side
 from sftui.cli.terminal import terminal_width
@@ -84,6 +84,7 @@ def compare_recipes(
                 progress.at((number - 1) * len(rows) + last.looked_at)
             causes.append(last)
         progress.end()
+        stops = print_stops(comparing.sessions)
     if count is None:
         click.echo("sftui: the data has no rows, so that nothing could be compared", err=True)
         return 2
@@ -92,7 +93,7 @@ def compare_recipes(
         click.echo(as_json({**as_record(count, names), "causes": causes_record(causes, recipes)}))
     else:
         _print(count, causes, names, recipes, width or terminal_width())
-    return 2 if count.nowhere == count.rows else 1 if count.differing_rows else 0
+    return 2 if stops or count.nowhere == count.rows else 1 if count.differing_rows else 0
 
 
 def _print(

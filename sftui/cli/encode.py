@@ -93,7 +93,7 @@ def encode_rows(
     finally:
         session.close()
     click.echo(_summary(written, packed, out) + _ids(session, by), err=True)
-    stop = written.stop_of(session.recipe)
+    stop = written.stop_of(session.recipe, session.tools.stops)
     if stop is not None:
         click.echo(f"sftui: {visible(stop)}", err=True)
     return 2 if stop is not None else 0

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sftui.cli.data_notes import DataNotes
-from sftui.cli.loading import load_tokenizer, open_data, print_notes, print_versions
+from sftui.cli.loading import load_tokenizer, open_data, print_notes, print_stops, print_versions
 from sftui.cli.opening import open_options
 from sftui.cli.writing import STDOUT, Progress, may_write
 from sftui.errors import ExportError, SftuiError
 from sftui.session.inputs import inputs_of
+from sftui.session.ready import Ready
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     finally:
         session.close()
     print_versions([session])
+    stops = to == recipe.trainer and isinstance(session, Ready) and print_stops([session])
     known = print_notes([recipe] if plan.converted is None else [recipe, plan.converted])
     for line in (plan.first_line, *(note for note in plan.notes if note not in known)):
         click.echo(visible(line), err=True)
@@ -62,7 +64,7 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     may_write(written, inputs_of(options, recipes=False), force)
     for path in plan.write(overwrite=True):
         click.echo(os.fsencode(path))  # as it is: a name need not be UTF-8
-    return 0
+    return 2 if stops else 0
 
 
 def refuse_untrainable(session: Opened, recipe: Recipe) -> None:

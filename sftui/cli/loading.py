@@ -38,6 +38,15 @@ def print_notes(recipes: Iterable[Recipe], more: Iterable[str] = ()) -> tuple[st
     return tuple(notes)
 
 
+def print_stops(sessions: Iterable[Ready]) -> bool:
+    """Whether a run by one of the recipes stops before its first step, and why, on stderr: the command that shows what
+    it makes all the same then ends with 2."""
+    found = dict.fromkeys(stop for session in sessions for stop in session.tools.stops)
+    for stop in found:
+        click.echo(f"sftui: {visible(stop)}; nothing is trained while it stands", err=True)
+    return bool(found)
+
+
 @contextlib.contextmanager
 def note_waiting(paths: Iterable[str]) -> Iterator[None]:
     """Say after a second that a pipe (a fifo) is waited for: nobody may be writing to it yet."""

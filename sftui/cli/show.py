@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from sftui.cli.data_notes import DataNotes
-from sftui.cli.loading import loaded_session
+from sftui.cli.loading import loaded_session, print_stops
 from sftui.cli.opening import open_options
 from sftui.cli.terminal import terminal_width
 from sftui.exports.records import as_json, record, shift_record
@@ -37,6 +37,7 @@ def show_row(
         recipe = session.recipe
         notes.print()
         _print_split(split)
+        stops = print_stops([session])
     finally:
         session.close()
     if form == "json":
@@ -47,7 +48,7 @@ def show_row(
         lines = text_lines(inspection, recipe, view, shift, explain, width or terminal_width())
         while some := [line.rstrip() for line in islice(lines, LINES_AT_ONCE)]:
             click.echo("\n".join(some))
-    return 2 if inspection.problem is not None else 0
+    return 2 if inspection.problem is not None or stops else 0
 
 
 def _print_split(split: Split) -> None:

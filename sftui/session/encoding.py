@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -70,11 +70,13 @@ class Written:
             mine, theirs = getattr(self, one.name), getattr(later, one.name)
             setattr(self, one.name, mine or theirs if isinstance(mine, str) else mine + theirs)
 
-    def stop_of(self, recipe: Recipe) -> str | None:
-        """Why the run as a whole trains nothing; None where it trains something."""
+    def stop_of(self, recipe: Recipe, stops: Sequence[str] = ()) -> str | None:
+        """Why the run as a whole trains nothing; None where it trains something. `stops`: see `Toolbox`."""
         from sftui.trainers import trainer_named
 
         trainer = trainer_named(recipe.preset)
+        if stops:
+            return f"{'; '.join(stops)}; nothing is trained while it stands"
         if self.first:
             return f"{trainer.title} stops the whole run at {self.first}; nothing is trained while it stands"
         if self.unknown:

@@ -66,6 +66,8 @@ class Toolbox:
     """The tokenizer before the recipe and the trainer changed it; None: as it is."""
     notes: tuple[str, ...] | None = None
     """What the trainer says of the recipe (see `Trainer.notes`); None: nobody asked it yet."""
+    stops: tuple[str, ...] = ()
+    """Why the run stops before its first step, whatever the rows are: a sentence each."""
     served: Served | None = None
     """What the model will be served with, where the user says so."""
 
@@ -153,6 +155,24 @@ class Trainer:
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         """What the trainer does by itself, e.g. shuffles."""
         return ()
+
+    def stops(self, recipe: Recipe) -> tuple[str, ...]:
+        """Why a run by this recipe stops whatever the rows are, a sentence each."""
+        return ()
+
+    def config_stops(self, recipe: Recipe, config: OpenedConfig | None) -> tuple[str, ...]:
+        """The same of the keys of the opened config at which it stops; of a release whose keys were not read these are
+        not known."""
+        from sftui.trainers.config import KeyUse
+
+        if config is None or config.trainer != self.name:
+            return ()
+        read = recipe.version == self.versions[0]
+        return tuple(
+            f"{self.title} stops at `{key.path}` of {config.path}: {key.note.partition(': ')[2] or key.note}"
+            for key in config.keys
+            if key.use is KeyUse.STOPS or key.fatal or (key.use is KeyUse.NEWEST_STOPS and read)
+        )
 
     def held_out(self, recipe: Recipe) -> HeldOut | None:
         """The split of the training data that the recipe asks for; None: every row is trained, or it is not known."""

@@ -23,6 +23,11 @@ class KeyUse(str, Enum):
     STOPS = "the trainer stops here"
     NEWEST_STOPS = "the newest release that sftui knows stops here"
 
+    @property
+    def stops(self) -> bool:
+        """Whether it is one of the two."""
+        return self in (KeyUse.STOPS, KeyUse.NEWEST_STOPS)
+
 
 @dataclass(frozen=True, slots=True)
 class KeyNote:
@@ -32,6 +37,8 @@ class KeyNote:
     value: Any
     use: KeyUse
     note: str = ""
+    fatal: bool = False
+    """Whether the trainer stops at a key that it does not know."""
 
 
 @dataclass(frozen=True, slots=True)

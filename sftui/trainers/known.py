@@ -62,10 +62,10 @@ class Known:
     removed: frozenset[str] = frozenset()
     """Keys that the release refuses whatever they are set to."""
 
-    def unknown(self, path: str, value: Any, then: str) -> KeyNote:
+    def unknown(self, path: str, value: Any, then: str, stops: bool = False) -> KeyNote:
         """The note of a key that the record does not hold; `then` is what the trainer does with such a key."""
         if self.stated:
-            return KeyNote(path, value, KeyUse.UNKNOWN, f"{self.title} {self.version} {then}")
+            return KeyNote(path, value, KeyUse.UNKNOWN, f"{self.title} {self.version} {then}", stops)
         return KeyNote(path, value, KeyUse.UNSURE, f"sftui knows {self.title} up to {self.version}")
 
     def stops(self, path: str, value: Any, error: str) -> KeyNote:

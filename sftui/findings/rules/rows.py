@@ -58,10 +58,10 @@ ROW007 = rule(
     "row-over-bound",
     "LOUD",
     "row",
-    "sftui could not prepare the row within its bounds",
-    "Preparing the row took more memory or processor time than any honest row takes, or the template went over a"
-    " limit. What the trainer does with it is not known: the trainer has no such bounds.",
-    data="look at the row and at the chat template, of which one asks for far too much",
+    "sftui could not prepare the row",
+    "Preparing the row took more memory or processor time than any honest row takes, the template went over a limit, or"
+    " the row or a setting asks for what sftui does not model. What the trainer does with it is not known.",
+    data="look at the row and at the chat template, of which one asks for too much, or try the trainer on the row",
     repair=(DROP,),
     bad=case(GOOD, template="{{ 'a' * 10 ** 10 }}"),
     good=FINE,

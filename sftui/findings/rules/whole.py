@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sftui import trainers
-from sftui.findings.checks import dataset_check
+from sftui.findings.checks import dataset_check, setup_check
+from sftui.findings.consequences import Consequence
+from sftui.findings.context import Context
 from sftui.findings.dataset import EARLY, ENOUGH_ROWS, EXAMPLES, LIMITS, RARE, DatasetChecks, Tally
 from sftui.findings.examples import FINE, GOOD, IDS, LONG, ROUNDS, case, chat
 from sftui.findings.look import shown
 from sftui.findings.model import Finding
 from sftui.findings.rule import Case, rule
-from sftui.model import RecipeChange
+from sftui.findings.setup import about
+from sftui.model import Inspection, RecipeChange
 from sftui.text import share
+
+RUN002 = rule(
+    "RUN002",
+    "run-stops",
+    "LOUD",
+    "setup",
+    "the run stops before its first step, whatever the rows are",
+    "A key of the config, or two settings together, make the trainer raise an error. What sftui shows of the rows is"
+    " what they would be without it.",
+    data="remove the key, or set it to what the trainer takes",
+    leads_to=Consequence.STOPS,
+    bad=case(GOOD, preset="verl@0.9", changes={"batch.flatten": False}),
+    good=FINE,
+)
+
+
+@setup_check(RUN002)
+def stops_at_once(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    return (about(context, RUN002, stop) for stop in context.tools.stops)
+
 
 RUN001 = rule(
     "RUN001",

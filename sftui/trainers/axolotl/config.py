@@ -111,7 +111,7 @@ def _supervised(config: Mapping[str, Any], path: str) -> None:
 
 def _stops(notes: Sequence[KeyNote], before: str = "") -> frozenset[str]:
     """The keys at whose values the trainer is told to stop, of those whose paths begin so."""
-    stopping = (note.path for note in notes if note.use in (KeyUse.STOPS, KeyUse.NEWEST_STOPS))
+    stopping = (note.path for note in notes if note.use.stops)
     return frozenset(path.removeprefix(before) for path in stopping if path.startswith(before))
 
 

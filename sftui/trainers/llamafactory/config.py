@@ -227,7 +227,7 @@ def _note(key: str, value: Any, known: Known) -> KeyNote:
         return KeyNote(key, value, KeyUse.USED)
     if key in KEYS or key in known.config:
         return KeyNote(key, value, KeyUse.PASSED)
-    return known.unknown(key, value, "stops at it")
+    return known.unknown(key, value, "stops at it", stops=True)
 
 
 def _names(value: Any) -> list[str]:

@@ -147,7 +147,8 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
         elif key in known.config:
             notes.append(KeyNote(key, value, KeyUse.PASSED))
         else:
-            notes.append(known.unknown(str(key), value, "hands it to `accelerate launch`, which stops at it"))
+            told = "hands it to `accelerate launch`, which stops at it"
+            notes.append(known.unknown(str(key), value, told, stops=True))
     recipe = read_into(with_arguments(preset), TABLE, config, path)
     return OpenedConfig(preset.trainer, path, text, _datasets(config, recipe, path), tuple(notes), config=config)
 
@@ -163,7 +164,7 @@ def _entry_notes(entries: Any, known: Known) -> list[KeyNote]:
             elif key in known.dataset:
                 found.append(KeyNote(path, value, KeyUse.USED))
             else:
-                found.append(known.unknown(path, value, "stops at it"))
+                found.append(known.unknown(path, value, "stops at it", stops=True))
     return found
 
 

@@ -95,11 +95,13 @@ class Verl(Trainer):
             found.append(OVERRULED)
         elif own.enable_thinking_default == VerlOptions().enable_thinking_default:
             found.append(THINKS)
-        if not recipe.batch.flatten:
-            found.append(PADDED)
+        found += self.stops(recipe)
         if brings_processor(recipe):
             found.append(PROCESSOR)
         return tuple(found)
+
+    def stops(self, recipe: Recipe) -> tuple[str, ...]:
+        return () if recipe.batch.flatten else (PADDED,)
 
     def held_out(self, recipe: Recipe) -> HeldOut | None:
         own = VerlOptions.of(recipe)
