@@ -10,7 +10,7 @@ divided as in `events`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -212,77 +212,37 @@ SCREEN, LASTING, ONCE = "screen", "lasting", "once"
 until it is answered."""
 
 
-class Kind(NamedTuple):
-    """A kind of question: the event that answers it (several may), how long it stands, and what answers it where it
-    cannot be answered, from the question, the recipe's version and why; None: a `WorkerFailed`."""
+SHARED = ("ticket", "index", "token", "recipe", "repairs", "by", "target", "log")
+"""What an answer says of its question."""
 
-    answer: type | None
+
+class Kind(NamedTuple):
+    """A kind of question: the event that answers it (several may), how long it stands, and what that event holds, but
+    for why and what it says of its question, where there is no answer; None: a `WorkerFailed` says that."""
+
+    answer: Any
     stands: str
-    refused: Callable[[Any, int, Problem], ev.Event] | None = None
+    unanswered: Mapping[str, Any] | None = None
 
 
 QUESTIONS: Mapping[type, Kind] = {
     RowRequest: Kind(ev.RowReady, SCREEN),
-    BatchRequest: Kind(
-        ev.BatchReady, SCREEN, lambda request, version, why: ev.BatchReady(request.ticket, version, None, why)
-    ),
-    FindingsRequest: Kind(
-        ev.FindingsReady,
-        LASTING,
-        lambda request, version, why: ev.FindingsReady(request.ticket, version, request.index, problem=why),
-    ),
-    WhyRequest: Kind(
-        ev.WhyReady,
-        LASTING,
-        lambda request, version, why: ev.WhyReady(request.ticket, version, request.index, request.token, problem=why),
-    ),
-    CompareRequest: Kind(
-        ev.ComparisonReady,
-        LASTING,
-        lambda request, version, why: ev.ComparisonReady(
-            request.ticket, version, request.recipe, problem=why, repairs=request.repairs
-        ),
-    ),
-    PacksRequest: Kind(
-        ev.PacksReady, LASTING, lambda request, version, why: ev.PacksReady(request.ticket, version, problem=why)
-    ),
-    TagsRequest: Kind(
-        ev.TagsReady, ONCE, lambda request, version, why: ev.TagsReady(request.ticket, version, problem=why)
-    ),
-    OrderRequest: Kind(
-        ev.OrderReady,
-        ONCE,
-        lambda request, version, why: ev.OrderReady(request.ticket, version, request.by, problem=why),
-    ),
+    BatchRequest: Kind(ev.BatchReady, SCREEN, {"batch": None}),
+    FindingsRequest: Kind(ev.FindingsReady, LASTING, {}),
+    WhyRequest: Kind(ev.WhyReady, LASTING, {}),
+    CompareRequest: Kind(ev.ComparisonReady, LASTING, {}),
+    PacksRequest: Kind(ev.PacksReady, LASTING, {}),
+    TagsRequest: Kind(ev.TagsReady, ONCE, {}),
+    OrderRequest: Kind(ev.OrderReady, ONCE, {}),
     # A list that cannot be made: each of its rows says itself what is wrong with it.
     SummariesRequest: Kind(ev.SummariesReady, SCREEN),
-    SearchRequest: Kind(
-        ev.SearchFound,
-        ONCE,
-        lambda request, version, why: ev.SearchFound(request.ticket, None, finished=True, problem=why),
-    ),
-    WriteRequest: Kind(
-        ev.RepairsWritten,
-        ONCE,
-        lambda request, version, why: ev.RepairsWritten(request.ticket, request.target, request.log, problem=why),
-    ),
+    SearchRequest: Kind(ev.SearchFound, ONCE, {"row": None, "finished": True}),
+    WriteRequest: Kind(ev.RepairsWritten, ONCE, {}),
     SplitWanted: Kind(None, ONCE),
-    CountRequest: Kind(
-        ev.CountReady, LASTING, lambda request, version, why: ev.CountReady(request.ticket, version, problem=why)
-    ),
-    RepairsRequest: Kind(
-        ev.RepairsCounted,
-        LASTING,
-        lambda request, version, why: ev.RepairsCounted(request.ticket, version, ev.RepairCount(), done=True),
-    ),
-    AuditRequest: Kind(
-        ev.AuditReady, LASTING, lambda request, version, why: ev.AuditReady(request.ticket, version, 0, problem=why)
-    ),
-    HitsRequest: Kind(
-        ev.HitsCounted,
-        LASTING,
-        lambda request, version, why: ev.HitsCounted(request.ticket, version, done=True, problem=why),
-    ),
+    CountRequest: Kind(ev.CountReady, LASTING, {}),
+    RepairsRequest: Kind(ev.RepairsCounted, LASTING, {"counted": ev.RepairCount(), "done": True}),
+    AuditRequest: Kind(ev.AuditReady, LASTING, {"rows": 0}),
+    HitsRequest: Kind(ev.HitsCounted, LASTING, {"done": True}),
 }
 """Every question, the most urgent first; jobs in slices keep the same order."""
 
@@ -291,4 +251,9 @@ def refusal(item: Any, version: int, problem: Problem) -> ev.Event | None:
     """What answers a question that cannot be answered, so that nobody waits for ever; None for what a `WorkerFailed`
     answers."""
     kind = QUESTIONS.get(type(item))
-    return kind.refused(item, version, problem) if kind is not None and kind.refused is not None else None
+    if kind is None or kind.answer is None or kind.unanswered is None:
+        return None
+    said = {name: getattr(item, name) for name in SHARED if hasattr(item, name)}
+    held = {**said, "version": version, "problem": problem, **kind.unanswered}
+    answer: ev.Event = kind.answer(**{name: held[name] for name in kind.answer.__match_args__ if name in held})
+    return answer
