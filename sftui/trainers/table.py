@@ -163,6 +163,8 @@ def place_of(key: str) -> tuple[str, ...]:
 def at(config: Any, place: Sequence[str]) -> tuple[bool, Any]:
     """Whether a key is there, and what it says."""
     for step in place:
+        if isinstance(config, list):
+            config = {str(number): one for number, one in enumerate(config)}
         if not isinstance(config, Mapping) or step not in config:
             return False, None
         config = config[step]

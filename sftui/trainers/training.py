@@ -8,7 +8,7 @@ says nor has a default for is left to the target, or is a placeholder at which t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -24,8 +24,9 @@ from sftui.trainers.yaml_edit import REMOVE, commented, edit, scalar
 HERE = Path(__file__).parent
 Entry = Mapping[str, Any]
 """What a table says of one setting."""
-TRAINING_ALONE = ("model", "model_revision", "tokenizer", "batch_size")
+TRAINING_ALONE = ("model", "model_revision", "tokenizer", "batch_size", "global_batch_size")
 """Settings whose keys a recipe's own table writes, too: here it is known whether they are known."""
+UNKNOWN = {"unknown": "it follows what is not known"}
 UNTOLD = "no config was opened, so nothing is known of training: what is not written is as {} has it"
 
 
@@ -98,10 +99,10 @@ def with_training(written: WrittenConfig, trainer: str, facts: Mapping[str, Any]
         return written
     config = parse_yaml(main.content, main.name)
     entries = table_of(trainer)["settings"]
-    own = [
-        place_of(_key(entries[name])) for name in TRAINING_ALONE if "given" in facts and "key" in entries.get(name, ())
-    ]
-    text = edit(main.content, {place: REMOVE for place in own if at(config, place)[0]})
+    alone = [entries[name] for name in TRAINING_ALONE if "given" in facts and "key" in entries.get(name, ())]
+    own = [place for one in alone if "keep" not in one for place in [place_of(_key(one))] if at(config, place)[0]]
+    gone = [place[:1] if len(config[place[0]]) == 1 else place for place in own if len(place) > 1]
+    text = edit(main.content, dict.fromkeys([*gone, *(place for place in own if len(place) == 1)], REMOVE))
     made = write_training(trainer, parse_yaml(text, main.name), facts)
     text = "".join(f"# {note}\n" for note in made.notes) + commented(edit(text, made.keys), made.comments)
     return replace(written, files=(WrittenFile(main.name, text), *others), notes=(*written.notes, *made.notes))
@@ -122,33 +123,44 @@ def write_training(trainer: str, config: Config, facts: Mapping[str, Any]) -> Wr
     if source is None and "given" in facts:
         made.notes.append(UNTOLD.format(title))
     for name, about in settings().items():
-        entry, setting, told = table.get(name, {}), known.get(name), dict[tuple[str | int, ...], Any]()
+        entry, setting, told = table.get(name, {}), known.get(name), None
         if not _fits(about.get("when", {}), _values(known)):
             continue
         if setting is None and source is not None and entry and "off" in about:
             setting = Setting(about["off"], name, f"{source.title} has none")
         try:
-            told = _told(entry, about, setting, _values(known), {**config, **_nested(made.keys)}) if setting else {}
+            told = _told(entry, about, setting, _values(known), _nested(config, made.keys)) if setting else None
         except _Unsayable as error:
             assert setting is not None
             value = "" if setting.unknown else f": {scalar(setting.value)}"
             whose = f" ({setting.default})" if setting.default else ""
-            why = str(error) or f"{title} has no key for {about['says']}"
+            why = entry.get("why") or str(error) or f"{title} has no key for {about['says']}"
             made.notes.append(f"not carried: {setting.key or name}{value}{whose}: {why}")
-        if not told and entry.get("required"):
-            place = place_of(_key(entry))
+        if told is None and entry.get("required") and not at(config, place := place_of(_key(entry)))[0]:
             told = {place: entry.get("placeholder", f"FILL_IN_{place[-1].upper()}")}
             setting = Setting(None, "", f"fill in {about['says']}, which sftui does not know")
-        made.keys.update(told)
-        if setting is not None and setting.default:
+        made.keys.update(told or {})
+        if told and setting is not None and setting.default:
             made.comments.update(dict.fromkeys(told, setting.default))
+    for key, says in table_of(trainer).get("asks", {}).items():
+        if not at(config, place := place_of(key))[0]:
+            made.keys[place], made.comments[place] = f"FILL_IN_{place[-1].upper()}", f"fill in {says}"
     if source is not None:
         made.notes += [f"not carried: {key}: {scalar(value)}" for key, value in source.left.items()]
     return made
 
 
-def _nested(keys: Keys) -> dict[str, Any]:
-    return {str(place[0]): True for place in keys}
+def _nested(config: Config, keys: Keys) -> dict[str, Any]:
+    """A config with keys put into it."""
+    whole = {key: _nested(one, {}) if isinstance(one, Mapping) else one for key, one in config.items()}
+    for place, value in keys.items():
+        block = whole
+        for step in place[:-1]:
+            inner = block.get(str(step)) or {}
+            block[str(step)] = inner
+            block = inner
+        block[str(place[-1])] = value
+    return whole
 
 
 def _key(entry: Entry) -> str:
@@ -159,32 +171,44 @@ def _values(found: Mapping[str, Setting]) -> dict[str, Any]:
     return {name: one.value for name, one in found.items() if not one.unknown}
 
 
-def _fits(wanted: Mapping[str, Any], values: Mapping[str, Any], config: Config | None = None) -> bool:
-    """Whether settings, or keys of a config (`key:…`), are one of a list, `set`, `unset`, or `has` a word in it; a
-    setting that is not known fits a list and a word."""
+def _fits(
+    wanted: Mapping[str, Any], values: Mapping[str, Any], config: Config | None = None, *, unknown: bool = True
+) -> bool:
+    """Whether settings, or keys of a config (`key:…`), are one of a list, `set`, `unset`, `not` a value, or `has` a
+    word in it; `unknown`: whether a setting that is not known fits one of the last three."""
     for name, allowed in wanted.items():
         raw = name.startswith("key:")
         there, value = at(config or {}, place_of(name[4:])) if raw else (name in values, values.get(name))
         if isinstance(allowed, str):
             fits = (value not in (None, False, 0, "", [], {})) == (allowed == "set")
+        elif not there and not raw:
+            fits = unknown
         elif isinstance(allowed, Mapping):
-            fits = not there or allowed["has"] in str(value)
+            fits = value is not None and _has(allowed, value)
         else:
-            fits = not (there or raw) or value in allowed
+            fits = value in allowed
         if not fits:
             return False
     return True
 
 
+def _has(asked: Mapping[str, Any], value: Any) -> bool:
+    if "least" in asked:
+        return bool(value >= asked["least"])
+    return asked["has"] in str(value) if "has" in asked else bool(value != asked["not"])
+
+
 def _case(said: Any, values: Mapping[str, Any], config: Config | None = None) -> Any:
     """A value as a table says it: as it is, the first of several cases that fits, or another setting's."""
     if isinstance(said, list) and said and all(isinstance(one, Mapping) and "is" in one for one in said):
-        said = next((one["is"] for one in said if _fits(one.get("if", {}), values, config)), None)
+        said = next((one["is"] for one in said if _fits(one.get("if", {}), values, config, unknown=False)), UNKNOWN)
     if not isinstance(said, Mapping) or "of" not in said:
         return said
     if said["of"] not in values:
         return {"unknown": f"it follows {said['of']}, which is not known"}
     value = values[said["of"]]
+    if "into" in said:
+        return _whole(said["into"] / value)
     return value * said["times"] if "times" in said and value is not None else value
 
 
@@ -195,6 +219,8 @@ def _read(entry: Entry, config: Config, values: Mapping[str, Any], of: str) -> S
         key = _key(entry) if "key" in entry else " ".join(entry["cases"][0][1]) if "cases" in entry else ""
         value, default = _case(entry.get("fixed", entry.get("default")), values, config), f"default of {of}"
         value = {"unknown": "the config does not say it"} if entry.get("required") else value
+    if not _fits(entry.get("known", {}), values, config) or (default and "?" in config and "fixed" not in entry):
+        value = {"unknown": config.get("?", entry.get("why"))}
     if isinstance(value, Mapping) and "unknown" in value:
         return Setting(None, key, default, value["unknown"])
     return Setting(value, key, default)
@@ -202,8 +228,8 @@ def _read(entry: Entry, config: Config, values: Mapping[str, Any], of: str) -> S
 
 def _said(entry: Entry, config: Config, values: Mapping[str, Any]) -> tuple[Any, str]:
     """The neutral value that a config's own keys give, and which; no key where none does."""
-    for case, keys in entry.get("cases", ()):
-        if all(at(config, place_of(key)) == (True, own) for key, own in keys.items()):
+    for case, keys, *_ in entry.get("cases", ()):
+        if keys and all(_alike(at(config, place_of(key))[1], own) for key, own in keys.items()):
             return case, " ".join(keys)
     for key, how in {**entry.get("also", {}), **dict.fromkeys(filter(None, [entry.get("share")]), "same")}.items():
         own = at(config, place_of(key))[1]
@@ -214,22 +240,33 @@ def _said(entry: Entry, config: Config, values: Mapping[str, Any]) -> tuple[Any,
         number = 0 if pairs else float(own)
         each = {
             "same": number,
-            "over": number / (values.get(other) or 1),
+            "over": float(f"{number / (values.get(other) or 1):.12g}"),
             "per": 1 / ((number or 1) * values.get("epochs", 1)),
         }
         return (pairs[0] if pairs else each[how]), key
     for key in [entry["key"]] if isinstance(entry.get("key"), str) else entry.get("key", ()):
         there, own = at(config, place_of(key))
         if there and (own is not None or entry.get("null")):
-            return _neutral(entry, own, values), key
+            return _neutral(entry, own, values, config), key
     return None, ""
 
 
-def _neutral(entry: Entry, own: Any, values: Mapping[str, Any]) -> Any:
-    """A key's own value as the neutral one."""
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two values are the same; lists in any order."""
+    if isinstance(one, list) and isinstance(other, list):
+        return sorted(map(str, one)) == sorted(map(str, other))
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _neutral(entry: Entry, own: Any, values: Mapping[str, Any], config: Config) -> Any:
+    """A key's own value as the neutral one; unknown for text that only the run fills in, or with wildcards."""
+    if any(mark in str(own) for mark in entry.get("marks", "$")):
+        return {"unknown": f"{scalar(own)} is known only to the run"}
+    if "at" in entry:
+        own = own[entry["at"]] if isinstance(own, (list, tuple)) and len(own) > entry["at"] else own
     own = _converted(entry.get("kind", ""), own)
     for pair in entry.get("values", ()):
-        if pair[1] == own and isinstance(own, bool) == isinstance(pair[1], bool):
+        if _alike(pair[1], own) and _fits(_about(pair, "key:"), values, config):
             return pair[0]
     if isinstance(own, Mapping):
         return {key: value for key, value in own.items() if key not in entry.get("without", ())}
@@ -237,8 +274,13 @@ def _neutral(entry: Entry, own: Any, values: Mapping[str, Any]) -> Any:
         other = values.get(entry.get("times", entry.get("over")))
         if not other:
             return {"unknown": "what it is counted in is not known"}
-        own = own / other if "times" in entry else own * other
+        own = float(f"{own / other if 'times' in entry else own * other:.12g}")
     return _whole(own)
+
+
+def _about(pair: Sequence[Any], mark: str = "") -> dict[str, Any]:
+    """What a pair or case asks of a config's keys (`key:`), which holds in reading; or of settings, in writing."""
+    return {name: one for name, one in dict(*pair[2:]).items() if name.startswith("key:") == bool(mark)}
 
 
 def _whole(value: Any) -> Any:
@@ -264,7 +306,7 @@ def _converted(kind: str, own: Any) -> Any:
 def _told(entry: Entry, about: Entry, setting: Setting, values: Mapping[str, Any], config: Config) -> Keys:
     """The keys that say a setting, none where nothing needs saying; _Unsayable where it cannot be said."""
     value, off = setting.value, about.get("off", REMOVE)
-    if setting.unknown and not entry:
+    if setting.unknown and not entry and "off" not in about:
         return {}
     if setting.unknown:
         raise _Unsayable(setting.unknown)
@@ -274,20 +316,31 @@ def _told(entry: Entry, about: Entry, setting: Setting, values: Mapping[str, Any
         held = _case(entry["fixed"], values) if entry else off
         if held == value:
             return {}
+        if isinstance(held, Mapping) and "unknown" in held:
+            raise _Unsayable(held["unknown"])
         raise _Unsayable(f"there it is {scalar(held)}" if entry else "")
-    usual = _case(entry.get("default"), values)
-    if value == usual and (value == off or not _fits(entry.get("needs", {}), values, config)):
+    if value in entry.get("skip", ()):
         return {}
-    if not _fits(entry.get("needs", {}), values, config):
+    usual = _case(entry.get("default"), values, config)
+    needed = _fits(entry.get("needs", {}), values, config)
+    if value == usual and (not needed or (value == off and "always" not in entry)):
+        return {}
+    if not needed:
         raise _Unsayable(f"it needs {', '.join(entry['needs']).replace('key:', '')}")
     said: Keys = {place_of(key): own for key, own in entry.get("sets", {}).items()}
     if "cases" in entry:
-        case = next((own for one, own in entry["cases"] if one == value), None)
-        if case is None:
+        cases = [one[1] for one in entry["cases"] if _alike(one[0], value) and _fits(_about(one), values)]
+        if cases:
+            return {**said, **{place_of(key): own for key, own in cases[0].items()}}
+        if "key" not in entry:
             raise _Unsayable
-        return {**said, **{place_of(key): own for key, own in case.items()}}
     key, own = _own(entry, value, values)
     there, held = at(config, place_of(key))
+    if "at" in entry:
+        listed = list(held) if isinstance(held, list) else []
+        listed += [None] * (entry["at"] + 1 - len(listed))
+        listed[entry["at"]] = own
+        return {**said, place_of(key): listed}
     if there and held != own:
         raise _Unsayable(f"{key} is {scalar(held)} for what the recipe says")
     return {} if there else {**said, place_of(key): own}
@@ -296,12 +349,12 @@ def _told(entry: Entry, about: Entry, setting: Setting, values: Mapping[str, Any
 def _own(entry: Entry, value: Any, values: Mapping[str, Any]) -> tuple[str, Any]:
     """The key and value by which a neutral value is said; _Unsayable where there are none."""
     key, own = _key(entry), value
-    if isinstance(value, (int, float)) and ("times" in entry or "over" in entry):
+    pairs = [one for one in entry.get("values", ()) if _alike(one[0], value) and _fits(_about(one), values)]
+    if not pairs and isinstance(value, (int, float)) and ("times" in entry or "over" in entry):
         other = values.get(entry.get("times", entry.get("over")))
         if not other:
             raise _Unsayable("what it is counted in is not known")
-        own = _whole(value * other if "times" in entry else value / other)
-    pairs = [one for one in entry.get("values", ()) if one[0] == value and _fits(dict(*one[2:]), values)]
+        own = _whole(float(f"{value * other if 'times' in entry else value / other:.12g}"))
     own, only = pairs[0][1] if pairs else own, entry.get("only")
     if (not pairs and only is True) or (isinstance(only, list) and own not in only) or own in entry.get("never", ()):
         raise _Unsayable(f"{key} cannot say it")
@@ -314,11 +367,15 @@ def _own(entry: Entry, value: Any, values: Mapping[str, Any]) -> tuple[str, Any]
 
 def _left(opened: OpenedConfig, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The keys that say something and that neither the recipe nor the table takes."""
-    taken = [*table.get("ignored", ()), *(note.path for note in opened.keys if note.use is KeyUse.USED)]
+    taken = [
+        *table.get("ignored", ()),
+        *table.get("asks", ()),
+        *(note.path for note in opened.keys if note.use is KeyUse.USED),
+    ]
     for entry in table["settings"].values():
         taken += [entry["key"]] if isinstance(entry.get("key"), str) else entry.get("key", ())
         taken += [*entry.get("also", ()), *entry.get("sets", ()), *filter(None, [entry.get("share")])]
-        taken += [key for _, keys in entry.get("cases", ()) for key in keys]
+        taken += [key for case in entry.get("cases", ()) for key in case[1]]
     for path, value in _leaves(opened.config, ""):
         if value not in (None, [], {}, "") and not any(path == one or path.startswith(f"{one}.") for one in taken):
             yield path, value

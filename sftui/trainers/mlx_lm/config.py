@@ -63,13 +63,13 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     notes = [note for key, value in config.items() for note in _notes(key, value, known, bool(entries))]
     recipe = read_into(preset, TOP, config, path)
     if not entries:
-        return OpenedConfig(preset.trainer, path, text, (_of_data(config, recipe, path),), tuple(notes))
+        return OpenedConfig(preset.trainer, path, text, (_of_data(config, recipe, path),), tuple(notes), config=config)
     references = []
     for number, entry in enumerate(entries):
         where = f"{path}: hf_dataset" if len(entries) == 1 else f"{path}: hf_dataset[{number}]"
         references.append(_of_entry(entry, recipe, where))
     remarks = (TYPED,) if any(_files(entry) for entry in entries) else ()
-    return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes), remarks)
+    return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes), remarks, config=config)
 
 
 def _files(entry: Mapping[str, Any]) -> bool:
@@ -180,7 +180,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     for ours, key in FEATURES.items():  # what the rows' own columns are called
         if ours in fields and fields[ours] != ours:
             wanted.setdefault((key,), fields[ours])
-    base: Keys = {("model",): facts.get("tokenizer") or "MODEL", ("train",): True}
+    base: Keys = {("train",): True}
     if data and Path(data).suffix:
         folder = Path(data).absolute().parent
         base[("data",)] = str(folder)
@@ -191,9 +191,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         base[("hf_dataset",)] = {"path": data, "train_split": split, **features}
     else:
         base[("data",)] = data or "DATA"
-    wanted.pop(("model",), None)
-    text = edit("", {**base, **wanted, ("adapter_path",): "adapters"})
-    return WrittenConfig((WrittenFile(FILE, text),), tuple(losses), tuple(notes))
+    return WrittenConfig((WrittenFile(FILE, edit("", {**base, **wanted})),), tuple(losses), tuple(notes))
 
 
 def _place(place: tuple[str | int, ...], opened: OpenedConfig) -> tuple[str | int, ...]:

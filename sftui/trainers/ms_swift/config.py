@@ -65,9 +65,8 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
             "the config names no dataset", where=path, why="ms-swift stops: Please input the training dataset."
         )
     names = [word(one_) for one_ in given] if isinstance(given, list) else [word(given)]
-    return OpenedConfig(
-        preset.trainer, path, text, tuple(_reference(name, recipe) for name in names), tuple(keys), tuple(notes)
-    )
+    references = tuple(_reference(name, recipe) for name in names)
+    return OpenedConfig(preset.trainer, path, text, references, tuple(keys), tuple(notes), config=config)
 
 
 def parsed(path: str, text: str) -> tuple[dict[str, Any], list[str]]:
@@ -183,12 +182,10 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     notes = [_by_flags(wanted)] if wanted else []
     most = MsSwiftOptions.of(recipe).dataset_sample
     data = str(facts.get("data") or "DATA") + (f"#{most}" if most else "")
-    base: Keys = {("model",): facts.get("tokenizer") or "MODEL", ("dataset",): [data]}
+    base: Keys = {("dataset",): [data]}
     if ("template",) not in wanted:
         notes += _untold(str(facts.get("tokenizer") or ""))
-    wanted.pop(("model",), None)
-    text = edit("", {**base, **wanted, ("output_dir",): "output"})
-    return WrittenConfig((WrittenFile(FILE, text),), tuple(losses), tuple(notes))
+    return WrittenConfig((WrittenFile(FILE, edit("", {**base, **wanted})),), tuple(losses), tuple(notes))
 
 
 def _untold(model: str) -> list[str]:

@@ -115,7 +115,8 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     recipe = changed(preset, "own.dataset", kind)
     notes = [note for key, value in config.items() for note in _notes(key, value, kind, known)]
     recipe = read_into(recipe, TABLE, config, path)
-    return OpenedConfig(preset.trainer, path, text, (_reference(block, kind, recipe, path),), tuple(notes))
+    reference = _reference(block, kind, recipe, path)
+    return OpenedConfig(preset.trainer, path, text, (reference,), tuple(notes), config=config)
 
 
 def _translated(value: Any) -> Any:
@@ -308,18 +309,11 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
     data, split = str(facts.get("data") or "DATA"), facts.get("split")
     base: Keys = {
         ("recipe",): RECIPE,
-        ("step_scheduler", "local_batch_size"): recipe.batch.size,
-        ("model", "_target_"): "nemo_automodel.NeMoAutoModelForCausalLM.from_pretrained",
-        ("model", "pretrained_model_name_or_path"): facts.get("tokenizer") or recipe.tokenizer.name or "MODEL",
         ("dataset", "_target_"): TARGETS[kind],
         **_data_keys(kind, data, split),
     }
     if kind == "columns" and ("dataset", "column_mapping") not in wanted:
         base["dataset", "column_mapping"] = _mapping(facts.get("fields") or {})
-    for place in (("model", "pretrained_model_name_or_path"), ("step_scheduler", "local_batch_size")):
-        wanted.pop(place, None)
-    if ("dataset", "tokenizer", "pretrained_model_name_or_path") in wanted:
-        wanted["dataset", "tokenizer", "pretrained_model_name_or_path"] = base["model", "pretrained_model_name_or_path"]
     text = edit("", {**base, **wanted})
     return WrittenConfig((WrittenFile(FILE, text),), tuple(losses), (_by_words(FILE, wanted),) if wanted else ())
 

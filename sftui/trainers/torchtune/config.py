@@ -143,7 +143,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
         _dataset(entry, recipe, notes, "dataset" if len(listed) == 1 else f"dataset.{i}", path, known)
         for i, entry in enumerate(listed)
     )
-    return OpenedConfig(preset.trainer, path, text, references, tuple(notes))
+    return OpenedConfig(preset.trainer, path, text, references, tuple(notes), config=config)
 
 
 def _supervised(config: Mapping[str, Any], path: str) -> None:

@@ -59,18 +59,25 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
         if key not in ("defaults", "hydra")
     }
     notes = [*_bases(base), *(_note(key, value, known, config) for key, value in _leaves(config))]
+    named = [one for one in base if isinstance(one, Mapping)] if isinstance(base, list) else []
+    chosen = {_group(key): name for one in named for key, name in one.items()}
     recipe = _recipe(config, preset, path)
-    return OpenedConfig(preset.trainer, path, text, (_dataset(config, recipe, path),), tuple(notes))
+    whole = {**config, "defaults": chosen}
+    return OpenedConfig(preset.trainer, path, text, (_dataset(config, recipe, path),), tuple(notes), config=whole)
 
 
 def _bases(listed: Any) -> Iterator[KeyNote]:
     """Notes of the configs of a `defaults` list that are not the trainer's own: their keys are not read."""
     for one in listed if isinstance(listed, list) else [] if listed is None else [listed]:
         group, name = next(iter(one.items()), ("", None)) if isinstance(one, Mapping) else ("", one)
-        words = str(group).split()
-        if name not in OWN and (words[-1] if words else "").strip("/").partition("@")[0] not in GROUPS:
+        if name not in OWN and _group(str(group)) not in GROUPS:
             told = f"the keys of `{name}` are not read: write those of data and model into this file"
             yield KeyNote("defaults", one, KeyUse.UNSUPPORTED, told)
+
+
+def _group(said: str) -> str:
+    """`override /optim@optim` as the group's name."""
+    return "".join(said.split()[-1:]).strip("/").partition("@")[0]
 
 
 def _of_script(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
@@ -95,7 +102,7 @@ def _of_script(path: str, text: str, preset: Recipe, known: Known) -> OpenedConf
         if wrong is not None:
             notes.append(wrong)
             continue
-        _put(config, one.key, one.value)
+        _put(config, f"defaults.{one.key}" if one.key in GROUPS else one.key, one.value)
     notes += [_note(key, value, known, config) for key, value in _leaves(config)]
     notes += [
         KeyNote(word, None, KeyUse.UNSUPPORTED, "words that the script is given when it is run")
@@ -105,8 +112,10 @@ def _of_script(path: str, text: str, preset: Recipe, known: Known) -> OpenedConf
     remarks = (OLD,) if command.module.startswith("fsdp") else ()
     if {"--config-path", "--config-name", "-cp", "-cn"}.intersection(one.split("=")[0] for one in command.others):
         remarks = (*remarks, "the script names a config of its own, which is not read: open that file instead")
-    recipe = _recipe(config, preset, path)
-    return OpenedConfig(preset.trainer, path, text, (_dataset(config, recipe, path),), tuple(notes), remarks)
+    dataset = _dataset(config, _recipe(config, preset, path), path)
+    if any("$" in one for one in command.others):
+        config["?"] = "the script is given words when it is run"
+    return OpenedConfig(preset.trainer, path, text, (dataset,), tuple(notes), remarks, config=config)
 
 
 def _recipe(config: Mapping[str, Any], preset: Recipe, path: str) -> Recipe:
@@ -211,9 +220,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         ("hydra", "searchpath"): ["pkg://verl.trainer.config"],
         ("defaults",): [OWN_CONFIG, "_self_"],
         ("data", "train_files"): str(Path(data).absolute()) if Path(data).suffix else data,
-        ("model", "path"): facts.get("tokenizer") or "MODEL",
     }
-    wanted.pop(("model", "tokenizer_path"), None)
     return WrittenConfig((WrittenFile(FILE, edit("", {**base, **wanted})),), tuple(losses), tuple(notes))
 
 
