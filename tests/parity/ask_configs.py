@@ -19,6 +19,10 @@ ENVIRONMENTS = {
     "torchtune": "torchtune-0.6.1",
     "llamafactory": "llamafactory-0.9.5",
     "trl": "trl-1.16.0",
+    "mlx-lm": "mlx-lm-0.32.2",
+    "verl": "verl-0.9.1",
+    "ms-swift": "ms-swift-4.6.0",
+    "nemo-automodel": "nemo-automodel-0.7.0",
 }
 RELEASES = {"axolotl": "0.19.0", "torchtune": "0.7.0", "llamafactory": "0.9.5", "trl": "1.16.0"}
 """The newest release that sftui knows of each: what a config is read as, and what it is put to. torchtune 0.7 was never
@@ -37,6 +41,7 @@ class Answer:
     reads: tuple[str, ...]
     asks: tuple[Mapping[str, Any], ...]
     values: Mapping[str, Any]
+    settings: Mapping[str, Any]
 
 
 def python_of(trainer: str) -> Path:
@@ -57,7 +62,7 @@ def ask(trainer: str, configs: Iterable[tuple[str, str]], data: Path | None = No
         if trainer == "torchtune":
             env["PYTHONPATH"] = str(torchtune_source(Path(folder)))
         done = subprocess.run(
-            [python_of(trainer), HERE / f"open_{trainer}.py"],
+            [python_of(trainer), HERE / f"open_{trainer.replace('-', '_')}.py"],
             input=asked,
             capture_output=True,
             text=True,

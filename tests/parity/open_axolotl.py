@@ -30,6 +30,8 @@ import axolotl.utils.data.shared as shared
 import axolotl.utils.data.wrappers as wrappers
 import transformers
 import yaml
+from axolotl.core.builders.causal import HFCausalTrainerBuilder
+from axolotl.core.training_args import AxolotlTrainingArguments
 from axolotl.integrations.base import PluginManager
 from axolotl.integrations.config import merge_input_args
 from axolotl.utils.dict import DictDefault
@@ -76,6 +78,7 @@ VALUES = [
 # which tokens are new is a matter of the tokenizer, which is none of the config's
 tokenizers.get_linear_embedding_layers = lambda kind: []
 model_config = transformers.LlamaConfig(hidden_size=8, intermediate_size=8, num_attention_heads=1, num_hidden_layers=1)
+configs.is_torch_bf16_gpu_available = lambda: True  # devices are taken as there
 configs.load_model_config = tokenizers.load_model_config = lambda cfg: copy.deepcopy(model_config)
 shared._check_if_hub_dataset = lambda config, token: not Path(config.path).suffix and "://" not in config.path
 
@@ -111,6 +114,41 @@ sft.load_preprocessed_dataset = lambda cfg, name: None
 sft.try_load_from_hub = lambda cfg, name, split: None
 
 
+LORA = (
+    *("adapter", "lora_r", "lora_alpha", "lora_dropout", "lora_target_modules", "lora_target_linear"),
+    *("lora_modules_to_save", "peft_use_dora", "peft_use_rslora", "load_in_4bit", "load_in_8bit"),
+    *("loraplus_lr_ratio", "relora", "lora_target_parameters", "lora_layers_to_transform"),
+)
+
+
+def settings_of(cfg):
+    """What training does: TrainingArguments as the builder makes them, at two lengths of a run."""
+    found = []
+    for total in open_common.TOTALS:
+        builder = HFCausalTrainerBuilder.__new__(HFCausalTrainerBuilder)
+        builder.cfg = cfg
+        builder._eval_dataset = ["a row"] if cfg.val_set_size or cfg.test_datasets else None
+        builder._configure_reporting = builder._configure_accelerator_config = lambda given: None
+        kwargs, own = builder._set_base_training_args(total)
+        kwargs["max_steps"] = cfg.max_steps or -1
+        for name in ("fsdp", "fsdp_config", "include_tkps", "dataset_num_proc", "tf32", "bf16_full_eval"):
+            kwargs.pop(name, None)
+        if "optimizer_cls_and_kwargs" in own:
+            kwargs["optim"] = "adamw_torch"
+        if kwargs.get("torch_compile_mode") is None:
+            kwargs.pop("torch_compile_mode", None)
+        made = AxolotlTrainingArguments(**kwargs, use_cpu=True)
+        found.append({**open_common.of_arguments(made), "optimizer": str(cfg.optimizer)})
+        found[-1]["cosine_min_lr_ratio"] = made.cosine_min_lr_ratio
+        found[-1]["other_schedule"] = made.alternate_lr_scheduler_type
+        found[-1]["warmup"] = found[-1]["warmup"][open_common.TOTALS.index(total)]
+    told = {key: one for key, one in found[0].items() if key not in ("warmup", "logging_steps")}
+    for key in ("warmup", "logging_steps"):
+        told[key] = [one[key] for one in found]
+    told.update(bf16=cfg.bf16, seed=cfg.seed, lora={name: cfg[name] for name in LORA})
+    return told
+
+
 def open_one(run):
     global RUN, COLUMNS
     RUN, COLUMNS = run, ()
@@ -130,6 +168,9 @@ def open_one(run):
     configs.normalize_config(cfg)
     configs.normalize_cfg_datasets(cfg)
     run.values = {key: cfg[key] for key in VALUES if cfg[key] is not None}
+    if not run.kind:
+        run.at = "arguments"
+        run.settings = settings_of(cfg)
     run.at = "tokenizer"
     if cfg.tokenizer_type:
         getattr(transformers, cfg.tokenizer_type)

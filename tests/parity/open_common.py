@@ -1,10 +1,11 @@
-"""What the four `open_*.py` share: read configs line by line, and say what the trainer's own loader makes of each.
+"""What the `open_*.py` share: read configs line by line, and say what the trainer's own loader makes of each.
 
 Standalone: it runs in a trainer's environment and imports nothing of sftui. Every line of stdin is [path, text], and
 for each a line `ANSWER {…}` is written: `outcome` (takes, stops), `at` (the step that stopped), `said` (the error's
 last line, one line), `reads` (the keys of the config that the loader knows), `asks` (what it asks `load_dataset`
 for), `values` (what the loader made of the keys that decide rows, ids and labels), `kind` (what the config is for,
-where that is no fine-tuning on text).
+where that is no fine-tuning on text), `settings` (what training then does, as the trainer's own objects have it; see
+effective.py).
 """
 
 import json
@@ -19,7 +20,7 @@ class Run:
 
     def __init__(self, path, text):
         self.path, self.text, self.at, self.kind = path, text, "read", ""
-        self.reads, self.asks, self.values = [], [], {}
+        self.reads, self.asks, self.values, self.settings = [], [], {}, {}
 
 
 def first_lines(error):
@@ -44,6 +45,32 @@ def plain(value):
     return getattr(value, "value", str(value))
 
 
+TOTALS = (1000, 10000)
+"""Steps of two runs, at which what follows from the length of a run is asked for."""
+ARGUMENTS = (
+    *("learning_rate", "lr_scheduler_type", "lr_scheduler_kwargs", "num_train_epochs", "max_steps"),
+    *("per_device_train_batch_size", "gradient_accumulation_steps", "optim", "optim_args", "adam_beta1", "adam_beta2"),
+    *("adam_epsilon", "weight_decay", "max_grad_norm", "seed", "bf16", "fp16", "gradient_checkpointing"),
+    *("logging_strategy", "logging_steps", "save_strategy", "save_steps", "save_total_limit", "eval_strategy"),
+    *("eval_steps", "per_device_eval_batch_size", "output_dir", "neftune_noise_alpha", "label_smoothing_factor"),
+)
+"""Fields of transformers' TrainingArguments that say how a run goes."""
+
+
+def of_arguments(arguments):
+    """What training does by TrainingArguments."""
+    told = {name: getattr(arguments, name) for name in ARGUMENTS}
+    return {**told, "warmup": [arguments.get_warmup_steps(total) for total in TOTALS]}
+
+
+def model_there(name):
+    """Stop at a placeholder for a model's name, as its loader does that looks for a folder or a name of the Hub."""
+    if "FILL_IN" in str(name):
+        import transformers
+
+        transformers.AutoConfig.from_pretrained(name)
+
+
 def answer_all(open_one):
     """Ask `open_one(run)` for every config of stdin; it raises where the trainer stops."""
     os.environ.update(HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", TRANSFORMERS_OFFLINE="1")
@@ -60,5 +87,5 @@ def answer_all(open_one):
             except (Exception, SystemExit) as error:  # whatever it stops with is the answer
                 outcome, said = "stops", first_lines(error)
             told = {"path": run.path, "outcome": outcome, "at": run.at, "said": said, "kind": run.kind}
-            told.update(reads=sorted(set(run.reads)), asks=run.asks, values=run.values)
+            told.update(reads=sorted(set(run.reads)), asks=run.asks, values=run.values, settings=run.settings)
             print("ANSWER " + json.dumps(told, default=plain), flush=True)

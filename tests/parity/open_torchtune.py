@@ -33,6 +33,7 @@ stub("torchao.quantization.quantize_.workflows.nf4.nf4_tensor")
 quantization.__getattr__ = lambda name: getattr(torchao.dtypes, name, quantization)
 
 import datasets
+import torch
 import torchtune
 import torchtune.config as configs
 import torchtune.datasets
@@ -198,6 +199,52 @@ RECIPES = {one.name: recipe.name for recipe in get_all_recipes() for one in reci
 TUNING = ("full_finetune", "lora_finetune", "qat", "knowledge_distillation")
 
 
+TOLD = (
+    *("seed", "epochs", "max_steps_per_epoch", "batch_size", "gradient_accumulation_steps", "clip_grad_norm"),
+    *("dtype", "enable_activation_checkpointing", "log_every_n_steps", "output_dir", "optimizer_in_bwd"),
+    *("save_every_n_steps", "run_val_every_n_steps", "batch_size_val", "optimizer", "lr_scheduler", "model"),
+)
+ASKED_BY_ALL = (
+    *("seed", "epochs", "max_steps_per_epoch", "batch_size", "gradient_accumulation_steps", "dtype", "output_dir"),
+    *("device", "log_level", "resume_from_checkpoint", "shuffle", "metric_logger", "loss", "model", "checkpointer"),
+    *("optimizer", "tokenizer", "dataset"),
+)
+"""What the fine-tuning recipes take as an attribute: one that is absent stops them."""
+
+
+def settings_of(cfg, recipe):
+    """What a recipe does by the config, its components built with a parameter of a stand-in."""
+    for name in (*ASKED_BY_ALL, *(["lr_scheduler"] if "lora" in str(cfg.model._component_) else [])):
+        if name not in cfg:
+            raise AttributeError(f"Missing key {name}")
+    told = {name: OmegaConf.to_container(OmegaConf.create({"x": cfg.get(name)}), resolve=True)["x"] for name in TOLD}
+    component = cfg.optimizer._component_
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    if component.startswith("torch.optim."):
+        block = OmegaConf.to_container(cfg.optimizer, resolve=True)
+        made = configs.instantiate(OmegaConf.create(block), [parameter])
+        told["optimizer"] = {**block, **made.defaults}
+    if told["lr_scheduler"]:
+        scheduler = _get_component_from_path(told["lr_scheduler"]["_component_"])
+        names = inspect.signature(scheduler).parameters.values()
+        defaults = {one.name: one.default for one in names if one.default is not inspect.Parameter.empty}
+        told["lr_scheduler"] = {**defaults, **told["lr_scheduler"]}
+        left = set(told["lr_scheduler"]) - {one.name for one in inspect.signature(scheduler).parameters.values()}
+        if left != {"_component_"}:
+            raise TypeError(f"{told['lr_scheduler']['_component_']}() got an unexpected keyword argument {left}")
+        needed = {"num_warmup_steps"} - set(told["lr_scheduler"])
+        if needed:
+            raise TypeError(f"{told['lr_scheduler']['_component_']}() missing argument: {needed}")
+    builder = _get_component_from_path(cfg.model._component_)
+    names = inspect.signature(builder).parameters
+    left = [name for name in cfg.model if name != "_component_" and name not in names]
+    if left and not any(one.kind is one.VAR_KEYWORD for one in names.values()):
+        raise TypeError(f"{cfg.model._component_}() got an unexpected keyword argument {left[0]!r}")
+    defaults = {name: one.default for name, one in names.items() if one.default is not inspect.Parameter.empty}
+    told["model"] = {**defaults, **told["model"]}
+    return {**told, "recipe": recipe}
+
+
 def open_one(run):
     global RUN, STAND_IN
     RUN = run
@@ -217,6 +264,7 @@ def open_one(run):
         run.kind = "images"
     run.at = "validate"
     configs.validate(cfg)
+    run.settings = settings_of(cfg, recipe or "")
     run.at = "tokenizer"
     tokenizer = configs.instantiate(OmegaConf.create(with_files(OmegaConf.to_container(cfg.tokenizer, resolve=True))))
     run.values.update(max_seq_len=tokenizer.max_seq_len, batch_size=cfg.batch_size)

@@ -1,0 +1,231 @@
+"""What an export to another trainer keeps of training: every example config of the trainers' repositories, exported to
+every other trainer, both read by the trainers' own loaders, and what training does by each compared.
+
+`python tests/parity/export_pairs.py [SOURCE…] [--to TARGET…]` (minutes, on request; the repositories as for
+record_examples.py) prints a line a pair: configs, settings that are alike after both loaders have read their file,
+settings that differ and are listed as not carried, placeholders, settings that differ and are not listed (0), and files
+at which the target's loader stops though its placeholders are filled in (0). It ends with 1 where a setting differs
+unlisted, or a loader takes a placeholder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ask_configs import ENVIRONMENTS, Answer, ask
+from effective import SAID_BY, differing, effective
+from record_examples import REPOSITORIES, Repository, dataset_info, files, started_in
+
+SOURCES: Mapping[str, Repository] = {
+    **REPOSITORIES,
+    "mlx-lm": Repository(
+        "ml-explore+mlx-lm/repo", "d78bf58e217c904ec282ed8da9b947491f78c022", r"mlx_lm/examples/lora_config\.yaml"
+    ),
+    "verl": Repository(
+        "verl-project+verl/repo", "1dda039b9c6311889a9c9a26040677e1254814f9", r"examples/sft/(gsm8k|multiturn)/.*\.sh"
+    ),
+    "ms-swift": Repository(
+        "modelscope+ms-swift/repo", "3602360a562313afbf2ef6065fdf61f271a2c5b9", r"examples/.*\.(sh|ya?ml)"
+    ),
+    "nemo-automodel": Repository(
+        "NVIDIA-NeMo+Automodel/repo", "36044ad3d139363fb6c73c24af2e7c6b65ec52f6", r"examples/llm_finetune/.*\.ya?ml"
+    ),
+}
+PLACEHOLDER = re.compile(r"FILL_IN_\w+|\?\?\?")
+FILLED: Mapping[str, Any] = {
+    "FILL_IN_MODEL_COMPONENT": {
+        "lora": "torchtune.models.llama3_1.lora_llama3_1_8b",
+        "none": "torchtune.models.llama3_1.llama3_1_8b",
+    },
+    "FILL_IN_CHECKPOINT_FILES": "[a.safetensors]",
+    "FILL_IN_MODEL_TYPE": "LLAMA3",
+    "FILL_IN_CHECKPOINT_DIR": "model",
+    "FILL_IN_DTYPE": "bf16",
+    "FILL_IN_SEED": "1",
+    "FILL_IN_EPOCHS": "1",
+    "FILL_IN_NUM_EPOCHS": "1",
+    "FILL_IN_BATCH_SIZE": "1",
+    "FILL_IN_GRADIENT_ACCUMULATION_STEPS": "1",
+    "FILL_IN_LEARNING_RATE": "0.001",
+    "FILL_IN_MICRO_BATCH_SIZE": "1",
+}
+"""What a user would put in the place of a placeholder; else the name of a model."""
+NAMES = re.compile(r"FILL_IN_\w+|fill_in_\w+|[Mm]issing mandatory|\?\?\?")
+MISSING = {"lr_scheduler": "scheduler", "lora_attn_modules": "lora_targets"}
+"""What torchtune stops at where the source has it otherwise than torchtune can say it, which is listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A config exported to another trainer: its text, the keys and settings that it lists as not carried."""
+
+    path: str
+    target: str
+    text: str
+    listed: frozenset[str]
+
+
+@dataclass(slots=True)
+class Pair:
+    """The counts of one ordered pair of trainers."""
+
+    configs: int = 0
+    carried: int = 0
+    listed: int = 0
+    placeholders: int = 0
+    differing: Counter[str] = field(default_factory=Counter)
+    stops: Counter[str] = field(default_factory=Counter)
+    taken: list[str] = field(default_factory=list)
+
+    def line(self, source: str, target: str) -> str:
+        counts = (self.configs, self.carried, self.listed, self.placeholders)
+        ends = (sum(self.differing.values()), sum(self.stops.values()), len(self.taken))
+        return f"{source:15} {target:15}" + "".join(f"{number:9}" for number in (*counts, *ends))
+
+
+HEAD = f"{'source':15} {'target':15}" + "".join(
+    f"{name:>9}" for name in ("configs", "alike", "listed", "to fill", "differ", "stop", "taken")
+)
+
+
+def exported(source: str, path: str, text: str, target: str) -> Exported:
+    """A config of `source` as sftui exports it to `target`; SftuiError where it does not."""
+    from sftui.exports.plan import plan_export
+    from sftui.exports.prepared import Prepared
+    from sftui.trainers import trainer_named
+
+    opened = trainer_named(source).read_config(path, text, None)
+    recipe = opened.recipe
+    prepared = Prepared(paths=("data/train.jsonl",), split="train", kind="json", config=opened)
+    with tempfile.TemporaryDirectory() as folder:
+        plan = plan_export(target, folder, recipe, recipe, prepared)
+    keys = [note.removeprefix("not carried: ").split(": ")[0] for note in plan.notes if note.startswith("not carried")]
+    return Exported(path, target, plan.files[0].content, listed_of(source, keys))
+
+
+def listed_of(source: str, keys: Iterable[str]) -> frozenset[str]:
+    """The settings that the keys of a source say."""
+    from sftui.trainers.training import table_of
+
+    found = set()
+    for key in keys:
+        found.add(key)
+        for name, entry in table_of(source)["settings"].items():
+            said = [entry["key"]] if isinstance(entry.get("key"), str) else list(entry.get("key", ()))
+            said += [*entry.get("also", ()), *filter(None, [entry.get("share")])]
+            said += [one for case in entry.get("cases", ()) for one in case[1]]
+            if set(key.split()) & set(said) or any(one.startswith(f"{key}.") for one in said):
+                found.add(name)
+    return frozenset(found)
+
+
+def filled(text: str) -> tuple[str, int]:
+    """A text with something in the place of each placeholder, and how many there were."""
+    kind = "lora" if re.search(r"^  lora_rank:", text, re.MULTILINE) else "none"
+
+    def put(found: re.Match[str]) -> str:
+        said = FILLED.get(found[0], "Qwen/Qwen2.5-0.5B")
+        return str(said[kind] if isinstance(said, Mapping) else said)
+
+    return PLACEHOLDER.subn(put, text)
+
+
+def opened(source: str, most: int | None = None) -> tuple[dict[str, str], dict[str, Answer]]:
+    """The example configs of a source for fine-tuning on text, or the first of them, and its loader's answers."""
+    texts = {path: text.replace("$HOME", "/root") for path, text in list(files(SOURCES[source]))[: most or None]}
+    with tempfile.TemporaryDirectory() as folder:
+        info = dataset_info(Path(folder) / "data") if source == "llamafactory" else None
+        answers = ask(source, texts.items(), info)
+    return texts, {path: one for path, one in answers.items() if one.settings and not one.kind}
+
+
+def exports(source: str, targets: Iterable[str], texts: Mapping[str, str], paths: Iterable[str]) -> Iterator[Exported]:
+    """Each config as every target's; none of one that sftui does not open, or whose data the target does not read."""
+    from sftui.errors import SftuiError
+
+    with tempfile.TemporaryDirectory() as folder, started_in(folder):
+        dataset_info(Path("data"))
+        for path in paths:
+            for target in targets:
+                with suppress(SftuiError):
+                    yield exported(source, path, texts[path], target)
+
+
+def compared(sources: Sequence[str], targets: Sequence[str], most: int | None) -> Iterator[tuple[str, str, Pair]]:
+    """The counts of every ordered pair: each loader is asked twice, for its own configs and for all exported to it."""
+    answers: dict[str, dict[str, Answer]] = {}
+    made: dict[str, list[tuple[str, Exported]]] = {target: [] for target in targets}
+    for source in sources:
+        texts, answers[source] = opened(source, most)
+        for one in exports(source, [target for target in targets if target != source], texts, answers[source]):
+            made[one.target].append((source, one))
+        print(f"{source}: {len(texts)} files, {len(answers[source])} that train on text", file=sys.stderr, flush=True)
+    for target in targets:
+        yield from counted(target, made[target], answers)
+
+
+def counted(
+    target: str, made: Sequence[tuple[str, Exported]], answers: Mapping[str, Mapping[str, Answer]]
+) -> Iterator[tuple[str, str, Pair]]:
+    """What the target's loader makes of the files, beside what each source's loader made of its configs."""
+    whole = [filled(one.text) for _, one in made]
+    asked = {f"{number}.yaml": text for number, (text, _) in enumerate(whole)}
+    first = {source: number for number, (source, _) in reversed(list(enumerate(made))) if whole[number][1]}
+    asked.update({f"open{number}.yaml": made[number][1].text for number in first.values()})
+    theirs = ask(target, asked.items())
+    pairs: dict[str, Pair] = {}
+    for number, (source, one) in enumerate(made):
+        pair, answer = pairs.setdefault(source, Pair()), theirs[f"{number}.yaml"]
+        pair.configs += 1
+        pair.placeholders += whole[number][1]
+        if number == first.get(source):
+            unfilled = theirs[f"open{number}.yaml"]
+            if unfilled.outcome == "takes" or not NAMES.search(unfilled.said):
+                pair.taken.append(f"{one.path}: {unfilled.outcome} {unfilled.said}")
+        if not answer.settings:
+            if not any(word in answer.said and name in one.listed for word, name in MISSING.items()):
+                pair.stops[f"{answer.at}: {answer.said}"[:160]] += 1
+            continue
+        mine = effective(source, answers[source][one.path].settings)
+        others = effective(target, answer.settings)
+        wrong = differing(mine, others)
+        pair.carried += len(set(mine) & set(others)) - len(wrong)
+        for name, (before, after) in wrong.items():
+            if one.listed.intersection((*SAID_BY.get(name, ()), name)):
+                pair.listed += 1
+            else:
+                pair.differing[f"{name}: {before!r} → {after!r} ({one.path})"] += 1
+    for source, pair in pairs.items():
+        yield source, target, pair
+
+
+def main() -> int:
+    reader = argparse.ArgumentParser()
+    reader.add_argument("sources", nargs="*")
+    reader.add_argument("--to", nargs="*", default=())
+    reader.add_argument("--most", type=int)
+    asked = reader.parse_args()
+    sys.setrecursionlimit(10_000)
+    failed = False
+    print(HEAD, flush=True)
+    for source, target, pair in compared(asked.sources or list(SOURCES), asked.to or list(ENVIRONMENTS), asked.most):
+        print(pair.line(source, target), flush=True)
+        shown = [*pair.differing.most_common(6), *pair.stops.most_common(3), *((one, 1) for one in pair.taken)]
+        print(*(f"    {number:4} {what}" for what, number in shown), sep="\n", end="\n" if shown else "", flush=True)
+        failed = failed or bool(pair.differing or pair.taken)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("SFTUI_SHARED", "/work/shared")
+    sys.exit(main())
