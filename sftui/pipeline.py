@@ -42,6 +42,8 @@ from sftui.trainers.held import Held, reordered
 from sftui.trainers.held_out import permuted
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from sftui.tokens import LoadedTokenizer, ToEncode
     from sftui.tokens.bulk import Bulk
     from sftui.trainers import Trainer
@@ -106,20 +108,23 @@ def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> 
     return Toolbox(tokenizer, templates, "tokenizer's own" if templates else "")
 
 
-def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
-    """How the rows of a dataset are read, by the trainer's own rules where it has some."""
-    from sftui.trainers.reading import dates, keyless, notes_on, places_of, reading_of, refused_file
+def detect(rows: Sequence[Row], recipe: Recipe, schema: pa.Schema | None = None) -> Detected:
+    """How the rows of a dataset are read, by the trainer's own rules where it has some; `schema` is that which a loader
+    gives their files, where it tells more than the rows."""
+    from sftui.trainers.reading import keyless, notes_on, places_of, reading_of, refused_file, time_notes, with_times
 
     trainer = trainer_named(recipe.preset)
     if trainer.reads_json(recipe):
         return trainer.detect(rows, recipe)
-    reading = reading_of(rows, recipe.preset)
+    typed = reading_of(rows, recipe.preset)
+    reading = typed if schema is None else with_times(typed, schema)
     # where keys are evened out, the trainer's rules say of rows as they stand that they are uneven
     seen = rows if reading is None or reading.typed else [_as_read(row, reading) for row in rows]
     found = trainer.detect(seen, recipe)
     refused = refused_file(rows, recipe.preset, trainer.title) if found.refused is None else None
-    notes = notes_on(rows, reading, recipe.preset, trainer.title) if reading is not None else ()
-    notes = (*notes, *dates(rows, recipe.preset, trainer.title, found.fields.values()), *keyless(rows, recipe.preset))
+    notes = notes_on(rows, typed, recipe.preset, trainer.title) if typed is not None else ()
+    times = reading.times(tuple(dict.fromkeys(found.fields.values()))) if reading is not None else ()
+    notes = (*notes, *time_notes(times, recipe.preset, trainer.title), *keyless(rows, recipe.preset))
     return replace(
         found,
         refused=found.refused or refused,

@@ -56,9 +56,11 @@ class OpenDataset:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be known of how the data, the config and the tokenizer are read: what commands say on stderr."""
+        from sftui.session.opened import AT_ONCE
         from sftui.session.versions import version_notes
 
         ready = self._ready
+        stop = ready.load_stop(AT_ONCE)
         found = (
             *self._notes,
             *ready.options.notes,
@@ -68,6 +70,7 @@ class OpenDataset:
             *ready.detected.notes,
             *ready.notes,
             *(one.sentence() for one in ready.source.damage),
+            *((stop.sentence(),) if stop is not None else ()),
         )
         return tuple(dict.fromkeys(found))
 

@@ -99,7 +99,7 @@ class EncodedTable:
             aside = pc.is_valid(batch["split"])
             mask = pc.and_(reach, aside if split == "evaluation" else pc.invert(aside))
             kept.append(batch.filter(mask).select(names))
-        stop = self._counted().stop_of(self._ready.recipe, self._ready.tools.stops)
+        stop = self._counted().stop_of(self._ready.recipe, self._ready.stops())
         if stop is not None:
             raise SftuiError(stop)
         table = pa.Table.from_batches(kept, pa.schema([self.schema.field(name) for name in names]))

@@ -90,10 +90,10 @@ def encode_rows(
                         put(one)
         progress.end()
         notes.print()
+        stop = written.stop_of(session.recipe, session.stops())
     finally:
         session.close()
     click.echo(_summary(written, packed, out) + _ids(session, by), err=True)
-    stop = written.stop_of(session.recipe, session.tools.stops)
     if stop is not None:
         click.echo(f"sftui: {visible(stop)}", err=True)
     return 2 if stop is not None else 0

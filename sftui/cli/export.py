@@ -47,10 +47,10 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
         plan = plan_export(to, folder, recipe, options.base or recipe, session.prepared())
         if to not in TARGETS:
             refuse_untrainable(session, plan.converted or recipe)
+        print_versions([session])
+        stops = to == recipe.trainer and isinstance(session, Ready) and print_stops([session])
     finally:
         session.close()
-    print_versions([session])
-    stops = to == recipe.trainer and isinstance(session, Ready) and print_stops([session])
     known = print_notes([recipe] if plan.converted is None else [recipe, plan.converted])
     for line in (plan.first_line, *(note for note in plan.notes if note not in known)):
         click.echo(visible(line), err=True)

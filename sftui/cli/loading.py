@@ -41,7 +41,9 @@ def print_notes(recipes: Iterable[Recipe], more: Iterable[str] = ()) -> tuple[st
 def print_stops(sessions: Iterable[Ready]) -> bool:
     """Whether a run by one of the recipes stops before its first step, and why, on stderr: the command that shows what
     it makes all the same then ends with 2."""
-    found = dict.fromkeys(stop for session in sessions for stop in session.tools.stops)
+    from sftui.session.opened import AT_ONCE
+
+    found = dict.fromkeys(stop for session in sessions for stop in session.stops(AT_ONCE))
     for stop in found:
         click.echo(f"sftui: {visible(stop)}; nothing is trained while it stands", err=True)
     return bool(found)

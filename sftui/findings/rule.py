@@ -30,8 +30,9 @@ class Case:
     `template` is a source, the name of a built-in one, or "" for none; `changes` are knobs by their dotted path.
     `facts` replaces facts of the tokenizer; `edit` names a change of each inspection (`EDITS` in the tests'
     case_runner), for what no bundled tokenizer does. `damage` are damaged files: title, rows read and why.
-    `looked_at`: the rows are lines of a JSON file, of which so many tell how it is read. `serve`: what the model will
-    be served with, as the model of that generation_config.
+    `second`: the rows of another JSON file, which the trainer's loader reads after one with these. `looked_at`: the
+    rows are lines of a JSON file, of which so many tell how it is read. `serve`: what the model will be served with, as
+    the model of that generation_config.
     """
 
     rows: Sequence[Any]
@@ -46,6 +47,7 @@ class Case:
     facts: Mapping[str, Any] = field(default_factory=dict)
     edit: str = ""
     looked_at: int | None = None
+    second: Sequence[Any] = ()
     serve: str | None = None
 
 

@@ -110,8 +110,9 @@ class Checking:
 
         `paths` is what the user named and `files` what the source calls its files, where that is not as in the options.
         """
-        from sftui.findings import damaged_files
+        from sftui.findings import damaged_files, refused_files
         from sftui.session.inputs import data_files, labels_of
+        from sftui.session.opened import AT_ONCE
         from sftui.trainers import trainer_named
 
         options = self.session.options
@@ -119,6 +120,7 @@ class Checking:
         session, audit = self.session, self.audit
         source, recipe, tools = session.source, session.recipe, session.tools
         audit.found.add(damaged_files(source.damage))
+        audit.add_setup(refused_files(session.load_stop(None if self.whole else AT_ONCE)))
         return Checked(
             audit,
             recipe,

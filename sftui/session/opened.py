@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from sftui import bound
 from sftui.errors import ConversationError, SftuiError, SourceError
 from sftui.model import Inspection, Problem, Row
 from sftui.recipe import Data, Mask, Recipe
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
     from sftui.session.overlay import Overlay
     from sftui.session.ready import Ready
     from sftui.sources import Source, SourceSpec
+    from sftui.trainers.loading import Loaded
 
 SAMPLE_ROWS = 32
 SAMPLE_BYTES = 4 << 20
+AT_ONCE = 4 << 20
+"""Bytes of files that are loaded as the trainer does it where not all is read anyway."""
 HEAVY = 16 << 10
 """Bytes above which a row waits until others are done: its some 4,000 tokens take about 20 ms."""
 
@@ -34,12 +38,35 @@ HEAVY = 16 << 10
 @dataclass(frozen=True, eq=False)
 class Stored:
     """The data as it lies there, whatever the recipe. `sample` are its first rows, few and not large; `plainly` is how
-    they are read by no trainer's rules."""
+    they are read by no trainer's rules, `loads` what is known of how trainers load its files (see `loading`)."""
 
     options: OpenOptions
     source: Source
     sample: tuple[Row, ...]
     plainly: Detected
+    loads: dict[object, Loaded] = field(default_factory=dict)
+
+    def loaded(self, recipe: Recipe, most: int | None = None, *, first: bool = False) -> Loaded | None:
+        """What the loader of a recipe's trainer makes of the files, or of the `first` of them; None where it has none
+        that is known, or where they are more bytes than `most`."""
+        from sftui.trainers import trainer_named
+        from sftui.trainers.loading import load
+        from sftui.trainers.reading import brought
+
+        trainer, reader = trainer_named(recipe.preset), brought(recipe.preset)
+        if reader is None or reader.library != "datasets" or trainer.reads_json(recipe):
+            return None
+        key = (reader, trainer.title, first)
+        if key not in self.loads:
+            size = sum(file.size for file in self.source.files())
+            if most is not None and size > most:
+                return None
+            try:
+                with bound.Work(bound.item_key("loading", int(first)), size, stage="row"):
+                    self.loads[key] = load(self.source.files, reader, trainer.title, first=first)
+            except bound.OverBound:
+                return None
+        return self.loads[key]
 
     def close(self) -> None:
         self.source.close()
@@ -128,9 +155,17 @@ class Opened:
         problem = self.refused
         if problem is None or (unread and self.unread):
             return
-        plain = self.stored.plainly.refused
+        plain, stop = self.stored.plainly.refused, self.load_stop(AT_ONCE)
+        if stop is not None:
+            raise ConversationError(stop.what, where=where, why=stop.why, fix=stop.fix)
         fix = problem.fix if plain is None or plain == problem else plain.sentence()  # what it is tells what to do
         raise ConversationError(problem.what, where=where, why=problem.why, fix=fix)
+
+    def load_stop(self, most: int | None = None) -> Problem | None:
+        """Why the trainer's loader stops at the files before the trainer sees a row; None where it does not, where
+        repairs lie over the rows, and where nothing is known. `most`: only files that are no more bytes in all."""
+        found = None if self.repairs else self.stored.loaded(self.recipe, most)
+        return found.problem if found is not None else None
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from sftui.session.options import OpenOptions
 from sftui.session.versions import tokenizer_key
 
 if TYPE_CHECKING:
+    from sftui.conversations import Detected
     from sftui.exports.prepared import Prepared
     from sftui.findings import Context, Finding, Waiver
     from sftui.pipeline import Toolbox
@@ -81,6 +82,11 @@ class Ready(Tokenized):
 
     def ready(self, where: str = "") -> Ready:
         return self
+
+    def stops(self, most: int | None = None) -> tuple[str, ...]:
+        """Why the run stops before its first step, by its files and its set-up; `most` as in `load_stop`."""
+        stop = self.load_stop(most)
+        return (*((stop.sentence(),) if stop is not None else ()), *self.tools.stops)
 
     # --- rows, batches, packs ---------------------------------------------------------------
 
@@ -322,7 +328,8 @@ def _staged(
     from sftui.pipeline import detect
 
     if not repairs:
-        detected = like.detected if like is not None and _read_alike(like, recipe) else detect(stored.sample, recipe)
+        alike = like is not None and _read_alike(like, recipe)
+        detected = like.detected if like is not None and alike else _detected(stored, recipe)
         return _tokenized(Opened(stored, recipe, repairs, stored.source, stored.sample, detected), tokenizer, like)
     from sftui.session.repairing import lay_over
 
@@ -332,6 +339,15 @@ def _staged(
     repaired = Opened(stored, read, repairs, stored.source, laid.sample, detect(laid.sample, read), given=given)
     staged = _tokenized(repaired, tokenizer, like)
     return replace(staged, source=laid.overlay(staged))
+
+
+def _detected(stored: Stored, recipe: Recipe) -> Detected:
+    """How the rows are read; whether texts that look like times are times, the loader knows."""
+    from sftui.pipeline import detect
+    from sftui.trainers.reading import dated
+
+    found = stored.loaded(recipe, first=True) if dated(stored.sample, recipe.preset) else None
+    return detect(stored.sample, recipe, found.schema if found is not None else None)
 
 
 def _read_alike(like: Opened, recipe: Recipe) -> bool:

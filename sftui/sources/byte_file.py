@@ -10,11 +10,12 @@ import shutil
 import tempfile
 import threading
 import zlib
+from collections.abc import Iterator
 from typing import IO, Any, NamedTuple
 
 from sftui.errors import SourceError
 from sftui.sources.files import is_url
-from sftui.sources.source import Change
+from sftui.sources.source import Change, DataFile
 
 HEAD = 4096
 STEP = 4 << 20
@@ -144,6 +145,11 @@ class ByteFile:
     def open(self, *, owning: bool = False) -> io.BufferedReader:
         """The whole as a file object; an `owning` one closes this file when it is closed."""
         return io.BufferedReader(_Reader(self, owning), READ_BUFFER)
+
+    def as_data(self, kind: str, separator: str = ",") -> Iterator[DataFile]:
+        """The file as one of the data; nothing where its bytes are far away."""
+        if not is_url(self.path):
+            yield DataFile(self.label, kind, self.open, self.size(), separator)
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1

@@ -12,6 +12,7 @@ import threading
 import time
 import warnings
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import IO, Any
 
 from sftui.errors import SourceError
@@ -19,7 +20,7 @@ from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import Change, Count, Damage, NoRows, Source
+from sftui.sources.source import Change, Count, Damage, DataFile, NoRows, Source
 from sftui.sources.spool import ArrowSpool
 
 CHUNK = 10_000
@@ -50,6 +51,7 @@ class CsvSource(Source):
         self._schema: Any = None
         self._spool = ArrowSpool()
         self._stream: IO[bytes] = file.open()
+        self._separator = separator
         self._read_bytes = 0
         self._done = False
         self._failed = ""
@@ -69,6 +71,9 @@ class CsvSource(Source):
             raise NoRows("has a header and no rows", where=self.title)
         self._decoder = ArrowDecoder(self._schema, row_limit)
         self._note_separator()
+
+    def files(self) -> Iterator[DataFile]:
+        return self._file.as_data("csv", self._separator)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from abc import abstractmethod
+from collections.abc import Iterator
 
 from sftui.model import Row
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.source import Change, Count, Damage, Source
+from sftui.sources.source import Change, Count, Damage, DataFile, Source
 
 WAIT = 0.25
 """How long a reader of a pipe waits for bytes before it lets others (and `close`) have a turn."""
@@ -39,6 +40,9 @@ class IndexedSource(Source):
     def damage(self) -> tuple[Damage, ...]:
         stopped = self._file.stopped
         return (Damage(self.title, self._known(), *stopped),) if stopped is not None and self._done else ()
+
+    def files(self) -> Iterator[DataFile]:
+        return self._file.as_data("json")
 
     def change(self) -> Change | None:
         return self._file.changed(self._position())

@@ -16,7 +16,7 @@ from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.indexed import IndexedSource
 from sftui.sources.records import JSON_SPACE, changed_under_us, one_line, oversized, parse_record
-from sftui.sources.source import COPY_AGAIN, Damage
+from sftui.sources.source import COPY_AGAIN, Damage, DataFile
 
 BLOCK = 1 << 18
 TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.DOTALL)
@@ -233,9 +233,13 @@ class JsonArraySource(IndexedSource):
     ) -> None:
         super().__init__(file, row_limit=row_limit, notes=notes)
         self._column = column
+        self._nested = nested
         self._scanner = ElementScanner(begin, layout, nested=nested)
         self._starts = array("Q")
         self._ends = array("Q")
+
+    def files(self) -> Iterator[DataFile]:
+        return iter(()) if self._nested else super().files()
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, Piece, Source
+from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, DataFile, Piece, Source
 from sftui.sources.spool import ArrowSpool
 
 BATCH_BYTES = 1 << 20
@@ -80,6 +80,9 @@ class ParquetSource(Source):
 
     def count(self) -> Count:
         return Count(self._ends[-1] if self._ends else 0, True, 1.0)
+
+    def files(self) -> Iterator[DataFile]:
+        return self._file.as_data("parquet")
 
     def columns(self) -> tuple[str, ...]:
         return self._decoder.columns

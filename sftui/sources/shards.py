@@ -18,7 +18,7 @@ from sftui.model import Row
 from sftui.sources.byte_file import stat_changed
 from sftui.sources.files import is_url
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, NoRows, Piece, Source
+from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, DataFile, NoRows, Piece, Source
 
 FILES_OF_ONE = 3
 """Files that one shard has open at most: itself, what it is unpacked to, and its columns."""
@@ -51,6 +51,10 @@ class Resting(Source):
                 if self._path is not None and self._seen is None and not is_url(self._path):
                     self._seen = os.stat(self._path)
             return self._source
+
+    def anew(self) -> Source:
+        """The source opened once more, for whoever closes it."""
+        return self._opener()
 
     @property
     def rests(self) -> bool:
@@ -165,6 +169,11 @@ class ShardedSource(Source):
     @property
     def damage(self) -> tuple[Damage, ...]:
         return (*(one for shard in list(self._shards) for one in shard.damage), *self._lost)
+
+    def files(self) -> Iterator[DataFile]:
+        for shard in [*self._shards, *self._openers]:
+            with contextlib.suppress(SourceError), contextlib.closing(shard.anew()) as source:
+                yield from source.files()
 
     def count(self) -> Count:
         with self._lock:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 
 from sftui.errors import SourceError
 from sftui.model import Row
-from sftui.sources.source import STEP_SECONDS, Change, Count, Damage, Source
+from sftui.sources.source import STEP_SECONDS, Change, Count, Damage, DataFile, Source
 
 _PART = re.compile(
     r"(?P<name>\w+(?:\.\w+)*)"
@@ -112,6 +112,9 @@ class SlicedSource(Source):
             found.append((source, *bounds(part, source.count().rows)))
         self._parts = tuple(found)
         self._alone = len(self._sources) == 1
+
+    def files(self) -> Iterator[DataFile]:
+        return chain.from_iterable(source.files() for source in self._sources)
 
     @property
     def ranges(self) -> tuple[tuple[int, int | None], ...] | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from sftui.errors import SourceError
 from sftui.model import Row
@@ -73,6 +73,17 @@ class Damage:
         return f"{self.title} cannot be read whole, because {self.why}; {read} read"
 
 
+class DataFile(NamedTuple):
+    """A file of the data: what to call it, its format, its bytes, opened anew at each call, how many they are, and what
+    separates the fields of a CSV."""
+
+    title: str
+    kind: str
+    open: Callable[[], IO[bytes]]
+    size: int
+    separator: str = ","
+
+
 class Piece(NamedTuple):
     """Rows that can be read without those before them, by whoever has the file.
 
@@ -122,6 +133,10 @@ class Source(ABC):
     def damage(self) -> tuple[Damage, ...]:
         """What of the data cannot be read, as far as it is known; certain after `read_through`."""
         return ()
+
+    def files(self) -> Iterator[DataFile]:
+        """The files that the rows lie in, each as a whole; none where they lie elsewhere, or are far away."""
+        return iter(())
 
     @abstractmethod
     def row(self, index: int) -> Row:

@@ -22,9 +22,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sftui.conversations.reading import Place, Reading, kept, kind_of, other_kind, place_of, typed
+from sftui.conversations.reading import Kept, Place, Reading, kept, kind_of, other_kind, place_of, time_of, typed
 from sftui.errors import ConversationError
 from sftui.model import Problem, Row
 from sftui.text import visible
@@ -32,31 +32,36 @@ from sftui.trainers.declared import traits_of
 from sftui.trainers.pins import pins_of
 from sftui.trainers.versions import at_least, parse
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 KEEPS_MIXED = (4, 7)
 """The first datasets that keeps a column of several kinds."""
 _OF_JSON = re.compile(r" (line|record) \d+$")
 """Rows of JSON files say so in `where`; others bring the types of their format."""
-_TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:?\d\d(:?\d\d(\.\d+)?)?)?)?Z?")
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
-    """The library that gives a trainer the rows of a JSON file, and its version; `keeps` places of several kinds."""
+class Reader:
+    """The library that gives a trainer the rows of a JSON file, and its version; `keeps` places of several kinds;
+    `pandas` is the release that comes with it."""
 
     library: str
     version: str
     keeps: bool
+    pandas: tuple[int, ...] = ()
 
 
-def _brought(preset: str) -> _Reader | None:
+def brought(preset: str) -> Reader | None:
     """The newest `datasets` that a preset admits, or the pandas that stores the rows for a trainer that reads Parquet
     alone; None where nothing is known of it."""
     pins = pins_of(preset)
     library = "pandas" if traits_of(preset).stored_as_parquet else "datasets"
     version = pins.newest.get(library) if pins is not None else None
-    if version is None:
+    if pins is None or version is None:
         return None
-    return _Reader(library, version, library == "datasets" and at_least(parse(version, library), KEEPS_MIXED))
+    keeps = library == "datasets" and at_least(parse(version, library), KEEPS_MIXED)
+    return Reader(library, version, keeps, parse(pins.newest.get("pandas", "3"), "pandas"))
 
 
 def _of_json(rows: Sequence[Row]) -> list[Mapping[str, Any]]:
@@ -65,7 +70,7 @@ def _of_json(rows: Sequence[Row]) -> list[Mapping[str, Any]]:
 
 def reading_of(rows: Sequence[Row], preset: str) -> Reading | None:
     """How the trainer of a preset is given rows like these; None where they come as they stand."""
-    reader, values = _brought(preset), _of_json(rows)
+    reader, values = brought(preset), _of_json(rows)
     if reader is None or not values:
         return None
     names = dict.fromkeys(name for value in values for name in value)
@@ -79,7 +84,7 @@ def reading_of(rows: Sequence[Row], preset: str) -> Reading | None:
 
 def notes_on(rows: Sequence[Row], reading: Reading, preset: str, title: str) -> tuple[str, ...]:
     """A sentence on the first value that comes to the trainer otherwise than it stands; none where each is the same."""
-    reader = _brought(preset)
+    reader = brought(preset)
     library = reader.library if reader is not None else "datasets"
     for row in rows:
         if row.data is None:
@@ -98,24 +103,55 @@ def notes_on(rows: Sequence[Row], reading: Reading, preset: str, title: str) -> 
     return ()
 
 
-def dates(rows: Sequence[Row], preset: str, title: str, columns: Iterable[str]) -> tuple[str, ...]:
-    """A sentence on each place of these columns that holds nothing but what Arrow takes for a time."""
-    reader, held = _brought(preset), _of_json(rows)
+def dated(rows: Sequence[Row], preset: str) -> bool:
+    """Whether a place of these rows holds nothing but what Arrow takes for times."""
+    reader, held = brought(preset), _of_json(rows)
     if reader is None or not held or reader.library == "pandas":  # which takes no text for a date
-        return ()
+        return False
     if not reader.keeps and all(" record " in row.where for row in rows):
-        return ()  # datasets 4.0 reads one JSON list with pandas, which leaves dates as text
-    found = (path for name in dict.fromkeys(columns) for path in _dated([one.get(name) for one in held], name))
+        return False  # datasets 4.0 reads one JSON list with pandas, which leaves dates as text
+    return _dated(held)
+
+
+def with_times(reading: Reading | None, schema: pa.Schema) -> Reading | None:
+    """The same with the times of a schema, which a JSON file is loaded with."""
+    columns = dict(reading.columns) if reading is not None else {}
+    columns.update((one.name, kept) for one in schema if (kept := _timed(one.type, columns.get(one.name))) is not None)
+    return Reading(columns, reading is not None and reading.typed) if columns else None
+
+
+def _timed(kind: pa.DataType, place: Kept | None) -> Kept | None:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        return Kept("time")
+    if pa.types.is_struct(kind):
+        inside = {one.name: (place.inside.get(one.name) if place is not None else None, one.type) for one in kind}
+    else:
+        inside = {"": (place.inside.get("") if place is not None else None, kind.value_type)} if _list(kind) else {}
+    made = {key: made for key, (one, inner) in inside.items() if (made := _timed(inner, one)) is not None}
+    return Kept("list" if "" in made else "object", made, place.order if place is not None else ()) if made else place
+
+
+def _list(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(kind))
+
+
+def time_notes(paths: Iterable[str], preset: str, title: str) -> tuple[str, ...]:
+    """A sentence on each place whose texts come to the trainer as times."""
+    reader = brought(preset)
+    known = f"{reader.library} ({reader.version})" if reader is not None else "datasets"
     return tuple(
-        f"every `{visible(path)}` of the first rows is a date: where the whole file is so, {title}'s datasets reads"
-        " timestamps, which are no text"
-        for path in found
+        f"every `{visible(path)}` is a date: {title}'s {known} makes timestamps of them, which are no text"
+        for path in paths
     )
 
 
 def keyless(rows: Sequence[Row], preset: str) -> tuple[str, ...]:
     """A sentence on the first place that holds nothing but objects without keys, which Parquet has no type for."""
-    reader, held = _brought(preset), _of_json(rows)
+    reader, held = brought(preset), _of_json(rows)
     if reader is None or not held or reader.library != "pandas":
         return ()
     path = _keyless(place_of(held))
@@ -134,16 +170,14 @@ def _keyless(place: Place, path: str = "") -> str | None:
     return next((found for found in inner if found is not None), None)
 
 
-def _dated(values: Sequence[Any], path: str) -> Iterator[str]:
+def _dated(values: Sequence[Any]) -> bool:
     held = [value for value in values if value is not None]
-    if held and all(isinstance(value, str) for value in held):
-        if all(map(_TIME.fullmatch, held)):
-            yield path
-    elif held and all(isinstance(value, (list, tuple)) for value in held):
-        yield from _dated([item for value in held for item in value], f"{path}/[]")
-    elif held and all(isinstance(value, Mapping) and value.keys() == held[0].keys() for value in held):
-        for key in held[0]:
-            yield from _dated([value[key] for value in held], f"{path}/{key}")
+    kinds = set(map(type, held))
+    if kinds == {str}:
+        return all(time_of(value) is not None for value in held)
+    if kinds == {list}:
+        return _dated([item for value in held for item in value])
+    return kinds == {dict} and any(_dated([value.get(key) for value in held]) for key in held[0])
 
 
 def _changes(before: Any, after: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
@@ -168,7 +202,7 @@ def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None
 
     The newest `datasets` that the preset admits decides, so that every older one stops as well.
     """
-    reader = _brought(preset)
+    reader = brought(preset)
     if reader is None:
         return None
     broken = next((row for row in rows if " line " in row.where and _surrogate(row.data)), None)
@@ -194,7 +228,7 @@ def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None
     return _one_type(f"{visible(path)} holds {_A[before]}, and {_A[kind]} in {row.where}", reader, title)
 
 
-def _one_type(held: str, reader: _Reader, title: str) -> Problem:
+def _one_type(held: str, reader: Reader, title: str) -> Problem:
     return Problem(
         f"{title} stops at this file: {held}",
         f"{reader.library} {reader.version}, the newest it admits, gives a JSON file one type a column",
@@ -205,7 +239,7 @@ def _one_type(held: str, reader: _Reader, title: str) -> Problem:
 def places_of(rows: Sequence[Row], preset: str, columns: Iterable[str]) -> Place | None:
     """The kinds of values that rows like these hold; of these columns alone where no other can stop the trainer. None
     where nothing is known of its `datasets`."""
-    reader, held = _brought(preset), _of_json(rows)
+    reader, held = brought(preset), _of_json(rows)
     if reader is None or not held:
         return None
     read = {name: place_of([value.get(name) for value in held]) for name in columns}
@@ -224,7 +258,7 @@ def late_kind(row: Row, places: Place, preset: str, title: str) -> Late | None:
     """What another kind of value does, in a row after those whose kinds are known; None where it has no such value, or
     one by which no text changes."""
     found = other_kind(row.data, places)
-    reader = None if found is None else _brought(preset)
+    reader = None if found is None else brought(preset)
     if found is None or reader is None:
         return None
     if found[1:] == ("whole", "number") and not reader.keeps:  # what stops the trainer goes first

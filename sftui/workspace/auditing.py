@@ -55,7 +55,7 @@ class Auditing:
             return
         from sftui.audit import Audit, Filter, run_audit
         from sftui.audit.listing import Listing
-        from sftui.findings import damaged_files
+        from sftui.findings import damaged_files, refused_files
         from sftui.tokens.bulk import Bulk
 
         yield from settling(session)
@@ -86,6 +86,7 @@ class Auditing:
                 taken, self._next = progress.rows, last + 1
             if progress.done:
                 gathered.found.add(damaged_files(session.source.damage))
+                gathered.add_setup(refused_files(session.load_stop()))
             seconds = (progress.rows - before) / progress.rate if progress.rate else 0.0
             if progress.done or seconds - reported > REPORT_EVERY:
                 reported = seconds

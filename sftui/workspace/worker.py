@@ -27,7 +27,7 @@ from sftui import bound
 from sftui.errors import SftuiError
 from sftui.model import Inspection, Problem, Row, Stage
 from sftui.recipe import Recipe
-from sftui.session.opened import Opened
+from sftui.session.opened import AT_ONCE, Opened
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, Tokenized, Untokenized, open_data, row_texts, under, with_tokenizer
 from sftui.session.splitting import held_out_by, settling
@@ -62,6 +62,7 @@ class Worker:
         self._out = out
         self._sending = threading.Lock()
         self._session: Opened | None = None
+        self._told: Opened | None = None
         self._loader = Loader(inbox.post)
         self._indexer = Indexer(inbox, self.send, self._loader.settled)
         self._version = 0
@@ -133,6 +134,9 @@ class Worker:
             if self._indexer.look(item):  # what is on screen cannot be read any more, or can be again
                 self._answer_row()
                 self._start_list()
+            told, self._told = self._told, self._session
+            if self._session is not None and self._session is not told and self._session.load_stop(AT_ONCE):
+                self._send_source(self._session)
         elif isinstance(item, rq.RowRequest):
             self._row = item
             if item.held != self._version:
@@ -201,7 +205,7 @@ class Worker:
             found.refuse(but)
 
     def _send_source(self, session: Opened) -> None:
-        source, found = session.source, session.detected
+        source, found, stop = session.source, session.detected, session.load_stop(0)  # what is known of it
         self.send(
             ev.SourceOpened(
                 source.title,
@@ -209,7 +213,12 @@ class Worker:
                 source.columns(),
                 found.format,
                 found.reason,
-                (*session.options.notes, *source.notes, *found.notes),
+                (
+                    *session.options.notes,
+                    *source.notes,
+                    *found.notes,
+                    *((stop.sentence(),) if stop is not None else ()),
+                ),
                 found.refused,
                 session.unread,
             )

@@ -2,8 +2,9 @@
 
     PYTHON read_files.py LIST OUT
 
-LIST names a file a line; OUT gets a JSON line for each: `rows` and `features`, or `error`. Values that JSON has not are
-marked: {"$": "2024-01-01T00:00:00"} a timestamp, {"$": "nan"} no number.
+LIST names a file a line, or a folder whose files are loaded in the order of their names; OUT gets a JSON line for each:
+`rows` (of a folder none) and `features`, or `error`. Values that JSON has not are marked:
+{"$": "2024-01-01T00:00:00"} a timestamp, {"$": "nan"} no number.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ import importlib.metadata
 import json
 import logging
 import math
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+KINDS = {".csv": "csv", ".parquet": "parquet"}
 
 
 def plain(value: Any) -> Any:
@@ -44,13 +48,17 @@ def main(listed: str, out: str) -> None:
         packages = ("datasets", "pandas", "pyarrow")
         print(json.dumps({name: importlib.metadata.version(name) for name in packages}), file=results)
         for number, name in enumerate(Path(listed).read_text(encoding="utf-8").split()):
-            kind = "csv" if name.endswith(".csv") else "json"
+            whole = Path(name).is_dir()
+            files = sorted(map(str, Path(name).iterdir())) if whole else [name]
+            kind = KINDS.get(Path(files[0]).suffix, "json")
             try:
-                found = datasets.load_dataset(kind, data_files=name, split="train", cache_dir=f"{cache}/{number}")
-                made: dict[str, Any] = {"rows": [plain(row) for row in found], "features": str(found.features)}
+                found = datasets.load_dataset(kind, data_files=files, split="train", cache_dir=f"{cache}/{number}")
+                rows = [] if whole else [plain(row) for row in found]
+                made: dict[str, Any] = {"rows": rows, "features": str(found.features)[:400]}
             except Exception as error:
                 cause = error.__cause__ or error
                 made = {"error": f"{type(cause).__name__}: {' '.join(str(cause).split())[:200]}"}
+            shutil.rmtree(f"{cache}/{number}", ignore_errors=True)
             print(json.dumps(made), file=results, flush=True)  # pyarrow may end the process at the next file
 
 

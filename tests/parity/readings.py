@@ -1,7 +1,8 @@
 """Which files other versions of datasets and pandas read otherwise, and which sftui: `python readings.py [NAME…]`.
 
-Every file of `files_to_read` through `read_files.py` in each environment, and through sftui's own sources. Two readings
-agree where both refuse the file, or both have the same rows once keys that Arrow fills with null are taken away.
+Every file of `files_to_read` and every set of `sets_to_read` through `read_files.py` in each environment, and through
+sftui's own sources. Two readings agree where both refuse the file or set, or both have the same rows once keys that
+Arrow fills with null are taken away; of a set only whether it is loaded is compared. `--sets`: the sets alone.
 """
 
 from __future__ import annotations
@@ -13,33 +14,47 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import environments
 import files_to_read
+import sets_to_read
 from case import home, python_of
 
 from sftui.errors import SftuiError
 from sftui.session.opened import SAMPLE_ROWS
 from sftui.sources import SourceSpec, open_source
-from sftui.trainers.reading import dates, late_kind, notes_on, places_of, reading_of, refused_file
+from sftui.trainers.loading import load
+from sftui.trainers.reading import brought, late_kind, notes_on, places_of, reading_of, with_times
 
-TRAINERS = ("trl@1.16.0", "axolotl@0.19.0", "llamafactory@0.9.5", "unsloth@2026.10.9", "torchtune@0.6.1")
+TRAINERS = (
+    *("trl@1.16.0", "axolotl@0.19.0", "llamafactory@0.9.5", "unsloth@2026.10.9", "torchtune@0.6.1", "ms-swift@4.6.0"),
+    "nemo-automodel@0.7.0",
+)
 Reading = dict[str, Any]
 """`rows`, or `error`."""
 
 
 def files() -> list[Path]:
     """The files, written once."""
-    source = Path(files_to_read.__file__).read_bytes()
-    return files_to_read.write(home() / "readings" / hashlib.sha256(source).hexdigest()[:12])
+    return files_to_read.write(_folder(files_to_read.__file__))
+
+
+def sets(*, every: bool = True) -> list[Path]:
+    """The sets, written once; not `every`: without the long ones, which take minutes."""
+    return sets_to_read.write(_folder(sets_to_read.__file__), every=every)
+
+
+def _folder(script: str) -> Path:
+    return home() / "readings" / hashlib.sha256(Path(script).read_bytes()).hexdigest()[:12]
 
 
 def theirs(name: str, paths: Sequence[Path]) -> tuple[dict[str, str], list[Reading]]:
     """The versions of an environment, and what it reads; a file at which its process ends is an error."""
     trainer, version = environments.split(name)
-    out = paths[0].parent / f"{trainer}-{version}.read"
+    out = paths[0].parent / f"{trainer}-{version}-{len(paths)}.read"
     if not out.exists():
         done: list[str] = []
         versions = ""
@@ -61,27 +76,29 @@ def ours(path: Path, preset: str = "trl@1.16") -> Reading:
     """What sftui gives a trainer of the file; `problems` are rows that cannot be read, `notes` what it tells of it."""
     from read_files import plain
 
+    reader = brought(preset)
+    assert reader is not None
     try:
         source = open_source(SourceSpec((str(path),)))
     except SftuiError as error:
         return {"error": str(error)}
-    rows = every = list(source.rows())
-    notes = [*source.notes, *(one.sentence() for one in source.damage)]
-    source.close()
+    with closing(source):
+        loaded = load(source.files, reader, preset)
+        if loaded.problem is not None:
+            return {"error": loaded.problem.what}
+        if path.is_dir():
+            return {"rows": []}
+        rows = every = list(source.rows())
+        notes = [*source.notes, *(one.sentence() for one in source.damage)]
     problems = [row.problem for row in rows if row.data is None]
     rows = rows[:SAMPLE_ROWS]
-    refused = refused_file(rows, preset, preset)
-    if refused is not None:
-        return {"error": refused.what}
-    reading = reading_of(rows, preset)
+    typed = reading_of(rows, preset)
+    reading = typed if loaded.schema is None or path.suffix == ".csv" else with_times(typed, loaded.schema)
     values = [row.data for row in every if row.data is not None]
     given = values if reading is None else [reading.row(value) for value in values]
-    notes += dates(rows, preset, preset, {name for value in values for name in value})
-    notes += notes_on(rows, reading, preset, preset) if reading is not None else ()
+    notes += notes_on(rows, typed, preset, preset) if typed is not None else ()
     places = places_of(rows, preset, dict.fromkeys(name for row in rows for name in row.data or ()))
     late = [late_kind(row, places, preset, preset) for row in every if row.data is not None] if places else []
-    if any(one.stops for one in late if one is not None):
-        return {"error": next(one.problem.what for one in late if one is not None)}
     notes += [one.problem.what for one in late if one is not None]
     return {"rows": [plain(value) for value in given], "problems": problems, "notes": notes}
 
@@ -112,7 +129,7 @@ def difference(one: Reading, other: Reading) -> str | None:
 
 
 def family(path: Path) -> str:
-    return path.name.rpartition("-")[0]
+    return path.name.partition("-")[0] if path.is_dir() else path.name.rpartition("-")[0]
 
 
 def compared(paths: Sequence[Path], one: Sequence[Reading], other: Sequence[Reading]) -> Iterator[tuple[Path, str]]:
@@ -126,8 +143,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=TRAINERS)
     parser.add_argument("--show", type=int, default=0, help="files shown of each pair")
+    parser.add_argument("--sets", action="store_true", help="the sets alone, each file of them through the loader")
     options = parser.parse_args(arguments)
-    paths = files()
+    paths = sets() if options.sets else files()
     read: dict[str, list[Reading]] = {}
     mine: dict[str, list[Reading]] = {}
     for name in options.names:
@@ -146,7 +164,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             spoken = sum(
                 bool(right[paths.index(path)].get(name)) for path, _ in found for name in ("problems", "notes")
             )
-            print(f"{title}: {len(paths) - len(found)} of {len(paths)} files read alike, {spoken} of the others told")
+            loaded = sum("error" not in one for one in right if right is read[name])
+            print(
+                f"{title}: {len(paths) - len(found)} of {len(paths)} files read alike, {spoken} of the others told;"
+                f" {loaded} are loaded"
+            )
             for (kind, how), count in sorted(counts.items()):
                 print(f"    {kind:12} {how:22} {count}")
             for path, how in found[: options.show]:

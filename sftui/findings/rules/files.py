@@ -1,16 +1,21 @@
-"""Files of the data that cannot be read whole: what no row can tell."""
+"""Files of the data that cannot be read whole, or that the trainer's loader refuses: what no row can tell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from sftui.findings.checks import setup_check
+from sftui.findings.consequences import Consequence
+from sftui.findings.context import Context
 from sftui.findings.examples import FINE, GOOD, case
 from sftui.findings.model import Finding, Fix
 from sftui.findings.rule import NAMED, rule
+from sftui.findings.setup import about
 from sftui.text import visible
 
 if TYPE_CHECKING:
+    from sftui.model import Inspection, Problem
     from sftui.sources import Damage
 
 
@@ -40,3 +45,63 @@ def damaged_files(damage: Iterable[Damage]) -> tuple[Finding, ...]:
         )
         for one in damage
     )
+
+
+MORE_FIRST = (
+    "put what has more first, or write the key there, too; as Parquet, `sftui convert` gives all rows the same keys"
+)
+FEATURES = "or declare the types of all rows where the script loads them"
+ROW010 = rule(
+    "ROW010",
+    "files-refused-by-loader",
+    "LOUD",
+    "dataset",
+    "the trainer's loader stops at the files",
+    "`datasets` takes columns, keys and types from what comes first: the first 10 MB of a JSON file, 10,000 rows of a"
+    " CSV, the schema of the first Parquet file. What comes later may lack some, never have more, nor another type. It"
+    " has no type for maps, and its JSON reader refuses a key that stands twice. The run never starts.",
+    trl=f"{MORE_FIRST}; {FEATURES}",
+    unsloth=f"{MORE_FIRST}; {FEATURES}",
+    hf=f"{MORE_FIRST}; {FEATURES}",
+    data=MORE_FIRST,
+    spared=("mlx-lm", "verl"),
+    leads_to=Consequence.STOPS,
+    bad=case(GOOD, preset="trl@1.16", second=({**GOOD, "tools": "[]"},)),
+    good=case({**GOOD, "tools": "[]"}, preset="trl@1.16", second=(GOOD,)),
+)
+
+
+def refused_files(problem: Problem | None) -> tuple[Finding, ...]:
+    """ROW010: why the trainer's loader stops, if it does."""
+    if problem is None:
+        return ()
+    fix = Fix(problem.fix, trainer_keys={name: problem.fix or text for name, text in ROW010.fixes.items()})
+    return (Finding(ROW010.code, ROW010.severity, f"{problem.what}; {problem.why}", fix=fix),)
+
+
+ROW011 = rule(
+    "ROW011",
+    "dates-become-times",
+    "LOUD",
+    "setup",
+    "texts that are all dates reach the trainer as timestamps",
+    "`datasets` makes timestamps of a JSON file's texts where all of a place are dates or times, such as 2024-05-02 or"
+    " 2024-05-02T10:00:00Z. They are no text: TRL stops at a completion ('datetime.datetime' object has no attribute"
+    " 'endswith'), templates stop at a content, or write `<datetime>` or another text for it. Fractions of a second and"
+    " dates that do not exist stay text.",
+    data="store the data as Parquet, where text stays text (`sftui convert` writes it)",
+    spared=("mlx-lm", "verl"),
+    leads_to=Consequence.GARBLED,
+    bad=case({"prompt": "When?", "completion": "2024-05-02"}, preset="trl@1.16", looked_at=1),
+    good=case({"prompt": "When?", "completion": "on 2024-05-02"}, preset="trl@1.16", looked_at=1),
+)
+
+
+@setup_check(ROW011)
+def times(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    """ROW011: each place that the conversation is read from."""
+    reading, columns = context.detected.reading, tuple(dict.fromkeys(context.detected.fields.values()))
+    for path in reading.times(columns) if reading is not None else ():
+        yield about(
+            context, ROW011, f"every `{visible(path)}` is a date, which datasets reads as a time and not as text"
+        )

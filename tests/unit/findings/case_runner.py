@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,16 +12,27 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sftui import pipeline, trainers
-from sftui.findings import Context, DatasetChecks, Finding, check_dataset, check_row, check_setup, damaged_files
+from sftui.findings import (
+    Context,
+    DatasetChecks,
+    Finding,
+    check_dataset,
+    check_row,
+    check_setup,
+    damaged_files,
+    refused_files,
+)
 from sftui.findings.hashes import Hashes
 from sftui.findings.rule import Case
 from sftui.model import IGNORE_INDEX, Inspection, Row
 from sftui.recipe import Recipe, changed
 from sftui.serving import load_served, stops_of
-from sftui.sources import Damage
+from sftui.sources import Damage, DataFile
 from sftui.templates import builtin_template, compile_template
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.builtin import folder
+from sftui.trainers.loading import load
+from sftui.trainers.reading import brought
 
 
 @dataclass(frozen=True)
@@ -157,6 +169,12 @@ def row(index: int, data: Any, line: bool = False) -> Row:
     return Row(index, data, repr(data), where)
 
 
+def lines_of(title: str, rows: Sequence[Any]) -> DataFile:
+    """Rows as a JSON Lines file."""
+    held = b"".join(json.dumps(one).encode() + b"\n" for one in rows)
+    return DataFile(title, "json", lambda: io.BytesIO(held), len(held))
+
+
 def recipe_of(case: Case) -> Recipe:
     """The preset with the case's knobs."""
     recipe = trainers.preset(case.preset)
@@ -185,7 +203,9 @@ def open_case(case: Case, data: Sequence[Any], recipe: Recipe | None = None) -> 
         )
         tools = trainers.Toolbox(tools.tokenizer, {"default": made} if made else {}, made.name if made else "")
     rows = [row(index, one, case.looked_at is not None) for index, one in enumerate(data)]
-    detected = pipeline.detect(rows[: case.looked_at], recipe)
+    reader = brought(recipe.preset) if case.looked_at is not None else None
+    schema = load(lambda: iter([lines_of("data.jsonl", data)]), reader, "").schema if reader is not None else None
+    detected = pipeline.detect(rows[: case.looked_at], recipe, schema)
     tools = pipeline.survey(rows[0] if rows else None, detected, recipe, tools)
     if case.serve is not None:
         served = load_served(case.serve, tools.tokenizer, None)
@@ -223,4 +243,11 @@ def run(case: Case, recipe: Recipe | None = None) -> Outcome:
     found.extend(check_setup(context, inspections))
     found.extend(check_dataset(checks))
     found.extend(damaged_files(Damage(*one) for one in case.damage))
+    if case.second:
+        reader = brought(case.preset)
+        assert reader is not None
+        files = [lines_of(f"{place}.jsonl", rows) for place, rows in enumerate((case.rows, case.second))]
+        found.extend(
+            refused_files(load(lambda: iter(files), reader, trainers.trainer_named(case.preset).title).problem)
+        )
     return Outcome(tuple(found), inspections, context)

@@ -120,6 +120,8 @@ def _settings(case: Case, other: Case) -> list[str]:
     ):
         made += [f"{name}.{key} {_json(value)}" for key, value in (values or {}).items()]
     made += [Damage(*one).sentence() for one in case.damage]
+    if case.second:
+        made.append(f"a second file with {' / '.join(map(_row, case.second))}")
     if case.evaluation:
         made.append(f"evaluation rows {' / '.join(map(_row, case.evaluation))}")
     if case.edit:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from sftui import pipeline
@@ -15,7 +17,7 @@ from sftui.model import Row
 from sftui.recipe import changed
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset
-from sftui.trainers.reading import mixed, notes_on, reading_of
+from sftui.trainers.reading import dated, mixed, notes_on, reading_of
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_data"
 OLD, NEW = "llamafactory@0.9", ("trl@1.16", "axolotl@0.19", "unsloth@2026.10", "hf-trainer")
@@ -93,8 +95,13 @@ def test_texts_that_are_all_dates_are_told(name: str, where: str, told: bool) ->
         )
         for i in range(3)
     ]
-    notes = pipeline.detect(rows, preset(name)).notes
-    assert any("timestamps" in note for note in notes) == told
+    schema = pa.schema([("output", pa.timestamp("s")), ("text", pa.timestamp("s"))])  # as the loader has it
+    looks = dated(rows, name)
+    detected = pipeline.detect(rows, preset(name), schema if looks else None)
+    assert looks == told == any("timestamps" in note for note in detected.notes)
+    assert told == (
+        detected.reading is not None and type(detected.reading.row(rows[0].data or {})["output"]) is datetime
+    )
     plain = [Row(0, {"instruction": "q", "input": "", "output": "on 2024-01-01", "text": "a"}, "", where.format(0))]
     assert not any("timestamps" in note for note in pipeline.detect([*rows, *plain], preset(name)).notes)
 
