@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -54,9 +55,11 @@ def load(text: str, where: str, preset: PresetLookup) -> Recipe:
 def parse_yaml(text: str, where: str, dialect: Dialect = "1.2") -> Mapping[str, Any]:
     """A YAML mapping, never running code; RecipeError with line and column."""
     try:
-        value = load_yaml(text, dialect)
+        value = json.loads(text) if where.lower().endswith(".json") else load_yaml(text, dialect)
     except YamlProblem as error:
         raise RecipeError(f"the recipe {error.what}", where=error.where(where), why=error.why, fix=error.fix) from error
+    except (ValueError, RecursionError) as error:
+        raise RecipeError("the config is no JSON", where=where, why=str(error)) from error
     if value is None:
         return {}
     if not isinstance(value, Mapping):

@@ -94,7 +94,7 @@ FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 @click.pass_obj
 def inspect(started: Started | None, /, row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
     """Open the inspector on DATA: .jsonl .json .csv .parquet (also .gz .zst), a saved folder, a folder
-    or glob of shards, a Hub dataset name, or - for stdin; or on CONFIG, a trainer's own .yaml or .yml."""
+    or glob of shards, a Hub dataset name, or - for stdin; or on CONFIG, a trainer's own .yaml, .yml or .json."""
     from sftui.cli.inspector import can_pick, open_inspector
 
     if not given["data"] and given["config"] is None and not can_pick():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sftui.errors import RecipeError
-from sftui.session.arguments import CONFIGS, set_knob, starting_recipe, template_of
+from sftui.session.arguments import set_knob, starting_recipe, template_of
 from sftui.session.configs import config_text, open_config
 
 if TYPE_CHECKING:
@@ -63,9 +63,10 @@ def other_side(text: str, base: SideRecipe) -> SideRecipe:
 
 def _start(word: str, base: Recipe) -> tuple[Recipe, OpenedConfig | None]:
     """A recipe file, a trainer's config (returned, too), or a preset on the tokenizer and the data of `base`."""
-    if word.lower().endswith(CONFIGS):
+    from sftui.trainers.recognise import is_config, is_script, recognise
+
+    if is_config(word):
         from sftui.recipe_io import parse_yaml
-        from sftui.trainers.recognise import is_script, recognise
 
         if is_script(word):
             chosen = open_config(word, None, None)

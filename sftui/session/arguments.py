@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from sftui.recipe import Recipe
 
 MEGABYTE = 1 << 20
-CONFIGS = (".yaml", ".yml", ".sh")
-"""How a trainer's config is named, or the script that is one."""
 PARQUET = ".parquet"
 """How captured batches are named."""
 
@@ -61,7 +59,9 @@ class Arguments:
                     "--config and DATA both name the data", fix="the data is taken from the config: leave DATA out"
                 )
             return self.config
-        return self.data[0] if len(self.data) == 1 and self.data[0].lower().endswith(CONFIGS) else None
+        from sftui.trainers.recognise import is_config
+
+        return self.data[0] if len(self.data) == 1 and is_config(self.data[0], self.trainer) else None
 
     def options(self, row: int = 0, make: Callable[[str], object] | None = None) -> tuple[OpenOptions, tuple[str, ...]]:
         """The same as OpenOptions, and the sentences to print about the config; RecipeError and SourceError say what

@@ -36,12 +36,12 @@ def data_in(folder: Path) -> tuple[Choice, ...]:
 
 
 def _openable(folder: Path, before: str) -> Iterator[Choice]:
-    from sftui.session.arguments import CONFIGS
     from sftui.sources.files import NOT_DATA, format_of
+    from sftui.trainers.recognise import is_config
 
     for name in _entries(folder):
         path = folder / name
-        if name.lower().endswith(CONFIGS):
+        if is_config(str(path)):
             trainer = _trainer_of(path)
             if trainer:
                 yield Choice(before + name, f"config of {trainer}: data, tokenizer and all")

@@ -147,7 +147,7 @@ class ChatTemplate:
         from sftui.templates import prefill, sandbox
 
         rendering = self.rendering
-        if not messages:
+        if not messages and isinstance(messages, (list, tuple)):  # transformers asks no other type how long it is
             why = EMPTY_CONVERSATION.rstrip(".") if rendering.refuses_empty else EMPTY_BEFORE
             raise TemplateError("a chat template cannot render an empty conversation", where=self.name, why=why)
         ready: Any = messages if prepared else prepare_messages(messages, rendering)

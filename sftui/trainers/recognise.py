@@ -5,13 +5,18 @@ A key counts for a trainer if no other trainer has it; keys that several have de
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sftui.trainers import trainer_names, traits_of
 
 SHOWN = 4
+CONFIGS = (".yaml", ".yml", ".sh")
+"""How a trainer's config is named, or the script that is one."""
+LARGEST_JSON = 256 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,25 @@ def recognise(config: Mapping[str, Any]) -> Recognised:
         counts = ", ".join(f"{_keys(found[name])} of {name}" for name in tied)
         return Recognised(None, f"it has as many keys of one as of the other: {counts}")
     return Recognised(best, f"it has {_keys(found[best])}")
+
+
+def is_config(name: str, trainer: str | None = None) -> bool:
+    """Whether a word names a config: by its ending, or a JSON file that is an object of which the trainer, or any one
+    where none is named, claims two keys or more, or one inside of another. Rows have other keys."""
+    if name.lower().endswith(CONFIGS):
+        return True
+    path = Path(name)
+    try:
+        if path.suffix.lower() != ".json" or path.stat().st_size > LARGEST_JSON:
+            return False
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    if not isinstance(found, Mapping):
+        return False
+    meant = trainer.partition("@")[0] if trainer is not None else recognise(found).trainer
+    claimed = traits_of(meant).claims(found) if meant in trainer_names() else ()
+    return len(claimed) > 1 or "." in "".join(claimed)
 
 
 def is_script(name: str) -> bool:

@@ -7,12 +7,13 @@ parses it and says where each key and value stands.
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.safe_yaml import is_text
+from sftui.safe_yaml import is_text, load_yaml
 
 Path = tuple[str | int, ...]
 
@@ -32,10 +33,12 @@ def edit(text: str, changes: Mapping[Path, Any], where: str = "the config") -> s
 
     Missing parents are made. RecipeError where the text is no YAML mapping or a path goes through a scalar.
     """
+    in_json = where.lower().endswith(".json")  # its white space may be none of YAML's, and it needs its quotes again
+    text = json.dumps(json.loads(text), ensure_ascii=False) if in_json else text
     for path, value in changes.items():
         for finer, one in _finer(_held(text, path, where), path, value):
             text = _edit_one(text, finer, one, where)
-    return text
+    return json.dumps(load_yaml(text), ensure_ascii=False, indent=2) + "\n" if in_json else text
 
 
 def commented(text: str, comments: Mapping[Path, str]) -> str:

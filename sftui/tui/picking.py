@@ -77,9 +77,9 @@ class Picking(NamedTuple):
 
 def is_config(value: str) -> bool:
     """Whether data of this name is a trainer's config."""
-    from sftui.session.arguments import CONFIGS
+    from sftui.trainers.recognise import is_config
 
-    return value.lower().endswith(CONFIGS)
+    return is_config(value)
 
 
 def matching(choices: tuple[Choice, ...], text: str) -> tuple[Choice, ...]:

@@ -104,6 +104,8 @@ CASES = (
     ),
     Case("odd_chats_qwen3", "mlx_chats", QWEN3, MASKED, template="trl_qwen3"),
     Case("odd_chats_own_llama3", "mlx_chats", "own:llama3", MASKED),
+    Case("odd_chats_chatml", "mlx_chats", "own:chatml", template="own:chatml"),
+    Case("odd_chats_chatml_masked", "mlx_chats", "own:chatml", MASKED, template="own:chatml"),
     Case("odd_chats_gemma", "mlx_chats", "own:gemma", MASKED),
     Case("odd_texts_bert", "mlx_texts", BERT),
     Case("odd_texts_t5", "mlx_texts", T5),

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import RecipeError, SftuiError
-from sftui.model import Batch, Conversation, Example, Kind, Labels, Rendered, Row, Tokens
+from sftui.model import NOWHERE, Batch, Conversation, Example, Kind, Labels, Part, Rendered, Row, Span, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.side_files import object_of
 from sftui.text import many
-from sftui.trainers.base import Shaped, Toolbox, Trainer
+from sftui.trainers.base import Shaped, Toolbox, Trainer, pick_template
 from sftui.trainers.mlx_lm import TRAITS, formats
 from sftui.trainers.reading import by_python
 from sftui.trainers.remembering import last_asked
@@ -28,6 +28,8 @@ from sftui.trainers.remembering import last_asked
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
 
+NOTHING = "nothing"
+"""In `extra`: messages that are an empty mapping or text, at which transformers does not stop."""
 PAD_ID = 0
 """What fills a batch: numpy.zeros, whatever pad token there is."""
 THOUGHTS = (
@@ -92,7 +94,13 @@ class MlxLm(Trainer):
             if detected.format == "prompt_completion":
                 return formats.pair(row.data or {}, detected)
             column = detected.fields["messages"]
-            formats.refuse_messages((row.data or {}).get(column), column)
+            value = (row.data or {}).get(column)
+            if (
+                isinstance(value, (str, Mapping)) and not value
+            ):  # a template goes through nothing, and says what it will
+                given = (row.data or {}).get("tools")
+                return Conversation(Kind.CHAT, detected.format, (), tools=given, extra={NOTHING: value})
+            formats.refuse_messages(value, column)
         return super().convert(row, detected, recipe)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
@@ -119,6 +127,11 @@ class MlxLm(Trainer):
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
         """The prompt is rendered with the header of an answer only where the last message is the assistant's."""
         before, messages = shaped.prompt_messages, shaped.conversation.messages
+        if NOTHING in shaped.conversation.extra:
+            variables = {**tools.special_tokens, **self.render_options(recipe, tools.tokenizer).kwargs}
+            template, stored = pick_template(shaped.conversation, tools), shaped.conversation.extra[NOTHING]
+            text = template.text(stored, tools=shaped.conversation.tools, variables=variables)[0]
+            return Rendered(text, (Span(0, len(text), NOWHERE, Part.INJECTED),) if text else ())
         if before is None or messages[-1].data.get("role") == "assistant":
             return super().render(shaped, recipe, tools, spans=spans)
         whole = super().render(replace(shaped, prompt_messages=None), recipe, tools, spans=spans)
