@@ -91,6 +91,7 @@ class Row:
     `problem` then says why in one sentence. `raw` is the text as stored (clipped at
     `RAW_LIMIT` characters, `size` is the whole in bytes); it is hostile until `text.visible`.
     `json_text` are columns that the file holds as JSON text, at least in part, and that `datasets` alone decodes.
+    `cells` are columns of a CSV file whose text there is not what they are read as, with that text.
     Where repairs lie over the source, the row is as they would write it: `repairs` then says what
     they changed, `left_out` why the row would not be written, `skipped` why they could not be made on it, and the file
     still holds it as it was.
@@ -106,6 +107,7 @@ class Row:
     left_out: str | None = None
     skipped: str | None = None
     json_text: tuple[str, ...] = ()
+    cells: tuple[tuple[str, str], ...] = ()
 
 
 RAW_LIMIT = 1_000_000

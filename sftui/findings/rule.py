@@ -32,7 +32,7 @@ class Case:
     case_runner), for what no bundled tokenizer does. `damage` are damaged files: title, rows read and why.
     `second`: the rows of another JSON file, which the trainer's loader reads after one with these. `looked_at`: the
     rows are lines of a JSON file, of which so many tell how it is read. `serve`: what the model will be served with, as
-    the model of that generation_config.
+    the model of that generation_config. `cells` are those of the rows of a CSV file that are not read as they stand.
     """
 
     rows: Sequence[Any]
@@ -49,6 +49,7 @@ class Case:
     looked_at: int | None = None
     second: Sequence[Any] = ()
     serve: str | None = None
+    cells: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

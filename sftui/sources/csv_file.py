@@ -13,6 +13,7 @@ import time
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO, Any
 
 from sftui.errors import SourceError
@@ -52,6 +53,7 @@ class CsvSource(Source):
         self._spool = ArrowSpool()
         self._stream: IO[bytes] = file.open()
         self._separator = separator
+        self._text_stream: IO[bytes] = file.open()
         self._read_bytes = 0
         self._done = False
         self._failed = ""
@@ -59,6 +61,10 @@ class CsvSource(Source):
             # the defaults of datasets.packaged_modules.csv.CsvConfig are pandas' own, but for the chunk
             self._reader = pd.read_csv(
                 self._stream, sep=separator, iterator=True, chunksize=self._chunk_rows(), on_bad_lines="warn"
+            )
+            as_text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "na_filter": False}
+            self._texts = pd.read_csv(
+                self._text_stream, sep=separator, chunksize=self._reader.chunksize, on_bad_lines="skip", **as_text
             )
             self._read_chunk()
         except pd.errors.EmptyDataError as error:
@@ -117,14 +123,17 @@ class CsvSource(Source):
             return changed_under_us(index, where, change.why)
         with self._lock:
             chunk = bisect_right(self._ends, index)
-            batch = self._spool.batch(chunk)
-        return self._decoder.row(batch, index - (self._ends[chunk - 1] if chunk else 0), index, where)
+            cells, batch = (self._spool.batch(2 * chunk + more) for more in (1, 0))
+        at = index - (self._ends[chunk - 1] if chunk else 0)
+        row = self._decoder.row(batch, at, index, where)
+        texts = ((name, cells[name][at].as_py()) for name in cells.schema.names)
+        return replace(row, cells=tuple((name, text) for name, text in texts if text is not None))
 
     def close(self) -> None:
         with self._lock:
             self._done = True
-            self._stream.close()
-            self._spool.close()
+            for one in (self._stream, self._text_stream, self._spool):
+                one.close()
             self._file.close()
 
     def _chunk_rows(self) -> int:
@@ -165,7 +174,8 @@ class CsvSource(Source):
         except (*UNFIT, pa.ArrowException) as error:
             what = "whole numbers beyond 64 bits" if isinstance(error, OverflowError) else "columns of mixed types"
             self._notes.append(f"{what} are read as text; datasets.load_dataset refuses such a file ({error})")
-            table = pa.Table.from_pandas(_mixed_as_text(frame))
+            frame = _mixed_as_text(frame)
+            table = pa.Table.from_pandas(frame)
         if self._schema is None:
             self._schema = table.schema
         else:
@@ -174,6 +184,7 @@ class CsvSource(Source):
         if not batch:
             return
         self._spool.append(batch[0])
+        self._spool.append(_otherwise(frame, next(self._texts, None)))
         self._read_bytes = self._stream.tell()
         self._ends.append((self._ends[-1] if self._ends else 0) + table.num_rows)
 
@@ -198,6 +209,21 @@ class CsvSource(Source):
     def _note_bad_lines(self, message: str) -> None:
         for line in message.strip().splitlines():
             self._notes.append(f"{line.strip()}; datasets.load_dataset refuses such a file")
+
+
+def _otherwise(frame: Any, texts: Any) -> Any:
+    """The columns in which a cell is not read as it stands, with the texts of those cells and null in all others."""
+    import pandas as pd
+    import pyarrow as pa
+
+    found: dict[str, Any] = {}
+    for name in frame.columns if texts is not None and len(texts) == len(frame) else ():
+        column, text = frame[name].reset_index(drop=True), texts[name].reset_index(drop=True)
+        read = column.astype(str) if pd.api.types.is_numeric_dtype(column) else column
+        differ = (read != text) & ~(column.isna() & (text == ""))
+        if differ.any():
+            found[str(name)] = pa.array(text.where(differ, None), pa.string(), from_pandas=True)
+    return pa.record_batch(found) if found else pa.record_batch([], names=[])
 
 
 def _mixed_as_text(frame: Any) -> Any:

@@ -20,8 +20,8 @@ from sftui.sources.files import is_url
 from sftui.sources.records import changed_under_us
 from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, DataFile, NoRows, Piece, Source
 
-FILES_OF_ONE = 3
-"""Files that one shard has open at most: itself, what it is unpacked to, and its columns."""
+FILES_OF_ONE = 4
+"""Files that one shard has open at most: itself, twice where it is CSV, what it is unpacked to, and its columns."""
 OTHER_FILES = 256
 FEWEST = 4
 

@@ -351,3 +351,33 @@ def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:
             except RecipeError as error:
                 found.append((str(error), change.path, change.before))
     return found
+
+
+ROW018 = rule(
+    "ROW018",
+    "cell-read-otherwise",
+    "MAJOR",
+    "row",
+    "a cell of the CSV file is not read as it stands there",
+    "`datasets` reads CSV with pandas, which takes words such as None, NA, null and nan for empty cells, quoted or not,"
+    " and a column of nothing but numbers, or of true and false, for numbers and booleans: 007 becomes 7, and 7.0 where"
+    " another cell is empty. The trainer stops at such a value, leaves the row out, or trains what it was made of.",
+    data="write the rows as JSONL, where a text stays a text",
+    hf="load_dataset('csv', data_files=FILE, keep_default_na=False, features=Features of strings), or rows as JSONL",
+    bad=case({"prompt": "hi", "completion": None}, cells=(("completion", "None"),)),
+    good=case({"prompt": "hi", "completion": "none"}),
+)
+
+
+@row_check(When.DATA, ROW018, row=lambda look: look.inspection.row.cells)
+def read_otherwise(look: Look) -> Iterator[Finding]:
+    """ROW018: of the columns that rows are made of."""
+    row, used = look.inspection.row, {*look.context.detected.fields.values()}
+    for column, text in row.cells:
+        if used and column not in used:
+            continue
+        value = (row.data or {}).get(column)
+        read = "takes for an empty cell (null)" if value is None else f"reads as {value!r}"
+        yield look.finding(
+            ROW018, f"`{shown(column, 40)}` holds `{shown(text, 40)}` in the file, which pandas {read}", evidence=""
+        )

@@ -202,7 +202,8 @@ def open_case(case: Case, data: Sequence[Any], recipe: Recipe | None = None) -> 
             )
         )
         tools = trainers.Toolbox(tools.tokenizer, {"default": made} if made else {}, made.name if made else "")
-    rows = [row(index, one, case.looked_at is not None) for index, one in enumerate(data)]
+    made_rows = (row(index, one, case.looked_at is not None) for index, one in enumerate(data))
+    rows = [replace(one, cells=tuple(case.cells)) for one in made_rows]
     reader = brought(recipe.preset) if case.looked_at is not None else None
     schema = load(lambda: iter([lines_of("data.jsonl", data)]), reader, "").schema if reader is not None else None
     detected = pipeline.detect(rows[: case.looked_at], recipe, schema)
