@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sftui.session.options import OpenOptions
     from sftui.tokens import Encoded, LoadedTokenizer, TokenizerFacts
     from sftui.tokens.environments import Environment
+    from sftui.tokens.locate import Location
 
 ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 
@@ -105,35 +106,31 @@ def named(recipe: Recipe) -> str:
 
 
 def load(recipe: Recipe, options: OpenOptions, mode: str = "proven") -> LoadedTokenizer:
-    """The recipe's tokenizer as the transformers that it means loads it, with a note where that is not known.
+    """The recipe's tokenizer as the transformers that it means loads it, there or as it is recorded to do.
 
-    TokenizerError; SftuiError where `--env` names nothing that can be used.
+    TokenizerError, also where it is not known which ids that makes; SftuiError where `--env` names nothing that can be
+    used.
     """
     from sftui.tokens import load_tokenizer
-    from sftui.tokens.autotokenizer import NO_CLASS
+    from sftui.tokens.facts import PROVISIONAL
     from sftui.tokens.loaded import LoadedTokenizer
 
     name, revision, loader = named(recipe), recipe.tokenizer.revision, recipe.tokenizer.type or ""
-    wanted, lost = wanted_version(recipe, options), ""
-    kwargs: dict[str, Any] = {"revision": revision, "cache_dir": options.cache_dir, "mode": mode}
+    wanted = wanted_version(recipe, options)
+    kwargs: dict[str, Any] = {"revision": revision, "cache_dir": options.cache_dir, "environment": wanted.environment}
     try:
-        try:
-            loaded = load_tokenizer(name, environment=wanted.environment, loader=loader, **kwargs)
-        except TokenizerError as error:
-            if wanted.environment is not None or NO_CLASS not in error.why:
-                raise
-            loaded = load_tokenizer(name, **kwargs)
-            lost = (
-                f"{NOT_VERIFIED.format(version=wanted.version)}: {running_version()}, which runs sftui, has no {loader}"
-                f"{BY_CHOICE}; --transformers {wanted.version} shows them"
-            )
+        loaded = load_tokenizer(name, mode=mode, loader=loader, **kwargs)
+        if (reason := _differs(recipe, wanted, loaded.facts)) is not None and loaded.facts.state == PROVISIONAL:
+            loaded = load_tokenizer(name, loader=loader, **kwargs)  # its proof measures whether they do
+            reason = _differs(recipe, wanted, loaded.facts)
+        if reason is not None:
+            loaded = _as_recorded(recipe, options, wanted, loaded, reason)
     except TokenizerError as error:
         if wanted.environment is None or wanted.environment.own:
             raise
         why = f"transformers {wanted.version} of {wanted.environment.python} refuses it: {error.why or error.what}"
         raise TokenizerError(error.what, where=error.where, why=why, fix=error.fix) from error
-    found = (lost or _not_verified(recipe, wanted, loaded.facts), _kept(recipe), _not_admitted(recipe, wanted.version))
-    notes = [note for note in found if note]
+    notes = [note for note in (_kept(recipe), _not_admitted(recipe, wanted.version)) if note]
     return LoadedTokenizer(loaded.facts.noting(*notes), loaded.engine) if notes else loaded
 
 
@@ -155,31 +152,66 @@ def proven_on(recipe: Recipe, options: OpenOptions, loaded: LoadedTokenizer, tex
     )
 
 
-def _not_verified(recipe: Recipe, wanted: Wanted, facts: TokenizerFacts) -> str:
-    """The warning where no environment has the version that is meant and its ids may be others; else empty."""
+def _differs(recipe: Recipe, wanted: Wanted, facts: TokenizerFacts) -> str | None:
+    """Why the ids of the running release may not be those that are meant, where no environment has that version."""
     if wanted.environment is not None:
-        return ""
+        return None
     from sftui.tokens.facts import PROVISIONAL
     from sftui.tokens.loading import is_redone, may_differ
-    from sftui.tokens.locate import locate
 
     if facts.state == PROVISIONAL and is_redone(wanted.version):
-        return ""  # the proof, which is on its way, knows
-    place = locate(recipe.tokenizer.name or "", recipe.tokenizer.revision, recipe.tokenizer.type or "")
-    reason = may_differ(place, wanted.version, running_version(), facts.elsewhere)
-    if reason is None:
-        return ""
-    who = "the recipe names" if recipe.tokenizer.transformers is not None else f"{recipe.preset} brings"
-    sentence = f"{NOT_VERIFIED.format(version=wanted.version)}: {who} it, and those of {running_version()} are shown"
-    return f"{sentence}; {reason}" + (f"; {wanted.refused}" if wanted.refused else "")
+        return None  # the proof, which is on its way, knows
+    return may_differ(_place(recipe), wanted.version, running_version(), facts.elsewhere)
 
 
-BY_CHOICE = ", and those of AutoTokenizer are shown"
+def _as_recorded(
+    recipe: Recipe, options: OpenOptions, wanted: Wanted, loaded: LoadedTokenizer, reason: str
+) -> LoadedTokenizer:
+    """The tokenizer as the version that is meant is recorded to load it: by another class, which the running release
+    has too, or as `four` redoes transformers 4. TokenizerError where that is not known."""
+    from sftui.tokens import load_tokenizer
+    from sftui.tokens.four import redone
+    from sftui.tokens.loaded import LoadedTokenizer
+    from sftui.tokens.loading import class_of, is_recorded, is_redone
+    from sftui.tokens.raw import as_redone
+
+    place, version = _place(recipe), wanted.version
+    kind = class_of(place, version, running_version())
+    if kind is not None:
+        made = load_tokenizer(place.name, revision=place.revision, cache_dir=options.cache_dir, loader=kind)
+        facts = replace(made.facts, transformers=version, loader=kind)
+        note = f"{LIKE.format(version=version)}: by {kind}, as {running_version()}, which runs sftui, does by choice"
+        return LoadedTokenizer(facts.noting(note), made.engine)
+    if is_redone(version) and not place.loader and (four := redone(place)) is not None:
+        note = f"{LIKE.format(version=version)}: its classes are redone from their source"
+        return as_redone(replace(loaded.facts, transformers=version).noting(note), place, four)
+    if not is_recorded(running_version()):
+        who = "the recipe names" if recipe.tokenizer.transformers is not None else f"{recipe.preset} brings"
+        note = f"{NOT_VERIFIED.format(version=version)}: {who} it, and those of {running_version()} are shown; {reason}"
+        return LoadedTokenizer(loaded.facts.noting(note), loaded.engine)
+    who = "which the recipe names" if recipe.tokenizer.transformers is not None else f"which {recipe.preset} brings"
+    raise TokenizerError(
+        f"the ids under transformers {version}, {who}, are not known",
+        where=place.name,
+        why=reason + (f"; {wanted.refused}" if wanted.refused else ""),
+        fix=f"--transformers {version} gets them, --env PATH from an environment that has it;"
+        f" --set tokenizer.transformers=running takes those of {running_version()}, which may be others",
+    )
+
+
+def _place(recipe: Recipe) -> Location:
+    from sftui.tokens.locate import locate
+
+    return locate(named(recipe), recipe.tokenizer.revision, recipe.tokenizer.type or "")
+
+
+LIKE = "the ids are those of transformers {version}, loaded as it is recorded to"
 
 
 def loaded_by(recipe: Recipe, facts: TokenizerFacts) -> str:
-    """The class named in the recipe by which a tokenizer was loaded; empty where AutoTokenizer chose."""
-    return "" if any(BY_CHOICE in note for note in facts.notes) else recipe.tokenizer.type or ""
+    """The class by which a tokenizer was loaded, where the recipe names one or another release takes it; empty where
+    AutoTokenizer chose."""
+    return facts.loader or recipe.tokenizer.type or ""
 
 
 NOT_VERIFIED = "ids under transformers {version} are not verified"
@@ -268,7 +300,7 @@ def tokenized_otherwise(sessions: Sequence[WithTokenizer], names: Sequence[str])
             continue
         same = tokenizer_key(session.recipe)[:3] == tokenizer_key(sessions[0].recipe)[:3]
         a, b = (one.facts.transformers or running_version() for one in (first, other))
-        if not same or a == b:
+        if not same or a == b or first.facts.random or other.facts.random:
             continue
         probes = probe_strings(first.facts.special_tokens.values())
         both = _encoded(first, other, probes)

@@ -32,6 +32,8 @@ UNLIMITED = 10**12
 READER = "transformers.integrations.gguf.reader"
 LIBRARIES = ("transformers", "tokenizers", "sentencepiece", "tiktoken", "mistral-common", "protobuf", "gguf")
 LIFELINE = "SFTUI_LIFELINE"
+DRAWS = 20
+"""So often what is put around a text is looked for: a tokenizer may cut even one character in two ways."""
 NO_CLASS = "there is no tokenizer class"
 
 
@@ -136,6 +138,8 @@ def facts(tokenizer: Any) -> dict[str, Any]:
         "added": [[int(i), t.content, bool(t.special), bool(t.lstrip), bool(t.rstrip)] for i, t in added],
         "mistral_regex": getattr(tokenizer, "fix_mistral_regex", None),
         "sentencepiece": hasattr(tokenizer, "sp_model"),
+        "doubled": _doubled(tokenizer),
+        "random": randomness(tokenizer.backend_tokenizer.model if fast else tokenizer),
         "backend": _backend(tokenizer) if fast else None,
         "versions": versions(),
     }
@@ -149,13 +153,43 @@ def _backend(tokenizer: Any) -> str:
     return str(backend.to_str())
 
 
+def _doubled(tokenizer: Any) -> list[list[Any]]:
+    """The ids that several words of the vocabulary have, each with those."""
+    words = tokenizer.get_vocab()
+    found: dict[int, list[str]] = {}
+    if len({*words.values()}) < len(words):
+        for word, token in sorted(words.items()):
+            found.setdefault(token, []).append(word)
+    return [[int(token), some] for token, some in sorted(found.items()) if len(some) > 1]
+
+
+def randomness(model: Any) -> str:
+    """What makes a model of `tokenizers`, or a slow tokenizer over SentencePiece, cut a text otherwise each time; empty
+    where nothing does.
+
+    A dropout of 1 drops every merge, always; of one best cut, or by an alpha of 0, nothing is drawn (tokenizers 0.23.3,
+    models/unigram; sentencepiece 0.2).
+    """
+    dropout = getattr(model, "dropout", None)
+    if dropout and dropout < 1:
+        return f"BPE dropout of {dropout:.3g}"
+    alpha, nbest = getattr(model, "alpha", None), getattr(model, "nbest_size", None)
+    if alpha and nbest != 1:
+        return f"Unigram sampling with alpha {alpha:.3g}"
+    options = getattr(model, "sp_model_kwargs", None)
+    if isinstance(options, dict) and options.get("enable_sampling") and options.get("nbest_size", -1) not in (0, 1):
+        return "SentencePiece sampling (sp_model_kwargs.enable_sampling)"
+    return ""
+
+
 def _around(tokenizer: Any) -> tuple[list[int], list[int]]:
     """The ids that add_special_tokens=True puts before and after a text."""
-    inner = list(tokenizer("x", add_special_tokens=False)["input_ids"])
-    whole = list(tokenizer("x", add_special_tokens=True)["input_ids"])
-    for start in range(len(whole) - len(inner) + 1):
-        if whole[start : start + len(inner)] == inner:
-            return whole[:start], whole[start + len(inner) :]
+    for _ in range(DRAWS):
+        inner = list(tokenizer("x", add_special_tokens=False)["input_ids"])
+        whole = list(tokenizer("x", add_special_tokens=True)["input_ids"])
+        for start in range(len(whole) - len(inner) + 1):
+            if whole[start : start + len(inner)] == inner:
+                return whole[:start], whole[start + len(inner) :]
     return [], []
 
 

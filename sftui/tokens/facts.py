@@ -26,7 +26,9 @@ class TokenizerFacts:
     `transformers` is the version that loaded it, `backend` the sha256 of the serialised backend that was proven
     (both "" for a provisional or built-in one). `elsewhere` maps a version of transformers whose loading was redone
     next to the proof (see `four`) to the number of probe strings that get other ids under it than under
-    `transformers`.
+    `transformers`. `loader` is the class that loaded it in place of the one that the running release chooses, as the
+    release `transformers` does. `random` says what cuts a text otherwise each time (empty: nothing). `doubled` are the
+    ids that the files give to several tokens, with those.
     """
 
     name: str
@@ -59,6 +61,9 @@ class TokenizerFacts:
     transformers: str = ""
     backend: str = ""
     elsewhere: Mapping[str, int] = field(default_factory=dict)
+    loader: str = ""
+    random: str = ""
+    doubled: tuple[tuple[int, tuple[str, ...]], ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -82,6 +87,7 @@ def from_json(data: Mapping[str, Any]) -> TokenizerFacts:
     """The facts of a dict made by `to_json`; TypeError or KeyError where it is not one."""
     known = {f.name for f in fields(TokenizerFacts)}
     values = {key: value for key, value in data.items() if key in known}
+    values["doubled"] = tuple((token, tuple(pieces)) for token, pieces in values.get("doubled", ()))
     for key in ("front", "back", "notes"):
         values[key] = tuple(values.get(key, ()))
     values["special_lists"] = {name: tuple(tokens) for name, tokens in values.get("special_lists", {}).items()}

@@ -16,7 +16,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sftui.tokens.locate import Location, read_json
 
@@ -33,6 +33,15 @@ _QWEN2 = (
 )
 
 
+class Redone(NamedTuple):
+    """A tokenizer of transformers 4: its `tokenizers.Tokenizer`, `encode_special_tokens` set, the special tokens that
+    it names, and those that it only lists (`additional_special_tokens`)."""
+
+    backend: Any
+    special: Mapping[str, str]
+    more: tuple[str, ...]
+
+
 class _Unknown(Exception):
     """What transformers 4 makes of the folder is not known here."""
 
@@ -42,8 +51,8 @@ def version() -> str:
     return str(_record()["version"])
 
 
-def redone(place: Location) -> Any | None:
-    """The `tokenizers.Tokenizer` of transformers 4 for a folder, `encode_special_tokens` set; None if not known."""
+def redone(place: Location) -> Redone | None:
+    """What transformers 4 makes of a folder; None if not known."""
     if place.folder is None or (place.folder / "tekken.json").is_file():
         return None
     try:
@@ -65,7 +74,7 @@ def _class(folder: Path, config: Mapping[str, Any]) -> str:
     return str(named if str(named).endswith("Fast") else f"{named}Fast")
 
 
-def _built(folder: Path, json_file: Path | None, name: str, config: Mapping[str, Any]) -> Any:
+def _built(folder: Path, json_file: Path | None, name: str, config: Mapping[str, Any]) -> Redone:
     from tokenizers import Tokenizer
 
     one = _record()["classes"][name]
@@ -96,7 +105,8 @@ def _built(folder: Path, json_file: Path | None, name: str, config: Mapping[str,
     for step in steps:
         if step in _STEPS:
             _STEPS[step](made, arguments)
-    return made
+    named = {key: str(_content(token)) for key, token in (special | dict(extra)).items()}
+    return Redone(made, named, tuple(str(_content(token)) for token in more))
 
 
 def _given(folder: Path, json_file: Path | None, config: Mapping[str, Any]) -> tuple[dict[str, Any], dict[int, Any]]:

@@ -125,6 +125,21 @@ def loaded_otherwise(place: Location, running: str) -> dict[str, str]:
     return found
 
 
+def class_of(place: Location, version: str, running: str) -> str | None:
+    """The class of the running release that loads a tokenizer as another version does; None where that is not known.
+
+    A version between two that were read counts as both of them.
+    """
+    known = {} if place.loader else loaded_otherwise(place, running)
+    kinds = {known.get(one) for one in _around(version)}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def is_recorded(version: str) -> bool:
+    """Whether a version was read, or stands between two that were."""
+    return all(one in _record()["versions"] for one in _around(version))
+
+
 def _named_may_differ(place: Location, a: str, b: str) -> str | None:
     """The same where the class is named that loads: it is known to do the same where its source did not change."""
     name = place.loader.removesuffix("Fast")
@@ -175,7 +190,7 @@ def _way(
         alone = named == "PreTrainedTokenizerFast" and place.json is not None
         return (FILE, None) if alone and _says_whole(config) else None
     record = _record()
-    if version not in record["versions"]:
+    if version not in record["versions"] or (hub is None and _numbers(version) < (5, 6, 0)):
         return None
     names = (place.argument.lower(), str(model.get("_name_or_path") or "").lower())
     if any(fnmatch.fnmatch(name, pattern) for name in names for pattern in record["ids"]):
@@ -217,7 +232,9 @@ def _chosen(version: str, hub: str | None, model: Mapping[str, Any], place: Loca
         return registered or GENERIC[0]
     if not registered or registered == hub:
         return hub
-    # Up to 5.6 the class that the repository names is taken whatever the model type registers.
+    # Before 5.6 a class that is not the registered one is never taken; in 5.6 it is, whatever the model type registers.
+    if _numbers(version) < (5, 6, 0):
+        return GENERIC[0]
     always = _numbers(version) <= (5, 6, 0)
     if registered in (*GENERIC, MISTRAL) and not always:
         return GENERIC[0]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sftui.errors import TokenizerError
 from sftui.side_files import read_side_file
+from sftui.tokens.autotokenizer import randomness
 from sftui.tokens.facts import PROVISIONAL, TokenizerFacts
+from sftui.tokens.four import MORE, NAMED, Redone
+from sftui.tokens.given import Carried, GivenTokenizer
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer, is_panic, panic_text
 from sftui.tokens.locate import Location, read_json
 from sftui.tokens.release import read_backend
-
-NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
 def load_raw(place: Location) -> LoadedTokenizer:
@@ -31,32 +33,17 @@ def load_raw(place: Location) -> LoadedTokenizer:
         raise TokenizerError("the tokenizer cannot be shown yet", where=place.name, why=str(error)) from error
     engine = FastEngine(backend, split_special_tokens=config.get("split_special_tokens") is True)
     specials = _specials(config, legacy)
-    inner, whole = _probed(engine, place, False), _probed(engine, place, True)
-    at = next((i for i in range(len(whole)) if whole[i : i + len(inner)] == inner), 0)
-    front, back = whole[:at], whole[at + len(inner) :]
-    ids = {key: engine.token_id(token) for key, token in specials.items()}
     limit = config.get("model_max_length")
     facts = TokenizerFacts(
         name=place.name,
         class_name=str(config.get("tokenizer_class") or ""),
         vocab_size=backend.get_vocab_size(with_added_tokens=True),
-        special_tokens=specials,
-        bos_token=specials.get("bos_token"),
-        bos_id=ids.get("bos_token"),
-        eos_token=specials.get("eos_token"),
-        eos_id=ids.get("eos_token"),
-        pad_token=specials.get("pad_token"),
-        pad_id=ids.get("pad_token"),
-        unk_token=specials.get("unk_token"),
-        unk_id=ids.get("unk_token"),
+        **_roles(engine, place.name, specials),
+        random=randomness(backend.model),
         padding_side=str(config.get("padding_side") or "right"),
         truncation_side=str(config.get("truncation_side") or "right"),
         model_max_length=int(limit) if isinstance(limit, (int, float)) and limit < 10**12 else None,
         chat_templates=templates,
-        adds_bos=ids.get("bos_token") in front,
-        adds_eos=ids.get("eos_token") in back,
-        front=front,
-        back=back,
         split_special_tokens=config.get("split_special_tokens") is True,
         state=PROVISIONAL,
         commit=place.commit,
@@ -65,14 +52,46 @@ def load_raw(place: Location) -> LoadedTokenizer:
     return LoadedTokenizer(facts, engine)
 
 
-def _probed(engine: FastEngine, place: Location, special: bool) -> tuple[int, ...]:
+def as_redone(facts: TokenizerFacts, place: Location, four: Redone) -> GivenTokenizer:
+    """A tokenizer as transformers 4 makes it, with the facts that the running release told of its files; TokenizerError
+    where it cannot encode."""
+    split = four.backend.encode_special_tokens
+    engine = FastEngine(four.backend, split_special_tokens=split)
+    told = replace(
+        facts,
+        vocab_size=four.backend.get_vocab_size(with_added_tokens=True),
+        **_roles(engine, place.name, four.special),
+        special_lists={MORE: four.more} if four.more else {},
+        split_special_tokens=split,
+        engine="tokenizers",
+        random=randomness(four.backend.model),
+        probes=0,
+        backend="",
+        elsewhere={},
+    )
+    return GivenTokenizer(told, engine, Carried(told, four.backend.to_str(), None))
+
+
+def _roles(engine: FastEngine, name: str, specials: Mapping[str, str]) -> dict[str, Any]:
+    """Of facts what follows from the named special tokens, and what the backend puts around a text."""
+    inner, whole = _probed(engine, name, False), _probed(engine, name, True)
+    at = next((i for i in range(len(whole)) if whole[i : i + len(inner)] == inner), 0)
+    front, back = whole[:at], whole[at + len(inner) :]
+    found: dict[str, Any] = {"special_tokens": specials, "front": front, "back": back}
+    for role in ("bos", "eos", "pad", "unk"):
+        token = specials.get(f"{role}_token")
+        found |= {f"{role}_token": token, f"{role}_id": engine.token_id(token) if token is not None else None}
+    return {**found, "adds_bos": found["bos_id"] in front, "adds_eos": found["eos_id"] in back}
+
+
+def _probed(engine: FastEngine, name: str, special: bool) -> tuple[int, ...]:
     """The ids of "x"; TokenizerError where not even that can be encoded, e.g. without an unknown token."""
     try:
         return engine.encode_batch(["x"], special)[0].ids
     except BaseException as error:
         if not isinstance(error, Exception) and not is_panic(error):
             raise
-        raise TokenizerError("the tokenizer cannot be shown yet", where=place.name, why=panic_text(error)) from error
+        raise TokenizerError("the tokenizer cannot be shown yet", where=name, why=panic_text(error)) from error
 
 
 def _object(folder: Path | None, name: str) -> dict[str, Any]:

@@ -40,7 +40,7 @@ dependencies and on our torch. `source:NAME` is a checkout of what no index has,
 home; without one the environment is left out."""
 SOURCE = "source:"
 
-TRANSFORMERS = ("4.57.6", "5.6.0", "5.16.1", "5.17.0", "5.20.1", "5.23.0", "5.24.0")
+TRANSFORMERS = ("4.57.6", "5.5.0", "5.6.0", "5.16.1", "5.17.0", "5.20.1", "5.23.0", "5.24.0")
 """The versions of transformers that trainers bring, and the newest; one small environment each, without torch."""
 _TOKENIZER_LIBRARIES = ("sentencepiece==0.2.3", "protobuf", "tiktoken==0.14.0", "mistral-common", "jinja2==3.1.6")
 SMALL: dict[str, tuple[str, ...]] = {

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 RECORD = Path(__file__).parents[2] / "sftui" / "tokens" / "loading.json"
-VERSIONS = ("5.6.0", "5.16.1", "5.17.0", "5.20.1", "5.23.0", "5.24.0")
+VERSIONS = ("5.5.0", "5.6.0", "5.16.1", "5.17.0", "5.20.1", "5.23.0", "5.24.0")
 
 
 def tell() -> None:

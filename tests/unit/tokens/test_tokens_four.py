@@ -27,7 +27,7 @@ def folder(path: Path, kind: str | None = None, of: str = "llama3", **more: Any)
 
 def redone(path: Path) -> dict[str, Any] | None:
     found = four.redone(locate(str(path)))
-    return None if found is None else json.loads(found.to_str())
+    return None if found is None else json.loads(found.backend.to_str())
 
 
 def test_a_class_that_does_nothing_takes_the_file_as_it_is(tmp_path: Path) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from sftui.errors import SftuiError
+from sftui.errors import SftuiError, TokenizerError
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.versions import (
     load,
     loaded_by,
+    proven_on,
     tokenized_otherwise,
     tokenizer_key,
     version_notes,
@@ -24,6 +25,9 @@ from sftui.session.versions import (
     wanted_version,
 )
 from sftui.tokens import builtin
+from sftui.tokens.four import redone
+from sftui.tokens.given import GivenTokenizer
+from sftui.tokens.locate import locate
 from sftui.trainers import load_recipe, preset
 from sftui.trainers.pins import reference_version, running_version
 
@@ -70,16 +74,60 @@ def options(data: Path, **more: Any) -> OpenOptions:
     return OpenOptions(paths=(str(data),), **more)
 
 
-def test_without_an_environment_the_running_one_is_shown_and_told(data: Path, tmp_path: Path) -> None:
+def test_without_an_environment_the_ids_are_those_that_the_version_is_recorded_to_make(
+    data: Path, tmp_path: Path
+) -> None:
+    """DeepSeek-V3's kind: a Llama class over byte-level files. 5.6.0 loads it by that class, which 5.24 has too."""
     recipe = preset("llamafactory@0.9")
     odd = changed(recipe, "tokenizer.name", tokenizer(tmp_path / "odd", "LlamaTokenizerFast"))
     assert wanted_version(odd, options(data)).environment is None
-    facts = load(odd, options(data), "provisional").facts
-    (note,) = version_notes(facts)
-    assert note.startswith(
-        f"ids under transformers {OTHER} are not verified: llamafactory@0.9 brings it, and those of {running_version()}"
-    )
-    assert version_words(facts) == f"ids under transformers {OTHER} are not verified"
+    for mode in ("provisional", "proven"):
+        loaded = load(odd, options(data), mode)
+        (note,) = version_notes(loaded.facts)
+        assert note.startswith(f"the ids are those of transformers {OTHER}, loaded as it is recorded to: by LlamaTok")
+        assert (loaded.facts.transformers, loaded.facts.state) == (OTHER, "proven")
+        assert version_words(loaded.facts) == f"ids of transformers {OTHER}"
+        assert loaded_by(odd, loaded.facts) == "LlamaTokenizer"
+        by_class = changed(changed(odd, "tokenizer.type", "LlamaTokenizer"), "tokenizer.transformers", "running")
+        texts = ("Hello  world", "好 x")
+        assert loaded.ids_batch(texts) == load(by_class, options(data)).ids_batch(texts)
+        running = load(changed(odd, "tokenizer.transformers", "running"), options(data))
+        assert loaded.ids_batch(texts) != running.ids_batch(texts), "the two versions differ here"
+    assert proven_on(odd, options(data), loaded, texts) is loaded
+
+
+@pytest.mark.parametrize(
+    ("version", "why"),
+    [
+        ("5.14.1", "5.6.0 gives other ids for "),
+        ("5.4.0", "how they load it is not known"),
+        ("4.50.0", "how they load it is not known"),
+    ],
+)
+def test_no_ids_are_shown_that_are_not_known(version: str, why: str, data: Path, tmp_path: Path) -> None:
+    """Between two releases that load it by different classes, and where none was read."""
+    name = tokenizer(tmp_path / "odd", "LlamaTokenizerFast")
+    (Path(name) / "config.json").write_text('{"model_type": "deepseek_v3"}')
+    recipe = changed(changed(preset("trl@1.16"), "tokenizer.name", name), "tokenizer.transformers", version)
+    for mode in ("provisional", "proven"):
+        with pytest.raises(TokenizerError) as found:
+            load(recipe, options(data), mode)
+        assert found.value.what == f"the ids under transformers {version}, which the recipe names, are not known"
+        assert found.value.why.startswith(why) and f"--transformers {version} gets them" in found.value.fix
+    shown = load(changed(recipe, "tokenizer.transformers", "running"), options(data))
+    assert version_words(shown.facts) == ""
+
+
+def test_a_release_of_sftui_s_own_that_nobody_read_is_told(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under a newer transformers than those that were read nothing is known of any tokenizer: sftui says so."""
+    monkeypatch.setattr("sftui.session.versions.running_version", lambda: "5.99.0")
+    recipe = changed(preset("trl@1.16"), "tokenizer.name", tokenizer(tmp_path / "plain", "PreTrainedTokenizerFast"))
+    facts = load(recipe, options(data)).facts
+    (note,) = (note for note in version_notes(facts) if "not verified" in note)
+    assert note.startswith("ids under transformers 5.24.0 are not verified: trl@1.16 brings it, and those of 5.99.0")
+    assert version_words(facts) == "ids under transformers 5.24.0 are not verified"
 
 
 @pytest.mark.parametrize("name", ["llamafactory@0.9", "axolotl@0.19", "unsloth@2026.10", "trl@1.16", "hf-trainer"])
@@ -200,15 +248,22 @@ def test_the_status_line_says_whose_ids() -> None:
 
 
 @pytest.mark.long
-def test_transformers_4_is_not_verified_only_where_it_makes_other_ids(tmp_path: Path, data: Path) -> None:
+def test_transformers_4_is_redone_where_it_makes_other_ids(tmp_path: Path, data: Path) -> None:
     """Its classes are redone beside the proof; while that is on its way nothing is said."""
+    texts = ("Hello  world", "好 x")
     for kind, told in (("PreTrainedTokenizerFast", False), ("LlamaTokenizerFast", True)):
         recipe = changed(preset("trl@1.16"), "tokenizer.name", tokenizer(tmp_path / kind, kind))
         recipe = changed(recipe, "tokenizer.transformers", "4.57.6")
         assert version_words(load(recipe, options(data), "provisional").facts) == ""
-        notes = version_notes(load(recipe, options(data)).facts)
-        assert bool(notes) is told
-    assert "4.57.6 gives other ids for " in notes[0]
+        loaded = load(recipe, options(data))
+        assert version_words(loaded.facts) == ("ids of transformers 4.57.6" if told else "")
+        file = redone(locate(str(tmp_path / kind)))
+        assert file is not None
+        for special in (False, True):
+            theirs = file.backend.encode_batch(list(texts), add_special_tokens=special)
+            assert loaded.ids_batch(texts, special) == [tuple(one.ids) for one in theirs]
+    assert loaded.facts.adds_bos and loaded.facts.bos_id in loaded.facts.front
+    assert isinstance(loaded, GivenTokenizer), "another process gets this very backend"
 
 
 @pytest.mark.long
@@ -227,16 +282,13 @@ def test_the_class_that_is_named_loads_it(tmp_path: Path, data: Path) -> None:
 
 @pytest.mark.one_of(2)
 @pytest.mark.parametrize("kind", ["NoSuchTokenizer", "LlamaForCausalLM"])
-def test_a_class_that_is_not_there_is_refused_or_told(kind: str, tmp_path: Path, data: Path) -> None:
+def test_a_class_that_is_not_there_is_refused(kind: str, tmp_path: Path, data: Path) -> None:
     recipe = changed(preset("hf-trainer"), "tokenizer.name", tokenizer(tmp_path / "plain", "PreTrainedTokenizerFast"))
     recipe = changed(recipe, "tokenizer.type", kind)
     with pytest.raises(SftuiError, match=f"there is no tokenizer class {kind}"):
         load(changed(recipe, "tokenizer.transformers", "running"), options(data))
-    recipe = changed(recipe, "tokenizer.transformers", OTHER)
-    found = load(recipe, options(data))
-    (told,) = version_notes(found.facts)
-    assert told.startswith(f"ids under transformers {OTHER} are not verified") and f"has no {kind}" in told
-    assert loaded_by(recipe, found.facts) == ""
+    with pytest.raises(SftuiError, match=f"there is no tokenizer class {kind}"):
+        load(changed(recipe, "tokenizer.transformers", OTHER), options(data))
 
 
 def test_a_bundled_tokenizer_is_loaded_by_the_class_from_its_folder(data: Path) -> None:
