@@ -111,6 +111,11 @@ class InThisProcess:
     def encode(self, texts: Sequence[str], special: bool, limit: float | None = None) -> list[list[Any]]:
         return self.encoder.encode(texts, special)
 
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        from sftui.tokens import autotokenizer
+
+        return autotokenizer.answer(request, {"tokenizer": self.encoder.tokenizer})
+
     def close(self) -> None:
         pass
 

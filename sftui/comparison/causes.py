@@ -19,6 +19,8 @@ TRAINER = "trainer"
 """The setting that is the trainer's own code, with its release and the options that no other trainer has."""
 TOKENIZER = "tokenizer"
 """The setting that is another tokenizer: its name, its revision, its class, and the transformers that loads it."""
+DRAWN = "drawn"
+"""No setting: a tokenizer that cuts the same text otherwise each time."""
 TRANSFORMERS = "transformers"
 """The setting that is the release of transformers alone."""
 _NAMED = ("tokenizer.name", "tokenizer.revision", "tokenizer.type")

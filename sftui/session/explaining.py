@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sftui.comparison import RowComparison, compare_prepared, compare_row, evenly
-from sftui.comparison.causes import Causes, Switch, collect, explained, settings_between, switched
+from sftui.comparison.causes import DRAWN, Causes, Setting, Switch, collect, explained, settings_between, switched
 from sftui.errors import SftuiError
 from sftui.session.ready import Ready, under, with_tokenizer
 from sftui.session.splitting import PREPARED, unsure_of
@@ -32,6 +32,9 @@ def explain(one: Ready, other: Ready, rows: Sequence[int], of: int) -> Iterator[
     """The causes after each of these rows; `of` is how many rows differ in all."""
     trial = _Trial(one, other)
     settings = settings_between(one.recipe, other.recipe, reference_version)
+    drawn = tuple(side.tools.tokenizer.facts.random for side in (one, other))
+    if any(drawn):  # no setting can be told apart from what another draw gives
+        settings = (Setting(DRAWN, (drawn[0] or None, drawn[1] or None)),)
     names = [setting.name for setting in settings]
     known: list[Switch] = []
 
@@ -39,7 +42,11 @@ def explain(one: Ready, other: Ready, rows: Sequence[int], of: int) -> Iterator[
         for index in rows:
             row = one.row(index)
             first = one.inspect_row(row, text=True)
-            why = explained(names, partial(trial.differs, row, first), known)
+            why = (
+                Switch(frozenset({DRAWN}))
+                if any(drawn)
+                else explained(names, partial(trial.differs, row, first), known)
+            )
             if why is not None and why not in known:
                 known.append(why)
             yield trial.placed(row, first), why

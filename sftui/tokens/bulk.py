@@ -20,6 +20,7 @@ from typing import Any
 
 from sftui.flat import Flat, Ids, flat
 from sftui.model import Cut
+from sftui.tokens.autotokenizer import randomness
 from sftui.tokens.beginnings import Beginnings, beginnings
 from sftui.tokens.loaded import Begun, Encoded, FastEngine, LayeredEngine, LoadedTokenizer, ToEncode, is_panic
 from sftui.tokens.offsets import ByteOffsets, byte_offsets
@@ -100,9 +101,9 @@ class Bulk:
 
 def fast_engine(plain: LoadedTokenizer) -> FastEngine | None:
     """What encodes in the end, below rules that lie over it; None where that is not `tokenizers` with the whole of its
-    vocabulary."""
+    vocabulary, or where it cuts a text otherwise each time: nothing can be held against it."""
     engine = plain.engine.inner if isinstance(plain.engine, LayeredEngine) else plain.engine
-    return engine if type(engine) is FastEngine else None
+    return engine if type(engine) is FastEngine and not randomness(engine.backend.model) else None
 
 
 def _with(plain: LoadedTokenizer, engine: FastEngine, named: str | None = None) -> LoadedTokenizer:

@@ -23,7 +23,7 @@ from sftui.tokens.facts import TokenizerFacts, from_json
 from sftui.tokens.locate import Location, fingerprint, read_json
 from sftui.tokens.quick import packed
 
-FORMAT = 6
+FORMAT = 7
 """Counts up when what is proven, or how it is written, changes."""
 
 

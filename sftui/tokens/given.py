@@ -17,6 +17,7 @@ from sftui.tokens.compare import (
     read_json_backend,
     wanted,
 )
+from sftui.tokens.doubled import doubled
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer
 from sftui.tokens.locate import Location
@@ -60,12 +61,16 @@ class Given:
         probes = tuple(dict.fromkeys(probe_strings([*facts.special_tokens.values(), *added_contents(reported)])))
         answers = wanted(OwnEncoder(self.tokenizer), probes)
         facts = facts.noting(*observations(reported, facts, place, probes, answers))
+        facts = replace(facts, doubled=doubled(reported, place, InProcessTokenizer(self.tokenizer).ask))
         if facts.is_fast:
-            differ = backend_differences(reported, answers, probes)
+            differ = facts.random or backend_differences(reported, answers, probes)
             if not differ:
                 return Carried(replace(facts, probes=len(probes)), reported["backend"], None).load()
             facts = replace(facts, engine="transformers").noting(
-                f"its serialised backend differs from it on {differ} of {len(probes)} probe strings, so it encodes"
+                f"{facts.random}: each time a text is encoded it gets other ids, so nothing is proven of it, and it"
+                " encodes itself"
+                if facts.random
+                else f"its serialised backend differs from it on {differ} of {len(probes)} probe strings, so it encodes"
                 " itself"
             )
         return Carried(facts, None, self.tokenizer).load()

@@ -219,6 +219,7 @@ class PipedEngine:
         reported = process.load() if reported is None else reported
         self.process = process
         self._fast = bool(reported["is_fast"])
+        self._around = (reported["front"], reported["back"]) if reported["random"] else None
         self.decoding = _decoding(reported)
         # Slow classes do not mark their named special tokens as special in the added tokens.
         special = set(reported["special_ids"])
@@ -233,6 +234,9 @@ class PipedEngine:
         if self._fast:
             return [_with_offsets(*row) for row in rows]
         inner = self.process.encode(texts, False) if add_special_tokens and texts else rows
+        if add_special_tokens and self._around is not None:  # what was drawn twice is not the same
+            front, back = self._around
+            rows = [[[*front, *row[0], *back]] for row in inner]
         self._fetch({token for row in inner for token in row[0]})
         return [self._spelled(text, row[0], bare[0]) for text, row, bare in zip(texts, rows, inner)]
 
@@ -279,10 +283,13 @@ def _decoding(reported: Mapping[str, Any]) -> Decoding:
     piece."""
     if reported["backend"] is not None:
         parts = json.loads(reported["backend"])
-        return decoding_of(parts.get("decoder") or {}, parts.get("pre_tokenizer") or {})
+        return decoding_of(parts.get("decoder") or {}, parts.get("pre_tokenizer") or {}, bool(parts.get("normalizer")))
     if "byt5" in reported["class_name"].lower():
         return Decoding(one_byte=True)
-    return Decoding(space="▁", byte_fallback=True, dummy_prefix=True) if reported["sentencepiece"] else Decoding()
+    pieces: dict[str, Any] = (
+        {"space": "▁", "byte_fallback": True, "dummy_prefix": True} if reported["sentencepiece"] else {}
+    )
+    return Decoding(**pieces, normalizes=True)
 
 
 def refused_text(chain: Sequence[Mapping[str, Any]]) -> RefusedText:

@@ -30,6 +30,7 @@ from sftui.tokens.compare import (
     count_other_ids_in,
     wanted,
 )
+from sftui.tokens.doubled import doubled
 from sftui.tokens.environments import Environment, own_environment
 from sftui.tokens.loading import loaded_otherwise
 from sftui.tokens.locate import Location, fingerprint, locate
@@ -173,22 +174,33 @@ def make_proof(
     facts = read_facts(reported, place)
     if facts.is_fast and facts.vocab_size <= len(reported["added"]):
         raise no_vocabulary(place, facts.vocab_size)
-    redone = four.redone(place) if facts.is_fast and not loader else None
+    four_too = four.redone(place) if facts.is_fast and not loader else None
+    redone = four_too.backend if four_too is not None else None
     probes = probe_strings([*_in_one_only(reported, redone), *facts.special_tokens.values(), *added_contents(reported)])
     probes = tuple(dict.fromkeys((*probes, *texts)))
     answers = wanted(reference, probes)
+    if not facts.random and count_other_ids(answers, wanted(reference, probes)):
+        facts = replace(facts, random="a cause that its files do not name")
+    facts = replace(facts, doubled=doubled(reported, place, reference.ask))
     backend: str | None = None
     if facts.is_fast:
         backend, differ = reported["backend"], backend_differences(reported, answers, probes)
-        if differ:
+        if facts.random:
+            backend = None
+            facts = replace(facts, engine="transformers").noting(
+                f"{facts.random}: each time a text is encoded it gets other ids, so nothing is proven of it, and"
+                " AutoTokenizer itself encodes: slower to start, and more memory"
+            )
+        elif differ:
             backend = None
             facts = replace(facts, engine="transformers").noting(
                 f"the serialised backend differs from AutoTokenizer on {differ} of {len(probes)} probe strings, "
                 "so AutoTokenizer itself encodes: slower to start, and more memory"
             )
     facts = replace(facts, probes=len(probes) if backend is not None else 0)
-    elsewhere = {four.version(): count_other_ids_in(redone, answers, probes)} if redone is not None else {}
-    if environment.own and not loader:
+    measured = redone is not None and not facts.random  # what is drawn twice differs by itself
+    elsewhere = {four.version(): count_other_ids_in(redone, answers, probes)} if measured else {}
+    if environment.own and not loader and not facts.random:
         elsewhere |= _by_other_classes(place, reference, facts.transformers, answers, probes)
     facts = replace(facts, elsewhere=elsewhere)
     facts = facts.noting(*observations(reported, facts, place, probes, answers))

@@ -70,6 +70,7 @@ def read_facts(reported: Mapping[str, Any], place: Location) -> TokenizerFacts:
         engine="tokenizers" if reported["is_fast"] else "transformers",
         commit=place.commit,
         transformers=reported["versions"].get("transformers", ""),
+        random=reported["random"],
     )
 
 

@@ -34,7 +34,7 @@ class SentencePieceEngine:
     begun: ByBeginning | None = None
     flat: Flats | None = None
     reads_special = False
-    decoding = Decoding(space="▁", byte_fallback=True, dummy_prefix=True)
+    decoding = Decoding(space="▁", byte_fallback=True, dummy_prefix=True, normalizes=True)
 
     def __init__(self, path: Path, extra: Mapping[str, int] | None = None) -> None:
         _check(path)

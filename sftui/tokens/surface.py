@@ -23,7 +23,8 @@ class Decoding:
     `space` is the character that stands for a space (Metaspace or Replace), `continuing` the
     prefix of pieces that go on a word (WordPiece), `word_end` the suffix that ends one (BPE).
     `dummy_prefix`: a text gets a leading space that it did not have, so a first piece may show one.
-    `one_byte`: a piece of one character stands for the byte of that code point (ByT5).
+    `one_byte`: a piece of one character stands for the byte of that code point (ByT5). `normalizes`: a text may be
+    rewritten before it is cut.
     """
 
     byte_level: bool = False
@@ -33,6 +34,7 @@ class Decoding:
     word_end: str = ""
     dummy_prefix: bool = False
     one_byte: bool = False
+    normalizes: bool = False
 
 
 def _byte_level_alphabet() -> dict[str, int]:
@@ -49,10 +51,10 @@ BYTE_OF = _byte_level_alphabet()
 
 def read_decoding(backend: Any) -> Decoding:
     """The decoding of a `tokenizers.Tokenizer` (see `decoding_of`)."""
-    return decoding_of(state_of(backend.decoder), state_of(backend.pre_tokenizer))
+    return decoding_of(state_of(backend.decoder), state_of(backend.pre_tokenizer), backend.normalizer is not None)
 
 
-def decoding_of(decoder: dict[str, Any], pre_tokenizer: dict[str, Any]) -> Decoding:
+def decoding_of(decoder: dict[str, Any], pre_tokenizer: dict[str, Any], normalizes: bool) -> Decoding:
     """The decoding that these parts of a tokenizer.json make.
 
     Without a decoder, a ByteLevel pre-tokenizer tells it (mBART-like exports leave it out).
@@ -61,7 +63,8 @@ def decoding_of(decoder: dict[str, Any], pre_tokenizer: dict[str, Any]) -> Decod
     before = [step for step in steps_of(pre_tokenizer) if step.get("type") in ("ByteLevel", "Metaspace")]
     steps = steps or before
     # The decoder's own add_prefix_space says nothing: only the pre-tokenizer acts on it.
-    found: dict[str, Any] = {"dummy_prefix": any(step.get("add_prefix_space") for step in before)}
+    prefix = any(step.get("add_prefix_space") for step in before)
+    found: dict[str, Any] = {"dummy_prefix": prefix, "normalizes": normalizes}
     for step in steps:
         kind = step.get("type")
         if kind == "ByteLevel":

@@ -107,6 +107,7 @@ _STATES = {
     "loading": ("tokenizer …", Role.WARNING),
     "provisional": ("≈ provisional", Role.WARNING),
     "proven": ("✓ proven", Role.GOOD),
+    "random": ("≈ drawn anew", Role.WARNING),
     "corrected": ("✓ corrected", Role.WARNING),
     "failed": ("✗ tokenizer", Role.ERROR),
     "none": ("no tokenizer", Role.ERROR),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sftui.comparison import Cause, Causes, Setting
-from sftui.comparison.causes import TRAINER
+from sftui.comparison.causes import DRAWN, TRAINER
 from sftui.comparison.doing import EARLIER, LAST, REST, TEXT, Doing
 from sftui.recipe import Recipe
 from sftui.text import many, visible
@@ -120,7 +120,8 @@ def _and(words: Sequence[str]) -> str:
 
 def setting_words(setting: Setting) -> str:
     """What a setting is, in a few words."""
-    return "the trainer's own code" if setting.name == TRAINER else setting.name
+    names = {TRAINER: "the trainer's own code", DRAWN: "the tokenizer cuts the same text otherwise each time"}
+    return names.get(setting.name, setting.name)
 
 
 def keys_of_setting(setting: Setting, recipe: Recipe) -> str:

@@ -135,10 +135,12 @@ class Loader:
         from sftui.templates import families_for
 
         facts = tokenizer.facts
+        state = "random" if facts.random and state != "provisional" else state
         templates = () if facts.chat_templates else families_for(facts.name, facts, tokenizer.token_id)
         message = {
             "provisional": "read from its files; the proof that AutoTokenizer gives the same is running",
             "proven": "equal to AutoTokenizer's",
+            "random": f"{facts.random}: each time it cuts texts otherwise",
             "corrected": "corrected: AutoTokenizer loads it differently",
         }.get(state, state)
         whose = version_words(facts)

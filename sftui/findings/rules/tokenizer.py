@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
+from sftui.findings.context import Context
 from sftui.findings.examples import FINE, GOOD, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, rule
-from sftui.model import NOWHERE, Kind
+from sftui.findings.setup import about
+from sftui.model import NOWHERE, Inspection, Kind
+from sftui.text import visible
+from sftui.tokens.loaded import FastEngine
 
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>\Z")
 _MUCH, _ENOUGH = 0.3, 40
@@ -70,8 +74,9 @@ TOK002 = rule(
     "MINOR",
     "row",
     "the text changes when it is tokenized",
-    "A normalizer rewrites characters before tokenizing, so the model never sees the text of the data.",
-    data="normalise the data yourself",
+    "A normalizer rewrites characters before tokenizing, a pre-tokenizer leaves white space out, or an id is that of"
+    " two tokens: what the ids spell is not the text of the data.",
+    data="normalise the data yourself, or choose a tokenizer that keeps it",
     bad=case(chat("hi", "e\u0301te\u0301")),
     good=case(chat("hi", "\u00e9t\u00e9")),
 )
@@ -134,7 +139,24 @@ def lossy(look: Look) -> Iterator[Finding]:
         version = f" under transformers {look.facts.transformers}" if look.facts.transformers else ""
         yield look.finding(TOK005, f"{dropped}{version}", evidence=evidence)
         return
-    yield look.finding(TOK002, "the tokens do not spell the text: a normalizer changed it", evidence=evidence)
+    yield look.finding(TOK002, f"the tokens do not spell the text: {_changed_by(look, joined)}", evidence=evidence)
+
+
+def _changed_by(look: Look, joined: bytes) -> str:
+    """What made another text of it, where the tokenizer tells."""
+    ids, tokenizer = {*look.tokens.input_ids}, look.context.tools.tokenizer
+    both = next((one for one in look.facts.doubled if one[0] in ids), None)
+    if both is not None:
+        return f"id {both[0]} is that of {' and '.join(map(visible, both[1]))}"
+    text, engine = look.rendered.text, tokenizer.engine
+    normalizes = engine.decoding.normalizes
+    if normalizes and isinstance(engine, FastEngine) and engine.backend.normalizer is not None:
+        normalizes = engine.backend.normalizer.normalize_str(text) != text
+    if normalizes:
+        return "a normalizer changed it"
+    if "".join(joined.decode("utf-8", "ignore").split()) == "".join(text.split()):
+        return "white space of it is in no token"
+    return "the pieces of its vocabulary stand for another one"
 
 
 def _spelt(look: Look) -> bool:
@@ -208,3 +230,63 @@ def outside_model(look: Look) -> Iterator[Finding]:
             f"id {highest} ({look.token(at)}) is outside the model's {rows} embedding rows",
             tokens=(at, at + 1),
         )
+
+
+TOK007 = rule(
+    "TOK007",
+    "random-tokenizer",
+    "MAJOR",
+    "setup",
+    "the tokenizer cuts the same text otherwise each time",
+    "The dropout that its BPE was trained with is still in tokenizer.json, or SentencePiece is told to sample: each"
+    " run trains other ids, a prompt encoded alone need not begin as the whole row does, and serving cuts at random,"
+    " too. What is shown is one draw.",
+    data='write "dropout": null into the model of tokenizer.json, or take enable_sampling out of sp_model_kwargs in'
+    " tokenizer_config.json",
+    hf="tokenizer.backend_tokenizer.model.dropout = None",
+    bad=case(GOOD, facts={"random": "BPE dropout of 0.1"}),
+    good=FINE,
+)
+
+
+@setup_check(TOK007)
+def random(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    if context.facts.random:
+        yield about(context, TOK007, f"{context.facts.random}: the same text gets other ids each time it is encoded")
+
+
+TOK008 = rule(
+    "TOK008",
+    "doubled-id",
+    "MAJOR",
+    "setup",
+    "the tokenizer's files give one id to several tokens",
+    "Of two words of a vocabulary with one id the model learns one and the same row, and decoding gives either. Of an"
+    " added token tokenizers reads the text alone: where its id is taken it gets the next free one, which the model"
+    " may not have.",
+    data="give each token in tokenizer.json an id of its own, the one that the model was trained with",
+    bad=case(GOOD, facts={"doubled": ((300, ("\u0120re", "<other>")),)}),
+    good=FINE,
+)
+
+
+@setup_check(TOK008)
+def doubled_ids(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    found = context.facts.doubled
+    if not found:
+        return
+    token, words = found[0]
+    own = {word: context.tools.tokenizer.token_id(word) for word in words}
+    moved = [f"{visible(word)} is loaded as id {one}" for word, one in own.items() if one not in (token, None)]
+    yield about(
+        context,
+        TOK008,
+        f"the tokenizer's files give id {token} to {' and '.join(map(visible, words))}"
+        + "".join(f"; {one}" for one in moved)
+        + (f"; and so {len(found) - 1} more ids" if len(found) > 1 else ""),
+        rows=tuple(
+            one.row.index
+            for one in sample
+            if one.tokens is not None and {token, *own.values()} & {*one.tokens.input_ids}
+        ),
+    )

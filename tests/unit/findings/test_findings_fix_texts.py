@@ -53,6 +53,10 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "lm_head": "a module of the model",
         "generation_config.eos_token_id": "transformers, GenerationConfig",
         "dataset_info.json": "LLaMA-Factory's file of datasets",
+        "enable_sampling": "sentencepiece, SentencePieceProcessor",
+        "sp_model_kwargs": "transformers, slow tokenizers over SentencePiece",
+        "tokenizer.json": "tokenizers",
+        "tokenizer_config.json": "transformers",
     },
     "trl": {
         "tokenizer.pad_token": "transformers, PreTrainedTokenizerBase",
@@ -98,6 +102,10 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "eos_token": "transformers, a key of tokenizer_config.json",
     },
     "hf-trainer": {
+        "load_dataset": "datasets",
+        "data_files": "datasets, load_dataset",
+        "keep_default_na": "datasets, CsvConfig",
+        "tokenizer.backend_tokenizer.model.dropout": "tokenizers, models.BPE",
         "tokenizer.eos_token": "transformers, PreTrainedTokenizerBase",
         "tokenizer.chat_template": "transformers, PreTrainedTokenizerBase",
         "tokenizer.padding_side": "transformers, PreTrainedTokenizerBase",
