@@ -28,9 +28,11 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     """Plan, show what would change on stderr, ask, and write; the paths written go to stdout.
 
     For another trainer than the recipe's, what changes in the labels is counted over the dataset
-    (`limit`: over its first rows) and reported before anything is written.
+    (`limit`: over its first rows) and reported before anything is written. 1 where no answer of the data reaches the
+    model: then nothing is written but with `force`.
     """
     from sftui.exports.plan import TARGETS, check_target, plan_export
+    from sftui.session.reaching import unreached
 
     check_target(to)
     if folder == STDOUT:
@@ -45,8 +47,18 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
             session = load_tokenizer(session).ready()
         DataNotes(session).look()
         plan = plan_export(to, folder, recipe, options.base or recipe, session.prepared())
+        lost, wanted = None, exported(session, plan.converted or recipe)
         if to not in TARGETS:
-            refuse_untrainable(session, plan.converted or recipe)
+            refuse_untrainable(wanted, plan.converted or recipe)
+        if isinstance(wanted, Ready):
+            lost = unreached(wanted, limit)
+        if lost is not None:
+            click.echo(f"sftui: {visible(lost)}", err=True)
+            if not force:
+                click.echo(
+                    "sftui: nothing was written: `sftui check` says why; --force writes it all the same", err=True
+                )
+                return 1
         print_versions([session])
         stops = to == recipe.trainer and isinstance(session, Ready) and print_stops([session])
     finally:
@@ -67,22 +79,32 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     return 2 if stops else 0
 
 
+def exported(session: Opened, recipe: Recipe) -> Opened:
+    """The data under the exported recipe, with its tokenizer; without one where it cannot be loaded and a recipe alone
+    is written."""
+    from sftui.session import ready
+
+    other = ready.under(session, recipe)
+    try:
+        return ready.tokenized(other) if ready.waits(other) and recipe.tokenizer.name is not None else other
+    except SftuiError:
+        if not ready.waits(session):  # the other trainer brings another transformers
+            raise
+        return other
+
+
 def refuse_untrainable(session: Opened, recipe: Recipe) -> None:
     """ExportError where no sampled row can be made into labels under the exported recipe, tokenizer and template."""
     from sftui.exports.conversion import refused_export
     from sftui.session import ready
-    from sftui.session.ready import under, waits
     from sftui.trainers import trainer_named
 
-    if waits(session):
-        return
     title = trainer_named(recipe.preset).title or recipe.preset
-    other = under(session, recipe)
-    if waits(other):  # the other trainer brings another transformers
-        other = ready.tokenized(other)
-    if not isinstance(other, ready.Ready):
-        raise refused_export(title, other.missing())
-    made = [other.inspect_row(row, spans=False) for row in other.sample if row.data is not None]
+    if ready.waits(session):
+        return
+    if not isinstance(session, ready.Ready):
+        raise refused_export(title, session.missing())
+    made = [session.inspect_row(row, spans=False) for row in session.sample if row.data is not None]
     problems = [one.problem for one in made if one.problem is not None]
     if problems and len(problems) == len(made):
         raise refused_export(title, problems[0])

@@ -28,6 +28,14 @@ class Consequence(Enum):
         self.short = short
 
     @property
+    def lost(self) -> bool:
+        """Whether the model then learns no answer of a row."""
+        return self.name in ("STOPS", "UNREAD", "UNTRAINED", "DROPPED")
+
+    @property
     def rank(self) -> int:
         """0 for the worst."""
         return tuple(Consequence).index(self)
+
+
+LOST = tuple(one.short for one in Consequence if one.lost)

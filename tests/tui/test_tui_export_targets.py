@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tui_driver import running
+from words_worker import WordsWorker
 
 from sftui.recipe import changed
 from sftui.trainers import preset, trainer_names, traits_of
@@ -34,3 +35,17 @@ async def test_a_config_is_shown_before_it_is_written(tmp_path: Path, down: int)
         assert list(tmp_path.iterdir()) and "wrote" in driven.said, driven.said
         if down > 1:
             assert driven.main.state.compared.other is not None and "C compares" in driven.said
+
+
+@pytest.mark.parametrize("lost", [True, False])
+async def test_the_export_begins_with_what_becomes_of_the_answers(tmp_path: Path, lost: bool) -> None:
+    recipe = changed(preset("trl@1.16"), "tokenizer.name", "builtin:chatml")
+    worker = WordsWorker()
+    worker.verdicts = {row: ("error", "no answer reaches the model") for row in range(0 if lost else 1, worker.rows)}
+    async with running((120, 36), worker, recipe=recipe) as driven:
+        await driven.press("x", "enter")
+        text = await driven.press("ctrl+u", "ctrl+k", *str(tmp_path), "enter")
+        assert ("✗ no answer reaches the model in all" in text) == lost, text
+        assert "rows looked at" in text or not lost
+        await driven.press("a")
+        assert list(tmp_path.iterdir()), "what is read may be written"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.recipe import Preset
-from sftui.text import visible
+from sftui.text import many, visible
 from sftui.tui.commands import marks, writing
 from sftui.tui.commands.command import MEANS, command
 from sftui.tui.commands.inputs import inputs
@@ -86,13 +86,20 @@ def _plan(here: Inspector, target: str, folder: str) -> str | None:
         here.close_prompt()
         here.say(str(error), Role.ERROR)
         return None
+    lost = here.panes.rows.lost()
     here.read(
         f"export to {folder}: nothing is written yet",
-        lambda width: plan_lines(plan, width),
+        lambda width: (*_verdict(lost, width), *plan_lines(plan, width)),
         lambda answer: _answered(here, plan, target, answer is not None),
         offer="a overwrites · " if plan.overwrites else "a writes it · ",
     )
     return None
+
+
+def _verdict(lost: tuple[int, str] | None, width: int) -> tuple[Line, ...]:
+    """What becomes of the rows that are known, where no answer of any reaches the model."""
+    text = f"✗ {lost[1]} in all {many(lost[0], 'row')} looked at: f shows why" if lost is not None else ""
+    return (*wrap(line((text, Role.ERROR)), width), ()) if text else ()
 
 
 def _answered(here: Inspector, plan: ExportPlan, target: str, wanted: bool) -> None:

@@ -110,6 +110,15 @@ class RowList(LineView):
         found = self.summaries.get(row)
         return found.verdict if found is not None else None
 
+    def lost(self) -> tuple[int, str] | None:
+        """How many rows are known, and the worst that becomes of them, where no answer of any reaches the model."""
+        from sftui.findings.consequences import LOST
+
+        seen = [one for row in self.summaries if (one := self.figures(row)) is not None and not one.evaluates]
+        words = [one.verdict[1] if one.verdict is not None else "" for one in seen]
+        lost = all(not one.trained or one.dropped or one.problem or word in LOST for one, word in zip(seen, words))
+        return (len(seen), next(filter(None, words), "nothing is trained")) if seen and lost else None
+
     def learn(self, made: Inspection) -> None:
         """The figures of a row that was opened: of one that is too heavy to be tokenized for the list they come from
         nowhere else."""

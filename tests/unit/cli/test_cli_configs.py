@@ -200,7 +200,7 @@ def test_a_template_file_of_the_config_is_left_alone_and_a_new_one_is_found(
         and f"{key}: mine.jinja" in (work / "out" / name).read_text()
         and not (work / "out" / "chat_template.jinja").exists()
     )
-    done = sftui("export", name, "--to", trainer, "-o", "two", "--template", "zephyr")
+    done = sftui("export", name, "--to", trainer, "-o", "two", "--template", "zephyr", "--max-length", "99")
     assert done.code == 0 and f"{key}: {work.resolve()}/two/chat_template.jinja" in (work / "two" / name).read_text()
     assert sftui("show", f"two/{name}", "--format", "json").code == 0
 

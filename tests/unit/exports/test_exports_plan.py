@@ -78,12 +78,12 @@ def test_the_command_writes_and_says_what(tmp_path: Path, capsys: pytest.Capture
         out, err = capsys.readouterr()
         return int(done.value.code or 0), out, err
 
-    code, out, err = export("--to", "preprocess", "--max-length", "9")
+    code, out, err = export("--to", "preprocess", "--max-length", "99")
     assert code == 0 and [Path(line).name for line in out.splitlines()] == ["preprocess.py", "recipe.yaml"]
-    assert "length.max null -> 9" in err
-    code, out, err = export("--to", "preprocess", "--max-length", "8")
-    assert code == 2 and out == "" and "+MAX_LENGTH = 8" in err and "--force" in err
-    assert export("--to", "preprocess", "--max-length", "8", "--force")[0] == 0
+    assert "length.max null -> 99" in err
+    code, out, err = export("--to", "preprocess", "--max-length", "98")
+    assert code == 2 and out == "" and "+MAX_LENGTH = 98" in err and "--force" in err
+    assert export("--to", "preprocess", "--max-length", "98", "--force")[0] == 0
     assert export("--to", "manual-shift")[0] == 2
     assert export("--to", "hf-trainer", "--force")[0] == 0
 

@@ -1,0 +1,92 @@
+"""`sftui export` of data of which no answer reaches the model says so first, and writes nothing without --force."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+KNOWN = """\
+Be helpful.
+{% for m in messages %}{% if m.role in ("user", "assistant") %}<|im_start|>{{ m.role }}
+{{ m.content }}<|im_end|>
+{% endif %}{% endfor %}"""
+"""A template that leaves out what other roles say."""
+ALIASES = {"messages": [{"role": "human", "content": "Why?"}, {"role": "gpt", "content": "Because it is so."}]}
+GOOD = {"messages": [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because it is so."}]}
+PAIR = {"prompt": "What is two and two?", "completion": " It is four."}
+TEXT = {"text": "Once upon a time."}
+
+
+def written(folder: Path, *rows: dict[str, Any]) -> Path:
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "known.jinja").write_text(KNOWN)
+    return path
+
+
+LOST: tuple[tuple[str, str, list[dict[str, Any]], tuple[str, ...], str], ...] = (
+    ("trl", "recipe", [ALIASES] * 3, ("--template", "known.jinja"), "no answer reaches the model in all 3 rows"),
+    ("trl", "trl", [ALIASES] * 3, ("--template", "known.jinja"), "no answer reaches the model in all 3 rows"),
+    ("trl", "unsloth", [ALIASES] * 3, ("--template", "known.jinja"), "no answer reaches the model in all 3 rows"),
+    ("trl", "recipe", [PAIR] * 2, ("--max-length", "3"), "no answer is trained in all 2 rows"),
+    ("trl", "trl", [PAIR] * 2, ("--max-length", "3"), "no answer is trained in all 2 rows"),
+    ("hf-trainer", "preprocess", [GOOD] * 2, ("--max-length", "3"), "no answer is trained in all 2 rows"),
+    ("axolotl", "axolotl", [GOOD] * 2, ("--max-length", "3"), "the trainer drops all 2 rows"),
+)
+
+
+@pytest.mark.parametrize(("trainer", "to", "rows", "options", "told"), LOST, ids=lambda one: str(one)[:20])
+def test_nothing_is_written_of_data_without_an_answer(
+    sftui: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    trainer: str,
+    to: str,
+    rows: list[dict[str, Any]],
+    options: tuple[str, ...],
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ("export", written(tmp_path, *rows), "-t", "builtin:chatml", "--trainer", trainer, *options, "--to", to)
+    done = sftui(*command, "-o", "out")
+    assert done.code == 1 and done.out == "" and not (tmp_path / "out").exists(), done.err
+    assert f"sftui: {told}" in done.err
+    assert "nothing was written: `sftui check` says why; --force writes it all the same" in done.err
+    forced = sftui(*command, "-o", "out", "--force")
+    assert forced.code == 0 and list((tmp_path / "out").iterdir()), forced.err
+    assert f"sftui: {told}" in forced.err and "nothing was written" not in forced.err
+    assert forced.err.index(told) < forced.err.index("corrected"), "the verdict comes first"
+
+
+@pytest.mark.parametrize(
+    ("to", "rows"),
+    [
+        *((to, rows) for to in ("recipe", "trl", "axolotl") for rows in ([GOOD] * 2, [ALIASES, ALIASES, GOOD])),
+        *((to, rows) for to in ("recipe", "trl") for rows in ([PAIR], [TEXT] * 2)),
+    ],
+    ids=lambda one: str(one)[:20],
+)
+def test_data_of_which_an_answer_is_trained_is_exported_without_a_word(
+    sftui: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: list[dict[str, Any]], to: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = written(tmp_path, *rows)
+    kind = () if "messages" not in rows[0] else ("--template", "known.jinja")
+    done = sftui("export", path, "-t", "builtin:chatml", "--trainer", "trl", *kind, "--to", to, "-o", "out")
+    assert done.code == 0, done.err
+    assert "no answer" not in done.err and "nothing was written" not in done.err
+
+
+def test_the_first_rows_alone_are_looked_at_on_request(
+    sftui: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = written(tmp_path, ALIASES, ALIASES, GOOD)
+    command = ("export", path, "-t", "builtin:chatml", "--trainer", "trl", "--template", "known.jinja", "--to", "trl")
+    assert sftui(*command, "-o", "out").code == 0
+    done = sftui(*command, "-o", "two", "--max-rows", "2")
+    assert done.code == 1 and "in all 2 rows" in done.err and "(of the first 2 rows)" in done.err
