@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sftui.values import late, lazy, value_class
@@ -554,7 +555,8 @@ class Pack:
     are named by dataset row: which of its row's examples each is, 0 where the trainer does not split rows. `seq_lens`
     are the lengths that the trainer stores with the pack, padding included; empty: those of the documents. `weights`
     are the loss weights along `labels`, 0 at padding; None for a trainer that has none. `follows` is the label behind
-    the last token, where the trainer shifts labels before it packs and a row goes on in the next pack.
+    the last token, where the trainer shifts labels before it packs and a row goes on in the next pack. `where` is set
+    where documents are not end to end from the first position on: the range of positions of each.
     """
 
     documents: tuple[tuple[int, int, int], ...]
@@ -566,6 +568,13 @@ class Pack:
     parts: tuple[int, ...] = ()
     weights: Runs[float] | None = None
     follows: int = IGNORE_INDEX
+    where: Ranges = ()
+
+    @property
+    def places(self) -> Ranges:
+        """The positions of each document in the pack, half open."""
+        ends = [0, *accumulate(end - start for _, start, end in self.documents)]
+        return self.where or tuple(pairwise(ends))
 
     def counted(self, ignore_index: int) -> tuple[int, ...]:
         """The labels, masked also where the weight is 0: what is not masked carries loss."""

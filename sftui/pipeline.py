@@ -590,6 +590,7 @@ def stored_packs(inspections: Sequence[Inspection]) -> tuple[Pack, ...]:
                 attention_mask=conversation.attention_mask,
                 parts=(0,) * len(ranges),
                 weights=example.weights,
+                where=ranges,
             )
         )
     return tuple(made) if several else ()

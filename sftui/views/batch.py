@@ -209,7 +209,7 @@ def pack_lines(pack: Pack, width: int, *, ignore_index: int = IGNORE_INDEX) -> t
         lines += wrap(line((sentence, role)), width)
     lines.append(())
     digits = len(f"{length:,}")
-    for index, start, end in pack.documents:
+    for (index, _, _), (start, end) in zip(pack.documents, pack.places):
         count = _learnt(glyphs[start:end])
         text = (
             f"document {index:<4} {start:>{digits},}…{end - 1:<{digits},} {end - start:>{digits},} tokens "
@@ -226,7 +226,7 @@ def _pack_words(pack: Pack) -> Iterator[tuple[str, Role]]:
     if pack.position_ids is None:
         yield "no position ids: positions run on across documents", Role.WARNING
     else:
-        restarts = sum(1 for _, start, _ in pack.documents if pack.position_ids[start : start + 1] == (0,))
+        restarts = sum(1 for start, _ in pack.places if pack.position_ids[start : start + 1] == (0,))
         if restarts == len(pack.documents):
             yield "position ids restart at every document", Role.PLAIN
         else:
@@ -251,7 +251,7 @@ def _pack_strip(pack: Pack, width: int, carried: str) -> Iterator[Line]:
     step = max(-(-len(pack.labels) // budget), 1)
     glyphs: list[str] = []
     at = 0
-    for _, start, end in pack.documents:
+    for start, end in pack.places:
         if start > at:
             glyphs.append(scaled(PAD * (start - at), step))
         glyphs.append(scaled(carried[start:end], step) + BORDER)

@@ -112,8 +112,9 @@ def shift_lines(shift: str, width: int) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def token_line(table: TokenTable, i: int, width: int, *, shift: bool = False) -> Line:
-    """The token under the cursor: position, text, id, part, and above all what happens there and why."""
+def token_line(table: TokenTable, i: int, width: int, *, shift: bool = False, fact: str = "") -> Line:
+    """The token under the cursor: position, text, id, part, and above all what happens there and why; `fact` is what
+    the card says of it."""
     if not 0 <= i < len(table):
         return ()
     position, number, explained = f"{i:,} ", f" {table.ids[i]} ", explain(table, i, shift=shift)
@@ -124,7 +125,10 @@ def token_line(table: TokenTable, i: int, width: int, *, shift: bool = False) ->
     )
     left = width - len(position) - len(number)
     # The reason is what the line is for: before it is cut the token, then its words, then the part give way.
+    full = explain(table, i, shift=shift, fact=fact)
     for reason, part in (
+        (full, f"{table.parts[i]} · "),
+        (full, ""),
         (explained, f"{table.parts[i]} · "),
         (short, f"{table.parts[i]} · "),
         (explained, ""),
@@ -157,6 +161,10 @@ def _label_note(table: TokenTable, i: int) -> str:
     return f" ({table.ignore_index})" if table.label_cell(i) == MASKED_LABEL else ""
 
 
+FLAGS = 5
+"""Cells of what is wrong with a row, in the list."""
+
+
 def row_line(
     summary: Summary,
     width: int,
@@ -182,7 +190,7 @@ def row_line(
         percent = share(summary.trained, summary.tokens)
     builder.add(f" {'eval' if summary.evaluates else percent:>5}", _share_role(summary), over)
     flag, role = _flag(summary)
-    builder.add(" " + fit(flag, 5), role, over)
+    builder.add(" " + fit(flag, FLAGS), role, over)
     room = width - builder.width - 1
     if headed and room >= SMALL + 1 + LEAST_PREVIEW:
         _add_strip(builder.add(" ", Role.PLAIN, over), summary, over)
@@ -198,7 +206,7 @@ def row_heading(width: int, *, digits: int = 6, gutter: int = 0, active: bool = 
     """The names of the columns of the row list, in a rule; the sign of the pane that holds the keys before them."""
     rule, role = (HEAVY["lr"], Role.FOCUS) if active else (LIGHT["lr"], Role.BORDER)
     builder = LineBuilder().add(ACTIVE if active else rule, role)
-    columns: list[tuple[str, int]] = [("row", -digits), ("tokens", -6), ("train", -5), ("flags", 5)]
+    columns: list[tuple[str, int]] = [("row", -digits), ("tokens", -6), ("train", -5), ("flags", FLAGS)]
     builder.add(rule * gutter, role)
     room = width - 1 - gutter - sum(abs(cells) + 1 for _, cells in columns)
     if room >= SMALL + 1 + LEAST_PREVIEW:
@@ -254,12 +262,14 @@ def _share_role(summary: Summary) -> Role:
 def _flag(summary: Summary) -> tuple[str, Role]:
     if summary.problem is not None or summary.dropped is not None:
         return f"✗{summary.errors or ''}", Role.ERROR
-    if summary.errors:
-        return f"✗{summary.errors}" + (f" !{summary.warnings}" if summary.warnings else ""), Role.ERROR
+    grave = [f"{sign}{count}" for sign, count in (("✗", summary.errors), ("!", summary.warnings)) if count]
+    role = Role.ERROR if summary.errors else Role.WARNING if grave else Role.CUT
     if summary.cut:
-        return f"✂{summary.cut}" if summary.cut < 10_000 else f"✂{summary.cut // 1000}k", Role.CUT
-    if summary.warnings:
-        return f"!{summary.warnings}", Role.WARNING
+        cut = f"✂{summary.cut}" if summary.cut < 10_000 else f"✂{summary.cut // 1000}k"
+        told = [gap.join([*grave, sign]) for sign in (cut, "✂") for gap in (" ", "")]
+        return next((one for one in told if cell_width(one) <= FLAGS), "".join([*grave[:1], "✂"])), role
+    if grave:
+        return " ".join(grave), role
     if summary.trained == 0:
         return "░", Role.WARNING
     return "", Role.DIM

@@ -11,11 +11,15 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import AsyncIterator, Sequence
+import unicodedata
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from html import escape, unescape
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from sftui.cli.demo import demo_options
@@ -73,7 +77,7 @@ async def screenshot(keys: Sequence[str]) -> str:
     async with opened() as (app, pilot):
         await pilot.press(*keys)
         await pilot.pause(3)  # the rows that would change are counted
-        return app.export_screenshot(title="sftui")
+        return on_grid(app.export_screenshot(title="sftui"))
 
 
 async def recording(story: Sequence[Step] = STORY, size: tuple[int, int] = SIZE) -> str:
@@ -83,8 +87,62 @@ async def recording(story: Sequence[Step] = STORY, size: tuple[int, int] = SIZE)
         for step in story:
             await pilot.press(*step.keys)
             await pilot.pause(2)
-            pictures.append((app.export_screenshot(title=f"sftui · {step.title}"), step.seconds))
+            pictures.append((on_grid(app.export_screenshot(title=f"sftui · {step.title}")), step.seconds))
     return played(pictures)
+
+
+CELL = 12.2
+"""How wide a cell of the screen is drawn."""
+_TEXT = re.compile(
+    r'<text (class="[^"]*") x="([\d.]+)" (y="[\d.]+") textLength="[\d.]+" (clip-path="[^"]*")>([^<]*)</text>'
+)
+_FRAME = re.compile(r'(-clip-terminal">\s*<rect x="0" y="0" width=")([\d.]+)')
+SHAPED = {*range(0x0590, 0x1100), *range(0x1200, 0x1D00), *range(0x1F1E6, 0x1F200)}
+"""Characters of scripts whose letters join or stand over each other, and of flags: a run of them is drawn as one."""
+
+
+def on_grid(svg: str) -> str:
+    """A picture of the screen with each of its texts in its own cells, whatever font a browser has.
+
+    Rich gives a text as many cells as it has characters, so that wide ones are squeezed over what stands before them,
+    and cuts the last cell of a line.
+    """
+    svg = _TEXT.sub(lambda found: "".join(_runs(*found.groups())), svg)
+    return _FRAME.sub(lambda found: f"{found[1]}{float(found[2]) + CELL / 2:g}", svg)
+
+
+def _runs(css: str, x: str, y: str, clip: str, content: str) -> Iterator[str]:
+    """A text in pieces: plain ones by their length, signs and wide characters each at its cell."""
+    cells = 0
+    for kind, group in groupby(_clusters(unescape(content)), _kind):
+        clusters = [*group]
+        text = "".join(clusters)
+        starts = [*accumulate(map(cell_len, clusters), initial=cells)]
+        at = [f"{float(x) + start * CELL:g}" for start in starts[:-1]]
+        width, cells = (starts[-1] - cells) * CELL, starts[-1]
+        if text.strip():
+            given = f'x="{" ".join(at)}"' if kind == "sign" else f'x="{at[0]}" textLength="{width:g}"'
+            adjusted = ' lengthAdjust="spacingAndGlyphs"' * (kind == "shaped")
+            yield f"<text {css} {given}{adjusted} {y} {clip}>{escape(text, quote=False)}</text>"
+
+
+def _clusters(text: str) -> Iterator[str]:
+    """Characters, each with what stands over it."""
+    made = ""
+    for char in text:
+        joins = made and (cell_len(char) == 0 or unicodedata.category(char) == "Cf" or made[-1] == "\u200d")
+        if made and not joins:
+            yield made
+            made = ""
+        made += char
+    if made:
+        yield made
+
+
+def _kind(cluster: str) -> str:
+    if any(ord(char) in SHAPED for char in cluster):
+        return "shaped"
+    return "plain" if cluster.isascii() or cluster == "\xa0" else "sign" if len(cluster) == 1 else "shaped"
 
 
 _OPENING = re.compile(r"<svg[^>]*viewBox=\"([^\"]*)\"[^>]*>")
