@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import add
+from typing import Any
 
 from sftui.comparison.rows import RowComparison
 
@@ -22,7 +24,7 @@ class ComparisonCount:
     for evaluation: they differ, but add no differing tokens. `nowhere` are rows that no side gets, `failing` those of
     them that some side could not prepare, `gone` the first of these, else of those. Rows that evaluate stand apart from
     what is trained, in `evaluation_rows` and `evaluation_tokens`, a figure a side. `first` are the first rows that
-    differ, at most `keep`.
+    differ, at most `keep`. `turned` are tokens that are trained otherwise, in `turned_rows`.
     """
 
     rows: int = 0
@@ -35,6 +37,8 @@ class ComparisonCount:
     evaluation_differing: int = 0
     nowhere: int = 0
     failing: int = 0
+    turned: int = 0
+    turned_rows: int = 0
     gone: RowComparison | None = None
     trained: tuple[int, ...] = ()
     received: tuple[int, ...] = ()
@@ -60,6 +64,8 @@ class ComparisonCount:
                 evaluation_differing=int(row.evaluation_differs),
                 nowhere=int(row.nowhere),
                 failing=int(row.fails),
+                turned=row.turned,
+                turned_rows=int(row.turned > 0),
                 gone=row if row.nowhere else None,
                 trained=tuple(side.trained for side in sides),
                 received=tuple(0 if side.evaluates else side.received for side in sides),
@@ -74,28 +80,16 @@ class ComparisonCount:
 
     def merged(self, later: ComparisonCount) -> ComparisonCount:
         """This count and that of a later part of the same dataset."""
+        summed = (one.name for one in fields(self) if one.name not in ("gone", "first", "keep"))
         return ComparisonCount(
-            rows=self.rows + later.rows,
-            differing_rows=self.differing_rows + later.differing_rows,
-            differing_tokens=self.differing_tokens + later.differing_tokens,
-            ids_differing=self.ids_differing + later.ids_differing,
-            labels_differing=self.labels_differing + later.labels_differing,
-            weights_differing=self.weights_differing + later.weights_differing,
-            one_sided=self.one_sided + later.one_sided,
-            evaluation_differing=self.evaluation_differing + later.evaluation_differing,
-            nowhere=self.nowhere + later.nowhere,
-            failing=self.failing + later.failing,
+            **{name: _sum(getattr(self, name), getattr(later, name)) for name in summed},
             gone=self.gone if self.failing or (self.gone and not later.failing) else later.gone,
-            trained=_sum(self.trained, later.trained),
-            received=_sum(self.received, later.received),
-            dropped=_sum(self.dropped, later.dropped),
-            stopped=_sum(self.stopped, later.stopped),
-            evaluation_rows=_sum(self.evaluation_rows, later.evaluation_rows),
-            evaluation_tokens=_sum(self.evaluation_tokens, later.evaluation_tokens),
             first=(*self.first, *later.first)[: self.keep],
             keep=self.keep,
         )
 
 
-def _sum(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(a + b for a, b in zip(one, other)) if one and other else one or other
+def _sum(one: Any, other: Any) -> Any:
+    if isinstance(one, int):
+        return one + other
+    return tuple(map(add, one, other)) if one and other else one or other

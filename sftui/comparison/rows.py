@@ -130,6 +130,12 @@ class RowComparison:
         return sum(column.tokens for column in self.columns if column.weights_differ)
 
     @property
+    def turned(self) -> int:
+        """Tokens that are trained otherwise: by only some sides, as others, or with another weight; a side that does
+        not get the row trains none of it."""
+        return sum(column.tokens for column in self.columns if _turns(column, self.sides))
+
+    @property
     def differing_tokens(self) -> int:
         return sum(column.tokens for column in self.columns if column.differs)
 
@@ -270,6 +276,18 @@ def _placed(inspection: Inspection, side: Side, tokens: Tokens) -> Placed:
     text = rendered.text if rendered is not None else ""
     contents = tuple((s.start, s.end) for s in rendered.spans if s.part is Part.CONTENT) if rendered is not None else ()
     return Placed(text, contents, side.ids, tokens.starts, tokens.ends)
+
+
+def _turns(column: Column, sides: Sequence[Side]) -> bool:
+    trained = {
+        tuple(
+            (side.ids[i], side.weight(i))
+            for i in (range(a, b) if side.gone is None and not side.evaluates else ())
+            if side.labels[i] not in (None, IGNORE_INDEX)
+        )
+        for (a, b), side in zip(column.cells, sides)
+    }
+    return len(trained) > 1
 
 
 def _column(cells: tuple[Range, ...], sides: Sequence[Side]) -> Column:

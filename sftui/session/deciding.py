@@ -158,7 +158,7 @@ def _tried(session: Ready, now: Inspection, token: int, recipe: Recipe) -> Way |
     if trained and after.labels[token] is None:
         return None  # it is cut away
     changes = diff(session.recipe, recipe)
-    return Way(changes, recipe, max(compared.differing_tokens, 1))
+    return Way(changes, recipe, compared.turned)
 
 
 def trains(side: Side, token: int) -> bool:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from sftui.model import NOWHERE, Inspection, Reason, RecipeChange
+from sftui.model import Inspection, RecipeChange
 from sftui.recipe import Recipe, knob_named
 from sftui.text import cell_width, clip, many, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 from sftui.views.knobs import change_text, value_text
 from sftui.views.status import token_facts
-from sftui.views.table import CUT, LEARNT, UNKNOWN, TokenTable
-from sftui.views.words import FACTS, RULE_OF, what_is_trained
+from sftui.views.table import LEARNT, TokenTable
+from sftui.views.words import NO_DATA, NO_MESSAGE, RULE_OF, fact, message_of, verdict_word, what_is_trained, who
 
 NAMES = 8
 """Cells of the names of the card's lines."""
@@ -69,50 +69,6 @@ def rule_in_force(table: TokenTable, i: int, recipe: Recipe) -> str:
     return next((RULE_OF[one] for one in reasons if one in RULE_OF), recipe.mask.rule)
 
 
-def who(inspection: Inspection, i: int) -> str:
-    """The message of a token: its role, and which one of that role it is."""
-    found = _message(inspection, i)
-    if found is None:
-        return "no message"
-    messages = inspection.conversation.messages if inspection.conversation is not None else ()
-    role = messages[found].role
-    alike = [number for number, one in enumerate(messages) if one.role == role]
-    return f"{visible(role)} message {alike.index(found) + 1} of {len(alike)}".strip()
-
-
-def _message(inspection: Inspection, i: int) -> int | None:
-    messages = inspection.conversation.messages if inspection.conversation is not None else ()
-    number = inspection.tokens.messages[i] if inspection.tokens is not None and inspection.tokens.messages else NOWHERE
-    return number if NOWHERE < number < len(messages) else None
-
-
-def fact(table: TokenTable, i: int, inspection: Inspection, recipe: Recipe, trainer: str) -> str:
-    """The fact that decided the token's label; `trainer` is the title of the recipe's trainer."""
-    if table.reasons is None:
-        return "the row stopped before its labels were made"
-    if inspection.dropped is not None:
-        return f"{trainer} drops the whole row: {visible(inspection.dropped)}"
-    reason = Reason.TRUNCATED if table.loss[i] == CUT else table.reasons[i]
-    return FACTS[reason].format(
-        who=who(inspection, i),
-        tokens=f"{len(table):,}",
-        limit=f"{recipe.length.max:,}" if recipe.length.max is not None else "none",
-        trainer=trainer,
-    )
-
-
-def verdict_word(table: TokenTable, i: int) -> tuple[str, Role]:
-    """Whether the token is trained, in a word."""
-    glyph = table.loss[i]
-    if table.dropped:
-        return "dropped with its row", Role.ERROR
-    if glyph == CUT:
-        return "cut", Role.WARNING
-    if glyph == UNKNOWN:
-        return "not known", Role.DIM
-    return ("trained", Role.TRAINED) if glyph in LEARNT else ("masked", Role.MASKED)
-
-
 def why_lines(
     table: TokenTable, i: int, inspection: Inspection, recipe: Recipe, trainer: str, keys: str, offer: Offer, width: int
 ) -> tuple[Line, ...]:
@@ -142,13 +98,14 @@ def why_lines(
 
 
 def place(inspection: Inspection, i: int) -> str:
-    """Where the token's message stands: in the row, and the row in the file."""
-    found = _message(inspection, i)
+    """Where the token comes from: a message or a column of the row, and the row in the file."""
     where = visible(inspection.row.where)
-    if found is None or inspection.conversation is None:
-        return f"no message: the chat template or the trainer wrote it · {where}"
-    origin = visible(inspection.conversation.messages[found].origin)
-    return f"{who(inspection, i)}{f' · {origin}' if origin else ''} · {where}"
+    found = message_of(inspection, i)
+    if found is not None:
+        return f"{who(inspection, i)}{f' · {visible(found.origin)}' if found.origin else ''} · {where}"
+    if (whose := who(inspection, i)) == NO_MESSAGE:
+        return f"{whose}: the chat template or the trainer wrote it · {where}"
+    return f"{whose}{': the tokenizer or the trainer added it' if whose == NO_DATA else ''} · {where}"
 
 
 def offer_lines(table: TokenTable, i: int, trainer: str, offer: Offer, width: int) -> list[Line]:

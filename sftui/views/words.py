@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from sftui.model import Inspection, Reason, Stage
+from collections.abc import Iterator
+
+from sftui.model import NOWHERE, Inspection, Kind, Message, Part, Reason, Stage
+from sftui.recipe import Recipe
+from sftui.text import visible
+from sftui.views.cells import Role
 from sftui.views.table import CUT, END, LEARNT, UNKNOWN, TokenTable
 
 NOTHING_FOLLOWS = "nothing follows"
@@ -39,22 +44,22 @@ REASONS: dict[Reason, str] = {
 }
 
 FACTS: dict[Reason, str] = {
-    Reason.COMPLETION: "it stands behind the prompt",
-    Reason.ASSISTANT: "it is of {who}, whose role is trained",
+    Reason.COMPLETION: "it belongs to the completion",
+    Reason.ASSISTANT: "it comes from {who}, whose role is trained",
     Reason.WHOLE: "everything of the row is trained, whoever wrote it",
     Reason.GIVEN: "the row brings a mask of its own, which trains it",
     Reason.TERMINATOR: "it ends {who}: here the model learns to stop",
     Reason.GENERATION: "the chat template wrote it between {{% generation %}} tags",
-    Reason.MARKER: "it stands behind a response marker",
+    Reason.MARKER: "it comes after a response marker",
     Reason.FLAG: "the data says of {who} that it is trained",
     Reason.APPENDED: "the trainer adds it behind the row, where the model learns to stop",
-    Reason.PROMPT: "it is of {who}, and stands in the prompt",
-    Reason.ROLE: "it is of {who}, and that role is not trained",
+    Reason.PROMPT: "it comes from {who}, and belongs to the prompt",
+    Reason.ROLE: "it comes from {who}, and that role is not trained",
     Reason.HEADER: "it opens {who}; the chat template wrote it",
     Reason.BOUNDARY: "it straddles the border between what is trained and what is not",
-    Reason.EARLIER: "it is of {who}, and only the last one is trained",
+    Reason.EARLIER: "it comes from {who}, and only the last one is trained",
     Reason.NOT_GENERATION: "the chat template wrote it outside of {{% generation %}} tags",
-    Reason.NOT_MARKER: "no response marker stands before it, or an instruction follows that marker",
+    Reason.NOT_MARKER: "no response marker comes before it, or an instruction follows that marker",
     Reason.TRAILING: "it is white space behind the end of {who}",
     Reason.TERMINATOR_OFF: "it ends {who}, and ends are masked",
     Reason.GIVEN_MASKED: "the row brings a mask of its own, which leaves it out",
@@ -82,6 +87,101 @@ RULE_OF: dict[Reason, str] = {
 }
 """The mask rule that a reason speaks of alone: what `auto` came to, or what a trainer does with a row of another shape.
 """
+
+
+NO_MESSAGE, NO_DATA = "no message", "no text of the data"
+"""Whose a token is that nobody wrote."""
+
+
+def message_of(inspection: Inspection, i: int) -> Message | None:
+    """The message that a token belongs to."""
+    messages = inspection.conversation.messages if inspection.conversation is not None else ()
+    number = inspection.tokens.messages[i] if inspection.tokens is not None and inspection.tokens.messages else NOWHERE
+    return messages[number] if NOWHERE < number < len(messages) else None
+
+
+def who(inspection: Inspection, i: int) -> str:
+    """What a token comes from: a message by its role, and which one of that role it is; a column of a row that has no
+    messages."""
+    found, conversation = message_of(inspection, i), inspection.conversation
+    if found is not None and conversation is not None:
+        alike = [one for one in conversation.messages if one.role == found.role]
+        number = next(k for k, one in enumerate(alike, 1) if one is found)
+        return f"{visible(found.role)} message {number} of {len(alike)}".strip()
+    if conversation is None or inspection.tokens is None or conversation.kind is Kind.CHAT:
+        return NO_MESSAGE
+    if conversation.kind is Kind.TOKENS:
+        columns = list(_id_columns(inspection, i))
+        return f"the data's `{visible(columns[0])}`" if columns else "the row's own ids"
+    if not inspection.tokens.parts or inspection.tokens.parts[i] is not Part.CONTENT:
+        return NO_DATA
+    number = inspection.tokens.messages[i]
+    named = conversation.extra.get("origins", {}).get(("prompt", "completion")[number]) if number in (0, 1) else None
+    columns = _text_columns(inspection, i)
+    if columns := [named] if named and (named in columns or not columns) else columns:
+        return f"the data's `{visible(str(columns[-1 if number == 1 else 0]))}`"
+    return ("the prompt", "the completion")[number] if number in (0, 1) else "the row's text"
+
+
+def _id_columns(inspection: Inspection, i: int) -> Iterator[str]:
+    """The columns whose ids a stored row begins or ends with, this token among them."""
+    from sftui.conversations.tensors import LABELS
+
+    ids = inspection.tokens.input_ids if inspection.tokens is not None else ()
+    for name, value in (inspection.row.data or {}).items():
+        if not isinstance(value, (list, tuple)) or not value or name.lower() in LABELS:
+            continue
+        count = len(value)
+        if (i < count and tuple(value) == ids[:count]) or (i >= len(ids) - count and tuple(value) == ids[-count:]):
+            yield name
+
+
+def _text_columns(inspection: Inspection, i: int) -> list[str]:
+    """The columns of a row that hold the stretch of text around a token: those that are it, else that are a part of it
+    at the token, else that it is a part of."""
+    tokens, rendered = inspection.tokens, inspection.rendered
+    at = tokens.starts[i] if tokens is not None and tokens.starts else NOWHERE
+    span = next((one for one in rendered.spans if one.start <= at < one.end), None) if rendered is not None else None
+    if rendered is None or span is None:
+        return []
+    stretch, before = rendered.text[span.start : span.end], at - span.start
+    texts = {name: value.strip() for name, value in (inspection.row.data or {}).items() if isinstance(value, str)}
+    return (
+        [name for name, text in texts.items() if text == stretch.strip()]
+        or [
+            name
+            for name, text in texts.items()
+            if text and text in stretch[max(0, before - len(text) + 1) : before + len(text)]
+        ]
+        or [name for name, text in texts.items() if stretch.strip() and stretch.strip() in text]
+    )
+
+
+def fact(table: TokenTable, i: int, inspection: Inspection, recipe: Recipe, trainer: str) -> str:
+    """The fact that decided the token's label; `trainer` is the title of the recipe's trainer."""
+    if table.reasons is None:
+        return "the row stopped before its labels were made"
+    if inspection.dropped is not None:
+        return f"{trainer} drops the whole row: {visible(inspection.dropped)}"
+    reason = Reason.TRUNCATED if table.loss[i] == CUT else table.reasons[i]
+    return FACTS[reason].format(
+        who=who(inspection, i),
+        tokens=f"{len(table):,}",
+        limit=f"{recipe.length.max:,}" if recipe.length.max is not None else "none",
+        trainer=trainer,
+    )
+
+
+def verdict_word(table: TokenTable, i: int) -> tuple[str, Role]:
+    """Whether the token is trained, in a word."""
+    glyph = table.loss[i]
+    if table.dropped:
+        return "dropped with its row", Role.ERROR
+    if glyph == CUT:
+        return "cut", Role.WARNING
+    if glyph == UNKNOWN:
+        return "not known", Role.DIM
+    return ("trained", Role.TRAINED) if glyph in LEARNT else ("masked", Role.MASKED)
 
 
 def what_is_learnt(table: TokenTable, i: int) -> str:
@@ -134,9 +234,15 @@ def _because(table: TokenTable, i: int) -> str:
     return f": {table.reasons[i].value}" if table.reasons is not None else ""
 
 
-def explain(table: TokenTable, i: int, *, shift: bool = False) -> str:
-    """One full sentence about token `i`, for the line under the grid."""
+NEVER = "; first token: never predicted, so no loss"
+
+
+def explain(table: TokenTable, i: int, *, shift: bool = False, fact: str = "") -> str:
+    """One full sentence about token `i`, for the line under the grid; `fact` is what the card says of it."""
     reasons = table.reasons
+    if fact and not shift:
+        end = NEVER * (i == table.first and table.loss[i] in LEARNT and not table.dropped)
+        return f"{verdict_word(table, i)[0]}{_weighed(table, i)}: {fact}{end}"
     why = f", because {REASONS[reasons[i]]}" if reasons is not None else ""
     if shift:
         return what_is_learnt(table, i)
@@ -149,8 +255,7 @@ def explain(table: TokenTable, i: int, *, shift: bool = False) -> str:
     if table.dropped:
         return f"{'labelled' if glyph in LEARNT else 'masked'}{weighed}{why}; but the trainer drops the whole row"
     if glyph in LEARNT:
-        end = "; first token: never predicted, so no loss" if i == table.first else ""
-        return f"trained{weighed}{why}{end}"
+        return f"trained{weighed}{why}{NEVER * (i == table.first)}"
     return f"masked{weighed}{why}"
 
 

@@ -101,9 +101,7 @@ def _offer(here: Inspector) -> Offer:
     if counted is not None and counted.count is not None and now.recipe == _first(here):
         found = counted.count
         stopped = found.stopped or (0, 0)
-        effect = Effect(
-            found.differing_rows, found.differing_tokens, found.rows, max(0, stopped[1] - stopped[0]), counted.done
-        )
+        effect = Effect(found.turned_rows, found.turned, found.rows, max(0, stopped[1] - stopped[0]), counted.done)
     return Offer(now.answer.ways, now.answer.failing, effect)
 
 

@@ -32,6 +32,7 @@ from sftui.views.draw import DrawnBands
 from sftui.views.layout import LABEL_WIDTH, prelude_width
 from sftui.views.strip import strip, with_cursor
 from sftui.views.table import LEARNT
+from sftui.views.words import fact
 
 NO_TOKENS = TokenTable((), (), (), (), None, None, (), (), (), "", "", ())
 """A row without tokens, for the actions that only change how it is looked at."""
@@ -51,7 +52,7 @@ class TokenPane(LineView):
         self.state = GridState()
         self.table: TokenTable | None = None
         self.bands: Layout = lay_out(None, Zoom.COLUMNS, False, 80)
-        self.shift_kind = "internal"
+        self.recipe: Recipe | None = None
         self.heading: tuple[Line, ...] = ()
         self.waiting_for: int | None = None
         self.failure: Problem | None = None
@@ -71,7 +72,7 @@ class TokenPane(LineView):
             self.table is not None and self.inspection is not None and self.inspection.row.index == inspection.row.index
         )
         self.inspection, self.waiting_for, self.failure = inspection, None, None
-        self.shift_kind = recipe.loss.shift
+        self.recipe = recipe
         self.table = make_table(inspection, ignore_index=recipe.mask.ignore_index)
         if cursor is None:
             cursor = self.state.cursor if same else self.first_trained()
@@ -109,7 +110,7 @@ class TokenPane(LineView):
             )
         lines = stop_lines(self.inspection, width)
         if self.state.shift and self.table is not None:
-            lines += shift_lines(self.shift_kind, width)
+            lines += shift_lines(self.recipe.loss.shift if self.recipe is not None else "internal", width)
         room = max(1, self.size.height // 3)
         if len(lines) <= room or self.table is None:
             return lines
@@ -223,7 +224,12 @@ class TokenPane(LineView):
             return ()
         head = line((f" {place} · ", Role.KEY)) if place else line(" ")
         width = max(20, self.app.size.width - sum(run.width for run in head))
-        return (*head, *token_line(self.table, self.state.cursor, width, shift=self.state.shift))
+        at, said = self.state.cursor, ""
+        if self.inspection is not None and self.recipe is not None:
+            from sftui.trainers import traits_of
+
+            said = fact(self.table, at, self.inspection, self.recipe, traits_of(self.recipe.trainer).title)
+        return (*head, *token_line(self.table, at, width, shift=self.state.shift, fact=said))
 
 
 CONVERT = "sftui convert"

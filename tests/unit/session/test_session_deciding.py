@@ -13,6 +13,7 @@ import pytest
 from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, Inspection, Reason
 from sftui.recipe import Recipe, changed, get, knobs_of
+from sftui.session.comparing import Comparing
 from sftui.session.deciding import Decision, Way, decide
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized, under
@@ -119,8 +120,8 @@ def recipe_of(name: str, tokenizer: str, knobs: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
-def decided(session: Ready, token: int) -> Decision:
-    steps = decide(session, 0, token)
+def decided(session: Ready, token: int, row: int = 0) -> Decision:
+    steps = decide(session, row, token)
     while True:
         try:
             next(steps)
@@ -233,3 +234,81 @@ def test_no_way_masks_all_there_is(tmp_path: Path) -> None:
     answer = next(k for k, reason in enumerate(now.labels.reasons) if reason is Reason.ASSISTANT)
     ways: tuple[Way, ...] = decided(session, answer).ways
     assert not any(one.changes[0].path == "mask.roles" for one in ways)
+
+
+def longer(value: Any) -> Any:
+    """The same row with each text three times as long."""
+    if isinstance(value, dict):
+        return {key: one if key in ("role", "from") else longer(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return value * 3 if all(type(one) is int for one in value) else [longer(one) for one in value]
+    return " ".join([value] * 3) if isinstance(value, str) else value
+
+
+def counted(one: Ready, other: Ready, rows: int) -> tuple[list[int], int]:
+    """Of each row how many tokens are trained otherwise, told apart from what counts it for the card."""
+    found = []
+    for index in range(rows):
+        now, then = one.inspect(index), other.inspect(index)
+        alike = now.tokens is not None and then.tokens is not None and now.tokens.input_ids == then.tokens.input_ids
+        assert alike or not (now.trained or then.trained), "the other rows keep their ids too"
+        known = now.labels is not None and then.labels is not None
+        found.append(
+            sum((trains(now, i), weight(now, i)) != (trains(then, i), weight(then, i)) for i in range(len(now.tokens)))
+            if alike and known and now.tokens is not None
+            else 0
+        )
+    return found, sum(map(bool, found))
+
+
+def weight(now: Inspection, token: int) -> float:
+    weights = now.labels.weights if now.labels is not None else None
+    return float(weights[token]) if weights is not None and trains(now, token) else 1.0
+
+
+NO_WAY = {
+    ("trl", "messages"), ("trl", "text"), ("llamafactory-v1", "instruction"), ("mlx-lm", "text"), ("verl", "messages"),
+    ("hf-trainer", "input_ids"),
+}  # fmt: skip
+"""Set-ups in which no setting of the trainer turns a label over."""
+
+
+@pytest.mark.one_of(8)
+@pytest.mark.parametrize("shape", ["whole", "cut", "cut to nothing", "packed"])
+@pytest.mark.parametrize("setup", SETUPS, ids=lambda one: f"{one[0]}-{'-'.join(one[2])[:20]}-{len(one[3])}")
+def test_what_the_card_says_is_what_t_then_does(setup: tuple[Any, ...], shape: str, tmp_path: Path) -> None:
+    """In the row and over the dataset, also where rows are cut, dropped for it, or packed."""
+    name, tokenizer, row, knobs = setup
+    recipe, data = recipe_of(name, tokenizer, knobs), tmp_path / "rows.jsonl"
+    rows = [row, longer(row), row, longer(longer(row))]
+    data.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    trainer = trainer_named(recipe.preset)
+    if shape.startswith("cut"):
+        length = len(opened(recipe, data).inspect(1).tokens or ())
+        recipe = changed(recipe, "length.max", max(2, length * 2 // 3 if shape == "cut" else length // 4))
+    if shape == "packed":
+        info = next(one for one in knobs_of(recipe) if one.path == "pack.strategy")
+        packings = [one for one in trainer.choices(recipe, info) if one != "none"]
+        if not packings:
+            pytest.skip(f"{name} packs nothing")
+        recipe = changed(recipe, "pack.strategy", packings[0])
+    try:
+        session = opened(recipe, data)
+    except SftuiError as error:
+        pytest.skip(str(error))
+    seen = 0
+    for index in range(2):
+        now = session.inspect(index)
+        if now.labels is None or now.tokens is None:
+            continue
+        for token in one_of_each(now):
+            found = decided(session, token, index)
+            if not found.ways:
+                continue
+            way = found.ways[0]
+            comparing = Comparing([session, opened(way.recipe, data)])
+            *_, count = comparing.count(comparing.rows())
+            tokens, changing = counted(session, comparing.sessions[1], len(rows))
+            assert (way.tokens, count.turned, count.turned_rows) == (tokens[index], sum(tokens), changing), way.changes
+            seen += 1
+    assert seen or shape != "whole" or (name, next(iter(row))) in NO_WAY, "a way was held"
