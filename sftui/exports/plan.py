@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,18 +121,26 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
         contents = {RECIPE_FILE: recipe_text(made.converted, made.converted)}
     contents = {**_placed(_commented(made.written, line), Path(folder).absolute()), **contents}
     files = tuple(_planned(Path(folder) / name, text, before.get(name)) for name, text in contents.items())
-    several = (
-        (f"the config names {prepared.paths[0]} only: add the other data files to it by hand",)
-        if len(prepared.paths) > 1 and not before
-        else ()
-    )
+    left = () if before else tuple(_left_out(prepared))
     versions = version_notes(made.converted or made.recipe, prepared.tokenizer)
-    notes = (*unwritten, *made.losses, *made.written.losses, *made.written.notes, *several, *versions)
+    notes = (*unwritten, *made.losses, *made.written.losses, *made.written.notes, *left, *versions)
     here = [str(Path(folder).absolute()), *(_absolute(path) for path in prepared.paths[:1])]
     if not before and any(Path(one).is_absolute() and one in text for one in here for text in contents.values()):
         notes = (*notes, ABSOLUTE)
     notes = tuple(map(without_secrets, notes))
     return ExportPlan(files, line, tuple(dict.fromkeys(notes)), made.converted)
+
+
+def _left_out(prepared: Prepared) -> Iterator[str]:
+    """What a new config does not say of the data."""
+    config = prepared.config
+    if len(prepared.paths) > 1:
+        yield f"the config names {prepared.paths[0]} only: add the other data files to it by hand"
+    if config is not None and len(config.datasets) > 1:
+        yield f"not carried: the other datasets of {config.path}: `--dataset N` exports each"
+    for what, name in (("subset", prepared.subset), ("revision", prepared.data_revision)):
+        if name:
+            yield f"not carried: the {what} {name} of the data: add it to the config by hand"
 
 
 ABSOLUTE = "paths are absolute, because trainers resolve others from the folder they are started in"

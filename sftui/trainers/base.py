@@ -531,7 +531,7 @@ class Trainer:
         from sftui.trainers.training import with_training
 
         written: WrittenConfig = import_module(self.traits.writes).write(recipe, self.usual(recipe), opened, facts)
-        return written if opened is not None else with_training(written, self.name, facts)
+        return written if opened is not None else with_training(written, recipe.preset, facts)
 
 
 @cache

@@ -8,17 +8,19 @@ says nor has a default for is left to the target, or is a placeholder at which t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from operator import ge, ne
 from pathlib import Path
 from typing import Any
 
-from sftui.recipe import Recipe
+from sftui.recipe import Preset, Recipe
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import KeyUse, OpenedConfig, WrittenConfig, WrittenFile
 from sftui.trainers.declared import folder_of, traits_of
 from sftui.trainers.table import Config, Keys, at, place_of
+from sftui.trainers.versions import at_least, parse
 from sftui.trainers.yaml_edit import REMOVE, commented, edit, scalar
 
 HERE = Path(__file__).parent
@@ -70,40 +72,45 @@ def settings() -> Mapping[str, Entry]:
 
 
 @cache
-def table_of(trainer: str) -> Mapping[str, Any]:
-    """A trainer's table, with what it has like others; an empty one where it has no config of its own."""
-    path = folder_of(trainer) / "training.json"
-    table: dict[str, Any] = (
-        json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"of": "", "settings": {}}
-    )
-    base: dict[str, Any] = {}
+def table_of(preset: str) -> Mapping[str, Any]:
+    """The table of a trainer's version, with what it has like others; an empty one where it has no config."""
+    wanted = Preset.of(preset)
+    path = folder_of(wanted.trainer) / "training.json"
+    version = wanted.version or "".join(traits_of(preset).versions[:1])
+    if not path.exists():
+        return {"of": "", "settings": {}}
+    table, base = json.loads(path.read_text(encoding="utf-8")), dict[str, Any]()
     for name in table.get("like", ()):
         base.update(json.loads((HERE / f"training_{name}.json").read_text(encoding="utf-8"))["settings"])
     base.update(table["settings"])
-    return {**table, "settings": {name: one for name, one in base.items() if one}}
+    for name, entry in base.items():
+        for first, before in (entry or {}).get("before", {}).items():
+            if not at_least(parse(version, wanted.trainer), parse(first, wanted.trainer)):
+                base[name] = before
+    return {**table, "of": table["of"].format(version), "settings": {name: one for name, one in base.items() if one}}
 
 
 def read_training(opened: OpenedConfig) -> Training:
     """What an opened config says of training, its trainer's defaults included."""
-    table, found = table_of(opened.trainer), dict[str, Setting]()
+    table, found = table_of(opened.recipe.preset), dict[str, Setting]()
     for name in settings():
         if name in table["settings"]:
             found[name] = _read(table["settings"][name], opened.config, _values(found), table["of"])
     return Training(traits_of(opened.trainer).title, found, dict(_left(opened, table)))
 
 
-def with_training(written: WrittenConfig, trainer: str, facts: Mapping[str, Any]) -> WrittenConfig:
+def with_training(written: WrittenConfig, preset: str, facts: Mapping[str, Any]) -> WrittenConfig:
     """A config of rows and recipe with what is known of training: `source`, a Training, and `given` settings."""
     main, *others = written.files
     if not main.name.endswith((".yaml", ".yml")):
         return written
     config = parse_yaml(main.content, main.name)
-    entries = table_of(trainer)["settings"]
+    entries = table_of(preset)["settings"]
     alone = [entries[name] for name in TRAINING_ALONE if "given" in facts and "key" in entries.get(name, ())]
-    own = [place for one in alone if "keep" not in one for place in [place_of(_key(one))] if at(config, place)[0]]
+    own = [place for one in alone if "keep" not in one for place in [place_of(_keys(one)[0])] if at(config, place)[0]]
     gone = [place[:1] if len(config[place[0]]) == 1 else place for place in own if len(place) > 1]
     text = edit(main.content, dict.fromkeys([*gone, *(place for place in own if len(place) == 1)], REMOVE))
-    made = write_training(trainer, parse_yaml(text, main.name), facts)
+    made = write_training(preset, parse_yaml(text, main.name), facts)
     text = "".join(f"# {note}\n" for note in made.notes) + commented(edit(text, made.keys), made.comments)
     return replace(written, files=(WrittenFile(main.name, text), *others), notes=(*written.notes, *made.notes))
 
@@ -115,10 +122,10 @@ def stand_ins(recipe: Recipe) -> dict[str, Any]:
     return {"source": None, "given": {name: Setting(value, name) for name, value in said.items() if value is not None}}
 
 
-def write_training(trainer: str, config: Config, facts: Mapping[str, Any]) -> WrittenTraining:
+def write_training(preset: str, config: Config, facts: Mapping[str, Any]) -> WrittenTraining:
     """A trainer's keys for what is known of training; `config` is what is written already, which stays as it is."""
     source, given = facts.get("source"), facts.get("given", {})
-    table, title, made = table_of(trainer)["settings"], traits_of(trainer).title, WrittenTraining()
+    table, title, made = table_of(preset)["settings"], traits_of(preset).title, WrittenTraining()
     known: Mapping[str, Setting] = {**(source.settings if source is not None else {}), **given}
     if source is None and "given" in facts:
         made.notes.append(UNTOLD.format(title))
@@ -130,19 +137,19 @@ def write_training(trainer: str, config: Config, facts: Mapping[str, Any]) -> Wr
             setting = Setting(about["off"], name, f"{source.title} has none")
         try:
             told = _told(entry, about, setting, _values(known), _nested(config, made.keys)) if setting else None
-        except _Unsayable as error:
+        except (_Unsayable, ArithmeticError, TypeError, ValueError) as error:
             assert setting is not None
             value = "" if setting.unknown else f": {scalar(setting.value)}"
             whose = f" ({setting.default})" if setting.default else ""
             why = entry.get("why") or str(error) or f"{title} has no key for {about['says']}"
             made.notes.append(f"not carried: {setting.key or name}{value}{whose}: {why}")
-        if told is None and entry.get("required") and not at(config, place := place_of(_key(entry)))[0]:
+        if told is None and entry.get("required") and not at(config, place := place_of(_keys(entry)[0]))[0]:
             told = {place: entry.get("placeholder", f"FILL_IN_{place[-1].upper()}")}
             setting = Setting(None, "", f"fill in {about['says']}, which sftui does not know")
         made.keys.update(told or {})
         if told and setting is not None and setting.default:
             made.comments.update(dict.fromkeys(told, setting.default))
-    for key, says in table_of(trainer).get("asks", {}).items():
+    for key, says in table_of(preset).get("asks", {}).items():
         if not at(config, place := place_of(key))[0]:
             made.keys[place], made.comments[place] = f"FILL_IN_{place[-1].upper()}", f"fill in {says}"
     if source is not None:
@@ -163,8 +170,9 @@ def _nested(config: Config, keys: Keys) -> dict[str, Any]:
     return whole
 
 
-def _key(entry: Entry) -> str:
-    return str(entry["key"] if isinstance(entry["key"], str) else entry["key"][0])
+def _keys(entry: Entry) -> list[str]:
+    named = entry.get("key", ())
+    return [named] if isinstance(named, str) else [*named]
 
 
 def _values(found: Mapping[str, Setting]) -> dict[str, Any]:
@@ -184,18 +192,14 @@ def _fits(
         elif not there and not raw:
             fits = unknown
         elif isinstance(allowed, Mapping):
-            fits = value is not None and _has(allowed, value)
+            ((ask, than),) = allowed.items()
+            compare: Callable[[Any, Any], Any] = {"least": ge, "not": ne}.get(ask, lambda text, word: word in str(text))
+            fits = value is not None and bool(compare(value, than))
         else:
             fits = value in allowed
         if not fits:
             return False
     return True
-
-
-def _has(asked: Mapping[str, Any], value: Any) -> bool:
-    if "least" in asked:
-        return bool(value >= asked["least"])
-    return asked["has"] in str(value) if "has" in asked else bool(value != asked["not"])
 
 
 def _case(said: Any, values: Mapping[str, Any], config: Config | None = None) -> Any:
@@ -214,9 +218,13 @@ def _case(said: Any, values: Mapping[str, Any], config: Config | None = None) ->
 
 def _read(entry: Entry, config: Config, values: Mapping[str, Any], of: str) -> Setting:
     """A setting as the trainer takes it from a config."""
-    (value, key), default = _said(entry, config, values), ""
+    default = ""
+    try:
+        value, key = _said(entry, config, values)
+    except (ArithmeticError, TypeError, ValueError):
+        value, key = {"unknown": "it is nothing that counts"}, " ".join(_keys(entry))
     if not key:
-        key = _key(entry) if "key" in entry else " ".join(entry["cases"][0][1]) if "cases" in entry else ""
+        key = _keys(entry)[0] if "key" in entry else " ".join(entry["cases"][0][1]) if "cases" in entry else ""
         value, default = _case(entry.get("fixed", entry.get("default")), values, config), f"default of {of}"
         value = {"unknown": "the config does not say it"} if entry.get("required") else value
     if not _fits(entry.get("known", {}), values, config) or (default and "?" in config and "fixed" not in entry):
@@ -238,13 +246,10 @@ def _said(entry: Entry, config: Config, values: Mapping[str, Any]) -> tuple[Any,
             continue
         how, _, other = how.partition(" ") if not pairs else ("", "", "")
         number = 0 if pairs else float(own)
-        each = {
-            "same": number,
-            "over": float(f"{number / (values.get(other) or 1):.12g}"),
-            "per": 1 / ((number or 1) * values.get("epochs", 1)),
-        }
+        each = {"same": number, "over": float(f"{number / (values.get(other) or 1):.12g}")}
+        each["per"] = 1 / ((number or 1) * values.get("epochs", 1))
         return (pairs[0] if pairs else each[how]), key
-    for key in [entry["key"]] if isinstance(entry.get("key"), str) else entry.get("key", ()):
+    for key in _keys(entry):
         there, own = at(config, place_of(key))
         if there and (own is not None or entry.get("null")):
             return _neutral(entry, own, values, config), key
@@ -348,7 +353,7 @@ def _told(entry: Entry, about: Entry, setting: Setting, values: Mapping[str, Any
 
 def _own(entry: Entry, value: Any, values: Mapping[str, Any]) -> tuple[str, Any]:
     """The key and value by which a neutral value is said; _Unsayable where there are none."""
-    key, own = _key(entry), value
+    key, own = _keys(entry)[0], value
     pairs = [one for one in entry.get("values", ()) if _alike(one[0], value) and _fits(_about(one), values)]
     if not pairs and isinstance(value, (int, float)) and ("times" in entry or "over" in entry):
         other = values.get(entry.get("times", entry.get("over")))
@@ -367,14 +372,10 @@ def _own(entry: Entry, value: Any, values: Mapping[str, Any]) -> tuple[str, Any]
 
 def _left(opened: OpenedConfig, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The keys that say something and that neither the recipe nor the table takes."""
-    taken = [
-        *table.get("ignored", ()),
-        *table.get("asks", ()),
-        *(note.path for note in opened.keys if note.use is KeyUse.USED),
-    ]
+    taken = [note.path for note in opened.keys if note.use is KeyUse.USED]
+    taken += [*table.get("ignored", ()), *table.get("asks", ())]
     for entry in table["settings"].values():
-        taken += [entry["key"]] if isinstance(entry.get("key"), str) else entry.get("key", ())
-        taken += [*entry.get("also", ()), *entry.get("sets", ()), *filter(None, [entry.get("share")])]
+        taken += [*_keys(entry), *entry.get("also", ()), *entry.get("sets", ()), *filter(None, [entry.get("share")])]
         taken += [key for case in entry.get("cases", ()) for key in case[1]]
     for path, value in _leaves(opened.config, ""):
         if value not in (None, [], {}, "") and not any(path == one or path.startswith(f"{one}.") for one in taken):

@@ -213,7 +213,7 @@ def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Mapping[str, Any], 
     loader = {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(suffix, suffix)
     load = f"{loader!r}, data_files={data!r}" if suffix else f"{data!r}"
     length = {"max_seq_length": (recipe.length.max, "")}
-    made = write_training("unsloth", {}, facts)
+    made = write_training(recipe.preset, {}, facts)
     calls: dict[str, dict[str, tuple[Any, str]]] = {"from_pretrained": length, "get_peft_model": {}, "SFTConfig": {}}
     calls["SFTConfig"] = {key: (value, "") for key, value in {"max_length": recipe.length.max, **said}.items()}
     for place, value in made.keys.items():

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from sftui.exports.conversion import convert
-from sftui.exports.plan import ExportPlan
+from sftui.exports.plan import ExportPlan, plan_export
+from sftui.exports.prepared import Prepared
 from sftui.recipe import changed
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import TRAINERS, preset, trainer_named, traits_of
@@ -354,7 +355,7 @@ def test_the_learning_rate_of_trl_is_axolotls() -> None:
     _, _, main, notes = exported("trl", text, "axolotl")
     config = parse_yaml(main, "axolotl.yml", "pyyaml")
     assert config["learning_rate"] == 2e-5 and config["gradient_checkpointing"] is True
-    assert config["num_epochs"] == 3 and "num_epochs: 3  # default of TRL 1.16.0 with transformers" in main
+    assert config["num_epochs"] == 3 and "num_epochs: 3  # default of TRL 1.16 with transformers" in main
     assert config["base_model"] == "org/model" and config["micro_batch_size"] == 8
     assert not any("passed through" in note for note in notes)
 
@@ -422,3 +423,34 @@ def test_a_table_speaks_of_settings_and_says_each(name: str) -> None:
     for setting, entry in table["settings"].items():
         assert {"key", "cases", "fixed"} & set(entry), setting
         assert "fixed" in entry or "default" in entry or entry.get("required"), setting
+
+
+def test_what_a_new_config_does_not_say_of_the_data_is_listed(tmp_path: Path) -> None:
+    entries = "[{path: a/b, name: main, type: alpaca}, {path: c/d, type: alpaca}]"
+    config = opened("axolotl", f"base_model: m\nlearning_rate: 1\ndatasets: {entries}\n")
+    prepared = Prepared(("a/b",), split="train", subset="main", data_revision="v1", config=config)
+    notes = plan_export("trl", str(tmp_path), config.recipe, config.recipe, prepared).notes
+    assert [note.split(":")[1] for note in notes if note.startswith(("not carried: the ",))] == [
+        " the other datasets of config.yaml",
+        " the subset main of the data",
+        " the revision v1 of the data",
+    ]
+
+
+def test_defaults_are_those_of_the_stated_version() -> None:
+    text = (
+        "base_model: m\nlearning_rate: 1\nval_set_size: 0.1\neval_steps: 5\neval_on_start: false\ndatasets: [{path: d}]"
+    )
+    older, newer = (trainer_named("axolotl").read_config("a.yml", text, version) for version in ("0.19", "0.21"))
+    assert read_training(newer).settings["eval_on_start"].value is False  # the key came with 0.21
+    assert read_training(older).settings["eval_on_start"].value is True and "eval_on_start" in read_training(older).left
+    assert read_training(older).settings["epochs"].default == "default of Axolotl 0.19"
+
+
+@pytest.mark.parametrize(
+    "wrong", ["warmup_ratio: soon", "saves_per_epoch: 0", "num_epochs: many\nsaves_per_epoch: 2", "lora_r: [1]"]
+)
+@pytest.mark.parametrize("to", ["trl", "llamafactory", "torchtune", "mlx-lm"])
+def test_a_value_that_is_no_number_stops_no_export(wrong: str, to: str) -> None:
+    text = f"base_model: m\nlearning_rate: 1\nadapter: lora\ndatasets: [{{path: d}}]\n{wrong}\n"
+    assert "m" in exported("axolotl", text, to)[2]
