@@ -164,31 +164,61 @@ def dump(recipe: Recipe, preset: PresetLookup, *, comment: str = "") -> str:
     writer = YAML(typ="safe", pure=True)
     writer.default_flow_style = False
     writer.sort_base_mapping_type_on_output = False
-    writer.allow_unicode = True
+    writer.allow_unicode = _BREAKS.isdisjoint(json.dumps(tree, ensure_ascii=False, default=str))
     writer.width = 100
     writer.dump(tree, stream)
     return stream.getvalue()
 
 
+_BREAKS = frozenset("\x85\u2028\u2029\ufeff")
+"""Ends of lines to YAML, which a text keeps where they are escaped."""
+
+
 def parse_value(path: str, text: str, recipe: Recipe) -> Any:
-    """What a person typed for one knob of a recipe, as its value; RecipeError says what it may be."""
-    info = knob_at(path, recipe)
-    raw: Any = text
-    kind, lowered = info.type.removesuffix("?"), text.strip().lower()
+    """What a person typed for one knob of a recipe, as its value; RecipeError says what it may be. A text is taken as
+    it is, white space and all, or as YAML reads it where it stands in quotes."""
+    info, quotes = knob_at(path, recipe), unquoted(text)
+    said = text if quotes is None else quotes
+    raw: Any = said.strip() if info.choices else said
+    kind, lowered = info.type.removesuffix("?"), text.strip().lower() or text
     if info.type.endswith("?") and (lowered in NOTHING or (lowered == "off" and kind != "bool")):
         raw = None
     elif kind == "bool" and lowered in ("true", "yes", "on", "1", "false", "no", "off", "0"):
         raw = lowered in ("true", "yes", "on", "1")
     elif kind in ("int", "number"):
-        raw = _number(lowered.replace("_", "").replace(",", ""), text)
+        raw = _number(said.strip().lower().replace("_", "").replace(",", ""), text)
     elif kind in ("mapping", "names", "ids") or (kind == "str|mapping" and lowered.startswith("{")):
-        raw = _mapped(text, path)
+        raw = _mapped(said, path)
     elif kind == "list":
         raw = _listed(text)
     checked = check(info, raw)
     if isinstance(checked, Misfit):
         raise RecipeError(f"`{path}` {checked.why}", fix=checked.fix)
     return checked
+
+
+def unquoted(text: str) -> str | None:
+    """What a text in quotes says as YAML; None for any other text."""
+    bare = text.strip()
+    if len(bare) < 2 or bare[0] not in "\"'" or bare[0] != bare[-1]:
+        return None
+    try:
+        found = parse_yaml(f"value: {bare}", "value").get("value")
+    except RecipeError:
+        return None
+    return found if isinstance(found, str) else None
+
+
+def quoted(text: str, always: bool = False) -> str:
+    """A text as `parse_value` reads it back: in quotes where it would not be taken as it is, or not be seen."""
+    plain = text.isprintable() and text == text.strip() and text.lower() not in (*NOTHING, "off")
+    if plain and unquoted(text) is None and not always:
+        return text
+    escaped = (_ESCAPES.get(char) or (char if char.isprintable() else f"\\U{ord(char):08x}") for char in text)
+    return f'"{"".join(escaped)}"'
+
+
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
 def set_knob_to(recipe: Recipe, path: str, value: Any, key: str = "", where: str = "") -> Recipe:
@@ -381,7 +411,7 @@ def _listed(text: str) -> Any:
     stripped = text.strip()
     if stripped.startswith(("[", "- ")):
         try:
-            return parse_yaml("list:\n" + "\n".join(f" {line}" for line in text.splitlines()), "list")["list"]
+            return parse_yaml("list:\n" + "\n".join(f" {line}" for line in text.split("\n")), "list")["list"]
         except RecipeError:
             return text
     if stripped.startswith("{"):
@@ -391,7 +421,8 @@ def _listed(text: str) -> Any:
         found = _NAME.match(stripped, at)
         if found is None:
             return text
-        names.append(found[found.lastgroup or 0])
+        word, name = found[0].strip().removesuffix(",").strip(), found[found.lastgroup or 0]
+        names.append(name if found.lastgroup == "bare" else unquoted(word) or name)
         at = found.end()
     return names
 

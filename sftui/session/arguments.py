@@ -81,10 +81,12 @@ class Arguments:
             )
         captured = self.captured_run()
         base = self._set_up(self._starting(), make) if captured is None else self._of_run(captured, make)
+        recipe = self._corrected(base)
+        about = (*self._about(captured), *self._taken(recipe))
         return (
             OpenOptions(
                 paths=self.data,
-                recipe=self._corrected(base),
+                recipe=recipe,
                 base=base,
                 split=self.split,
                 subset=self.subset,
@@ -92,10 +94,10 @@ class Arguments:
                 row=row,
                 debug=self.debug,
                 recipe_file=self.recipe_file,
-                notes=self._about(captured),
+                notes=about,
                 **self._reading(),
             ),
-            self._about(captured),
+            about,
         )
 
     def captured_run(self) -> Mapping[str, Any] | None:
@@ -142,9 +144,11 @@ class Arguments:
 
         chosen = open_config(path, self.trainer, self.dataset)
         reference = chosen.reference
+        recipe = self._corrected(self._set_up(reference.recipe, make))
+        taken = self._taken(recipe)
         made = OpenOptions(
             paths=reference.paths,
-            recipe=self._corrected(self._set_up(reference.recipe, make)),
+            recipe=recipe,
             base=reference.recipe,
             split=self.split or reference.split,
             subset=self.subset or reference.subset,
@@ -153,10 +157,10 @@ class Arguments:
             debug=self.debug,
             config=chosen.opened,
             dataset=chosen.dataset,
-            notes=chosen.notes,
+            notes=(*chosen.notes, *taken),
             **self._reading(),
         )
-        return made, chosen.messages
+        return made, (*chosen.messages, *taken)
 
     def _reading(self) -> dict[str, Any]:
         """How the file is read, whatever names it, and what the model will be served with; SftuiError where nothing of
@@ -231,6 +235,23 @@ class Arguments:
             recipe = set_knob(recipe, path, value) if isinstance(value, str) else set_knob_to(recipe, path, value)
         return recipe
 
+    def _taken(self, recipe: Recipe) -> tuple[str, ...]:
+        """What was taken of a knob's text, where white space, quotes or backslashes leave that open."""
+        from sftui.recipe import get
+        from sftui.recipe_io import quoted, today
+
+        found = []
+        for path, text in self.knobs:
+            if not isinstance(text, str) or (quoted(text) == text and "\\" not in text):
+                continue
+            holder, _, entry = today(path).rpartition(".")
+            held = get(recipe, holder)[entry] if "." in holder else get(recipe, today(path))
+            if isinstance(held, str):
+                escapes = "\\" in text and held == text
+                more = "; outside of quotes a backslash is taken as it is" if escapes else ""
+                found.append(f"{path} is {quoted(held, always=True)}{more}")
+        return tuple(found)
+
 
 def starting_recipe(file: str | None, trainer: str | None) -> Recipe:
     """The recipe of a file, of a trainer's preset, or the default one."""
@@ -250,7 +271,7 @@ def set_knob(recipe: Recipe, path: str, text: str) -> Recipe:
     """The recipe with one knob as typed; a third part of the path is one entry of a knob that holds several, and `own`
     takes several options of the trainer at once."""
     from sftui.recipe import changed, get
-    from sftui.recipe_io import knob_at, parse_mapping, parse_value, parse_yaml, set_knob_to, today
+    from sftui.recipe_io import knob_at, parse_mapping, parse_value, parse_yaml, set_knob_to, today, unquoted
 
     path = today(path)
     if path == "own":
@@ -259,7 +280,11 @@ def set_knob(recipe: Recipe, path: str, text: str) -> Recipe:
         return recipe
     holder, _, entry = path.rpartition(".")
     if "." in holder and (kind := knob_at(holder, recipe).type) in ("mapping", "names"):
-        entered = text if kind == "names" else parse_yaml(f"value: {text}", path).get("value")
+        said = unquoted(text)
+        entered: Any = text if said is None else said
+        if kind == "mapping" and said is None and (text.strip() or not text):
+            found = parse_yaml(f"value: {text}", path).get("value")
+            entered = text if isinstance(found, str) else found
         return set_knob_to(recipe, holder, {**get(recipe, holder), entry: entered}, path)
     return changed(recipe, path, parse_value(path, text, recipe))
 

@@ -32,7 +32,11 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return visible(value) if value else '""'
+        if value == value.strip() != "":
+            return visible(value)
+        from sftui.recipe_io import quoted
+
+        return quoted(value, always=True)
     if isinstance(value, Mapping):
         return visible(json.dumps(dict(value), ensure_ascii=False, default=str))
     if isinstance(value, (tuple, list)):

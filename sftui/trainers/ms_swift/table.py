@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from sftui.errors import RecipeError
@@ -166,7 +167,15 @@ def _written_system(recipe: Recipe, path: str, value: str | None) -> Noted:
         return {}, ()
     if value.endswith(".txt"):
         return {("system",): value}, ("render.inject_system ends with .txt, which ms-swift takes for a file",)
-    return {("system",): value}, ()
+    return _with_line_feeds("system", recipe, path, value)
+
+
+def _with_line_feeds(key: str, recipe: Recipe, path: str, value: str | None) -> Noted:
+    """A text in which ms-swift reads a backslash and an n as a line feed (template_args.py, __post_init__)."""
+    if value is None:
+        return {}, ()
+    lost = (f"ms-swift reads the \\n of {path} as a line feed",) if "\\n" in value else ()
+    return {(key,): value}, lost
 
 
 def _prefix(text: str, key: str, where: str) -> str:
@@ -209,6 +218,8 @@ def _written_columns(recipe: Recipe, path: str, value: Any) -> Noted:
     try:
         mapping: dict[str, Any] = json.loads(given) if given else {}
     except ValueError:
+        return {("columns",): given}, ()
+    if not isinstance(mapping, dict):
         return {("columns",): given}, ()
     mapping |= {column: COLUMNS[ours] for ours, column in recipe.data.fields.items() if ours in COLUMNS}
     lost = tuple(
@@ -266,7 +277,7 @@ TABLE = (
     _same("add_non_thinking_prefix", "own.add_non_thinking_prefix", truth),
     _same("enable_thinking", "own.enable_thinking", truth),
     _same("preserve_thinking", "own.preserve_thinking", truth),
-    _same("response_prefix", "own.response_prefix", _prefix),
+    _same("response_prefix", "own.response_prefix", _prefix, partial(_with_line_feeds, "response_prefix")),
     _same("agent_template", "own.agent_template"),
     _same("model_type", "own.model_type"),
     _same("use_chat_template", "own.use_chat_template", truth),

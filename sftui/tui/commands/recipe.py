@@ -101,7 +101,9 @@ def edit(here: Inspector, count: int | None) -> None:
             marked=choices.index(value) if value in choices else 0,
         )
         return
-    text = "" if value is None else value if isinstance(value, str) else value_text(value)
+    from sftui.recipe_io import quoted
+
+    text = "" if value is None else quoted(value) if isinstance(value, str) else value_text(value)
     here.ask(f"{info.path}: {info.doc}", lambda typed: _typed(here, info.path, typed), value=text)
 
 

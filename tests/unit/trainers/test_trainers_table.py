@@ -38,12 +38,12 @@ TABLES: Mapping[str, tuple[Entry, ...]] = {
 TYPED: Mapping[str, tuple[Any, ...]] = {
     "int": (7,),
     "number": (0.25, 7),
-    "str": ("x",),
+    "str": ("x", "<|im_start|>user\n", "\n", "\ta b ", '"a"', "a\\n"),
     "str|number": ("0.24",),
     "str|mapping": ("x", {"user": ["Q: ", "\n"]}),
     "bool": (True, False),
-    "list": (("x", "y"),),
-    "names": ({"text": "body"},),
+    "list": (("x", "y"), (" x", "y\n")),
+    "names": ({"text": "body"}, {"text": " body "}),
     "ids": ({7: "x"},),
     "mapping": ({"enable_thinking": False},),
 }
