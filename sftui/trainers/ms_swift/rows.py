@@ -42,6 +42,7 @@ MEDIA = {"images": "images", "image": "images", "audios": "audios", "audio": "au
     "video": "videos"
 }
 MEDIA_COLUMNS = ("images", "audios", "videos", "objects")
+REJECTED = "rejected_response"
 PAIRS = ("rejected_", "positive_", "negative_")
 USERS, ASSISTANTS = ("user", "human"), ("assistant", "gpt", "bot")
 CALLS, RESULTS = ("function_call",), ("function_response", "observation", "observations")
@@ -89,7 +90,7 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
         return _refused("no row could be read", "", "correct the file")
     first = renames(columns, mapping)
     named = [first.get(column, column) for column in columns]
-    pair = next((column for column in named if column.startswith(PAIRS) and column != "rejected_response"), None)
+    pair = next((column for column in named if column.startswith(PAIRS) and column != REJECTED), None)
     if pair is not None:
         return _refused(
             f"the rows hold pairs of answers (`{visible(pair)}`)",
@@ -139,7 +140,7 @@ def _keys(rows: Sequence[Mapping[str, Any]], column: str) -> dict[str, str] | No
 
 def _fields(kind: str, columns: Mapping[str, str]) -> dict[str, str]:
     """sftui's names of fields → the names that the columns have after renaming, of those that are there."""
-    around = {"system": "system", "tools": "tools", "template_kwargs": "chat_template_kwargs"}
+    around = {"system": "system", "tools": "tools", "template_kwargs": "chat_template_kwargs", REJECTED: REJECTED}
     own = {
         "messages": {"messages": "messages"},
         "alpaca": {"instruction": "instruction", "input": "input", "output": "response", "history": "history"},
@@ -212,6 +213,8 @@ def _converted(data: Mapping[str, Any], detected: Detected, writes: int) -> Conv
             )
     fields = detected.fields
     made = _messages(data, fields) if detected.format == "messages" else _pairs(data, detected.format, fields)
+    if REJECTED in fields:
+        _refuse_rejected(data.get(fields[REJECTED]), [message for message, _ in made])
     held = [_checked(message, origin) for message, origin in made]
     if not held:
         raise Left("it has no messages (AssertionError)")
@@ -227,6 +230,26 @@ def _converted(data: Mapping[str, Any], detected: Detected, writes: int) -> Conv
     shown = tuple(_message(message, origin) for message, (_, origin) in zip(_all(given), made))
     extra = {GIVEN: given}
     return Conversation(Kind.CHAT, detected.format, shown, tools=tools, template_kwargs=variables, extra=extra)
+
+
+def _refuse_rejected(rejected: Any, messages: Sequence[Mapping[str, Any]]) -> None:
+    """The answer that is not wanted, which `swift sft` looks at all the same (_check_rejected_response and
+    _compat_rejected_response): it must be text or messages, and none that is the answer."""
+    asked = next((at for at in range(len(messages), 0, -1) if messages[at - 1].get("role") == "user"), 0)
+    answer = messages[-1].get("content") if messages else None
+    if isinstance(rejected, (list, tuple)):
+        wrong = next(
+            (one for one in rejected if not isinstance(one, Mapping) or one.get("role", "user") == "user"), None
+        )
+        if wrong is not None:
+            raise Left(f"its `{REJECTED}` holds what is no message of an answer")
+        same = len(rejected) == 1 == len(messages) - asked and rejected[0].get("content") == answer
+    elif isinstance(rejected, str):
+        same = rejected == answer
+    else:
+        raise Left(f"its `{REJECTED}` is {type_word(rejected)} (ValueError)")
+    if same:
+        raise Left(f"its `{REJECTED}` is the answer itself (ValueError)")
 
 
 def _all(given: Given) -> tuple[Mapping[str, Any], ...]:
