@@ -29,7 +29,7 @@ def knob(
 
 
 READ_AS = {
-    "auto": "found from the columns of the first rows",
+    "auto": "found from the columns of the rows",
     "messages": "a list of messages with role and content",
     "sharegpt": "a list of turns with from and value",
     "alpaca": "instruction, input and output",

@@ -60,7 +60,7 @@ def open(data: Any = None, **opening: Unpack[Opening]) -> OpenDataset:  # noqa: 
     """Open data with its tokenizer under a trainer's recipe, as the commands do; to be closed, or used in a `with`.
 
     `data`: a path (file, folder, glob), several, the name of a Hub dataset, a trainer's config, or rows in memory:
-    dicts, a `datasets.Dataset`, an Arrow table. Nothing of it is read but the first rows.
+    dicts, a `datasets.Dataset`, an Arrow table. It is looked through for what decides how its rows are read.
     Options, each as on the command line: tokenizer (its name, or a loaded one), tokenizer_revision, trainer, recipe,
     config, dataset, max_length, template, split, subset, data_revision, env, transformers, rows_in, row_limit,
     data_format, serve, fields, set. SftuiError.
@@ -169,9 +169,17 @@ def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Arguments, Given
         **{**words, "tokenizer": None if tokenizer is None else os.fspath(tokenizer)},
         **more,
         fields=dict(opening.get("fields") or {}),
-        knobs=tuple((opening.get("set") or {}).items()),
+        knobs=tuple((path, _as_typed(value)) for path, value in (opening.get("set") or {}).items()),
     )
     return made, given
+
+
+def _as_typed(value: Any) -> Any:
+    """A knob's value; a text that a command line would take otherwise, as it has to be typed there."""
+    from sftui.recipe_io import quoted
+
+    text = isinstance(value, str) and (value != value.strip() or value[:1] in ("'", '"'))
+    return quoted(value) if text and value.strip() else value
 
 
 def _word(value: Any) -> Any:

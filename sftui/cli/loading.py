@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sftui.session.options import OpenOptions
     from sftui.session.ready import Ready
 
+PROVISIONAL = "its first rows decide how all are read, and a column that comes later is not known"
 PATIENCE = 1.0
 """Seconds after which it is said that a pipe is waited for."""
 
@@ -73,15 +74,18 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
-def open_data(options: OpenOptions, recipe: Recipe | None = None) -> Opened:
+def open_data(options: OpenOptions, recipe: Recipe | None = None, seconds: float | None = None) -> Opened:
     """Open the data under a recipe (None: that of the options); a pipe that is waited for and what comes from the Hub
-    are reported."""
+    are reported, and where `seconds` were too few to look through all of it."""
     from sftui.cli.downloading import download_progress
     from sftui.session import ready
     from sftui.sources.opening import hub_name
 
     with note_waiting(options.paths), download_progress(hub_name(options.paths), "datasets"):
-        return ready.open_data(options, recipe)
+        opened = ready.open_data(options, recipe, seconds=seconds)
+    if not opened.stored.whole:
+        click.echo(f"sftui: {visible(opened.source.title)} is long: {PROVISIONAL}", err=True)
+    return opened
 
 
 def load_tokenizer(opened: Opened) -> Opened:
@@ -95,12 +99,14 @@ def load_tokenizer(opened: Opened) -> Opened:
     return ready.prove_rows(loaded)
 
 
-def loaded_session(options: OpenOptions, *, notes: bool = True, unread: bool = False) -> Ready:
+def loaded_session(
+    options: OpenOptions, *, notes: bool = True, unread: bool = False, seconds: float | None = None
+) -> Ready:
     """Open the data and load the proven tokenizer; SftuiError where either cannot be. `notes`: the trainer's notes, see
-    `print_notes`; `unread`: also data that the trainer does not read."""
+    `print_notes`; `unread`: also data that the trainer does not read; `seconds`: see `open_data`."""
     from sftui.tokens.release import settle
 
-    opened = open_data(options)
+    opened = open_data(options, seconds=seconds)
     opened.accepted(unread=unread)
     session = load_tokenizer(opened).ready()
     settle()

@@ -72,7 +72,7 @@ OPENING: tuple[Callable[[Any], Any], ...] = (
         "--data-format",
         group=DATA,
         metavar="FORMAT",
-        help="how a row is read: messages, sharegpt, alpaca, text, …; default: found from the first rows",
+        help="how a row is read: messages, sharegpt, alpaca, text, …; default: found from the rows",
     ),
     option(
         "--field",
@@ -229,4 +229,4 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise RecipeError(f"{option} {text} is not {form}")
-    return name.strip(), value.strip()
+    return name.strip(), value

@@ -19,6 +19,8 @@ from sftui.session.split import Split
 from sftui.session.splitting import PREPARED
 from sftui.text import share, visible
 
+PATIENCE = 10.0
+"""Seconds in which data is looked through for what decides how its rows are read, before one of them is shown."""
 LINES_AT_ONCE = 1_000
 """Lines held and written together: a row may have millions of tokens, and each write is a call of the system."""
 
@@ -27,7 +29,8 @@ def show_row(
     given: Mapping[str, Any], row: int, shift: bool, view: str, form: str, explain: bool, width: int | None
 ) -> int:
     """Print one row; 2 where there is no such row or it cannot be prepared."""
-    session = loaded_session(open_options(given, row), unread=True, notes=not (explain and form == "text"))
+    told = not (explain and form == "text")
+    session = loaded_session(open_options(given, row), unread=True, notes=told, seconds=PATIENCE)
     notes = DataNotes(session)
     try:
         notes.look()

@@ -16,7 +16,6 @@ from sftui.model import Problem, Row
 from sftui.nearest import did_you_mean
 from sftui.recipe import Data
 
-SAMPLED = 64
 MESSAGE_COLUMNS = (
     "messages",
     "conversations",
@@ -107,7 +106,7 @@ class Candidate:
 
 
 def detect(rows: Sequence[Row], data: Data) -> Detected:
-    """How the set is read, from its first 64 rows and what `data` says.
+    """How the set is read, from its first rows, later ones unlike them, and what `data` says.
 
     A format or a field that `data` names is never guessed over. Nothing here raises: a set that
     cannot be read comes back with `refused`. Sentences are safe to draw, whatever columns are called.
@@ -124,7 +123,7 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
 
 
 def _detect(rows: Sequence[Row], data: Data) -> Detected:
-    samples = [row.data for row in rows[:SAMPLED] if isinstance(row.data, Mapping)]
+    samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(str(name) for row in samples for name in row))
     if data.format != "auto" and data.format not in SHAPE_OF:
         return Detected(

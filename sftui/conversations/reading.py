@@ -209,6 +209,24 @@ def other_kind(value: Any, place: Place) -> tuple[str, str, str] | None:
     return None
 
 
+def brings(value: Any, place: Place) -> bool:
+    """Whether a value holds a key, or a kind of value, that a place was not seen to hold."""
+    if value is None or place.kind == "several":
+        return False
+    kind = _KINDS.get(type(value)) or kind_of(value)
+    if kind != place.kind:
+        return kind != "number" or place.kind != "whole" or _is_double(value)
+    if kind == "object":
+        inside = place.inside
+        return not inside.keys() >= value.keys() or any([brings(one, inside[key]) for key, one in value.items()])
+    if kind != "array":
+        return False
+    inner = place.inside[""]
+    if inner.kind == "object" and value and _texts_alone(value, inner):
+        return not all([inner.inside.keys() >= one.keys() for one in value])
+    return any([brings(one, inner) for one in value])
+
+
 def _texts_alone(values: list[Any], place: Place) -> bool:
     """Whether objects hold nothing but texts, and nothing else was seen in them: messages, mostly, at one look."""
     if set(map(type, values)) != {dict} or any([one.kind != "string" for one in place.inside.values()]):

@@ -24,7 +24,6 @@ MASKS = ("loss_mask", "response_mask")
 WEIGHTS = ("loss_weights", "loss_weight", "weights")
 PARTS = ("prompt_ids", "completion_ids")
 """The columns, by what they are; the first one that is there is taken."""
-SAMPLED = 64
 LEAST_RUNS = 8
 """So many stretches of a mask tell which way it is aligned."""
 _SAME = 0.9
@@ -58,7 +57,7 @@ class Stretches(NamedTuple):
 def detect_tensors(rows: Sequence[Row], data: Data) -> Detected | None:
     """How rows are read that hold ids with targets, a mask or weights, or a prompt and a completion in ids; None for
     any other rows, and for those with `labels` alone."""
-    samples = [row.data for row in rows[:SAMPLED] if isinstance(row.data, Mapping)]
+    samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     if data.format not in ("auto", "tokenized") or not samples or any("labels_from" in row for row in samples):
         return None  # of captured batches it is known what the labels are
     columns = list(dict.fromkeys(str(name) for row in samples for name in row))
@@ -66,6 +65,7 @@ def detect_tensors(rows: Sequence[Row], data: Data) -> Detected | None:
     if found is None:
         return None
     reason = f"tokenized: {_columns_read(found)}"
+    samples = [row for row in samples if all(_is_list(row.get(column), True) for column in found.values())]
     if "prompt_ids" in found:
         return Detected("tokenized", found, reason=f"{reason}, which are trained", given_labels="unshifted")
     convention, why = _convention(samples, found)
@@ -80,7 +80,7 @@ def _columns(samples: Sequence[Mapping[str, Any]], columns: Sequence[str], field
 
     def named(ours: str, names: Sequence[str], numbers: bool = False) -> dict[str, str]:
         column = find_column(columns, (fields[ours],) if ours in fields else names)
-        fits = column is not None and all(_is_list(row.get(column), numbers) for row in samples)
+        fits = column is not None and 2 * sum(_is_list(row.get(column), numbers) for row in samples) >= len(samples)
         return {ours: column} if fits and column is not None else {}
 
     ids = named("input_ids", IDS)

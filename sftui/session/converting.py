@@ -65,6 +65,8 @@ def conversion(opened: Opened, to: str | None, chosen: Sequence[str], without: S
 def plan_config(made: Conversion, out: Path, folder: Path) -> ExportPlan:
     """The files by which the trainer reads the converted rows from `out`: its config, or the recipe alone for a loop
     written by hand. ExportError where it would stop at them."""
+    from sftui.session.opened import few
+
     opened, recipe = made.opened, made.recipe
     prepared = opened.prepared()
     config = prepared.config
@@ -74,7 +76,7 @@ def plan_config(made: Conversion, out: Path, folder: Path) -> ExportPlan:
     prepared = replace(
         prepared,
         detected=detect(made.sample, recipe),
-        sample=made.sample[:8],
+        sample=few(made.sample),
         config=config,
         repairs=made.chosen,
         repaired=str(out.absolute()),

@@ -8,7 +8,8 @@ but for `source.index_more`, which the worker calls from a thread of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from sftui.model import Inspection, Problem, Row
 from sftui.recipe import Data, Mask, Recipe
 from sftui.session.options import OpenOptions
 from sftui.session.split import Known, Split
+from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
@@ -31,20 +33,31 @@ SAMPLE_ROWS = 32
 SAMPLE_BYTES = 4 << 20
 AT_ONCE = 4 << 20
 """Bytes of files that are loaded as the trainer does it where not all is read anyway."""
+FEW = 8
+MOST_LATE = 256
+"""Rows with a column, a key or a kind of value that no earlier one has: more of them are not looked for."""
 HEAVY = 16 << 10
 """Bytes above which a row waits until others are done: its some 4,000 tokens take about 20 ms."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """The data as it lies there, whatever the recipe. `sample` are its first rows, few and not large; `plainly` is how
-    they are read by no trainer's rules, `loads` what is known of how trainers load its files (see `loading`)."""
+    """The data as it lies there, whatever the recipe. `sample` are its first rows, few and not large, and each later
+    one that brings a column, a key or a kind of value that none before it has, as far as is known: `whole` where all
+    rows were looked through for it. `plainly` is how they are read by no trainer's rules, `loads` what is known of how
+    trainers load its files (see `loading`)."""
 
     options: OpenOptions
     source: Source
     sample: tuple[Row, ...]
     plainly: Detected
+    whole: bool = False
     loads: dict[object, Loaded] = field(default_factory=dict)
+
+    @property
+    def first(self) -> int:
+        """How many of the sample are the first rows."""
+        return next((place for place, row in enumerate(self.sample) if row.index != place), len(self.sample))
 
     def loaded(self, recipe: Recipe, most: int | None = None, *, first: bool = False) -> Loaded | None:
         """What the loader of a recipe's trainer makes of the files, or of the `first` of them; None where it has none
@@ -72,11 +85,11 @@ class Stored:
         self.source.close()
 
 
-def open_stored(options: OpenOptions) -> Stored:
-    """Open the source and read its first rows; SourceError."""
+def open_stored(options: OpenOptions, seconds: float | None = None) -> Stored:
+    """Open the source, and read what decides how its rows are read: for so long, or from the whole; SourceError."""
     from sftui.sources import open_source
 
-    return stored(options, open_source(source_spec(options)))
+    return stored(options, open_source(source_spec(options)), seconds)
 
 
 def source_spec(options: OpenOptions) -> SourceSpec:
@@ -93,11 +106,51 @@ def source_spec(options: OpenOptions) -> SourceSpec:
     return spec if options.row_limit is None else replace(spec, row_limit=options.row_limit)
 
 
-def stored(options: OpenOptions, source: Source) -> Stored:
-    """An open source with its first rows."""
+def stored(options: OpenOptions, source: Source, seconds: float | None = None) -> Stored:
+    """An open source with the rows that decide how all are read, looked for as in `open_stored`."""
+    made = _of_sample(options, source, tuple(_first_rows(source)))
+    until = None if seconds is None else time.monotonic() + seconds
+    late = []
+    for row in late_rows(made, made.first):
+        if row is not None:
+            late.append(row)
+        elif until is not None and time.monotonic() > until:
+            return made
+    return looked_through(made, late)
+
+
+def late_rows(found: Stored, start: int) -> Iterator[Row | None]:
+    """The rows from `start` on that bring a column, a key or a kind of value that none before them has; None after each
+    one that was looked at."""
+    from sftui.conversations.reading import brings, joined, place_of
+
+    place, left = place_of([row.data for row in found.sample]), MOST_LATE
+    for row in found.source.unlike(start):
+        if row is not None and row.data is not None and left and brings(row.data, place):
+            place, left = joined(place, place_of([row.data])), left - 1
+            yield row
+        yield None
+
+
+def looked_through(found: Stored, late: Sequence[Row]) -> Stored:
+    """The same with the `late_rows` of all of its rows."""
+    made = _of_sample(found.options, found.source, (*found.sample, *late)) if late else found
+    return replace(made, whole=True, loads=found.loads)
+
+
+def read_anew(before: Stored, now: Stored) -> str:
+    """What a late row brought, in a sentence; "" where there was none."""
+    late = next(iter(now.sample[len(before.sample) :]), None)
+    if late is None or late.data is None:
+        return ""
+    known = {key for row in before.sample if row.data is not None for key in row.data}
+    new = ", ".join(f"`{visible(str(key))}`" for key in late.data if key not in known) or "a key or a kind of value"
+    return f"all rows are read anew: {late.where} brings {new}, which no row before it has"
+
+
+def _of_sample(options: OpenOptions, source: Source, sample: tuple[Row, ...]) -> Stored:
     from sftui.conversations import detect
 
-    sample = tuple(_first_rows(source))
     return Stored(options, source, sample, _with_roles_seen(detect(sample, Data()), sample))
 
 
@@ -302,7 +355,7 @@ class Opened:
             config=options.config,
             dataset=options.dataset,
             plainly=self.stored.plainly,
-            sample=self.sample[:8],
+            sample=few(self.sample),
         )
 
     def close(self) -> None:
@@ -314,6 +367,11 @@ def undrawn(found: Inspection, why: str) -> Inspection:
     if found.labels is None:
         return found
     return replace(found, labels=replace(found.labels, dropped=why), example=None, more=())
+
+
+def few(sample: tuple[Row, ...]) -> tuple[Row, ...]:
+    """The first of the rows that decide how all are read, and those that are unlike the first."""
+    return tuple(row for place, row in enumerate(sample) if place < FEW or row.index != place)
 
 
 def _first_rows(source: Source) -> Iterator[Row]:

@@ -241,10 +241,12 @@ def stood_in(rows: Iterable[Inspection], recipe: Recipe) -> Iterator[Inspection]
 # — from one to the next —
 
 
-def open_data(options: OpenOptions, recipe: Recipe | None = None, repairs: tuple[str, ...] = ()) -> Opened:
-    """Open the source and find out how its rows are read under a recipe (None: that of the options); SourceError,
-    RecipeError for a repair that is none."""
-    return opened_from(open_stored(options), recipe, repairs)
+def open_data(
+    options: OpenOptions, recipe: Recipe | None = None, repairs: tuple[str, ...] = (), seconds: float | None = None
+) -> Opened:
+    """Open the source and find out how its rows are read under a recipe (None: that of the options), from the whole or
+    from what is read in `seconds`; SourceError, RecipeError for a repair that is none."""
+    return opened_from(open_stored(options, seconds), recipe, repairs)
 
 
 def opened_from(stored: Stored, recipe: Recipe | None = None, repairs: tuple[str, ...] = ()) -> Opened:
@@ -257,16 +259,19 @@ def with_tokenizer(opened: Opened, tokenizer: LoadedTokenizer | Problem) -> Open
     return _staged(opened.stored, opened.requested, opened.repairs, tokenizer, opened)
 
 
-def under(opened: Opened, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> Opened:
-    """The same data under another recipe, and other repairs where they are given; the tokenizer too, where it is the
-    same one."""
+def under(
+    opened: Opened, recipe: Recipe, repairs: tuple[str, ...] | None = None, stored: Stored | None = None
+) -> Opened:
+    """The same data under another recipe, and other repairs where they are given, or as far as it is known now
+    (`stored`); the tokenizer too, where it is the same one."""
     tokenizer: LoadedTokenizer | Problem | None = None
     if tokenizer_key(recipe) == tokenizer_key(opened.recipe):
         if isinstance(opened, Tokenized):
             tokenizer = opened.tokenizer
         elif isinstance(opened, Untokenized):
             tokenizer = opened.problem
-    return _staged(opened.stored, recipe, opened.repairs if repairs is None else repairs, tokenizer, opened)
+    repairs = opened.repairs if repairs is None else repairs
+    return _staged(stored or opened.stored, recipe, repairs, tokenizer, opened)
 
 
 def tokenizer_of(opened: Opened) -> LoadedTokenizer | None:
@@ -328,7 +333,7 @@ def _staged(
     from sftui.pipeline import detect
 
     if not repairs:
-        alike = like is not None and _read_alike(like, recipe)
+        alike = like is not None and like.stored.sample is stored.sample and _read_alike(like, recipe)
         detected = like.detected if like is not None and alike else _detected(stored, recipe)
         return _tokenized(Opened(stored, recipe, repairs, stored.source, stored.sample, detected), tokenizer, like)
     from sftui.session.repairing import lay_over

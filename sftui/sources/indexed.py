@@ -9,8 +9,11 @@ from collections.abc import Iterator
 
 from sftui.model import Row
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.source import Change, Count, Damage, DataFile, Source
+from sftui.sources.source import EVERY, STEP_SECONDS, Change, Count, Damage, DataFile, Source
 
+KEYS = 1 << 19
+SMALL = 1 << 18
+"""Bytes of which every row is looked at sooner than numpy, which finds keys, is imported."""
 WAIT = 0.25
 """How long a reader of a pipe waits for bytes before it lets others (and `close`) have a turn."""
 
@@ -21,6 +24,8 @@ class IndexedSource(Source):
     Two locks, so that a reader never waits for a whole scanning step: `_indexing` is held while
     a block is read and scanned, `_lock` for moments, where the index is changed or looked up.
     """
+
+    loose = True
 
     def __init__(self, file: ByteFile, *, row_limit: int, notes: tuple[str, ...] = ()) -> None:
         self.title = file.label
@@ -72,6 +77,33 @@ class IndexedSource(Source):
     def near(self, index: int) -> bool:
         return self._reach(index, within=self._row_limit)
 
+    def unlike(self, start: int, every: int = EVERY) -> Iterator[Row | None]:
+        every, before, rows, columns = max(every, SMALL), start, self.rows(start), set[str]()
+        while every > 0:
+            while not self.near(before):
+                if before >= self._known() and self._done:
+                    return
+                yield None
+            row = next(rows)
+            before, every = row.index + 1, every - row.size
+            columns.update(row.data or ())
+            yield row
+        while not self.index_more(STEP_SECONDS):
+            yield None
+        from sftui.sources.keys import WATCHED, KeyScanner
+
+        scanner, position = KeyScanner(), self._begins(before) if before < self._known() else None
+        while position is not None and (block := self._file.pread(position, KEYS)):
+            scanner.watch(WATCHED - columns)
+            for offset in scanner.feed(block):
+                number = self._number(position + offset)
+                if before <= number < self._known():
+                    before, row = number + 1, self.row(number)
+                    columns.update(row.data or ())
+                    yield row
+            position += len(block)
+            yield None
+
     def close(self) -> None:
         with self._indexing:
             self._done = self._closed = True
@@ -104,3 +136,11 @@ class IndexedSource(Source):
     @abstractmethod
     def _read(self, index: int) -> Row:
         """The row, which is known."""
+
+    @abstractmethod
+    def _begins(self, index: int) -> int | None:
+        """Where a known row begins; None where it is not there any more."""
+
+    @abstractmethod
+    def _number(self, offset: int) -> int:
+        """The known row that a byte is of."""

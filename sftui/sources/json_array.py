@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator
 from enum import Enum
 
@@ -306,3 +307,9 @@ class JsonArraySource(IndexedSource):
         if len(data) < size:
             return changed_under_us(index, where, "its records no longer lie where they did")
         return parse_record(data, index, where, offset=start, column=self._column)
+
+    def _begins(self, index: int) -> int:
+        return self._starts[index]
+
+    def _number(self, offset: int) -> int:
+        return max(bisect_right(self._starts, offset) - 1, 0)

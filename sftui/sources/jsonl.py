@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -185,6 +186,16 @@ class JsonlSource(IndexedSource):
             return stretch, starts[nth], end
         after = self._stretch(index + 1)
         return None if after is None else (stretch, starts[nth], after.starts[index + 1 - after.place.row])
+
+    def _begins(self, index: int) -> int | None:
+        found = self._find(index)
+        return None if found is None else found[1]
+
+    def _number(self, offset: int) -> int:
+        with self._lock:
+            row = self._index.row_near(offset)
+        stretch = self._stretch(row)
+        return row if stretch is None else stretch.place.row + bisect_right(stretch.starts, offset) - 1
 
     def _stretch(self, index: int) -> Stretch | None:
         """The rows around a known one."""

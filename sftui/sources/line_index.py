@@ -237,6 +237,10 @@ class LineIndex:
         rows, end = (self._rows[slot + 1], self._offsets[slot + 1]) if more else (self.rows, self.position)
         return Place(self._offsets[slot], before, self._blanks[slot], rows - before, end)
 
+    def row_near(self, offset: int) -> int:
+        """The row at the last place that is not behind an offset."""
+        return self._rows[bisect_right(self._offsets, offset) - 1]
+
     def place(self, number: int) -> tuple[int, int, int] | None:
         """Where the place of that number is: its offset, and how many rows and blank lines come before it."""
         if number >= len(self._offsets):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.records import row_of
-from sftui.sources.source import Count, Source, SourceSpec
+from sftui.sources.source import EVERY, Count, Source, SourceSpec
 
 FIX = "give a path, dicts, a datasets.Dataset, or anything that pyarrow.table takes"
 DEEPEST = 200
@@ -54,6 +54,7 @@ class ListSource(Source):
     """Rows that are dicts, each read as the JSON that it would be written as."""
 
     kind = "list"
+    loose = True
 
     def __init__(self, rows: Sequence[Any], *, row_limit: int) -> None:
         if not len(rows):
@@ -77,6 +78,16 @@ class ListSource(Source):
             return row_of(plain(given), index, where, self._row_limit)
         except (TypeError, ValueError, RecursionError) as error:
             return Row(index, None, "", where, 0, f"{where} cannot be read as JSON: {error}")
+
+    def unlike(self, start: int, every: int = EVERY) -> Iterator[Row | None]:
+        seen: set[tuple[str, ...]] = set()
+        for index in range(start, len(self._rows)):
+            keys = tuple(map(str, self._rows[index])) if isinstance(self._rows[index], Mapping) else ()
+            if every > 0 or keys not in seen:
+                seen.add(keys)
+                row = self.row(index)
+                every -= row.size
+                yield row
 
     def close(self) -> None:
         self._rows = ()

@@ -11,14 +11,14 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.byte_file import stat_changed
 from sftui.sources.files import is_url
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, DataFile, NoRows, Piece, Source
+from sftui.sources.source import COPY_AGAIN, EVERY, Change, Count, Damage, DataFile, NoRows, Piece, Source
 
 FILES_OF_ONE = 4
 """Files that one shard has open at most: itself, twice where it is CSV, what it is unpacked to, and its columns."""
@@ -47,7 +47,7 @@ class Resting(Source):
         with self._waking:
             if self._source is None:
                 self._source = self._opener()
-                self.title, self.kind = self._source.title, self._source.kind
+                self.title, self.kind, self.loose = self._source.title, self._source.kind, self._source.loose
                 if self._path is not None and self._seen is None and not is_url(self._path):
                     self._seen = os.stat(self._path)
             return self._source
@@ -121,6 +121,9 @@ class Resting(Source):
     def rows(self, start: int = 0) -> Iterator[Row]:
         return super().rows(start) if self._known is not None else self.wake().rows(start)
 
+    def unlike(self, start: int, every: int = EVERY) -> Iterator[Row | None]:
+        return self.wake().unlike(start, every)
+
     def pieces(self, size: int) -> Iterator[Piece | tuple[Row, ...]]:
         return self.wake().pieces(size)
 
@@ -159,7 +162,7 @@ class ShardedSource(Source):
         self._lock = threading.RLock()
         with self._lent(self._shards[0]):
             pass
-        self.kind = self._shards[0].kind
+        self.kind, self.loose = self._shards[0].kind, self._shards[0].loose
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -241,6 +244,25 @@ class ShardedSource(Source):
                     index += 1
             if not self._open_next(after=number):
                 return
+
+    def unlike(self, start: int, every: int = EVERY) -> Iterator[Row | None]:
+        """Of a later file whose format declares columns its first row."""
+        number = base = 0
+        while True:
+            with self._lock:
+                shard, end = self._shards[number], self._ends[number] if number < len(self._ends) else None
+            with self._lent(shard):
+                if end is None or start < end:
+                    first = max(start - base, 0)
+                    found = shard.unlike(first, every) if self.loose else islice(shard.rows(first), 1)
+                    for row in found if self.loose or number else ():
+                        yield row and replace(row, index=base + row.index)
+                        every -= row.size if row is not None else 0
+                if not self._open_next(after=number):
+                    return
+            with self._lock:
+                base = self._ends[number]
+            number += 1
 
     def pieces(self, size: int) -> Iterator[Piece | tuple[Row, ...]]:
         number = base = 0

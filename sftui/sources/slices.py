@@ -13,7 +13,7 @@ from itertools import chain, islice
 
 from sftui.errors import SourceError
 from sftui.model import Row
-from sftui.sources.source import STEP_SECONDS, Change, Count, Damage, DataFile, Source
+from sftui.sources.source import EVERY, STEP_SECONDS, Change, Count, Damage, DataFile, Source
 
 _PART = re.compile(
     r"(?P<name>\w+(?:\.\w+)*)"
@@ -100,7 +100,7 @@ class SlicedSource(Source):
     def __init__(self, parts: Sequence[tuple[Source, Part]], split: str) -> None:
         self._sources = tuple(dict.fromkeys(source for source, _ in parts))
         self.title = f"{self._sources[0].title} {split}"
-        self.kind = self._sources[0].kind
+        self.kind, self.loose = self._sources[0].kind, self._sources[0].loose
         found: list[tuple[Source, int, int | None]] = []
         for source, part in parts:
             if len(parts) == 1 and part.open_ended:
@@ -172,6 +172,11 @@ class SlicedSource(Source):
                     break
                 yield replace(row, index=index)
                 index += 1
+
+    def unlike(self, start: int, every: int = EVERY) -> Iterator[Row | None]:
+        """Of whole splits, from which `datasets` takes columns and types before it slices; under no number."""
+        for source in self._sources:
+            yield from (row and replace(row, index=-1) for row in source.unlike(0, every))
 
     def lines(self) -> Iterator[bytes | None]:
         for source, start, stop in self._parts:

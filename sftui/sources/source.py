@@ -18,6 +18,8 @@ MOST_ROWS = 4096
 """Rows of a piece that is handed on as rows."""
 LOOK_AHEAD = 32
 """Rows that are looked at for the column names of a format that has no header."""
+EVERY = 10 << 20
+"""Bytes of a file that `datasets` takes the types from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,8 @@ class Source(ABC):
 
     title: str
     kind: str
+    loose = False
+    """Whether rows bring their keys themselves, and no header or schema declares them."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -193,6 +197,11 @@ class Source(ABC):
             if row.data is not None:
                 names.update(dict.fromkeys(map(str, row.data)))
         return tuple(names)
+
+    def unlike(self, start: int, every: int = EVERY) -> Iterator[Row | None]:
+        """From row `start` on each row that may hold a key that none of these rows before it holds, and all of the
+        first `every` bytes; None where a while has passed. Nothing where the format declares its columns."""
+        return self.rows(start) if self.loose else iter(())
 
     def lines(self) -> Iterator[bytes | None]:
         """The bytes of each row in order, as a line; None for each row that is stored as something else than JSON.

@@ -94,6 +94,8 @@ def _source(here: Inspector, event: ev.SourceOpened) -> None:
     if event.refused is not None:
         here.panes.tokens.fail(event.refused)
         here.say(convert.refusal(event.refused), Role.ERROR)
+    elif event.anew:
+        here.say(visible(event.anew), Role.WARNING)
     elif new := [note for note in event.notes if note not in here.state.reading.notes]:
         here.say(new[0], Role.WARNING)
     elif here.state.said.text == rows.RELOADING:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 class SourceOpened(NamedTuple):
-    """The data is open: `format` and `reason` say how rows are read and why."""
+    """The data is open: `format` and `reason` say how rows are read and why; `anew`: what was found in a late row, so
+    that all are read otherwise than before."""
 
     title: str
     kind: str
@@ -31,6 +32,7 @@ class SourceOpened(NamedTuple):
     notes: tuple[str, ...] = ()
     refused: Problem | None = None
     unread: bool = False
+    anew: str = ""
 
 
 class DataLoading(NamedTuple):

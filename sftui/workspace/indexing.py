@@ -15,6 +15,7 @@ from sftui.workspace.inbox import Inbox
 from sftui.workspace.watching import change_of, damage_of
 
 if TYPE_CHECKING:
+    from sftui.session.opened import Stored
     from sftui.sources import Source
 
 INDEX_SLICE = 0.02
@@ -40,12 +41,13 @@ class Indexer:
         self._count: ev.CountChanged | None = None
         self._changed = ev.SourceChanged(None)
 
-    def begin(self, source: Source) -> None:
+    def begin(self, stored: Stored) -> None:
         """Count what is known at once, the rest in a thread."""
+        source = stored.source
         self._source, self._count = source, None
         source.index_more(INDEX_SLICE)  # a small file is known at once
         self._send_count(source)
-        threading.Thread(target=self._index, args=(source,), name="sftui-index", daemon=True).start()
+        threading.Thread(target=self._index, args=(stored,), name="sftui-index", daemon=True).start()
 
     def look(self, look: Look) -> bool:
         """Report where the file has changed on disk or turned out to be damaged; True where rows are lost, or there
@@ -74,16 +76,20 @@ class Indexer:
             self._count = event
             self._send(event)
 
-    def _index(self, source: Source) -> None:
-        """Index the rest of the source in slices, giving way to what is requested meanwhile; then watch it grow or
-        change."""
+    def _index(self, stored: Stored) -> None:
+        """Index the rest of the source in slices, giving way to what is requested meanwhile, and look through it for
+        what decides how rows are read; then watch it grow or change."""
+        source = stored.source
         self._settled.wait(5.0)
         try:
             self._index_rest(source)
+            stored = stored if stored.whole else self._look_through(stored, stored.first)
             while self._source is source:
                 time.sleep(LOOK_EVERY)
+                rows = source.count().rows
                 if source.refresh():  # a file that is still being written shows its new rows
                     self._index_rest(source)
+                    stored = self._look_through(stored, rows)
                 self._inbox.post(Look(source))
         except Exception as error:
             if self._source is source:  # else it was closed under us, and the data is open again
@@ -92,6 +98,21 @@ class Indexer:
                         Problem("the rest of the data cannot be indexed", str(error)), traceback.format_exc()
                     )
                 )
+
+    def _look_through(self, stored: Stored, start: int) -> Stored:
+        """The same with what the rows from `start` on bring, handed to the worker's loop."""
+        from sftui.session.opened import late_rows, looked_through
+
+        late = []
+        for row in late_rows(stored, start):
+            if row is not None:
+                late.append(row)
+            elif self._inbox.busy():
+                time.sleep(0.005)
+        stored = looked_through(stored, late)
+        if self._source is stored.source:
+            self._inbox.post(stored)
+        return stored
 
     def _index_rest(self, source: Source) -> None:
         reported = time.monotonic()

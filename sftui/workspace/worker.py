@@ -27,7 +27,7 @@ from sftui import bound
 from sftui.errors import SftuiError
 from sftui.model import Inspection, Problem, Row, Stage
 from sftui.recipe import Recipe
-from sftui.session.opened import AT_ONCE, Opened
+from sftui.session.opened import AT_ONCE, Opened, Stored, read_anew
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, Tokenized, Untokenized, open_data, row_texts, under, with_tokenizer
 from sftui.session.splitting import held_out_by, settling
@@ -48,6 +48,11 @@ if TYPE_CHECKING:
     from sftui.workspace.auditing import Auditing
 
 SLICE = 0.01
+LOOK = 0.02
+"""Seconds in which small data is looked through whole, before anything of it is shown."""
+PROVISIONAL = (
+    "how rows are read is provisional: the rest of the data is being looked through for other columns and keys"
+)
 ANSWERED_AGAIN = (rq.SearchRequest, rq.OrderRequest, rq.TagsRequest)
 """Questions that nothing asks again by itself, and that data which is read again may answer otherwise."""
 SWITCH = 0.001
@@ -130,6 +135,8 @@ class Worker:
             self._set_recipe(item)
         elif isinstance(item, Loaded):
             self._loaded(item)
+        elif isinstance(item, Stored):
+            self._looked_through(item)
         elif isinstance(item, Look):
             if self._indexer.look(item):  # what is on screen cannot be read any more, or can be again
                 self._answer_row()
@@ -181,7 +188,7 @@ class Worker:
             self._row = rq.RowRequest(request.ticket, request.row)
             self._answer_row()
         opened.set()
-        self._indexer.begin(session.stored.source)
+        self._indexer.begin(session.stored)
 
     def _read(self, options: OpenOptions, recipe: Recipe, repairs: tuple[str, ...]) -> Opened:
         """Open the data; what comes from the Hub is reported every second."""
@@ -189,14 +196,14 @@ class Worker:
 
         repo = hub_name(options.paths)
         if repo is None:
-            return open_data(options, recipe, repairs)
+            return open_data(options, recipe, repairs, LOOK)
         from sftui.waiting import loading_words, watched
 
         def notify(seconds: float, came: int) -> None:
             self.send(ev.DataLoading(loading_words(repo, "datasets", seconds, came)))
 
         with watched(repo, "datasets", notify):
-            return open_data(options, recipe, repairs)
+            return open_data(options, recipe, repairs, LOOK)
 
     def _try_again(self, but: tuple[bound.Overrun, ...]) -> None:
         """Do every piece of work but these."""
@@ -204,8 +211,9 @@ class Worker:
         if found is not None:
             found.refuse(but)
 
-    def _send_source(self, session: Opened) -> None:
+    def _send_source(self, session: Opened, anew: str = "") -> None:
         source, found, stop = session.source, session.detected, session.load_stop(0)  # what is known of it
+        more = () if session.stored.whole else (PROVISIONAL,)
         self.send(
             ev.SourceOpened(
                 source.title,
@@ -214,6 +222,7 @@ class Worker:
                 found.format,
                 found.reason,
                 (
+                    *more,
                     *session.options.notes,
                     *source.notes,
                     *found.notes,
@@ -221,12 +230,25 @@ class Worker:
                 ),
                 found.refused,
                 session.unread,
+                anew,
             )
         )
         self._prepare_export(session)
 
     def _prepare_export(self, session: Opened) -> None:
         self.send(ev.ExportPrepared(pickle.dumps(session.prepared(), pickle.HIGHEST_PROTOCOL)))
+
+    def _looked_through(self, found: Stored) -> None:
+        """All rows are known, and with them how each is read."""
+        before = self._session
+        if before is None or before.stored.source is not found.source:
+            return
+        session = self._session = under(before, before.requested, stored=found)
+        changed = session.detected != before.detected
+        self._send_source(session, read_anew(before.stored, found) if changed else "")
+        if changed:
+            self._comparison = Comparison()
+            self._answer_again(session)
 
     # --- recipe and tokenizer ---------------------------------------------------------------
 
@@ -272,7 +294,7 @@ class Worker:
             session = with_tokenizer(session, old.tokenizer)
         self._session, self._comparison, self._auditing = session, Comparison(), None
         self._send_source(session)
-        self._indexer.begin(session.stored.source)
+        self._indexer.begin(session.stored)
         old.close()
         self._indexer.send_change(ev.SourceChanged(None))
         for item in unanswered:

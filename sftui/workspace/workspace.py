@@ -334,6 +334,8 @@ class Workspace:
             return False
         if isinstance(event, ev.SourceOpened):
             self.source = event
+            if event.anew:
+                self._cache.clear()
         elif isinstance(event, ev.CountChanged):
             self.count = event
         elif isinstance(event, ev.SourceChanged) and event.lost:

@@ -237,7 +237,8 @@ def cases_of(trainer: str) -> tuple[Case, ...]:
     """The case table of a trainer: module cases_<trainer> beside this one."""
     import importlib
 
-    cases: tuple[Case, ...] = importlib.import_module(f"cases_{trainer.replace('-', '_')}").CASES
+    late = importlib.import_module("late_cases").late_cases(trainer)
+    cases: tuple[Case, ...] = (*importlib.import_module(f"cases_{trainer.replace('-', '_')}").CASES, *late)
     names = [case.name for case in cases]
     if len(names) != len(set(names)):
         sys.exit(f"two cases of {trainer} have one name")

@@ -23,6 +23,8 @@ from sftui.errors import SftuiError
 from sftui.model import Example, Inspection, Pack, Row
 from sftui.recipe import Recipe
 from sftui.session import verifying
+from sftui.session.opened import stored
+from sftui.session.options import OpenOptions
 from sftui.sources import SourceSpec, open_source
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.bulk import Bulk
@@ -71,9 +73,9 @@ def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven", way
         recipe = reference.recipe
         tokenizer = _loaded(folder_of(case), mode, trainer, version)
         source = open_source(SourceSpec(reference.paths, split=reference.split, subset=reference.subset))
-        rows = list(source.rows())
+        rows, decide = list(source.rows()), stored(OpenOptions(paths=reference.paths), source).sample
         source.close()
-        detected = pipeline.detect(rows[:200], recipe)
+        detected = pipeline.detect(decide, recipe)
         tools = pipeline.survey(rows[0] if rows else None, detected, recipe, pipeline.make_toolbox(recipe, tokenizer))
         return through(trainer, drawn(rows, detected, recipe), detected, recipe, tools, way)
     except SftuiError as error:

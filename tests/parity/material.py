@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import late_rows
 import mlx_rows
 import nemo_rows
 import swift_rows
@@ -68,6 +69,8 @@ def rows(name: str, datasets: Path) -> Rows:
         found = HAND_WRITTEN[source]()
     elif source in OWN_FILES:
         found = _read(SAMPLES / OWN_FILES[source])
+        if source == "sample_chat":  # of which one row has variables for the template, and the others have none
+            found[41]["chat_template_kwargs"] = {"enable_thinking": False}
     else:
         found = _read(datasets / FILES[source])
     for step in steps:
@@ -614,6 +617,7 @@ HAND_WRITTEN: dict[str, Callable[[], Rows]] = {
     "swift_broken": swift_rows.broken,
     "swift_pairs": swift_rows.pairs,
     **{f"nemo_{make.__name__}": make for make in nemo_rows.MAKERS},
+    **late_rows.SETS,
 }
 STEPS: dict[str, Callable[[Rows], Rows]] = {
     "one_line": _one_line,

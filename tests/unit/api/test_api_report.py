@@ -15,7 +15,7 @@ import sftui
 
 REPO = Path(__file__).resolve().parents[3]
 DEFECTS = REPO / "sample_data" / "defects.jsonl"
-GIVEN: dict[str, Any] = {"tokenizer": "builtin:chatml", "trainer": "trl"}
+GIVEN: dict[str, Any] = {"tokenizer": "builtin:chatml", "trainer": "unsloth"}
 HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[2J"&\u202e</div></style>'
 
 

@@ -298,7 +298,7 @@ def test_rows_before_an_endless_line_are_read_without_it(
         return whole(self, at, size)
 
     monkeypatch.setattr(ByteFile, "pread", counted)
-    session = open_data(OpenOptions(paths=(str(tmp_path),)), preset())
+    session = open_data(OpenOptions(paths=(str(tmp_path),)), preset(), seconds=0.0)
     assert session.row(2 * shards - 1).data == {"text": "b"}
     assert session.source.near(0) and not session.source.near(2 * shards)
     assert sum(read) < 60_000_000

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from sftui.recipe import changed
+from sftui.trainers import preset
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -156,3 +158,23 @@ def test_a_cut_file_says_so_and_has_a_count(open_workspace: Callable[..., Any], 
         "nothing is written: the data cannot be read to its end, chat.jsonl" in written.problem.what
         and not (tmp_path / "out.jsonl").exists()
     )
+
+
+def test_a_late_column_is_said_and_rows_are_drawn_anew(
+    tmp_path: Path, data: Path, open_workspace: Callable[..., Any]
+) -> None:
+    """Rows are shown before all are known: what a late one says of how they are read corrects them, out loud."""
+    tool = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}
+    first = data.read_text().splitlines(keepends=True)
+    late = json.loads(first[0]) | {"tools": [tool]}
+    data.write_text("".join(first) * 400 + json.dumps(late) + "\n")
+    recipe = changed(preset("ms-swift"), "render.template", "ms-swift/qwen2_5")
+    workspace, heard = open_workspace(recipe=recipe, row=0)
+    before = heard.wait(ev.SourceOpened)
+    assert any("provisional" in note for note in before.notes) and not before.anew
+    anew = heard.wait(ev.SourceOpened, lambda event: bool(event.anew))
+    assert "line 16001 brings `tools`" in anew.anew and not any("provisional" in note for note in anew.notes)
+    heard.wait(ev.RowReady, lambda event: event.inspection.row.index == 0)
+    workspace.request_row(len(first) * 400)
+    shown = heard.wait(ev.RowReady, lambda event: event.inspection.row.index == 16000).inspection
+    assert shown.conversation is not None and shown.conversation.tools
