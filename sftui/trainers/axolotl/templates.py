@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sftui.errors import TemplateError
 from sftui.recipe import Recipe
+from sftui.side_files import object_of
 from sftui.templates import ChatTemplate, Rendering, choose_template, compile_template, load_template_file
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.axolotl.own import AxolotlOptions
@@ -21,45 +22,9 @@ from sftui.trainers.axolotl.own import AxolotlOptions
 FALLBACK = "tokenizer_default_fallback_"
 TOKENIZER = "tokenizer_default"
 JINJA = "jinja"
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
 # Recorded from axolotl 0.19.0, utils/chat_templates/templates.
-REGISTRY = (
-    "alpaca",
-    "aya",
-    "chatml",
-    "cohere",
-    "command_a",
-    "command_a_rag",
-    "command_a_tool_use",
-    "deepseek_v2",
-    "deepseek_v3",
-    "exaone",
-    "exaone4",
-    "falcon_h1",
-    "gemma",
-    "gemma3",
-    "gemma3n",
-    "gemma4",
-    "gemma4_unified",
-    "jamba",
-    "llama3",
-    "llama3_2_vision",
-    "llama4",
-    "llava",
-    "metharme",
-    "mistral_v1",
-    "mistral_v2v3",
-    "mistral_v3_tekken",
-    "mistral_v7_tekken",
-    "nemotron_h",
-    "phi_3",
-    "phi_35",
-    "phi_4",
-    "pixtral",
-    "qwen2_vl",
-    "qwen3",
-    "qwen3_5",
-    "qwen_25",
-)
+REGISTRY = tuple(_TOLD["templates"].split())
 
 
 _ALIKE: Mapping[str, tuple[str, Mapping[str, str]]] = {

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 from sftui import labels as label_rules
@@ -37,6 +38,7 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.recipe import Pack as PackOptions
 from sftui.runs import together
+from sftui.side_files import object_of
 from sftui.templates import ChatTemplate
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
@@ -61,23 +63,8 @@ from sftui.trainers.remembering import last_asked
 from sftui.trainers.stages import to_render
 
 PACKS = "multipack"
-NOT_VARIABLES = (
-    "add_generation_prompt",
-    "tools",
-    "documents",
-    "tokenize",
-    "chat_template",
-    "return_dict",
-    "messages",
-    "conversation",
-    "padding",
-    "truncation",
-    "max_length",
-    "return_tensors",
-    "tokenizer_kwargs",
-    "continue_final_message",
-    "return_assistant_tokens_mask",
-)
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
+NOT_VARIABLES = tuple(_TOLD["not variables"].split())
 """Arguments of apply_chat_template that chat_template_kwargs would set instead of variables of the template."""
 
 

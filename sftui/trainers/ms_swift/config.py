@@ -17,6 +17,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
+from sftui.side_files import object_of
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile
 from sftui.trainers.known import Known
 from sftui.trainers.ms_swift.models import model_of, prepares
@@ -36,17 +37,8 @@ FILES = (".json", ".jsonl", ".csv", ".txt", ".parquet")
 """How the files of a dataset end."""
 STOPS = ("&", "&&", "|", ";", ">", "2>", "2>&1", ">>")
 """Words of a shell that end a command."""
-UNSUPPORTED = {
-    "cached_dataset": "rows that were prepared before",
-    "custom_dataset_info": "datasets that it registers are not known to sftui",
-    "custom_register_path": "what a plug-in does is not known to sftui",
-    "external_plugins": "what a plug-in does is not known to sftui",
-    "interleave_prob": "datasets are mixed, and each is shown by itself",
-    "lazy_tokenize": "a row that cannot be prepared is then replaced by another one, drawn by chance",
-    "max_model_len": "it sets how long a row may be where max_length does not: set max_length",
-    "new_special_tokens": "sftui shows the tokenizer without them",
-    "streaming": "rows are then read as they come, and packed otherwise",
-}
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
+UNSUPPORTED: Mapping[str, str] = _TOLD["unsupported"]
 """Keys that decide rows or ids, and that sftui does not model; each by why, where it says something."""
 ONLY = {"task_type": "causal_lm", "template_backend": "swift", "remove_unused_columns": "True"}
 """Keys of which sftui models one value."""

@@ -17,6 +17,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
+from sftui.side_files import object_of
 from sftui.trainers.config import (
     DatasetRef,
     KeyNote,
@@ -38,55 +39,13 @@ FILE = "automodel.yaml"
 RECIPE = "TrainFinetuneRecipeForNextTokenPrediction"
 FINETUNES = (RECIPE, "KnowledgeDistillationRecipeForNextTokenPrediction")
 """Recipes that train on a dataset of these (cli/utils.py: by their last name)."""
-NAMES = {
-    "ChatDataset": "chat",
-    "ChatDatasetConfig": "chat",
-    "make_agent_chat_dataset": "agent",
-    "AgentChatConfig": "agent",
-    "ColumnMappedTextInstructionDataset": "columns",
-    "ColumnMappedTextInstructionDatasetConfig": "columns",
-    "ColumnMappedTextInstructionIterableDataset": "columns",
-    "ColumnMappedTextInstructionIterableDatasetConfig": "columns",
-    "make_squad_dataset": "squad",
-    "SquadConfig": "squad",
-    "make_xlam_dataset": "xlam",
-    "XlamConfig": "xlam",
-}
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
+NAMES: Mapping[str, str] = _TOLD["names"]
 """The last name of a dataset's `_target_` → own.dataset."""
-REFUSED = {
-    "HellaSwag": "it scores endings, and pads every row to the longest of all",
-    "HellaSwagConfig": "it scores endings, and pads every row to the longest of all",
-    "NanogptDataset": "it reads shards of ids for pretraining",
-    "NanogptDatasetConfig": "it reads shards of ids for pretraining",
-    "MegatronPretraining": "it reads indexed ids for pretraining",
-    "MegatronPretrainingConfig": "it reads indexed ids for pretraining",
-    "DeltaLakeDataset": "it reads tables of Delta Lake, and hands out rows as they are",
-    "DeltaLakeDatasetConfig": "it reads tables of Delta Lake, and hands out rows as they are",
-    "make_retrieval_dataset": "it trains retrieval, not answers",
-    "make_normalized_retrieval_dataset": "it trains retrieval, not answers",
-    "RetrievalDatasetConfig": "it trains retrieval, not answers",
-    "InlineRetrievalDatasetConfig": "it trains retrieval, not answers",
-    "NormalizedRetrievalDatasetConfig": "it trains retrieval, not answers",
-    "GLUE_MRPC": "it trains classification, not answers",
-    "GLUE_MRPCConfig": "it trains classification, not answers",
-    "make_seq2seq_dataset": "it is for models with an encoder, whose target is a sequence of its own",
-    "MockIterableDataset": "its rows are drawn by chance",
-    "MockIterableDatasetConfig": "its rows are drawn by chance",
-    "MockSequenceClassificationDataset": "its rows are drawn by chance",
-    "build_unpacked_dataset": "its rows are drawn by chance",
-    "MockUnpackedDatasetConfig": "its rows are drawn by chance",
-    "build_packed_dataset": "its rows are drawn by chance",
-    "MockPackedDatasetConfig": "its rows are drawn by chance",
-}
+REFUSED: Mapping[str, str] = _TOLD["refused"]
 """Datasets of NeMo Automodel that sftui does not show, and why."""
 NEEDS_NO_KNOB = frozenset({"path_or_dataset_id", "path", "dataset_name", "split", "name", "revision", "tokenizer"})
-NOTHING = {
-    "start_of_turn_token": "taken, but no code of 0.7.0 reads it",
-    "fp8": "taken, but no code of 0.7.0 reads it",
-    "shuffle_seed": "read for the Hub and Parquet alone, where it changes the order of rows",
-    "filter_overlong": "drops no row in 0.7.0: it counts the tokens behind the shift, which are never too many",
-    "repeat_on_exhaustion": "",
-}
+NOTHING: Mapping[str, str] = _TOLD["nothing"]
 """Keys of a dataset that change no row."""
 UNSUPPORTED = {
     "delta_storage_options": "for Delta Lake",

@@ -13,58 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from sftui.side_files import object_of
+
 RUNNERS = Path(__file__).parent
 DIED = "RunnerDied"
 """The `type` of an answer's error where the process ended instead of answering."""
 
-_PASSED_ON = frozenset(
-    {
-        "PATH",
-        "HOME",
-        "USER",
-        "LOGNAME",
-        "USERPROFILE",
-        "SYSTEMROOT",
-        "TMPDIR",
-        "TEMP",
-        "TMP",
-        "TZ",
-        "LANG",
-        "LANGUAGE",
-        "XDG_CACHE_HOME",
-        "XDG_CONFIG_HOME",
-        "XDG_DATA_HOME",
-        "HF_HOME",
-        "HF_HUB_CACHE",
-        "HF_DATASETS_CACHE",
-        "HF_HUB_OFFLINE",
-        "HF_DATASETS_OFFLINE",
-        "HF_ENDPOINT",
-        "HUGGINGFACE_HUB_CACHE",
-        "TRANSFORMERS_CACHE",
-        "TRANSFORMERS_OFFLINE",
-        "TOKENIZERS_PARALLELISM",
-        "TORCH_HOME",
-        "TRITON_CACHE_DIR",
-        "CUDA_VISIBLE_DEVICES",
-        "CUDA_HOME",
-        "CUDA_PATH",
-        "NVIDIA_VISIBLE_DEVICES",
-        "ROCM_HOME",
-        "HIP_VISIBLE_DEVICES",
-        "LD_LIBRARY_PATH",
-        "DYLD_LIBRARY_PATH",
-        "OMP_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "CC",
-        "CXX",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-        "REQUESTS_CA_BUNDLE",
-        "PYTHONDONTWRITEBYTECODE",
-        "PYTHONHASHSEED",
-    }
-)
+_PASSED_ON = frozenset(object_of(RUNNERS / "passed_on.json")["names"].split())
 """What a trainer needs to find its files and its devices. Tokens and keys have any name (WANDB_API_KEY, AWS_…), so that
 only what is known to be none is handed over; caches that were logged in to hold their own."""
 _PASSED_ON_BEGINNINGS = ("LC_", "PYTORCH_", "UNSLOTH_")
