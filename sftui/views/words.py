@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 from sftui.model import NOWHERE, Inspection, Kind, Message, Part, Reason, Stage
 from sftui.recipe import Recipe
@@ -13,81 +15,14 @@ from sftui.views.table import CUT, END, LEARNT, UNKNOWN, TokenTable
 NOTHING_FOLLOWS = "nothing follows"
 NOTHING_PRECEDES = "nothing precedes"
 
-REASONS: dict[Reason, str] = {
-    Reason.COMPLETION: "it belongs to the completion",
-    Reason.ASSISTANT: "the assistant wrote it",
-    Reason.WHOLE: "the whole sequence is trained",
-    Reason.GIVEN: "the data says so",
-    Reason.TERMINATOR: "it ends a trained message",
-    Reason.GENERATION: "it is inside a {% generation %} tag",
-    Reason.MARKER: "it comes after the response marker",
-    Reason.FLAG: "its message is flagged as trained",
-    Reason.APPENDED: "it is the EOS that was added at the end",
-    Reason.PROMPT: "it belongs to the prompt",
-    Reason.ROLE: "this role is not trained",
-    Reason.HEADER: "it is a message header",
-    Reason.BOUNDARY: "it straddles the end of the prompt",
-    Reason.EARLIER: "only the last turn is trained",
-    Reason.NOT_GENERATION: "it is outside the {% generation %} tags",
-    Reason.NOT_MARKER: "no response marker comes before it",
-    Reason.TRAILING: "it is white space after the end of the message",
-    Reason.TERMINATOR_OFF: "terminators are not trained",
-    Reason.GIVEN_MASKED: "the data masks it",
-    Reason.FLAG_OFF: "its message is flagged as not trained",
-    Reason.TRUNCATED: "the row is longer than the limit",
-    Reason.FIRST_OF_DOCUMENT: "it is the first of its document",
-    Reason.FORCED: "the trainer forces it",
-    Reason.EFFICIENT_EOS: "it carries the EOS label of the turn before",
-    Reason.PAD: "it is padding",
-    Reason.BOTH_MASKS: "the other mask is off here",
-    Reason.WEIGHT: "its message has the weight 0",
-}
-
-FACTS: dict[Reason, str] = {
-    Reason.COMPLETION: "it belongs to the completion",
-    Reason.ASSISTANT: "it comes from {who}, whose role is trained",
-    Reason.WHOLE: "everything of the row is trained, whoever wrote it",
-    Reason.GIVEN: "the row brings a mask of its own, which trains it",
-    Reason.TERMINATOR: "it ends {who}: here the model learns to stop",
-    Reason.GENERATION: "the chat template wrote it between {{% generation %}} tags",
-    Reason.MARKER: "it comes after a response marker",
-    Reason.FLAG: "the data says of {who} that it is trained",
-    Reason.APPENDED: "the trainer adds it behind the row, where the model learns to stop",
-    Reason.PROMPT: "it comes from {who}, and belongs to the prompt",
-    Reason.ROLE: "it comes from {who}, and that role is not trained",
-    Reason.HEADER: "it opens {who}; the chat template wrote it",
-    Reason.BOUNDARY: "it straddles the border between what is trained and what is not",
-    Reason.EARLIER: "it comes from {who}, and only the last one is trained",
-    Reason.NOT_GENERATION: "the chat template wrote it outside of {{% generation %}} tags",
-    Reason.NOT_MARKER: "no response marker comes before it, or an instruction follows that marker",
-    Reason.TRAILING: "it is white space behind the end of {who}",
-    Reason.TERMINATOR_OFF: "it ends {who}, and ends are masked",
-    Reason.GIVEN_MASKED: "the row brings a mask of its own, which leaves it out",
-    Reason.FLAG_OFF: "the data says of {who} that it is not trained",
-    Reason.TRUNCATED: "the row has {tokens} tokens, the limit is {limit}, and this one is beyond the cut",
-    Reason.FIRST_OF_DOCUMENT: "nothing precedes it in its document, so it is never predicted",
-    Reason.FORCED: "{trainer} masks it, whatever the config says",
-    Reason.EFFICIENT_EOS: "its label is the EOS of the turn before (efficient_eos)",
-    Reason.PAD: "it is padding, or has the id of padding",
-    Reason.BOTH_MASKS: "two masks hold for the row, and the other one leaves it out",
-    Reason.WEIGHT: "the data gives {who} the weight 0",
-}
+_TOLD: dict[str, dict[str, str]] = json.loads(Path(__file__).with_name("reasons.json").read_text(encoding="utf-8"))
+REASONS = {reason: _TOLD[reason.name]["short"] for reason in Reason}
+FACTS = {reason: _TOLD[reason.name]["fact"] for reason in Reason}
 """The fact that decided, for each reason. `who`: the message as the card names it; `tokens`, `limit`: of the row and of
 the recipe; `trainer`: its title."""
-
-RULE_OF: dict[Reason, str] = {
-    Reason.WHOLE: "all",
-    Reason.COMPLETION: "completion",
-    Reason.GENERATION: "generation_tag",
-    Reason.NOT_GENERATION: "generation_tag",
-    Reason.MARKER: "markers",
-    Reason.NOT_MARKER: "markers",
-    Reason.GIVEN: "given",
-    Reason.GIVEN_MASKED: "given",
-}
+RULE_OF = {Reason[name]: one["rule"] for name, one in _TOLD.items() if "rule" in one}
 """The mask rule that a reason speaks of alone: what `auto` came to, or what a trainer does with a row of another shape.
 """
-
 
 NO_MESSAGE, NO_DATA = "no message", "no text of the data"
 """Whose a token is that nobody wrote."""
