@@ -18,14 +18,16 @@ from functools import partial
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.json as paj
+import pyarrow.parquet as pq
+
 from sftui.fast_json import orjson
 from sftui.model import Problem
 from sftui.text import visible
 from sftui.trainers.versions import at_least, parse
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from sftui.sources import DataFile
     from sftui.trainers.reading import Reader
 
@@ -44,6 +46,7 @@ _NAMES = {
     **{"temporal": "a date", "struct": "an object", "list": "a list", "large_list": "a list", "map": "a map"},
     **{"string": "text", "large_string": "text"},
 }
+_UNTYPED, _VIEWS = ("nested", "interval", "run_end_encoded"), ("string_view", "binary_view")
 BOM = b"\xef\xbb\xbf"
 Path = list[str | int]
 """Keys from a row inwards, and 0 for the items of a list."""
@@ -83,8 +86,6 @@ class _Part(NamedTuple):
 
 def _fit(array: Any, want: pa.DataType, path: str) -> None:
     """Unfit where the values of an array cannot be cast to a type."""
-    import pyarrow as pa
-
     have = array.type
     if have == want or isinstance(want, pa.JsonType) or pa.types.is_null(have):
         return
@@ -107,15 +108,11 @@ def _fit(array: Any, want: pa.DataType, path: str) -> None:
 
 
 def _is_list(one: pa.DataType) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_list(one) or pa.types.is_large_list(one) or pa.types.is_fixed_size_list(one))
 
 
 def _named(one: pa.DataType) -> str:
     """What values of a type are called."""
-    import pyarrow as pa
-
     found = (words for name, words in _NAMES.items() if getattr(pa.types, f"is_{name}")(one))
     return next(found, f"a value of Arrow's type {one}")
 
@@ -123,20 +120,13 @@ def _named(one: pa.DataType) -> str:
 def _typed(one: pa.DataType, path: str, views: bool) -> pa.DataType:
     """The type that `datasets` has for one of Arrow's (features.py, _arrow_to_datasets_dtype), which has `views` of
     texts since 4.7 at the latest; Unfit for none."""
-    import pyarrow as pa
-
     if pa.types.is_struct(one):
         return pa.struct([(child.name, _typed(child.type, f"{path}/{child.name}", views)) for child in one])
     if pa.types.is_dictionary(one):
         return _typed(one.value_type, path, views)
     if _is_list(one):
         _typed(one.value_type, f"{path}/[]", views)
-    elif (
-        pa.types.is_nested(one)
-        or pa.types.is_interval(one)
-        or pa.types.is_run_end_encoded(one)
-        or (not views and (pa.types.is_string_view(one) or pa.types.is_binary_view(one)))
-    ):
+    elif any(getattr(pa.types, f"is_{name}")(one) for name in (*_UNTYPED, *(() if views else _VIEWS))):
         raise Unfit(path, _named(one), "")
     return one
 
@@ -181,8 +171,6 @@ def _encoded(value: Any, path: Sequence[str | int], whole: bool) -> Any:
 
 def _as_json(one: pa.DataType, path: Sequence[str | int]) -> pa.DataType:
     """A type with JSON at a place in it."""
-    import pyarrow as pa
-
     if not path:
         return pa.json_()
     if path[0] == 0:
@@ -190,22 +178,8 @@ def _as_json(one: pa.DataType, path: Sequence[str | int]) -> pa.DataType:
     return pa.struct([(f.name, _as_json(f.type, path[1:]) if f.name == path[0] else f.type) for f in one])
 
 
-def _json_in(one: pa.DataType, path: Path) -> Iterator[Path]:
-    import pyarrow as pa
-
-    if isinstance(one, pa.JsonType):
-        yield path
-    elif pa.types.is_struct(one):
-        for child in one:
-            yield from _json_in(child.type, [*path, child.name])
-    elif _is_list(one):
-        yield from _json_in(one.value_type, [*path, 0])
-
-
 def _even(array: Any) -> bool:
     """Whether all objects inside have all keys, none of them null, so that no place of them can be mixed."""
-    import pyarrow as pa
-
     if not pa.types.is_struct(array.type):
         return not _is_list(array.type) or _even(array.flatten())
     children = array.drop_null().flatten()
@@ -229,9 +203,6 @@ def _lines(objects: Iterable[Any]) -> bytes:
 def _parse(lines: bytes, keeps: bool, paths: list[Path], examples: list[Any] | None = None) -> pa.Table:
     """JSON lines as a table, by datasets' steps: blocks grow, and where it `keeps` places as JSON, `paths` grow by
     those that hold several kinds. What pyarrow raises."""
-    import pyarrow as pa
-    from pyarrow import json as paj
-
     held, batch, size, known = examples, lines, CHUNK // 32, list(paths)
     while True:
         if paths and batch is lines:
@@ -278,10 +249,9 @@ class _Loading:
 
     def run(self, files: Iterable[DataFile], *, first: bool = False) -> tuple[_Part, Exception] | None:
         """Every table of every file, or the `first` of all; the first that is refused, and why."""
-        ways = {"json": self._json, "csv": self._csv, "parquet": self._parquet}
         for number, file in enumerate(files):
             self.titles.append(file.title)
-            for part in ways[file.kind](file, number):
+            for part in getattr(self, f"_{file.kind}")(file, number):
                 refused = (part, part.table) if isinstance(part.table, Exception) else self._take(part, part.table)
                 if refused is not None:
                     return refused
@@ -290,8 +260,6 @@ class _Loading:
         return self._flush()
 
     def _json(self, file: DataFile, number: int) -> Iterator[_Part]:
-        import pyarrow as pa
-
         line = 1
         with file.open() as stream:
             while batch := stream.read(CHUNK):
@@ -335,8 +303,6 @@ class _Loading:
 
     def _kept(self, table: pa.Table) -> pa.Table:
         """A table with the types of places that are kept as JSON, where it says which types there are."""
-        import pyarrow as pa
-
         if self.schema is not None or not self._paths:
             return table
         whole = pa.struct(list(table.schema))
@@ -347,24 +313,20 @@ class _Loading:
     def _by_pandas(self, file: DataFile, refused: Exception) -> pa.Table | Exception:
         """What pandas makes of a file that pyarrow refuses, or why it is no table; `refused` where pandas does, too."""
         import pandas as pd
-        import pyarrow as pa
 
         try:
             with file.open() as stream:
                 frame = pd.read_json(stream, dtype_backend="pyarrow")
         except (ValueError, TypeError, AttributeError, OverflowError):
             return refused
-        if not len(frame):
-            return refused
         frame.columns = ["text"] if frame.columns.tolist() == [0] else frame.columns
         try:
-            return pa.Table.from_pandas(frame, preserve_index=False)
+            return pa.Table.from_pandas(frame, preserve_index=False) if len(frame) else refused
         except (pa.ArrowException, TypeError, OverflowError) as error:
             return error
 
     def _csv(self, file: DataFile, number: int) -> Iterator[_Part]:
         import pandas as pd
-        import pyarrow as pa
 
         row, table = 0, pa.table({})
         with file.open() as stream:
@@ -380,9 +342,6 @@ class _Loading:
 
     def _parquet(self, file: DataFile, number: int) -> Iterator[_Part]:
         """Its schema, and of columns that are typed otherwise the values."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         with file.open() as stream, pq.ParquetFile(stream) as opened:
             none, row, self._probed = opened.schema_arrow.empty_table(), 0, True
             yield _Part(number, none, 0, 0, "row", partial(none.slice, 0))
@@ -417,8 +376,6 @@ class _Loading:
         return None
 
     def _refused(self, part: _Part, table: pa.Table) -> tuple[_Part, Exception] | None:
-        import pyarrow as pa
-
         try:
             if self.schema is None:
                 self.begun = part.file
@@ -427,8 +384,6 @@ class _Loading:
                 )
                 rows = table.num_rows
                 self._empty = {name for name in table.column_names if rows and table[name].null_count == rows}
-                if self._probed:
-                    self._paths = [path for one in self.schema for path in _json_in(one.type, [one.name])]
             self.fits(table, lined=bool(part.lines))
         except Unfit as error:
             return part, error
@@ -436,8 +391,6 @@ class _Loading:
 
     def fits(self, table: pa.Table, *, lined: bool) -> None:
         """Unfit where the values of a table cannot be cast to the schema; objects of JSON lines become text."""
-        import pyarrow as pa
-
         schema = table.schema if self.schema is None else self.schema
         for name, column in zip(table.column_names, table.columns):
             at = schema.get_field_index(name)
@@ -463,8 +416,6 @@ def _deep(lines: bytes, listed: bool) -> bool:
 
 def _plain(lines: bytes) -> bool:
     """Whether pyarrow alone sees that no place of them is mixed, which takes a fraction of the time."""
-    import pyarrow as pa
-
     try:
         return all(_even(column.combine_chunks()) for column in _parse(lines, False, []).columns)
     except pa.ArrowException:
@@ -483,8 +434,11 @@ def load(files: Callable[[], Iterator[DataFile]], reader: Reader, title: str, *,
         return Loaded(loading.schema)
     part, error = refused
     row, error = _located(loading, part, error)
-    if row is not None and part.lines and not _is_json(part.lines[row - part.first]):
-        return Loaded(loading.schema)  # which the row says
+    if row is not None and part.lines:
+        try:
+            json.loads(part.lines[row - part.first])
+        except (ValueError, RecursionError):
+            return Loaded(loading.schema)  # which the row says
     named, before = loading.titles[part.file], loading.titles[loading.begun]
     where = named if row is None else f"{named} {part.noun} {row}"
     earlier = "the first 10 MB" if part.lines else f"the first {CSV_ROWS:,} rows"
@@ -502,17 +456,8 @@ def _from(files: Callable[[], Iterator[DataFile]], first: int) -> Iterator[DataF
     yield from (file for number, file in enumerate(files()) if number != first)
 
 
-def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 def _located(loading: _Loading, part: _Part, error: Exception) -> tuple[int | None, Exception]:
     """The number of the first row of a part by which it is refused, and why it is by then."""
-    import pyarrow as pa
 
     def refused(rows: int) -> Exception | None:
         try:
