@@ -187,10 +187,17 @@ def _even(array: Any) -> bool:
 
 
 def _objects(lines: bytes) -> list[Any]:
-    if orjson is not None:
+    """What pandas' ujson makes of lines, whose ValueError is that of numbers beyond 64 bits, too."""
+    if orjson is not None and re.search(rb"\d{19}", lines) is None:
         with suppress(ValueError):  # NaN and lone surrogates are for `json`
             return list(map(orjson.loads, lines.splitlines()))
-    return [json.loads(line, parse_constant=lambda _: None) for line in lines.splitlines()]
+    return [json.loads(line, parse_constant=lambda _: None, parse_int=_whole) for line in lines.splitlines()]
+
+
+def _whole(digits: str) -> int:
+    if not -(2**63) <= (number := int(digits)) < 2**64:
+        raise ValueError(f"a whole number beyond 64 bits: {digits[:40]}")
+    return number
 
 
 def _lines(objects: Iterable[Any]) -> bytes:
@@ -271,7 +278,7 @@ class _Loading:
                 batch += stream.read() if listed and self._keeps else stream.readline()
                 if listed and self._keeps:
                     with suppress(ValueError, RecursionError):
-                        found = json.loads(batch, parse_constant=lambda _: None)
+                        found = json.loads(batch, parse_constant=lambda _: None, parse_int=_whole)
                         examples = [one if isinstance(one, dict) else {"text": one} for one in found]
                         batch = _lines(examples)
                 if _deep(batch, listed):

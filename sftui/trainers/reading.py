@@ -198,12 +198,10 @@ def _shown(value: Any) -> str:
 
 
 def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None:
-    """Why the trainer of a preset stops at the file of these rows before it reads any; None where it does not.
-
-    The newest `datasets` that the preset admits decides, so that every older one stops as well.
-    """
+    """Why these rows cannot be stored as Parquet for a trainer that reads it alone; of files that `datasets` loads, its
+    loader says it (see `loading`)."""
     reader = brought(preset)
-    if reader is None:
+    if reader is None or reader.library != "pandas":
         return None
     broken = next((row for row in rows if " line " in row.where and _surrogate(row.data)), None)
     if broken is not None:
@@ -213,15 +211,6 @@ def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None
             "write the whole character, or none",
         )
     found = mixed(rows)
-    if reader.keeps:
-        large = next((row for row in rows if _beyond_64_bits(row)), None)
-        if large is None or not (found is not None or " record " in large.where):
-            return None
-        return Problem(
-            f"{title} stops at this file: {large.where} holds a whole number beyond 64 bits",
-            f"its datasets ({reader.version}) parses such a file once more with pandas, which refuses the number",
-            "write it as text",
-        )
     if found is None:
         return None
     path, before, kind, row = found
@@ -269,8 +258,8 @@ def late_kind(row: Row, places: Place, preset: str, title: str) -> Late | None:
         why = f"{title}'s {reader.library} gives the place one type, so that every whole number in it comes as `1.0`"
         return Late(Problem(held, why, "write all of them as fractions, or as text"), stops=False)
     held = f"{visible(path)} holds {_A[kind]} in {row.where}, and {_A[before]} in the first rows"
-    if not reader.keeps:
-        return Late(_one_type(held, reader, title), stops=True)
+    if not reader.keeps:  # where datasets stops, its loader says so
+        return Late(_one_type(held, reader, title), stops=True) if reader.library == "pandas" else None
     if "string" not in (before, kind):
         return None
     return Late(
@@ -300,18 +289,6 @@ def _surrogate(value: Any) -> bool:
     if isinstance(value, Mapping):
         return any(map(_surrogate, value)) or any(map(_surrogate, value.values()))
     return isinstance(value, (list, tuple)) and any(map(_surrogate, value))
-
-
-def _beyond_64_bits(row: Row) -> bool:
-    """Whether a row holds a whole number that no 64 bits do; rows are read with such numbers as floats."""
-    if not _large(row.data):
-        return False
-    found: list[int] = []
-    try:
-        json.loads(row.raw, parse_int=lambda digits: found.append(int(digits)))
-    except (ValueError, RecursionError):
-        return False
-    return any(not -(2**63) <= number < 2**64 for number in found)
 
 
 def _large(value: Any) -> bool:
