@@ -224,7 +224,7 @@ def _parse(lines: bytes, keeps: bool, paths: list[Path], examples: list[Any] | N
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             said = str(error)
             changed = re.search(r"JSON parse error: Column\((.*)\) changed from", said, re.DOTALL)
-            if changed and keeps:
+            if keeps and changed and changed[1]:
                 path = [0 if key == "[]" else key for key in changed[1].strip("/").split("/")]
                 if any(path[: len(one)] == one for one in paths):
                     raise
@@ -441,10 +441,13 @@ def load(files: Callable[[], Iterator[DataFile]], reader: Reader, title: str, *,
         return Loaded(loading.schema)
     part, error = refused
     row, error = _located(loading, part, error)
+    if "Column() changed" in str(error):
+        return Loaded(loading.schema)  # a row that is no object, which says so itself
     if row is not None and part.lines:
-        try:
-            json.loads(part.lines[row - part.first])
-        except (ValueError, RecursionError):
+        found = None
+        with suppress(ValueError, RecursionError):
+            found = json.loads(part.lines[row - part.first])
+        if not isinstance(found, dict):
             return Loaded(loading.schema)  # which the row says
     named, before = loading.titles[part.file], loading.titles[loading.begun]
     where = named if row is None else f"{named} {part.noun} {row}"
