@@ -23,6 +23,7 @@ ENVIRONMENTS = {
     "verl": "verl-0.9.1",
     "ms-swift": "ms-swift-4.6.0",
     "nemo-automodel": "nemo-automodel-0.7.0",
+    "llamafactory-v1": "llamafactory-v1-0.9.6",
 }
 RELEASES = {"axolotl": "0.19.0", "torchtune": "0.7.0", "llamafactory": "0.9.5", "trl": "1.16.0"}
 """The newest release that sftui knows of each: what a config is read as, and what it is put to. torchtune 0.7 was never

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,9 @@ from record_examples import REPOSITORIES, Repository, dataset_info, files, start
 
 SOURCES: Mapping[str, Repository] = {
     **REPOSITORIES,
+    "llamafactory-v1": Repository(
+        REPOSITORIES["llamafactory"].folder, REPOSITORIES["llamafactory"].commit, r"examples/v1/train_.*\.ya?ml"
+    ),
     "mlx-lm": Repository(
         "ml-explore+mlx-lm/repo", "d78bf58e217c904ec282ed8da9b947491f78c022", r"mlx_lm/examples/lora_config\.yaml"
     ),
@@ -41,6 +45,8 @@ SOURCES: Mapping[str, Repository] = {
         "NVIDIA-NeMo+Automodel/repo", "36044ad3d139363fb6c73c24af2e7c6b65ec52f6", r"examples/llm_finetune/.*\.ya?ml"
     ),
 }
+JOBS = 4
+"""Loaders that run at a time."""
 PLACEHOLDER = re.compile(r"FILL_IN_\w+|\?\?\?")
 FILLED: Mapping[str, Any] = {
     "FILL_IN_MODEL_COMPONENT": {
@@ -165,13 +171,14 @@ def compared(sources: Sequence[str], targets: Sequence[str], most: int | None) -
     """The counts of every ordered pair: each loader is asked twice, for its own configs and for all exported to it."""
     answers: dict[str, dict[str, Answer]] = {}
     made: dict[str, list[tuple[str, Exported]]] = {target: [] for target in targets}
-    for source in sources:
-        texts, answers[source] = opened(source, most)
-        for one in exports(source, [target for target in targets if target != source], texts, answers[source]):
-            made[one.target].append((source, one))
-        print(f"{source}: {len(texts)} files, {len(answers[source])} that train on text", file=sys.stderr, flush=True)
-    for target in targets:
-        yield from counted(target, made[target], answers)
+    with ThreadPoolExecutor(JOBS) as pool:
+        for source, (texts, found) in zip(sources, pool.map(lambda source: opened(source, most), sources)):
+            answers[source] = found
+            for one in exports(source, [target for target in targets if target != source], texts, found):
+                made[one.target].append((source, one))
+            print(f"{source}: {len(texts)} files, {len(found)} that train on text", file=sys.stderr, flush=True)
+        for pairs in pool.map(lambda target: list(counted(target, made[target], answers)), targets):
+            yield from pairs
 
 
 def counted(
