@@ -9,8 +9,10 @@ where it adds one itself, and ends generation on what the file names and on toke
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +29,7 @@ from sftui.tokens.locate import locate, read_json
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
 
+_ENGINES = Path(__file__).parent / "templates" / "other_engines.json"
 TEMPLATE, TOKENIZER, GGUF = "template", "tokenizer", "gguf"
 _TEMPLATES = (".jinja", ".jinja2", ".j2", ".txt")
 _CONFIGS = ("tokenizer_config.json", "chat_template.json")
@@ -67,6 +70,17 @@ class Served:
             self.stops,
             self.pieces,
         )
+
+
+def other_engines(sources: Iterable[str]) -> Iterator[str]:
+    """What engines that are not Jinja are known to do otherwise with some templates, a clause for each engine; tried
+    with the versions that it names (templates/other_engines.json)."""
+    facts = json.loads(_ENGINES.read_text(encoding="utf-8"))
+    whole, found = "\n".join(sources), dict[str, list[str]]()
+    for one in facts:
+        if re.search(one["pattern"], whole):
+            found.setdefault(one["engine"], []).append(one["does"])
+    yield from (f"{engine} {' and '.join(does)}" for engine, does in found.items())
 
 
 def kind_of(name: str) -> str:

@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import GOOD, case
+from sftui.findings.examples import FINE, GOOD, case
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import rule
 from sftui.findings.rules.template_truth import MOST_SIGNATURES, in_parts, place_of, place_words, says_all, signature
-from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Rendered, Span, common_prefix
+from sftui.findings.setup import about
+from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, Rendered, Span, common_prefix
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
 from sftui.templates.apart import Apart, Difference, parted
@@ -50,6 +51,38 @@ TPL017 = rule(
     bad=case(GOOD, serve="builtin:llama3"),
     good=case(GOOD, serve="builtin:chatml"),
 )
+
+TPL021 = rule(
+    "TPL021",
+    "served-by-which-engine",
+    "INFO",
+    "setup",
+    "what is compared is what Jinja makes of the served template",
+    "sftui renders the served template with Jinja, as transformers and vLLM do. llama.cpp has an engine of its own;"
+    " servers in Rust use minijinja, transformers.js uses @huggingface/jinja: these know less, and write some values"
+    " otherwise. What was tried of these two is named where the template has it; no more is known of them.",
+    data="serve a template without {% generation %} there, and look once at what that engine writes",
+    bad=case(GOOD, serve="builtin:chatml"),
+    good=FINE,
+)
+
+
+@setup_check(TPL021)
+def engine(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+    served = context.tools.served
+    if served is None:
+        return
+    from sftui.serving import GGUF, other_engines
+
+    known = "; ".join(other_engines(served.templates.values()))
+    own = "; llama.cpp, which reads GGUF files, has an engine of its own, of which nothing was tried"
+    others = f"; {known}" if known else "; nothing of it is known to differ in minijinja or @huggingface/jinja"
+    yield about(
+        context,
+        TPL021,
+        f"{served.name} is rendered with Jinja, as transformers and vLLM do{own * (served.kind == GGUF)}{others}",
+    )
+
 
 EOS013 = rule(
     "EOS013",
