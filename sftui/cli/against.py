@@ -15,6 +15,7 @@ from sftui.cli.loading import load_tokenizer, loaded_session, open_data
 from sftui.cli.opening import arguments, open_options
 from sftui.errors import RecipeError
 from sftui.exports.records import as_json
+from sftui.model import IGNORE_INDEX
 from sftui.text import many, visible, visible_token
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def compare_against(given: Mapping[str, Any], against: str, shown: int, form: st
             if form == "json":
                 click.echo(as_json(as_record(found, data)))
             else:
-                for line in lines(found, data, shown, (run or {}).get("collator")):
+                for line in lines(found, data, shown, run or {}):
                     click.echo(visible(line))
     return 1 if found.differing else 0
 
@@ -116,7 +117,7 @@ def _trainer(run: Mapping[str, Any]) -> str | None:
     return f"{next(fits, engines[0])}@{version}"
 
 
-def lines(found: Against, data: Ready, shown: int, collator: str | None) -> Iterator[str]:
+def lines(found: Against, data: Ready, shown: int, run: Mapping[str, Any]) -> Iterator[str]:
     """What is printed: the count, the first that differ, and what explains them."""
     total, equal = len(found.matches), len(found.matches) - len(found.differing)
     yield f"{equal} of {many(total, 'sequence')} equal to what {data.recipe.preset} makes of the dataset"
@@ -125,7 +126,7 @@ def lines(found: Against, data: Ready, shown: int, collator: str | None) -> Iter
     left = len(found.differing) - shown
     if left > 0:
         yield f"… and {left:,} more (--show N prints more)"
-    yield from _causes(found, data, collator)
+    yield from _causes(found, data, run)
 
 
 def one_line(match: Match, data: Ready) -> str:
@@ -155,8 +156,9 @@ def _label(label: int | None) -> str:
     return "masks it" if label is None or label < 0 else f"trains it (label {label})"
 
 
-def _causes(found: Against, data: Ready, collator: str | None) -> Iterator[str]:
+def _causes(found: Against, data: Ready, run: Mapping[str, Any]) -> Iterator[str]:
     """How many of those that differ each change explains."""
+    formatting, collator = run.get("formatting"), run.get("collator")
     counted = Counter((one.why, one.document.moved, one.explained) for one in found.differing if one.row is not None)
     for (changes, moved, explained), count in counted.most_common():
         named = ", ".join(_change(change, data) for change in changes)
@@ -165,12 +167,22 @@ def _causes(found: Against, data: Ready, collator: str | None) -> Iterator[str]:
         elif explained:
             yield f"{many(count, 'sequence')} equal with {f'{named}, and ' * bool(named)}{MOVED[moved]}"
         else:
-            own = f"; the run's collator is {collator}" if collator is not None else ""
+            own = f"; the run's collator is {collator}" if collator is not None and formatting is None else ""
             none = "no change of one or two settings, and no version tried, makes them equal"
             yield f"{many(count, 'sequence')}: {none}{own}"
     alone = sum(match.row is None for match in found.differing)
     if alone:
         yield f"{many(alone, 'sequence')} like no row: made from other rows, or by another tokenizer"
+    if formatting is not None and found.differing:
+        yield f"the run makes its texts by {formatting}, its formatting function; sftui prepares the rows as they stand"
+        documents = [one.document for one in found.matches]
+        longest = max(len(one.input_ids) for one in documents)
+        ends = [one.input_ids[-1] for one in documents if len(one.input_ids) == longest and not one.clipped]
+        if len({*ends}) > 1:  # what ends by itself ends alike
+            yield f"{len(ends)} of {many(len(documents), 'sequence')} have {longest} tokens: the run cuts there"
+        whole = sum(one.labels is not None and IGNORE_INDEX not in one.labels[1:] for one in documents)
+        if whole:
+            yield f"every token is trained in {whole} of {many(len(documents), 'sequence')}, questions and all"
 
 
 MOVED = {

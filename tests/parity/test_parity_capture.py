@@ -21,6 +21,7 @@ import pytest
 from case import python_of, shared_folder
 
 from sftui.cli import main
+from sftui.tokens import builtin
 
 pytestmark = pytest.mark.parity
 RUNS = Path(__file__).parent / "capture_runs"
@@ -271,3 +272,29 @@ def test_the_marker_tells_of_a_run_that_is_not_captured(here: Path) -> None:
     _, variables = environment(run, here)
     subprocess.run([str(word) for word in run.command], env=variables, check=True, capture_output=True, timeout=300)
     assert (here / "marker").read_text() == "step\n"
+
+
+def test_a_formatting_function_is_named_with_its_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """TRL's own: the trainer keeps the function nowhere, its collator says nothing of it."""
+    python = python_of("trl", "1.16.0")
+    if not python.exists():
+        pytest.skip("there is no trl 1.16.0")
+    data, batches = tmp_path / "rows.jsonl", tmp_path / "b.parquet"
+    words = random.Random(1)
+    rows = [
+        {"prompt": " ".join(words.choices(WORDS, k=12)), "completion": " ".join(words.choices(WORDS, k=25 + number))}
+        for number in range(16)
+    ]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    tokenizer = str(Path(builtin.folder("chatml")))
+    command = [str(python), str(RUNS / "train_formatting.py"), tokenizer, str(data), str(tmp_path / "out")]
+    with pytest.raises(SystemExit) as ended:
+        main(["capture", "-o", str(batches), "--batches", "1", "--", *command])
+    assert ended.value.code == 0, capsys.readouterr()
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", str(batches), "--against", str(data), "-t", "builtin:chatml", "--show", "0"])
+    out = capsys.readouterr().out
+    assert ended.value.code == 1 and "collator" not in out
+    assert "the run makes its texts by __main__.as_text, its formatting function" in out
+    assert "have 24 tokens: the run cuts there" in out and "every token is trained in 8 of 8 sequences" in out

@@ -111,6 +111,7 @@ class Recorder:
         self.loaded: list[Loaded] = []
         self.trainer: str | None = None
         self.collators: list[Any] = []
+        self.formatting: str | None = None
         self._mine: bool | None = None
         self._process = os.getpid()
         self._weights: dict[int, Any] = {}
@@ -158,6 +159,20 @@ class Recorder:
             if value.isdigit():
                 return int(value)
         return 0
+
+    def watch_trainers(self, module: Any) -> None:
+        """Note the function that makes texts of a dataset's rows: TRL's trainers and Unsloth's are given one
+        (`formatting_func`), use it before transformers' Trainer begins, and keep it nowhere."""
+        before = module.Trainer.__init__
+
+        @functools.wraps(before)
+        def begun(own: Any, *given: Any, **named: Any) -> None:
+            functions = (frame.f_locals.get("formatting_func") for frame in _frames())
+            found = next((one for one in functions if callable(one)), None)
+            self.formatting = _kind(found) if found is not None else self.formatting
+            before(own, *given, **named)
+
+        module.Trainer.__init__ = begun
 
     # --- what is watched ----------------------------------------------------------------------
 
@@ -749,6 +764,7 @@ class Recorder:
             "python": ".".join(map(str, sys.version_info[:3])),
             "versions": _versions((*LIBRARIES, *self.wanted.packages)),
             "trainer": self.trainer,
+            "formatting": self.formatting,
             "collator": next((_kind(one) for one in self.collators), None),
             "tokenizer": _tokenizer(self.collators),
             "clip": self.wanted.clip,
@@ -1046,6 +1062,7 @@ def begin(folder: str) -> Recorder | None:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=recorder.forked)
     when_imported("torch", lambda torch: recorder._surely(recorder.watch, torch))
+    when_imported("transformers.trainer", lambda module: recorder._surely(recorder.watch_trainers, module))
     return recorder
 
 

@@ -142,6 +142,25 @@ def test_labels_of_a_collator_of_ones_own_have_no_setting(tmp_path: Path, data: 
     ]
 
 
+def test_a_formatting_function_is_named_with_the_cut_and_what_is_trained(
+    tmp_path: Path, data: Path, compare: Compare
+) -> None:
+    """Its texts are others than those of the rows: an answer of another end, cut at 24, and all of it trained."""
+    with prepared(data) as session:
+        made = as_batch(session.batch(0, 3))
+    ids = [[*row[:3], 999, *row[3:23]] for row in made["tensors"]["input_ids"]]
+    ids[2][-1] = 998
+    cut = batch({"input_ids": ids, "labels": [list(row) for row in ids]})
+    about = {**ABOUT, "collator": "mine.collate", "formatting": "mine.as_text"}
+    code, out = compare(written(tmp_path / "b.parquet", cut, about=about), "--show", "0")
+    assert code == 1 and "collator" not in out
+    assert out.splitlines()[-3:] == [
+        "the run makes its texts by mine.as_text, its formatting function; sftui prepares the rows as they stand",
+        "3 of 3 sequences have 24 tokens: the run cuts there",
+        "every token is trained in 3 of 3 sequences, questions and all",
+    ]
+
+
 def test_a_sequence_of_no_row(tmp_path: Path, data: Path, compare: Compare) -> None:
     path = written(tmp_path / "b.parquet", batch({"input_ids": [[300, 7, 301, 9, 302, 11, 303, 13]]}, labels_from=None))
     code, out = compare(path)

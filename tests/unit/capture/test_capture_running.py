@@ -532,6 +532,27 @@ loader = DataLoader(ROWS, 2, Around())
     assert found.about["collator"] == "__main__.collate"
 
 
+def test_the_formatting_function_that_a_trainer_was_given_is_kept(capture: Capture, tmp_path: Path) -> None:
+    """TRL's SFTTrainer has it as an argument only, and keeps it nowhere; transformers' Trainer begins after it."""
+    package = tmp_path / "transformers"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "trainer.py").write_text("class Trainer:\n    def __init__(self, model=None): self.model = model\n")
+    _, found, _ = capture(
+        """
+from transformers.trainer import Trainer
+class SFTTrainer(Trainer):
+    def __init__(self, model=None, formatting_func=None):
+        super().__init__(model=model)
+def as_text(row): return str(row)
+assert SFTTrainer(3, as_text).model == 3
+loader = DataLoader(ROWS, 2, collate)
+"""
+        + TRAINED
+    )
+    assert (found.about["formatting"], found.about["collator"]) == ("__main__.as_text", "__main__.collate")
+
+
 def test_a_package_that_is_imported_by_another_name_is_known(
     capture: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
