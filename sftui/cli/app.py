@@ -264,7 +264,8 @@ def encode(
     help="for another trainer than the recipe's: count changed labels over the first N rows only",
 )
 def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any) -> int:
-    """Write the recipe, a stand-alone script that prepares the data the same way, or a trainer's config."""
+    """Write the recipe, a stand-alone script that prepares the data the same way, or a trainer's config; exit 1 and
+    nothing written, but with --force, where no answer of the data reaches the model."""
     from sftui.cli.export import export_files
 
     return export_files(given, to, folder, force, max_rows)
