@@ -441,9 +441,9 @@ def load(files: Callable[[], Iterator[DataFile]], reader: Reader, title: str, *,
         return Loaded(loading.schema)
     part, error = refused
     row, error = _located(loading, part, error)
-    if "Column() changed" in str(error):
+    if part.noun == "line" and "Column() changed" in str(error):
         return Loaded(loading.schema)  # a row that is no object, which says so itself
-    if row is not None and part.lines:
+    if row is not None and part.noun == "line" and part.lines:
         found = None
         with suppress(ValueError, RecursionError):
             found = json.loads(part.lines[row - part.first])
