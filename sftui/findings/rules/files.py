@@ -55,7 +55,7 @@ ROW010 = rule(
     "ROW010",
     "files-refused-by-loader",
     "LOUD",
-    "dataset",
+    "setup",
     "the trainer's loader stops at the files",
     "`datasets` takes columns, keys and types from what comes first: the first 10 MB of a JSON file, 10,000 rows of a"
     " CSV, the schema of the first Parquet file. What comes later may lack some, never have more, nor another type. It"
