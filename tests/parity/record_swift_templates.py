@@ -124,10 +124,10 @@ def agents() -> dict[str, dict[str, str]]:
         told = listed(agent_template_map[name](), SYSTEM, plain)
         found[name] = {"tools": told.replace(SYSTEM, "{{system}}")}
     indented = json.dumps(FUNCTION, ensure_ascii=False, indent=4)
-    told = agent_template_map["llama3"]()
-    user = {"role": "user", "content": "\x01Q"}
-    assert told._format_tools([FUNCTION], SYSTEM, user) == SYSTEM
-    found["llama3"] = {"tools": user["content"].replace(indented, "{{tools}}").replace("\x01Q", "{{query}}")}
+    for name in ("llama3", "llama4"):
+        user = {"role": "user", "content": "\x01Q"}
+        assert agent_template_map[name]()._format_tools([FUNCTION], SYSTEM, user) == SYSTEM
+        found[name] = {"tools": user["content"].replace(indented, "{{tools}}").replace("\x01Q", "{{query}}")}
     for name in ("chatglm4", "glm4"):
         tool = f"## n\n\n{json.dumps(inner, ensure_ascii=False, indent=4)}\n"
         told = agent_template_map[name]()._format_tools([FUNCTION], SYSTEM)

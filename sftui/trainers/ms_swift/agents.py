@@ -23,6 +23,11 @@ QUERY = "{{QUERY}}"
 LEAVES_SYSTEM = frozenset({"react_en", "react_zh", "react_grpo", "toolbench", "chatglm4", "glm4"})
 """Agent templates whose list of tools takes the place of the system text."""
 HERMES = frozenset({"hermes", "hunyuan_hermes"})
+LLAMA = {
+    "llama3": ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"),
+    "llama4": ("<|header_start|>", "<|header_end|>", "<|eot|>"),
+}
+"""What begins and ends a header, and ends a turn."""
 GLM4 = frozenset({"chatglm4", "glm4"})
 GLM4_5 = frozenset({"glm4_5", "glm4_7", "glm5_1"})
 REACT = ("Action:", "Action Input:", "Observation:")
@@ -106,7 +111,7 @@ def listing(agent: str, tools: Sequence[Mapping[str, Any]], system: Text | None,
         around = texts["tools"]
         if not (system and said(system)) and agent == "hunyuan_hermes":
             around = around.replace("{{system}}\n\n", "", 1)
-    elif agent == "llama3":
+    elif agent in LLAMA:
         shown = "\n\n".join(_dumped(tool, 4) for tool in tools)
         head, _, tail = texts["tools"].removesuffix("{{query}}").partition("{{tools}}")
         return system or (), head + shown + tail
@@ -201,7 +206,7 @@ def calls(agent: str, messages: Sequence[Said], before: str | None) -> tuple[Tex
     if agent in HERMES:
         each = [f"<tool_call>\n{_dumped({'name': name, 'arguments': given})}\n</tool_call>" for name, given in made]
         head, joint, tail = ("<tool_calls>\n", "\n", "\n</tool_calls>") if agent != "hermes" else ("", "\n", "")
-    elif agent == "llama3":
+    elif agent in LLAMA:
         each = [_dumped({"name": name, "parameters": given}) for name, given in made]
         head, joint, tail = "", "\n", ""
     elif agent in GLM4:
@@ -271,7 +276,7 @@ def results(agent: str, answer: Text | None, tools: Sequence[Said], template: Te
     action, given_by, observed = keywords(agent)
     text = said(answer) if answer is not None else ""
     acts = action in text and given_by in text
-    plain = agent not in {*HERMES, "llama3", *GLM4, *GLM4_5, "deepseek_v3_1", "mistral"}
+    plain = agent not in {*HERMES, *LLAMA, *GLM4, *GLM4_5, "deepseek_v3_1", "mistral"}
     if plain or (acts and agent != "mistral"):
         return _react(acts, text, tools, observed)
     if agent in HERMES:
@@ -280,13 +285,14 @@ def results(agent: str, answer: Text | None, tools: Sequence[Said], template: Te
         parts = [(f"[TOOL_RESULTS]{_dumped({'content': one.text})}[/TOOL_RESULTS]", one.message) for one in tools]
         return (), [*_copied(template.chat_sep), *_prompt(template, _lines(parts))]
     found: Slotted = []
-    if agent == "llama3":
-        found.append(written("<|eot_id|>", tools[0].message - 1, Part.TERMINATOR))
+    if agent in LLAMA:
+        start, end_of, eot = LLAMA[agent]
+        found.append(written(eot, tools[0].message - 1, Part.TERMINATOR))
         for one in tools:
-            head = Run("<|start_header_id|>tool<|end_header_id|>\n\n", one.message, Part.HEADER)
-            end = Run("<|eot_id|>", one.message, Part.TERMINATOR)
+            head = Run(f"{start}tool{end_of}\n\n", one.message, Part.HEADER)
+            end = Run(eot, one.message, Part.TERMINATOR)
             found.append(_some([head, Run(one.text, one.message, Part.CONTENT), end]))
-        found.append(written("<|start_header_id|>assistant<|end_header_id|>\n\n", tools[-1].message + 1, Part.HEADER))
+        found.append(written(f"{start}assistant{end_of}\n\n", tools[-1].message + 1, Part.HEADER))
     elif agent in GLM4:
         found.append(written("\n", tools[0].message, Part.HEADER))
         for number, one in enumerate(tools):
