@@ -112,7 +112,18 @@ LONG = (
         Case(f"agent_{name}", "swift_tools", QWEN3, _in("qwen3", agent_template=name))
         for name in (
             *("react_en", "react_zh", "react_grpo", "qwen_en", "qwen_zh", "qwen_en_parallel", "qwen_zh_parallel"),
-            *("hunyuan_hermes", "toolbench", "chatglm4", "glm4", "glm4_5", "glm4_7", "glm5_1", "llama3", "llama4"),
+            *(
+                "hunyuan_hermes",
+                "toolbench",
+                "chatglm4",
+                "glm4",
+                "glm4_5",
+                "glm4_7",
+                "glm5_1",
+                "llama3",
+                "llama4",
+                "minimax_m2",
+            ),
             *("deepseek_v3_1", "mistral"),
         )
     ),

@@ -146,6 +146,10 @@ def agents() -> dict[str, dict[str, str]]:
     tool = f"### n\nDescription: d\n\nParameters: {json.dumps(inner['parameters'])}"
     assert told.count(tool) == 1
     found["deepseek_v3_1"] = {"tools": told.replace(tool, "{{tools}}").replace(SYSTEM, "{{system}}")}
+    told = agent_template_map["minimax_m2"]()._format_tools([FUNCTION], SYSTEM)
+    tool = f"<tool>{json.dumps(inner, ensure_ascii=False)}</tool>"
+    assert told.count(tool) == 1
+    found["minimax_m2"] = {"tools": told.replace(tool, "{{tools}}").replace(SYSTEM, "{{system}}")}
     told = agent_template_map["mistral"]()._format_tools([FUNCTION], SYSTEM)
     found["mistral"] = {"tools": told.replace(plain, "{{tools}}").replace(SYSTEM, "{{system}}")}
     told = agent_template_map["toolbench"]()._format_tools([FUNCTION], SYSTEM)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sftui.errors import TemplateError
@@ -127,6 +128,9 @@ def listing(agent: str, tools: Sequence[Mapping[str, Any]], system: Text | None,
     elif agent == "deepseek_v3_1":
         shown = "\n\n".join(_deepseek(_unwrapped(tool)) for tool in tools)
         around = texts["tools"]
+    elif agent == "minimax_m2":
+        shown = "\n".join(f"<tool>{_dumped(_unwrapped(tool))}</tool>" for tool in tools)
+        around = texts["tools"]
     elif agent == "mistral":
         shown, around = " ".join(_dumped(tool) for tool in tools), texts["tools"]
     elif agent == "toolbench":
@@ -221,6 +225,9 @@ def calls(agent: str, messages: Sequence[Said], before: str | None) -> tuple[Tex
     elif agent == "deepseek_v3_1":
         each = [f"<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>{_dumped(given)}<｜tool▁call▁end｜>" for name, given in made]
         head, joint, tail = "<｜tool▁calls▁begin｜>", "", "<｜tool▁calls▁end｜>"
+    elif agent == "minimax_m2":
+        each = [_invoked(name, given) for name, given in made]
+        head, joint, tail = "<minimax:tool_call>\n", "\n", "\n</minimax:tool_call>"
     elif agent == "mistral":
         each = [_dumped({"name": name, "arguments": given}) for name, given in made]
         head, joint, tail = "[TOOL_CALLS][\n", "\n", "\n]</s>"
@@ -237,6 +244,14 @@ def _joined(each: Sequence[str], messages: Sequence[Said], head: str, joint: str
         found.append(Run(joint * bool(number) + text, one.message, Part.CONTENT))
     found.append(Run(tail, messages[-1].message, Part.INJECTED))
     return _some(found)
+
+
+def _invoked(name: Any, given: Any) -> str:
+    if not isinstance(given, Mapping):
+        raise Left("the arguments of a call are no mapping (AttributeError)")
+    said_so = ((key, value if isinstance(value, str) else _dumped(value)) for key, value in given.items())
+    shown = "\n".join(f'<parameter name="{key}">{value}</parameter>' for key, value in said_so)
+    return f'<invoke name="{name}">\n{shown}\n</invoke>'
 
 
 def _tagged(name: Any, given: Any) -> list[str]:
@@ -276,11 +291,15 @@ def results(agent: str, answer: Text | None, tools: Sequence[Said], template: Te
     action, given_by, observed = keywords(agent)
     text = said(answer) if answer is not None else ""
     acts = action in text and given_by in text
-    plain = agent not in {*HERMES, *LLAMA, *GLM4, *GLM4_5, "deepseek_v3_1", "mistral"}
+    plain = agent not in {*HERMES, *LLAMA, *GLM4, *GLM4_5, "deepseek_v3_1", "mistral", "minimax_m2"}
     if plain or (acts and agent != "mistral"):
         return _react(acts, text, tools, observed)
     if agent in HERMES:
         return (), [*_copied(template.chat_sep), *_prompt(template, _responses(agent, tools))]
+    if agent == "minimax_m2":
+        parts = [(f"<response>{one.text}</response>", one.message) for one in tools]
+        slots = tuple(slot.replace("user", "tool") if isinstance(slot, str) else slot for slot in template.prompt)
+        return (), [*_copied(template.chat_sep), *_prompt(replace(template, prompt=slots), _lines(parts))]
     if agent == "mistral":
         parts = [(f"[TOOL_RESULTS]{_dumped({'content': one.text})}[/TOOL_RESULTS]", one.message) for one in tools]
         return (), [*_copied(template.chat_sep), *_prompt(template, _lines(parts))]
