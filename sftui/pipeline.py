@@ -111,9 +111,16 @@ def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> 
 def detect(rows: Sequence[Row], recipe: Recipe, schema: pa.Schema | None = None) -> Detected:
     """How the rows of a dataset are read, by the trainer's own rules where it has some; `schema` is that which a loader
     gives their files, where it tells more than the rows."""
-    from sftui.trainers.reading import keyless, notes_on, places_of, reading_of, refused_file, time_notes, with_times
+    from sftui.trainers.layouts import refused_as_stored
 
     trainer = trainer_named(recipe.preset)
+    found, unread = _detect(rows, recipe, schema, trainer), refused_as_stored(rows, recipe, trainer)
+    return found if unread is None else replace(found, refused=unread)
+
+
+def _detect(rows: Sequence[Row], recipe: Recipe, schema: pa.Schema | None, trainer: Trainer) -> Detected:
+    from sftui.trainers.reading import keyless, notes_on, places_of, reading_of, refused_file, time_notes, with_times
+
     if trainer.reads_json(recipe):
         return trainer.detect(rows, recipe)
     typed = reading_of(rows, recipe.preset)

@@ -45,7 +45,7 @@ def convert_data(
     from sftui.exports.plan import check_target
     from sftui.findings import CODES
     from sftui.repairs import DROP_REASONS, DROPPING, plan_of
-    from sftui.session.converting import alike, conversion, opens_with, plan_config
+    from sftui.session.converting import alike, conversion, opens_with, plan_config, refuse_stuck
     from sftui.session.harm import refuse_harm
 
     if reader is not None:
@@ -66,6 +66,7 @@ def convert_data(
         notes.print()
         if reader is None:
             refuse_harm(session, made.chosen)
+        refuse_stuck(made)
         if target is not None and target.path is not None:
             folder = Path(config_dir) if config_dir is not None else target.path.with_name(target.path.stem + FOLDER)
             plan = plan_config(made, target.path, folder)

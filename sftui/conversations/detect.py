@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sftui.conversations.detected import Detected, find_column, sentence
-from sftui.conversations.messages import CONTENT_KEYS, ROLE_KEYS, SHAREGPT_ROLES, is_missing, parse_json
+from sftui.conversations.messages import CONTENT_KEYS, ROLE_KEYS, SHAREGPT_ROLES, is_missing, parse_json, printed_list
 from sftui.conversations.notes import notes_on
-from sftui.conversations.refusals import preference_set, unreadable_set
+from sftui.conversations.refusals import preference_set, scattered_set, unreadable_set
 from sftui.conversations.tokenized import alignment, are_targets, attended
 from sftui.model import Problem, Row
 from sftui.nearest import did_you_mean
@@ -134,7 +134,8 @@ def _detect(rows: Sequence[Row], data: Data) -> Detected:
     if missing is not None:
         return Detected("auto", refused=missing)
     if data.format == "auto" and not shapes:
-        refused = None if _find_messages(samples, columns, {}) else preference_set(samples, columns)
+        refused = preference_set(samples, columns) or scattered_set(samples, columns)
+        refused = None if _find_messages(samples, columns, {}) else refused
         if refused is not None:
             return Detected("auto", refused=refused)
     found = [
@@ -260,7 +261,7 @@ def _messages_in(names: Sequence[str], samples: Sequence[Sample]) -> Candidate |
         if keys is None:
             continue
         role, content, fits, as_text = keys
-        stored = " (stored as JSON text)" if as_text else ""
+        stored = " (stored as text)" if as_text else ""
         has = f"a list `{column}`{stored} whose items have {role} and {content}"
         format_name = "sharegpt" if role == "from" else "messages"
         if best is None or fits > best.fits:
@@ -280,6 +281,7 @@ def _message_keys(values: Sequence[Any]) -> tuple[str, str, int, bool] | None:
         items = value
         if isinstance(value, str):
             items = parse_json(value) if value.lstrip()[:1] == "[" else None
+            items = printed_list(value) if is_missing(items) else items
         if is_missing(items) or not isinstance(items, (list, tuple)):
             continue
         pairs = [pair for item in items[:8] if (pair := _pair_of_keys(item)) is not None]

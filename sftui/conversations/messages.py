@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ UNMODELLED = "sftui does not model what a template makes of that"
 
 
 def message_list(value: Any, column: str, where: str, *, verbatim: bool = False) -> tuple[Sequence[Any], str]:
-    """The list under `column` and a note; JSON text that holds a list is parsed (CON007).
+    """The list under `column` and a note; JSON text that holds a list is parsed (CON007), and what Python printed read.
 
     `verbatim`: the trainer gives the template the value as it is, which goes through the characters of a text.
     """
@@ -77,6 +78,8 @@ def message_list(value: Any, column: str, where: str, *, verbatim: bool = False)
         parsed = parse_json(value)
         if isinstance(parsed, list):
             return parsed, f"`{column}` is stored as JSON text and was parsed; not every trainer does that"
+        if (printed := printed_list(value)) is not None:
+            return printed, f"`{column}` is a list as Python prints it and was read; no trainer does that"
         held = "it is not a JSON list either" if parsed is _MISSING else f"it holds {type_word(parsed)}"
         raise ConversationError(
             f"`{column}` is text, not a list of messages",
@@ -100,6 +103,42 @@ def parse_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return _MISSING
+
+
+def printed_list(text: Any) -> list[Any] | None:
+    """The list of mappings or lists that Python printed as this text, which is no JSON; None for any other value."""
+    if not isinstance(text, str) or not text.lstrip().startswith(("[{", "[[")) or not is_missing(parse_json(text)):
+        return None
+    try:
+        value = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    return value if isinstance(value, list) else None
+
+
+def joined_parts(content: Any, between: str = "") -> str | None:
+    """A content that is a list of parts as one text, as published templates print the parts: one after the other. None
+    where a part is something else than text."""
+    texts = [
+        part.get("text", part.get("value")) if isinstance(part, Mapping) and part_kind(part) == "text" else part
+        for part in content
+    ]
+    said = [text for text in texts if isinstance(text, str)]
+    return between.join(said) if said and len(said) == len(texts) else None
+
+
+def no_text(content: Any, where: str) -> ConversationError:
+    """The refusal to make a text of parts of which one is none."""
+    kinds = dict.fromkeys(kind for part in content if (kind := part_kind(part)) != "text")
+    named = " and ".join(f"`{kind}`" for kind in kinds) or "without text"
+    fix = "drop the row, or write what it says as text or tool_calls"
+    return ConversationError(f"a part of the content is {named}, which is no text", where=where, fix=fix)
+
+
+def part_kind(part: Any) -> str:
+    """What a part of a content is: text, or the name of its type."""
+    kind = part.get("type", "text") if isinstance(part, Mapping) else "text"
+    return "text" if kind in (None, "text", "input_text", "output_text") else str(kind)
 
 
 def is_missing(value: Any) -> bool:

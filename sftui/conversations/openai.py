@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.conversations.detected import type_word
-from sftui.conversations.messages import CALL_ROLE, is_missing, parse_json
+from sftui.conversations.messages import CALL_ROLE, is_missing, joined_parts, no_text, parse_json
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message
 
@@ -43,12 +43,14 @@ def openai_row(
     arguments_as_text: bool = False,
     empty_tools: bool = False,
     name_calls: bool = False,
+    between: str | None = None,
 ) -> Written:
     """The row with `messages`, and `tools` where it has some, in place of the columns `used`; all others stay.
 
     `tools_as_text`: the tool list is JSON text, `arguments_as_text`: those of calls that are written anew are,
-    `empty_tools`: a row without tools has an empty list, `name_calls`: results name the calls that they answer.
-    ConversationError for what cannot be carried: texts without turns, stored ids, calls that are no calls, and a column
+    `empty_tools`: a row without tools has an empty list, `name_calls`: results name the calls that they answer,
+    `between`: what stands between text parts that become one text (None: parts stay parts). ConversationError for what
+    cannot be carried: texts without turns, stored ids, calls that are no calls, parts that are no text, and a column
     that has one of the two names already and was not read.
     """
     if conversation.kind is not Kind.CHAT:
@@ -70,12 +72,27 @@ def openai_row(
             )
     done: dict[str, int] = {}
     messages = [_message(message, legacy, arguments_as_text, done) for message in conversation.messages]
+    if between is not None:
+        messages = [
+            _as_text(one, message.origin, between, done) for one, message in zip(messages, conversation.messages)
+        ]
     if name_calls:
         messages = _naming_calls(messages, done)
     tools: Any = _tools(conversation.tools or functions, done)
     if tools and tools_as_text:
         tools = _stored(data, used, tools) or json.dumps(tools, ensure_ascii=False)
     return Written({**rest, MESSAGES: messages, **({TOOLS: tools} if tools or empty_tools else {})}, done)
+
+
+def _as_text(message: dict[str, Any], where: str, between: str, done: dict[str, int]) -> dict[str, Any]:
+    parts = message.get("content")
+    if not isinstance(parts, (list, tuple)) or not parts:
+        return message
+    text = joined_parts(parts, between)
+    if text is None:
+        raise no_text(parts, where)
+    _count(done, "content")
+    return {**message, "content": text}
 
 
 def _naming_calls(messages: list[dict[str, Any]], done: dict[str, int]) -> list[dict[str, Any]]:

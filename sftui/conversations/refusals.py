@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.detected import find_column, type_word
+from sftui.conversations.messages import CONTENT_KEYS, KNOWN_ROLES, ROLE_KEYS, SHAREGPT_ROLES
 from sftui.model import Problem
 
 MEDIA_COLUMNS = ("images", "image", "videos", "video", "audios", "audio", "pixel_values")
@@ -71,11 +73,66 @@ _HOLDERS = frozenset(
 """Keys of one JSON object around all rows, or around those of a split."""
 
 
+_ROLES = frozenset((*KNOWN_ROLES, *SHAREGPT_ROLES))
+_GROUPS = ("conversation_id", "conv_id", "session_id", "sessionid", "thread_id", "message_tree_id", "dialog_id")
+_BRANCHES = ("replies", "children", "branches")
+
+
+def scattered_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Problem | None:
+    """Rows that are parts of a conversation (its turns, the events of an agent's session), or trees of several."""
+    group = find_column(columns, _GROUPS) or find_column(columns, ("id",))
+    of_each = f"of one `{group}`" if group else "of each conversation"
+    held = "a list under `messages`, one conversation a row"
+    role = find_column(columns, ROLE_KEYS)
+    said = find_column(columns, CONTENT_KEYS)
+    if role and said and all(isinstance(row.get(role), str) and row[role].lower() in _ROLES for row in samples[:8]):
+        return Problem(
+            "each row is one turn of a conversation, and no conversation",
+            f"`{role}` says whose turn it is, `{said}` what is said",
+            f"put the turns {of_each} into {held}",
+        )
+    inner = next((name for name in ("message", "payload", "event") if isinstance(_first(samples, name), Mapping)), "")
+    if inner and isinstance(_first(samples, "type"), str):
+        kinds = ", ".join(dict.fromkeys(str(row.get("type")) for row in samples[:8]))
+        return Problem(
+            "each row is one event of a session, as coding agents log them",
+            f"`type` says of which kind ({kinds}), and a message is inside `{inner}`",
+            f"put the messages {of_each} into {held}, with calls as `tool_calls` and results by the role tool",
+        )
+    if samples and (branch := _branch(samples[0])):
+        return Problem(
+            "each row is a tree of messages, and no conversation",
+            f"what follows a message is a list in `{branch}`",
+            f"write each path from the root to an end as {held}",
+        )
+    return None
+
+
+def _branch(value: Any, path: str = "", depth: int = 3) -> str:
+    """The path of the list of what follows a message inside; "" where there is none."""
+    if not isinstance(value, Mapping) or not depth:
+        return ""
+    for key, one in value.items():
+        place = f"{path}{key}"
+        if key in _BRANCHES and isinstance(one, (list, tuple)):
+            return place
+        if found := _branch(one, f"{place}.", depth - 1):
+            return found
+    return ""
+
+
 def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Problem:
     """Why nothing here looks like an SFT row; always gives a sentence."""
     if not samples:
         return Problem(
             "no row could be read", "the first rows are not JSON objects", "check that this is the right file"
+        )
+    printed = next((name for name in columns if _is_printed(_first(samples, name))), None)
+    if printed is not None:
+        return Problem(
+            f"`{printed}` holds lists of mappings as numpy prints them, and no data",
+            "they have no commas between them, and long ones are shortened",
+            'write the frame anew with to_json(FILE, orient="records", lines=True)',
         )
     nested = [name for name in columns if name.lower() in _HOLDERS and _nested(_first(samples, name))]
     if nested:
@@ -121,6 +178,10 @@ def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
     shown = ", ".join(f"`{name}` ({type_word(_first(samples, name))})" for name in columns[:8]) or "none"
     more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
     return Problem("sftui does not recognise this as an SFT set", f"its columns are {shown}{more}", _NAME_THEM)
+
+
+def _is_printed(value: Any) -> bool:
+    return isinstance(value, str) and re.match(r"\s*\[\s*\{\s*'\w+'\s*:", value) is not None
 
 
 def _nested(value: Any) -> bool:

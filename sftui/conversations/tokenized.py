@@ -61,6 +61,10 @@ def alignment(rows: Iterable[tuple[Sequence[Any], Sequence[Any]]]) -> Alignment:
     return Alignment(same / positions, after / positions, positions)
 
 
+EMPTY = Conversation(Kind.TOKENS, "tokenized", input_ids=(), labels=(), attention_mask=())
+"""A row of no ids, under a trainer that leaves it out, or goes on with it."""
+
+
 def read_tokenized(row: Mapping[str, Any], where: str, detected: Detected, moved: bool = False) -> Conversation:
     """A TOKENS conversation with un-shifted labels; `moved`: the recipe says that they are moved before training.
 

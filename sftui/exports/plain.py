@@ -82,7 +82,7 @@ def read_rows(paths: list[str]) -> Iterator[Any]:
     elif CONFIG.kind == "hub":
         yield from datasets.load_dataset(paths[0], **DATASET)
     elif CONFIG.saved_split:
-        yield from datasets.load_from_disk(paths[0])[CONFIG.saved_split]
+        yield from datasets.load_from_disk(paths[0] + "/" + CONFIG.saved_split)
     elif CONFIG.kind == "arrow":
         yield from datasets.load_from_disk(paths[0])
     elif CONFIG.kind == "tsv":

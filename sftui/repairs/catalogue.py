@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.findings.rule import DROP, TO_MESSAGES
 from sftui.repairs.model import Repair
-from sftui.repairs.texts import fill_content, looks_like_control, parse_json, strip_tokens, trim
+from sftui.repairs.texts import fill_content, join_parts, looks_like_control, parse_json, strip_tokens, trim
 from sftui.repairs.to_messages import TITLE, each_alone
 from sftui.repairs.turns import fold_system, map_roles, merge_neighbours
 
@@ -19,6 +19,7 @@ REPAIRS: Mapping[str, Repair] = {
     for one in (
         # In the order in which they are applied, whatever order they are named in: each works on what the earlier left.
         Repair("parse-json", "parse messages, tools and arguments that are stored as JSON text", parse_json),
+        Repair("join-parts", "make one text of contents that are lists of text parts", join_parts),
         Repair("map-roles", "rename aliases and misspelt roles", map_roles),
         Repair("fill-content", "put text where content is null, missing or a number", fill_content),
         strip_tokens(looks_like_control),

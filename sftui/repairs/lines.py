@@ -59,8 +59,11 @@ def as_it_was(done: Repaired, why: str) -> Repaired:
 def row_of(done: Repaired) -> Row:
     """The row as it would be written, with what changed in words; the very same row where nothing did.
 
-    One that would be left out is shown as it stands, with the reason.
+    One that would be left out is shown as it stands, with the reason. What is written are lines of JSON, however the
+    rows were stored.
     """
+    if done.row.layout:
+        done = replace(done, row=replace(done.row, layout=""))
     changes = tuple(f"{change.place}: {change.what}" if change.place else change.what for change in done.changes)
     if done.dropped is not None:
         return replace(done.row, left_out=done.changes[-1].what, repairs=changes)

@@ -17,6 +17,7 @@ from sftui.repairs.lines import TOO_DEEP, Repaired, row_of
 from sftui.repairs.model import Change, Data, Layout, Repair
 from sftui.repairs.rows import DROP_REASONS, MARKED, drop_reason, fingerprint, unseen
 from sftui.repairs.to_messages import CONVERTED
+from sftui.sources.records import remade
 
 Codes = Callable[[Row], Collection[str]]
 """The findings of a row; SftuiError where they are not known."""
@@ -212,6 +213,8 @@ def apply_plan(row: Row, plan: Plan, layout: Layout, codes: Codes | None = None)
     try:
         if row.data is not None:
             data, changes = repair_row(row.data, plan.repairs, layout)
+            if plan.converts and not changes and remade(row.layout):
+                changes = (Change(TO_MESSAGES, "", "the row became an object on a line of its own"),)
     except SftuiError as error:
         skipped = str(error)
     except RecursionError:

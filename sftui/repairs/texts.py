@@ -7,9 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sftui.conversations.messages import joined_parts, no_text, printed_list
 from sftui.findings.words import WANTED, without_code
 from sftui.repairs.literals import lossless
 from sftui.repairs.model import Change, Controls, Data, Item, Layout, Repair, each_content, each_item, each_turn, quote
+from sftui.text import many
 
 # Special tokens by their looks; what data is meant to hold (reasoning, tools, code) is none of them.
 _CONTROL = re.compile(
@@ -77,8 +79,25 @@ def _loaded(value: Any, kind: type) -> Any:
     try:
         found = lossless(value)
     except (ValueError, RecursionError):
-        return None
+        found = printed_list(value)
     return found if isinstance(found, kind) else None
+
+
+def join_parts(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
+    """Contents that are lists of text parts become one text, the parts end to end, as published templates print them.
+
+    ConversationError where a part is an image, a call or anything else that is no text.
+    """
+
+    def joined(place: str, content: Any) -> tuple[Any, list[Change]]:
+        if not isinstance(content, (list, tuple)) or not content:
+            return content, []
+        text = joined_parts(content)
+        if text is None:
+            raise no_text(content, place)
+        return text, [Change("join-parts", place, f"{many(len(content), 'part')} became one text")]
+
+    return each_content(data, layout, (), joined)
 
 
 def trim(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:

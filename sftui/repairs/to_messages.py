@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from sftui.conversations import Detected, as_chat, detect
 from sftui.conversations import convert as read_plainly
-from sftui.conversations.messages import CALL_ROLE, ROLE_ALIASES
+from sftui.conversations.messages import CALL_ROLE, ROLE_ALIASES, part_kind
 from sftui.conversations.openai import LEGACY_RESULT, MESSAGES, columns_of, openai_row
 from sftui.errors import ConversationError, SftuiError
 from sftui.findings.rule import TO_MESSAGES
@@ -42,6 +42,8 @@ class Way:
     refused: Problem | None = None
     tools: bool = False
     """Whether rows of the set have tool lists."""
+    parts: bool = False
+    """Whether contents have parts that are no text, so that lists of parts stay lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Target:
     arguments_as_text: bool = False
     tools_in_each_row: bool = False
     names_calls: bool = False
+    between: str = ""
+    """What it puts between the text parts of a content."""
 
 
 def target_of(recipe: Recipe) -> Target:
@@ -72,11 +76,23 @@ def target_of(recipe: Recipe) -> Target:
         arguments_as_text=parses,
         tools_in_each_row=trainer.traits.tools_in_each_row,
         names_calls=trainer.traits.names_calls,
+        between=trainer.traits.between_parts,
     )
 
 
 def way_of(sample: Sequence[Row], recipe: Recipe, found: Detected) -> Way:
     """The way of a set whose first rows are given and which the trainer of a recipe reads as `found`."""
+    return replace(_way_of(sample, recipe, found), parts=_other_parts(sample))
+
+
+def _other_parts(sample: Sequence[Row]) -> bool:
+    """Whether messages have contents with parts that are no text."""
+    values = (value for row in sample for value in (row.data or {}).values() if isinstance(value, (list, tuple)))
+    contents = (one.get("content") for value in values for one in value if isinstance(one, Mapping))
+    return any(part_kind(part) != "text" for held in contents if isinstance(held, (list, tuple)) for part in held)
+
+
+def _way_of(sample: Sequence[Row], recipe: Recipe, found: Detected) -> Way:
     trainer = trainer_named(recipe.preset)
     bare = replace(recipe, render=replace(recipe.render, inject_system=None))
     if found.refused is None and found.format not in _CHATS and _reads_chats(sample, bare, found, trainer):
@@ -161,6 +177,7 @@ def to_messages(way: Way, target: Target, without: Sequence[str] = ()) -> Repair
             arguments_as_text=target.arguments_as_text,
             empty_tools=target.tools_in_each_row and way.tools,
             name_calls=target.names_calls,
+            between=None if way.parts else target.between,
         )
         row = made.row
         if row == data:

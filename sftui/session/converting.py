@@ -132,6 +132,31 @@ class Alike:
         return f"{compared}; {gained}" if gained else compared
 
 
+def refuse_stuck(made: Conversion) -> None:
+    """ConversationError where the conversion changes none of the first rows, and the trainer that is to read them can
+    render none of them."""
+    from sftui.findings import CODES
+    from sftui.findings.consequences import Consequence
+
+    recipe, to = made.opened.requested, preset(made.to)
+    if recipe.trainer != to.trainer:
+        recipe = replace(to, tokenizer=recipe.tokenizer, render=replace(to.render, template=recipe.render.template))
+    after = under(made.opened, reading_messages(recipe), ())
+    if not isinstance(after, Ready) or any(row.repairs for row in made.sample):
+        return
+    whys: list[str] = []
+    for row in made.sample:
+        one = after.inspect_row(row)
+        garbled = (got.sentence for got in after.found(one) if CODES[got.code].leads_to is Consequence.GARBLED)
+        whys.append(next(garbled, one.problem.sentence() if one.problem else ""))
+    if whys and all(whys):
+        raise ConversationError(
+            "the rows are messages already, and none of the first ones can be rendered",
+            why=f"of row {made.sample[0].index}: {whys[0]}",
+            fix="`sftui check` says what helps",
+        )
+
+
 def alike(made: Conversion) -> Alike:
     """The first rows under the recipe as they stand, and as converted; nothing where there is no tokenizer, or where
     they are for another trainer."""

@@ -8,12 +8,14 @@ construction and memory stays at one chunk.
 
 from __future__ import annotations
 
+import io
 import threading
 import time
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import IO, Any
 
 from sftui.errors import SourceError
@@ -39,6 +41,7 @@ class CsvSource(Source):
     """
 
     kind = "csv"
+    named = "CSV"
 
     def __init__(self, file: ByteFile, *, row_limit: int, separator: str) -> None:
         import pandas as pd  # comes with datasets
@@ -58,21 +61,14 @@ class CsvSource(Source):
         self._done = False
         self._failed = ""
         try:
-            # the defaults of datasets.packaged_modules.csv.CsvConfig are pandas' own, but for the chunk
-            self._reader = pd.read_csv(
-                self._stream, sep=separator, iterator=True, chunksize=self._chunk_rows(), on_bad_lines="warn"
-            )
-            as_text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "na_filter": False}
-            self._texts = pd.read_csv(
-                self._text_stream, sep=separator, chunksize=self._reader.chunksize, on_bad_lines="skip", **as_text
-            )
+            self._reader, self._texts = self._frames(separator)
             self._read_chunk()
         except pd.errors.EmptyDataError as error:
             raise NoRows("is empty", where=self.title) from error
         except (*UNFIT, OSError) as error:
             stopped = file.stopped
             why, fix = stopped if stopped is not None else (str(error).strip(), "")
-            raise SourceError("is not readable CSV", where=self.title, why=why, fix=fix) from error
+            raise SourceError(f"is not readable {self.named}", where=self.title, why=why, fix=fix) from error
         if not self._ends:
             raise NoRows("has a header and no rows", where=self.title)
         self._decoder = ArrowDecoder(self._schema, row_limit)
@@ -80,6 +76,16 @@ class CsvSource(Source):
 
     def files(self) -> Iterator[DataFile]:
         return self._file.as_data("csv", self._separator)
+
+    def _frames(self, separator: str) -> tuple[Iterator[Any], Iterator[Any]]:
+        """The rows as they are read, and as text, in chunks."""
+        import pandas as pd
+
+        chunk: dict[str, Any] = {"sep": separator, "chunksize": self._chunk_rows()}
+        as_text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "na_filter": False}
+        # the defaults of datasets.packaged_modules.csv.CsvConfig are pandas' own, but for the chunk
+        read = pd.read_csv(self._stream, on_bad_lines="warn", **chunk)
+        return iter(read), iter(pd.read_csv(self._text_stream, on_bad_lines="skip", **chunk, **as_text))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -151,7 +157,7 @@ class CsvSource(Source):
             try:
                 self._read_chunk()
             except (*UNFIT, OSError) as error:
-                self._failed = f"the next one is not readable CSV ({' '.join(str(error).split())})"
+                self._failed = f"the next one is not readable {self.named} ({' '.join(str(error).split())})"
                 self._done = True
 
     def _read_chunk(self) -> None:
@@ -224,6 +230,28 @@ def _otherwise(frame: Any, texts: Any) -> Any:
         if differ.any():
             found[str(name)] = pa.array(text.where(differ, None), pa.string(), from_pandas=True)
     return pa.record_batch(found) if found else pa.record_batch([], names=[])
+
+
+class TextSource(CsvSource):
+    """Rows of a text file: each line, blank ones too, is one `text`, as the loader `text` of `datasets` has it
+    (packaged_modules/text/text.py)."""
+
+    kind = "text"
+    named = "UTF-8 text"
+
+    def _frames(self, separator: str) -> tuple[Iterator[Any], Iterator[Any]]:
+        import pandas as pd
+
+        self._notes.append(f"{self.title} is read as lines of text: each is the `text` of one row")
+        lines, rows = io.TextIOWrapper(self._stream, encoding="utf-8"), self._chunk_rows()
+        chunks = iter(lambda: [line.rstrip("\n") for line in islice(lines, rows)], [])
+        return (pd.DataFrame({"text": chunk}) for chunk in chunks), iter(())
+
+    def files(self) -> Iterator[DataFile]:
+        return iter(())  # none whose columns a loader has to find
+
+    def _note_separator(self) -> None:
+        """Lines of text are not separated."""
 
 
 def _mixed_as_text(frame: Any) -> Any:

@@ -26,6 +26,8 @@ class IndexedSource(Source):
     """
 
     loose = True
+    _column: str | None = None
+    """The column of which each element is the value, where elements are no objects."""
 
     def __init__(self, file: ByteFile, *, row_limit: int, notes: tuple[str, ...] = ()) -> None:
         self.title = file.label
@@ -47,7 +49,7 @@ class IndexedSource(Source):
         return (Damage(self.title, self._known(), *stopped),) if stopped is not None and self._done else ()
 
     def files(self) -> Iterator[DataFile]:
-        return self._file.as_data("json")
+        return iter(()) if self._column == "messages" else self._file.as_data("json")
 
     def change(self) -> Change | None:
         return self._file.changed(self._position())

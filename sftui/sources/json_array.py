@@ -16,7 +16,7 @@ from enum import Enum
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.indexed import IndexedSource
-from sftui.sources.records import JSON_SPACE, changed_under_us, one_line, oversized, parse_record
+from sftui.sources.records import JSON_SPACE, changed_under_us, in_column, one_line, oversized, parse_record
 from sftui.sources.source import COPY_AGAIN, Damage, DataFile
 
 BLOCK = 1 << 18
@@ -216,7 +216,7 @@ class ElementScanner:
 class JsonArraySource(IndexedSource):
     """Rows of one JSON file that is not JSON Lines; `begin` as `ElementScanner.position`.
 
-    With `column` the elements are not objects but values of that one column.
+    With `column` the elements are not objects but values of that one column; `layout` is that of each row.
     """
 
     kind = "json"
@@ -227,15 +227,16 @@ class JsonArraySource(IndexedSource):
         *,
         row_limit: int,
         begin: int,
-        layout: Layout,
+        rows: Layout,
         notes: tuple[str, ...] = (),
         column: str | None = None,
         nested: bool = False,
+        layout: str = "",
     ) -> None:
         super().__init__(file, row_limit=row_limit, notes=notes)
-        self._column = column
+        self._column, self._layout = column, layout
         self._nested = nested
-        self._scanner = ElementScanner(begin, layout, nested=nested)
+        self._scanner = ElementScanner(begin, rows, nested=nested)
         self._starts = array("Q")
         self._ends = array("Q")
 
@@ -264,11 +265,10 @@ class JsonArraySource(IndexedSource):
         return cut
 
     def lines(self) -> Iterator[bytes | None]:
-        head, tail = (b"", b"") if self._column is None else (b"{" + json.dumps(self._column).encode() + b": ", b"}")
         number = 0
         while number < len(self._ends):
             start, end = self._starts[number], self._ends[number]
-            yield head + one_line(self._file.pread(start, end - start)) + tail
+            yield in_column(one_line(self._file.pread(start, end - start)), self._column)
             number += 1
 
     def _known(self) -> int:
@@ -306,7 +306,7 @@ class JsonArraySource(IndexedSource):
         data = self._file.pread(start, size)
         if len(data) < size:
             return changed_under_us(index, where, "its records no longer lie where they did")
-        return parse_record(data, index, where, offset=start, column=self._column)
+        return parse_record(data, index, where, offset=start, column=self._column, layout=self._layout)
 
     def _begins(self, index: int) -> int:
         return self._starts[index]

@@ -9,7 +9,8 @@ from sftui.errors import SourceError
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.json_array import BLOCK, ElementScanner, JsonArraySource, Layout
 from sftui.sources.jsonl import JsonlSource
-from sftui.sources.records import JSON_SPACE
+from sftui.sources.records import JSON_SPACE, LIST_OF_LISTS, LISTED, MARKED, ONE_LIST, OVER_LINES, is_turns
+from sftui.sources.reshaped import alone_in, reshaped
 from sftui.sources.source import NoRows, Source
 
 BOM = b"\xef\xbb\xbf"
@@ -17,6 +18,9 @@ KNOWN = "JSON Lines, a JSON list or Parquet"
 _SCALAR = rb'(?:"(?:[^"\\]|\\.)*"|[-+.\w]+)'
 LISTS = re.compile(rb'\{\s*(?:"[^"\\]*"\s*:\s*' + _SCALAR + rb'\s*,\s*)*"([^"\\]*)"\s*:\s*\[\s*(?=\{)')
 """An object whose first value that is no scalar is a list of objects."""
+HOLDS = re.compile(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[\[{]')
+"""An object whose first value holds others."""
+TURN = re.compile(rb'\{\s*"(?:role|from)"\s*:\s*"')
 OPENS_LIST = re.compile(rb"\s*:\s*\[\s*(?=\{)")
 BEFORE_LIST = 1 << 12
 
@@ -33,13 +37,23 @@ def open_json(file: ByteFile, head: bytes, *, row_limit: int, field: str | None,
         return _open_field(file, body, start, row_limit=row_limit, field=field)
     if body.startswith(b"[") and not _is_lines(body):
         return _open_array(file, body, start, row_limit=row_limit, notes=notes)
-    if body.startswith(b"{") and _is_pretty(body):
+    pretty = body.startswith(b"{") and _is_pretty(body)
+    alone = not pretty and body.startswith(b"{") and _is_alone(file, body)
+    if (pretty or alone) and HOLDS.match(body) and (table := reshaped(file, start, row_limit=row_limit)) is not None:
+        return table
+    if pretty:
         note = f"{file.label} is JSON objects over several lines: each object is one row"
-        notes += [note, *_inner_list(file.label, body)]
-        return JsonArraySource(file, row_limit=row_limit, begin=start, layout=Layout.VALUES, notes=tuple(notes))
-    if body.startswith(b"{") and _is_alone(file, body) and not _named_lines(file.label):
-        notes += _inner_list(file.label, body)
-    return JsonlSource(file, row_limit=row_limit, begin=begin, notes=tuple(notes))
+        notes += [note, *_inner_list(file, body, start)]
+        return JsonArraySource(
+            file, row_limit=row_limit, begin=start, rows=Layout.VALUES, notes=tuple(notes), layout=OVER_LINES
+        )
+    if alone and not _named_lines(file.label):
+        notes += _inner_list(file, body, start)
+    layout = MARKED if begin else ""
+    if body.startswith(b"[") and _holds_turns(body):
+        layout = LISTED
+        notes.append(f"{file.label} has a list of turns in each line, and no object: each is read as `messages`")
+    return JsonlSource(file, row_limit=row_limit, begin=begin, notes=tuple(notes), layout=layout)
 
 
 def _open_array(file: ByteFile, body: bytes, start: int, *, row_limit: int, notes: list[str]) -> Source:
@@ -49,12 +63,21 @@ def _open_array(file: ByteFile, body: bytes, start: int, *, row_limit: int, note
     if _named_lines(file.label):
         notes.append(f"{file.label} is a JSON list, not JSON Lines, and is read as a list")
     column = None
-    if first != b"{":
+    if first == b"[" and _holds_turns(body[1:]):
+        column = "messages"
+        notes.append(f"{file.label} is one list of lists of turns: each of them is read as the `messages` of a row")
+    elif first != b"{":
         # packaged_modules/json/json.py: a list that holds no objects becomes one column
         column = "text"
         notes.append(f"{file.label} is a list of plain values; as in datasets, they become the column text")
     return JsonArraySource(
-        file, row_limit=row_limit, begin=start + 1, layout=Layout.ARRAY, notes=tuple(notes), column=column
+        file,
+        row_limit=row_limit,
+        begin=start + 1,
+        rows=Layout.ARRAY,
+        notes=tuple(notes),
+        column=column,
+        layout=LIST_OF_LISTS if column == "messages" else ONE_LIST,
     )
 
 
@@ -69,7 +92,7 @@ def _open_field(file: ByteFile, body: bytes, start: int, *, row_limit: int, fiel
         known = f"its first list of objects is {match[1].decode('utf-8', errors='replace')}" if match else ""
         raise SourceError(f"has no list of objects in the field {field}", where=file.label, why=known)
     notes = (f"rows are the list in the field {field} of {file.label}",)
-    return JsonArraySource(file, row_limit=row_limit, begin=begin, layout=Layout.ARRAY, notes=notes, nested=True)
+    return JsonArraySource(file, row_limit=row_limit, begin=begin, rows=Layout.ARRAY, notes=notes, nested=True)
 
 
 def _find_list(file: ByteFile, start: int, field: str) -> int | None:
@@ -99,11 +122,11 @@ def _is_text(data: bytes, text: str) -> bool:
         return False
 
 
-def _inner_list(label: str, body: bytes) -> list[str]:
+def _inner_list(file: ByteFile, body: bytes, start: int) -> list[str]:
     match = LISTS.match(body)
-    if match is None:
+    if match is None or not alone_in(file, start):
         return []
-    name = match[1].decode("utf-8", errors="replace")
+    name, label = match[1].decode("utf-8", errors="replace"), file.label
     return [
         f"{label} is one object, so it is one row, as datasets reads it; if its rows are the list in {name}, "
         f"read that field with --rows-in {name} (datasets: field={name!r})"
@@ -119,6 +142,16 @@ def _is_lines(body: bytes) -> bool:
     """Whether lists stand one a line: the first line is a whole list and another follows."""
     first, newline, rest = body.partition(b"\n")
     return bool(newline) and rest.lstrip(JSON_SPACE).startswith(b"[") and _parses(first)
+
+
+def _holds_turns(body: bytes) -> bool:
+    """Whether a list begins with a turn, as far as its beginning shows."""
+    begin = body.lstrip(JSON_SPACE + b"[")
+    try:
+        turn, _ = json.JSONDecoder().raw_decode(begin.decode("utf-8", errors="replace"))
+    except (ValueError, RecursionError):
+        return TURN.match(begin) is not None
+    return is_turns([turn])
 
 
 def _is_pretty(body: bytes) -> bool:

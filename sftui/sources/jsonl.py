@@ -10,7 +10,7 @@ from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.indexed import IndexedSource
 from sftui.sources.line_index import APART, LineIndex, Stretch, look_from
-from sftui.sources.records import JSON_SPACE, changed_under_us, oversized, parse_record
+from sftui.sources.records import JSON_SPACE, LISTED, changed_under_us, in_column, oversized, parse_record
 from sftui.sources.source import STEP_SECONDS, Change, Piece
 
 BLOCK = 1 << 19
@@ -19,7 +19,7 @@ MOVED = "its lines no longer lie where they did"
 
 class JsonlSource(IndexedSource):
     """Rows of one JSON Lines file. `begin` is where the first line begins (after a BOM), or that of the row with the
-    number `before`, which has `blanks` blank lines above it."""
+    number `before`, which has `blanks` blank lines above it. `layout` is that of each row."""
 
     kind = "jsonl"
 
@@ -32,8 +32,10 @@ class JsonlSource(IndexedSource):
         before: int = 0,
         blanks: int = 0,
         notes: tuple[str, ...] = (),
+        layout: str = "",
     ) -> None:
         super().__init__(file, row_limit=row_limit, notes=notes)
+        self._column, self._layout = "messages" if layout == LISTED else None, layout
         self._begin = begin
         self._index = LineIndex(begin, before, blanks)
         self._looked_at: tuple[Stretch, ...] = ()
@@ -108,7 +110,7 @@ class JsonlSource(IndexedSource):
     def lines(self) -> Iterator[bytes | None]:
         with self._file.open() as file:
             file.seek(self._begin)
-            yield from (line for line in file if line.strip(JSON_SPACE))
+            yield from (in_column(line, self._column) for line in file if line.strip(JSON_SPACE))
 
     def pieces(self, size: int) -> Iterator[Piece | tuple[Row, ...]]:
         if not self._file.apart:
@@ -116,6 +118,7 @@ class JsonlSource(IndexedSource):
             return
         path = self._file.place
         begin, row, blanks = self._begin, 0, 0
+        rest = (self._row_limit, self._layout)
         number = 0
         done = False
         while not done:
@@ -128,11 +131,11 @@ class JsonlSource(IndexedSource):
                 number += 1
                 if place[0] - begin >= size and place[1] > row:
                     end, stop, above = place
-                    yield Piece(path, self.title, self.kind, row, stop - row, row, begin, end, blanks, self._row_limit)
+                    yield Piece(path, self.title, self.kind, row, stop - row, row, begin, end, blanks, *rest)
                     begin, row, blanks = end, stop, above
         stop, end = self.count().rows, self._index.position
         if stop > row:
-            yield Piece(path, self.title, self.kind, row, stop - row, row, begin, end, blanks, self._row_limit)
+            yield Piece(path, self.title, self.kind, row, stop - row, row, begin, end, blanks, *rest)
 
     def _position(self) -> int:
         return self._index.position
@@ -219,7 +222,8 @@ class JsonlSource(IndexedSource):
             return oversized(data[: 4 * RAW_LIMIT], size, self._row_limit, index, where)
         if broken or (not newline and len(data) < size):
             return changed_under_us(index, where, MOVED)
-        row = parse_record(data.rstrip(b"\r"), index, where, offset=start)
+        line = data.rstrip(b"\r")
+        row = parse_record(line, index, where, offset=start, column=self._column, layout=self._layout)
         if row.problem is not None and not newline and row.data is None:
             return replace(
                 row, problem=f"{row.problem}; it is the last line and has no line end, as where a file was cut off"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Sequence
@@ -41,6 +42,14 @@ GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 PARQUET = b"PAR1"
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
+STAND_INS = (
+    (b"version https://git-lfs", "is a Git LFS pointer, not the file itself", "run `git lfs pull` in that folder"),
+    (b"/annex/objects/", "is a git-annex pointer, not the file itself", "run `git annex get` on it"),
+    (b"<!doctype html", "is a web page, not data", "download the file itself (on the Hub: /resolve/, not /blob/)"),
+    (b"<html", "is a web page, not data", "download the file itself (on the Hub: /resolve/, not /blob/)"),
+)
+"""What stands where the data should: how it begins, what it is, and what gets the data."""
+HOLDS_JSON = re.compile(rb"[\s\xef\xbb\xbf]*(?:\[[\s\[]*)?\{\s*[\"}]")
 YES = ("1", "ON", "YES", "TRUE")
 """The flags by which huggingface_hub and datasets stay offline, and what switches them on."""
 
@@ -188,13 +197,15 @@ def _only_train(spec: SourceSpec, where: str) -> None:
 
 
 def _open_folder(spec: SourceSpec, folder: Path) -> Source:
-    from sftui.sources.saved import SavedSource, saved_splits
+    from sftui.sources.saved import SHARDS_APART, SPLITS, SPLITS_APART, SavedSource, saved_splits
 
     splits = saved_splits(folder)
     title = folder.resolve().name
     if splits:
         split = choose_split(splits, spec.split, str(folder))
-        return _with_rows(SavedSource(folder / split, f"{title}/{split}", row_limit=spec.row_limit))
+        single = any(len(list((folder / one).glob("*.arrow"))) == 1 for one in splits)
+        layout = "" if (folder / SPLITS).is_file() else SPLITS_APART if single else SHARDS_APART
+        return _with_rows(SavedSource(folder / split, f"{title}/{split}", row_limit=spec.row_limit, layout=layout))
     if splits is not None:
         _only_train(spec, str(folder))
         return _with_rows(SavedSource(folder, title, row_limit=spec.row_limit))
@@ -233,7 +244,13 @@ def _open_stream(spec: SourceSpec, stream: IO[bytes], label: str) -> Source:
 def _open_file(spec: SourceSpec, path: str, label: str) -> Source:
     if not is_url(path) and of_tokens(path):
         return _with_rows(open_tokens(path, label, spec.row_limit))
-    return _open_bytes(spec, file_at(path, label), format_of(path), separator="\t" if ".tsv" in label else ",")
+    if path.lower().endswith(".arrow") and not is_url(path):
+        from sftui.sources.saved import SavedSource
+
+        folder, name = os.path.split(path)
+        return _with_rows(SavedSource(Path(folder), label, row_limit=spec.row_limit, names=(name,)))
+    kind = format_of(path) or ("text" if path.lower().endswith(".txt") else None)
+    return _open_bytes(spec, file_at(path, label), kind, separator="\t" if ".tsv" in label else ",")
 
 
 def _open_bytes(spec: SourceSpec, file: ByteFile, kind: str | None, *, separator: str = ",") -> Source:
@@ -255,6 +272,13 @@ def _open_bytes(spec: SourceSpec, file: ByteFile, kind: str | None, *, separator
                 )
             raise NoRows("is empty", where=file.label)
         _refuse_utf16(head, file.label)
+        for begins, what, fix in STAND_INS:
+            if head.lstrip()[: len(begins)].lower() == begins:
+                raise SourceError(what, where=file.label, fix=fix)
+        if kind == "text" and not HOLDS_JSON.match(head):
+            from sftui.sources.csv_file import TextSource
+
+            return TextSource(file, row_limit=spec.row_limit, separator="")
         if kind == "csv":
             from sftui.sources.csv_file import CsvSource
 

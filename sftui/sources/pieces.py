@@ -73,7 +73,14 @@ def _opened(piece: Piece) -> Source:
     if file.size() < piece.end:
         file.close()
         raise _changed(piece)
-    return JsonlSource(file, row_limit=piece.row_limit, begin=piece.begin, before=piece.before, blanks=piece.blanks)
+    return JsonlSource(
+        file,
+        row_limit=piece.row_limit,
+        begin=piece.begin,
+        before=piece.before,
+        blanks=piece.blanks,
+        layout=piece.layout,
+    )
 
 
 def _changed(piece: Piece) -> SourceError:

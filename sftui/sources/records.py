@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from sftui.fast_json import orjson
 from sftui.model import RAW_LIMIT, Row
@@ -13,6 +13,10 @@ from sftui.text import clip, visible
 
 JSON_SPACE = b" \t\r\n"
 _AROUND = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")|([,:]?)([ \t\r\n]+)', re.DOTALL)
+LISTED, LIST_OF_LISTS, OVER_LINES = "lists of turns", "a list of lists", "objects over several lines"
+ONE_LIST, MARKED = "one list", "a byte order mark"
+TABLE = "by "
+"""Layouts of rows (`model.Row.layout`); that of a table in one object (`reshaped`) begins with TABLE."""
 PLACE = 16
 """Cells of the text that is quoted on each side of a mistake."""
 _NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "true or false"}
@@ -29,7 +33,43 @@ def one_line(record: bytes) -> bytes:
     return _AROUND.sub(joined, record) if b"\n" in record or b"\r" in record else record
 
 
-def parse_record(data: bytes, index: int, where: str, *, offset: int, column: str | None = None) -> Row:
+class AsStored(NamedTuple):
+    """How a file holds rows: its name, `Row.layout`, whether a row is a `line`, a `record` or a `row` in it, and how
+    many of its rows were looked at."""
+
+    name: str
+    layout: str
+    unit: str
+    rows: int
+
+
+def remade(layout: str) -> bool:
+    """Whether a row of a file that holds its rows so is written in another way as JSON Lines."""
+    return layout in (LISTED, LIST_OF_LISTS, OVER_LINES) or layout.startswith(TABLE)
+
+
+def in_column(record: bytes, column: str | None) -> bytes:
+    """The JSON of a value as that of a row with this one column; with None as it stands."""
+    return record if column is None else b"{" + json.dumps(column).encode() + b": " + record.rstrip(JSON_SPACE) + b"}"
+
+
+def is_turns(value: Any) -> bool:
+    """Whether it is a list of the turns of a conversation: each has a role, and something that is said."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(one, dict)
+            and isinstance(one.get("role", one.get("from")), str)
+            and not one.keys().isdisjoint(("content", "value", "text", "tool_calls"))
+            for one in value[:8]
+        )
+    )
+
+
+def parse_record(
+    data: bytes, index: int, where: str, *, offset: int, column: str | None = None, layout: str = ""
+) -> Row:
     """One record as a Row; `offset` is where `data` begins in the file, for messages.
 
     With `column` the record is any JSON value, and becomes that one column.
@@ -45,7 +85,7 @@ def parse_record(data: bytes, index: int, where: str, *, offset: int, column: st
     raw = _text(data) if text is None else text[:RAW_LIMIT]
     if problem:
         return Row(index, None, raw, where, len(data), f"{where} {problem}")
-    return Row(index, value, raw, where, len(data))
+    return Row(index, value, raw, where, len(data), layout=layout)
 
 
 def row_of(data: Mapping[str, Any], index: int, where: str, limit: int) -> Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, Source
 
 STATE = "state.json"
 SPLITS = "dataset_dict.json"
+ARROW_FILE = b"ARROW1"
+SPLITS_APART, SHARDS_APART = "saved splits", "saved splits of several files"
+"""Layouts of rows in a folder of saved datasets that no dataset_dict.json names: one of them is a single Arrow file, or
+none is."""
 END = b"\xff\xff\xff\xff\0\0\0\0"
 
 
@@ -23,39 +28,53 @@ class SavedSource(Source):
     """Rows of one saved Dataset.
 
     The folder never holds an indices mapping: `save_to_disk` flattens it. Raises SourceError
-    where a file of the folder is missing or damaged.
+    where a file of the folder is missing or damaged. `names` are the Arrow files where no state of the folder says
+    them, `layout` is that of each row.
     """
 
     kind = "arrow"
 
-    def __init__(self, folder: Path, title: str, *, row_limit: int) -> None:
+    def __init__(
+        self, folder: Path, title: str, *, row_limit: int, names: tuple[str, ...] = (), layout: str = ""
+    ) -> None:
         import pyarrow as pa
 
         self.title = title
+        self._layout = layout
+        apart = f"{title.partition('/')[0]} holds saved datasets side by side, and no {SPLITS}: {title} is read"
+        self._notes = (apart,) if layout else ()
         held: list[Any] = []
         self._files: list[tuple[Path, os.stat_result]] = []  # of each batch: its file and how it was
         self._damage: list[Damage] = []
         schema, path = None, folder
         try:
-            state = parse_json(read_side_bytes(folder / STATE))
-            for entry in state["_data_files"]:
-                path = folder / entry["filename"]
-                reader = pa.ipc.open_stream(pa.memory_map(str(path)))
+            state = {} if names else parse_json(read_side_bytes(folder / STATE))
+            for name in names or [entry["filename"] for entry in state["_data_files"]]:
+                path = folder / name
+                mapped = pa.memory_map(str(path))
+                whole = mapped.read(len(ARROW_FILE)) == ARROW_FILE  # its end is looked at by whoever opens it
+                mapped.seek(0)
+                reader = pa.ipc.open_file(mapped) if whole else pa.ipc.open_stream(mapped)
                 schema = schema or reader.schema
-                batches = list(reader)
+                batches = [reader.get_batch(n) for n in range(reader.num_record_batches)] if whole else list(reader)
                 held += batches
                 self._files += [(path, os.stat(path))] * len(batches)
-                if not _ends(path):
+                if not whole and not _ends(path):
                     rows = sum(batch.num_rows for batch in batches)
                     self._damage.append(
                         Damage(f"{title}/{path.name}", rows, "it ends before the mark that ends an Arrow stream")
                     )
         except (OSError, ValueError, KeyError, TypeError) as error:
             why = str(error) if path.name in str(error) else f"{path.name}: {error}"
-            raise SourceError("is not a readable save_to_disk folder", where=title, why=why, fix=COPY_AGAIN) from error
+            what = "is not a readable Arrow file" if names else "is not a readable save_to_disk folder"
+            raise SourceError(what, where=title, why=why, fix=COPY_AGAIN) from error
         if schema is None:
             raise SourceError("has no rows", where=title)
         self._rows = BatchRows(held, schema, row_limit)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._notes
 
     @property
     def damage(self) -> tuple[Damage, ...]:
@@ -82,7 +101,8 @@ class SavedSource(Source):
         change = stat_changed(str(path), seen, readable=False)
         if change is not None and not change.readable:
             return changed_under_us(index, where, f"of {path.name}: {change.why}")
-        return self._rows.row(index, where)
+        row = self._rows.row(index, where)
+        return replace(row, layout=self._layout) if self._layout else row
 
     def close(self) -> None:
         self._rows.close()
@@ -99,11 +119,15 @@ def _ends(path: Path) -> bool:
 
 
 def saved_splits(folder: Path) -> tuple[str, ...] | None:
-    """The splits of a saved DatasetDict, `()` for a saved Dataset, None for any other folder."""
+    """The splits of a saved DatasetDict, or saved Datasets side by side; `()` for one saved Dataset, None for any other
+    folder."""
     if (folder / SPLITS).is_file():
         try:
             splits = parse_json(read_side_bytes(folder / SPLITS))["splits"]
             return tuple(map(str, splits))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise SourceError("cannot be read", where=str(folder / SPLITS), why=str(error)) from error
-    return () if (folder / STATE).is_file() else None
+    if (folder / STATE).is_file():
+        return ()
+    apart = sorted(one.parent.name for one in folder.glob(f"*/{STATE}") if (one.parent / "dataset_info.json").is_file())
+    return tuple(apart) or None

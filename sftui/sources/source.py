@@ -103,6 +103,7 @@ class Piece(NamedTuple):
     end: int
     blanks: int
     row_limit: int
+    layout: str = ""
 
 
 class Change(NamedTuple):

@@ -6,6 +6,7 @@ something that no knob says. A step gets plain data and gives plain data.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -45,6 +46,7 @@ from sftui.values import value_class
 if TYPE_CHECKING:
     from sftui.conversations import Detected
     from sftui.serving import Served
+    from sftui.sources.records import AsStored
     from sftui.templates import ChatTemplate, Rendering
     from sftui.tokens import LoadedTokenizer, ToEncode
     from sftui.trainers.config import OpenedConfig, WrittenConfig
@@ -220,6 +222,17 @@ class Trainer:
 
     def passes_over(self, row: Row, recipe: Recipe) -> Conversation | None:
         """A row that is no JSON, for a trainer that leaves it out; None where that stops it."""
+        return None
+
+    def loader_of(self, name: str, recipe: Recipe) -> str | None:
+        """The loader of `datasets` by which a file of this name is read: "" where the trainer stops at the name, None
+        where the user says which."""
+        endings = self.traits.endings
+        return endings.get(os.path.splitext(name)[1][1:], "") if endings else None
+
+    def unread_layout(self, stored: AsStored, recipe: Recipe) -> str | None:
+        """Why the rows of a file that holds them so are not read, in a clause; "" where they are, None where
+        `datasets` reads the file."""
         return None
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:

@@ -112,8 +112,14 @@ class Traits:
     call_roles: tuple[str, ...] = ()
     """Roles whose messages are tool calls."""
 
+    between_parts: str = ""
+    """What it, or the template, puts between the text parts of a content."""
     stored_as_parquet: bool = False
     """It reads Parquet alone: rows of a JSON file are shown as pandas stores them there, with one type a place."""
+
+    endings: Mapping[str, str] = field(default_factory=dict)
+    """The loader of `datasets` by which it reads a local file, by the ending of its name; it stops at any other. None:
+    the user says how files are read."""
 
     # what it renders and encodes
     renders_templates: bool = True

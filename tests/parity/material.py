@@ -425,6 +425,12 @@ def _ids_attention(found: Rows) -> Rows:
     return [{**r, "attention_mask": [1] * len(r["input_ids"])} for r in _ids_labels(found)]
 
 
+def _ids_empty(found: Rows) -> Rows:
+    """The same, every fourth row without any."""
+    none: dict[str, Any] = {"input_ids": [], "labels": [], "attention_mask": []}
+    return [none if i % 4 == 1 else r for i, r in enumerate(_ids_attention(found))]
+
+
 def _history(found: Rows) -> Rows:
     """Messages as alpaca columns with a history, the last pair as instruction and output."""
     out = []
@@ -646,6 +652,7 @@ STEPS: dict[str, Callable[[Rows], Rows]] = {
     "no_think": _no_think,
     "segments": _segments,
     "ids": _ids,
+    "ids_empty": _ids_empty,
     "ids_completion": _ids_completion,
     "ids_assistant": _ids_assistant,
     "ids_labels": _ids_labels,

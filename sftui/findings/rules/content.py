@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sftui.conversations.messages import UNPACKED
+from sftui.conversations.messages import UNPACKED, part_kind, printed_list
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
@@ -57,7 +57,7 @@ CON002 = rule(
     "The content is a list of parts but the template prints it as it stands, so the training text holds [{'type':"
     " 'text', …}]; templates that print only strings leave it out.",
     data="join the text parts of the message into one string",
-    repair=(DROP,),
+    repair=("join-parts", DROP),
     leads_to=Consequence.GARBLED,
     bad=case(GOOD, chat("hi", ("assistant", [{"type": "text", "text": "Hello."}])), tokenizer="llama3"),
     good=case(GOOD, tokenizer="llama3"),
@@ -252,10 +252,12 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
             tokens=_place(look, number),
             evidence="",
         )
+    kinds = " and ".join(dict.fromkeys(f"`{kind}`" for part in content if (kind := part_kind(part)) != "text"))
+    beside = f"; what it holds as {kinds} is no text" if kinds else ""
     if content and _stopped_here(look):
         yield look.finding(
             CON002,
-            f"message {number} has a list of parts as content, and the template fails on it",
+            f"message {number} has a list of parts as content, and the template fails on it{beside}",
             message=number,
             evidence=shown(str(content)),
         )
@@ -266,7 +268,7 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
         if at >= 0:
             yield look.finding(
                 CON002,
-                f"the template prints the content parts of message {number} as Python text",
+                f"the template prints the content parts of message {number} as Python text{beside}",
                 message=number,
                 span=(at, at + len(printed)),
                 evidence=shown(printed),
@@ -278,7 +280,7 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
     if lines and not any(line in rendered.text for line in lines):
         yield look.finding(
             CON002,
-            f"the template prints nothing of the content parts of message {number}",
+            f"the template prints nothing of the content parts of message {number}{beside}",
             message=number,
             tokens=_place(look, number),
             evidence=shown(str(content)),
@@ -373,9 +375,10 @@ def json_text(look: Look) -> Iterator[Finding]:
         return
     column = detected.fields.get("messages", "messages")
     if isinstance(data.get(column), str) and detected.format in ("messages", "sharegpt"):
+        form = "JSON text" if printed_list(data[column]) is None else "a list as Python prints it, as text"
         yield look.finding(
             CON007,
-            f"`{shown(column, 40)}` is JSON text, which this trainer does not parse",
+            f"`{shown(column, 40)}` is {form}, which this trainer does not parse",
             evidence=shown(data[column]),
         )
 

@@ -11,6 +11,7 @@ from math import isfinite
 from typing import Any
 
 from sftui import trainers
+from sftui.conversations.messages import parse_json, printed_list
 from sftui.errors import RecipeError
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
@@ -169,7 +170,17 @@ def not_read(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding
         return
     text = f"{refused.what}, because {refused.why}" if refused.why else refused.what
     rows = tuple(one.row.index for one in sample)
+    texts = [name for name, value in (sample[0].row.data or {}).items() if _holds_data(value)]
+    if texts:
+        text += f"; {' and '.join(f'`{shown(name, 40)}`' for name in texts)} hold JSON, or what Python prints, as text"
     yield about(context, ROW009, text, title=refused.fix, rows=rows, count=len(rows))
+
+
+def _holds_data(value: object) -> bool:
+    """Whether it is a text that says a list or a mapping."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("[{", "{")) or len(value) > LONGEST_LOOKED_AT:
+        return False
+    return isinstance(parse_json(value), (list, dict)) or printed_list(value) is not None
 
 
 LAB006 = rule(

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from sftui.conversations import Detected, convert
+from sftui.conversations.tokenized import EMPTY
 from sftui.errors import ConversationError, RecipeError
 from sftui.model import Conversation, Kind, Problem, Row
 from sftui.recipe import Recipe
@@ -78,9 +79,7 @@ def read_row(row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         and isinstance(row.data, Mapping)
         and all(row.data.get(name) == [] for name in PREPARED)
     ):
-        return Conversation(
-            Kind.TOKENS, "tokenized", input_ids=(), labels=(), attention_mask=()
-        )  # too short: it is dropped
+        return EMPTY  # too short: it is dropped
     if detected.refused is not None or detected.format == "tokenized" or not isinstance(row.data, Mapping):
         return convert(row, detected, recipe.data)
     where = row.where or f"row {row.index}"

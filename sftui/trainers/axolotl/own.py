@@ -24,6 +24,7 @@ class AxolotlOptions(Own):
     type: str | Mapping[str, Any] | None = knob(
         None, "the dataset's type by name, or a mapping that describes it; null: as data.format says"
     )
+    ds_type: str | None = knob(None, "the loader of a local file: json, csv, text, …; null: by the ending of its name")
     field: str | None = knob(None, "the column of plain text; null: `text`")
     train_on_eos: str | None = knob(None, "where EOS is trained; null: behind trained turns", choices=TRAIN_ON)
     train_on_eot: str | None = knob(None, "where eot_tokens are trained; null: as train_on_eos", choices=TRAIN_ON)

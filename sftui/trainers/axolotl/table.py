@@ -362,6 +362,7 @@ DATASET: tuple[Entry, ...] = (
         same(f"datasets.{name}", f"own.{name}", null=False)
         for name in (
             "type",
+            "ds_type",
             "field",
             "train_on_eos",
             "train_on_eot",

@@ -152,6 +152,12 @@ class Axolotl(Trainer):
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         return formats.detect(rows, recipe)
 
+    def loader_of(self, name: str, recipe: Recipe) -> str | None:
+        from sftui.trainers.axolotl.config import BY_ENDING
+
+        by_name = next((loader for ending, loader in BY_ENDING.items() if ending in name), "json")
+        return AxolotlOptions.of(recipe).ds_type or by_name
+
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         conversation = formats.read_row(row, detected, recipe)
         if conversation.kind is Kind.CHAT:

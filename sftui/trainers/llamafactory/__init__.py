@@ -38,6 +38,7 @@ TRAITS = Traits(
     separate=(("pack.strategy", "neat"), ("pack.isolate", True)),
     groups_hold_dropped=True,  # it drops and packs in one step, `preprocessing_batch_size` rows at a time
     training_arguments=(5, 6, 1),  # llamafactory 0.9.5, extras/misc.py check_dependencies
+    endings={"arrow": "arrow", "csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "txt": "text"},
     data_file="dataset_info.json",
     empty_stop="RuntimeError: Cannot find valid samples, check `data/README.md` for the data format.",
     reads="sftui.trainers.llamafactory.config",

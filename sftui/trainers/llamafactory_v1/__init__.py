@@ -33,6 +33,7 @@ TRAITS = Traits(
     completion_rule="completion",
     data_file="dataset_info.yaml",
     empty_stop="",  # it drops while it fills batches, and then trains on none
+    endings={"arrow": "arrow", "csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "txt": "text"},
     reads="sftui.trainers.llamafactory_v1.config",
     writes="sftui.trainers.llamafactory_v1.config_write",
     claims=claimed,

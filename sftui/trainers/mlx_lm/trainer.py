@@ -26,6 +26,7 @@ from sftui.trainers.reading import by_python
 from sftui.trainers.remembering import last_asked
 
 if TYPE_CHECKING:
+    from sftui.sources.records import AsStored
     from sftui.tokens import LoadedTokenizer
 
 NOTHING = "nothing"
@@ -46,6 +47,7 @@ GROUPS = "mlx-lm's batches hold rows with as many keys, in the order of the file
 """CacheDataset.itemlen, by which rows are sorted, is the length of the row's mapping, not that of its tokens."""
 OF_MODELS = {"muse_spark": "muse_spark"}
 """model_type → the chat_template_type that its code brings (models/*.py, TOKENIZER_DEFAULTS)."""
+BY_LINES = "it takes each line for one JSON value, and each value for one row (json.loads)"
 PAST_THE_END = (
     "the prompt alone has more tokens than the whole row: nothing of it is trained, the padding behind it neither, and"
     " a batch of such rows alone gives a loss of NaN (mlx-lm#1355)"
@@ -87,6 +89,10 @@ class MlxLm(Trainer):
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         return formats.detect(rows, recipe.data)
+
+    def unread_layout(self, stored: AsStored, recipe: Recipe) -> str | None:
+        listed = stored.layout == "one list" and stored.name.endswith(".json")  # what an hf_dataset may name
+        return BY_LINES if stored.layout and not listed else ""
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         if detected.refused is None and detected.verbatim and isinstance(row.data, Mapping):

@@ -38,6 +38,7 @@ TRAITS = Traits(
     separates_by_positions=True,
     separate=(("pack.strategy", "binpack"), ("pack.isolate", True)),
     empty_stop="TypeError: 'NoneType' object is not iterable, or where it reads none of them ZeroDivisionError",
+    endings={"arrow": "arrow", "csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "txt": "text"},
     reads="sftui.trainers.ms_swift.config",
     writes="sftui.trainers.ms_swift.config",
     claims=claimed,

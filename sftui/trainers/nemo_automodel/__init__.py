@@ -21,6 +21,7 @@ TRAITS = Traits(
     versions=("0.7",),
     first=(0, 7),
     names_calls=True,  # ChatDataset (components/datasets/llm/chat_dataset.py)
+    between_parts=" ",  # ChatDataset, _normalize_content
     ends_chats=False,
     finds=Finds.PROMPTS,
     assistant_rule="auto",

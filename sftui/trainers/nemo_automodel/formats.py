@@ -17,6 +17,7 @@ from sftui.conversations.detected import find_column, sentence, type_word
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
 from sftui.recipe import Recipe
+from sftui.sources.records import AsStored
 from sftui.trainers.nemo_automodel.own import NemoOptions
 from sftui.trainers.reading import by_python
 
@@ -624,3 +625,19 @@ CONVERTERS: Mapping[str, Convert] = {
     "squad": _squad,
     "xlam": _xlam,
 }
+
+
+def unread_layout(stored: AsStored) -> str:
+    """Why ChatDataset does not read the rows of a JSON file that holds them so; "" where it does.
+
+    Source: NeMo Automodel 0.7.0, components/datasets/llm/chat_dataset.py (_load_openai_messages).
+    """
+    if stored.unit == "row" and not stored.layout:
+        return ""
+    if stored.name.lower().endswith((".jsonl", ".ndjson")):
+        return "it takes each line for one JSON value, and each value for one row (json.loads)" if stored.layout else ""
+    if stored.name.lower().endswith((".gz", ".zst")):
+        return "it reads the file as text, without unpacking it (UnicodeDecodeError)"
+    if stored.layout == "one list" or (not stored.layout and stored.rows == 1):
+        return ""
+    return "it takes the file for one JSON value, a list of rows or one row (json.loads)"

@@ -44,6 +44,7 @@ from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.remembering import last_asked
 
 if TYPE_CHECKING:
+    from sftui.sources.records import AsStored
     from sftui.templates import ChatTemplate
     from sftui.tokens import LoadedTokenizer
 
@@ -99,6 +100,12 @@ class NemoAutomodel(Trainer):
 
     def passes_over(self, row: Row, recipe: Recipe) -> Conversation | None:
         return formats.skipped(row, NemoOptions.of(recipe))
+
+    def loader_of(self, name: str, recipe: Recipe) -> str | None:
+        return "parquet" if self.reads_json(recipe) and name.lower().endswith(".parquet") else "json"
+
+    def unread_layout(self, stored: AsStored, recipe: Recipe) -> str | None:
+        return formats.unread_layout(stored) if self.reads_json(recipe) else None
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         return formats.convert(row, detected, recipe)

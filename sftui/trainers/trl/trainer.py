@@ -15,6 +15,7 @@ from typing import Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
+from sftui.conversations.tokenized import EMPTY
 from sftui.errors import RecipeError
 from sftui.flat import moved
 from sftui.model import Conversation, Example, Kind, Labels, Pack, Reason, Rendered, Row, Tokens
@@ -85,6 +86,8 @@ class Trl(Collated):
         )
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+        if detected.format == "tokenized" and row.data and row.data.get(detected.fields["input_ids"]) == []:
+            return EMPTY
         conversation = super().convert(row, detected, recipe)
         refuse_empty_tools(row, detected, conversation, self.title)
         self._refuse_roleless(row, conversation, recipe)

@@ -294,3 +294,71 @@ def test_data_that_nobody_reads_is_no_data_of_another_shape(sftui: Sftui, here: 
     data = put("rows.jsonl", [{"prompt": "a", "chosen": "b", "rejected": "c"}])
     done = sftui("check", data, "--trainer", "trl", *TOK)
     assert done.code == 2 and "KeyError: 'completion'" in done.err and "this is a preference set" in done.err
+
+
+PARTS = [
+    {"messages": [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in turns]}
+    for turns in ([("user", "hi"), ("assistant", "Hello.")], [("user", "and?"), ("assistant", "Rome.")])
+]
+
+
+@pytest.mark.parametrize("command", [("convert",), ("convert", "--for", "trl"), ("repair", "--apply", "join-parts")])
+def test_contents_that_are_lists_become_texts_that_can_be_rendered(
+    command: tuple[str, ...], here: Path, sftui: Sftui
+) -> None:
+    data = put("parts.jsonl", PARTS)
+    assert "CON002" in sftui("check", data, *TOK, "--select", "CON002").out
+    done = sftui(*command, data, *TOK, "-o", "out.jsonl")
+    assert done.code == 0 and "2 of 2 rows written" in done.err and "2 of them changed" in done.err
+    assert [one["content"] for row in rows_of("out.jsonl") for one in row["messages"]] == [
+        "hi",
+        "Hello.",
+        "and?",
+        "Rome.",
+    ]
+    assert sftui("check", "out.jsonl", *TOK, "--select", "CON").code == 0
+
+
+def test_a_conversion_that_changes_nothing_and_helps_nothing_is_none(here: Path, sftui: Sftui) -> None:
+    """Blocks of a coding agent are messages already, and stay what no template prints."""
+    call = {"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "a.py"}}
+    said = [{"type": "thinking", "thinking": "Look."}, {"type": "text", "text": "I look."}, call]
+    data = put(
+        "blocks.jsonl", [{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": said}]}]
+    )
+    done = sftui("convert", data, *TOK, "-o", "out.jsonl")
+    assert done.code == 2 and not Path("out.jsonl").exists()
+    assert "none of the first ones can be rendered" in done.err and "tool_use" in done.err
+    done = sftui("convert", data, *TOK, "--for", "trl", "-o", "out.jsonl")
+    assert done.code == 2 and not Path("out.jsonl").exists()
+    done = sftui("repair", data, *TOK, "--apply", "join-parts", "-o", "out.jsonl")
+    assert done.code == 1 and "`thinking` and `tool_use`, which is no text" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("lists.jsonl", "\n".join(json.dumps(row["conversations"]) for row in SHAREGPT)),
+        ("lists.json", json.dumps([row["conversations"] for row in SHAREGPT])),
+        (
+            "columns.json",
+            json.dumps({key: {str(n): row[key] for n, row in enumerate(SHAREGPT)} for key in SHAREGPT[0]}),
+        ),
+        ("index.json", json.dumps({str(n): row for n, row in enumerate(SHAREGPT)})),
+        ("pretty.jsonl", "\n".join(json.dumps(row, indent=2) for row in SHAREGPT)),
+        (
+            "printed.jsonl",
+            "\n".join(json.dumps({**row, "conversations": str(row["conversations"])}) for row in SHAREGPT),
+        ),
+    ],
+)
+@pytest.mark.parametrize("trainer", ["trl", "mlx-lm"])
+def test_rows_in_another_layout_become_lines_that_the_trainer_reads(
+    name: str, text: str, trainer: str, here: Path, sftui: Sftui
+) -> None:
+    Path(name).write_text(text + "\n")
+    done = sftui("convert", name, *TOK, "--trainer", trainer, "-o", "train.jsonl")
+    assert done.code == 0 and "6 of 6 rows written" in done.err and "6 of them changed" in done.err
+    read = [[one["content"] for one in row["messages"]] for row in rows_of("train.jsonl")]
+    assert read == [[f"hi {n}", "Hello."] for n in range(6)]
+    assert "ROW0" not in sftui("check", "train.jsonl", *TOK, "--trainer", trainer, "--select", "ROW").out

@@ -323,6 +323,9 @@ def test_the_script_reads_the_split_of_a_saved_folder(tmp_path: Path) -> None:
     for split, rows in ((None, 5), ("train", 5), ("test", 4)):
         made, screen = of_split(tmp_path / "saved", split, tmp_path)
         assert made == screen and len(made) == rows
+    (tmp_path / "saved" / "dataset_dict.json").unlink()  # saved one by one
+    made, screen = of_split(tmp_path / "saved", "test", tmp_path)
+    assert made == screen and len(made) == 4
 
 
 def test_weights_are_refused_with_what_writes_them(tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ STAYS: Mapping[str, Mapping[str, Any]] = {
         "tools": [WRAPPED],
         "parallel_tool_calls": False,
     },
-    "parts": {"messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}, TOLD]},
+    "parts": {"messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "image"}]}, TOLD]},
 }
 """Rows that are in OpenAI's shape already: not a byte of them changes."""
 

@@ -84,13 +84,11 @@ def test_numbers_in_arguments_stored_as_text_keep_their_text() -> None:
 
 def test_joined_and_folded_messages_keep_their_numbers() -> None:
     system, user = '{"role": "system", "content": "s"}', '{"role": "user", "content": "q", "n": 1e400, "m": [1.10]}'
-    parts = '[{"type": "text", "text": "%s", "n": 12345678901234567890123}]'
+    parts = '[{"type": "text", "text": "%s"}]'
     assert mended(f'{{"messages": [{system}, {user}]}}') == f'{{"messages": [{user}]}}'.replace('"q"', '"s\\n\\nq"')
     line = '{"messages": [{"role": "user", "content": %s}, {"role": "user", "content": %s}], "x": 1.0}'
-    assert (
-        mended(line % (parts % "a", parts % "b"))
-        == line.replace('}, {"role": "user", "content": %s}', "}") % f"{(parts % 'a')[:-1]}, {(parts % 'b')[1:]}"
-    )
+    one = line.replace('}, {"role": "user", "content": %s}', "}")
+    assert mended(line % (parts % "a", parts % "b")) == one % '"a\\n\\nb"'
 
 
 def test_a_row_too_deep_to_write_is_lost_and_still_shown() -> None:

@@ -102,6 +102,8 @@ def test_every_word_stays_in_its_place(messages: list[Any]) -> None:
     merged, _ = after("merge-neighbours", *messages)
     assert list(dict.fromkeys(words(merged))) == list(dict.fromkeys(words(messages)))
     for name in REPAIRS:
+        if name == "join-parts" and "image" in str(messages):
+            continue  # refused: test_repairs_parts.py
         once, told = after(name, *messages)
         assert bool(told) == (once != messages)
         assert after(name, *once) == (once, []), "a second time there is nothing left to do"

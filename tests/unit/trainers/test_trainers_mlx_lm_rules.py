@@ -117,7 +117,8 @@ def test_the_first_row_says_how_all_are_read() -> None:
 
 @pytest.mark.parametrize(("where", "told"), [("rows.jsonl line 1", False), ("rows.json record 0", True)])
 def test_a_file_that_is_one_list_is_told(where: str, told: bool) -> None:
-    found = pipeline.detect([Row(0, CHAT, json.dumps(CHAT), where)], preset("mlx-lm"))
+    layout = "one list" if told else ""
+    found = pipeline.detect([Row(0, CHAT, json.dumps(CHAT), where, layout=layout)], preset("mlx-lm"))
     assert any("JSON lines" in note for note in found.notes) is told
 
 

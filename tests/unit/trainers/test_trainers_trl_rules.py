@@ -194,3 +194,18 @@ def test_a_tokenizer_with_nothing_to_pad_with_is_refused() -> None:
     assert bare.problem is not None and "neither a pad token nor an EOS" in (bare.problem.why or "")
     text = inspected([{"text": "a"}], tokenizer=without(tokenizer, eos_token=None, eos_id=None))[0]
     assert text.problem is not None and "EOS" in (text.problem.why or "")
+
+
+@pytest.mark.parametrize(
+    ("version", "most", "left_out"), [("1.16", 1024, True), ("1.16", None, False), ("1.8", 1024, False)]
+)
+@pytest.mark.parametrize("row", [{"input_ids": []}, {"input_ids": [], "labels": []}])
+def test_a_row_of_no_ids_is_left_out_and_stops_nothing(
+    row: dict[str, Any], version: str, most: int | None, left_out: bool
+) -> None:
+    """The filter of examples without a label runs where max_length is set (sft_trainer.py, since 1.9)."""
+    ids = {"input_ids": [5, 6], **({"labels": [5, 6]} if "labels" in row else {})}
+    full, empty = inspected([ids, row], version, length__max=most)
+    assert full.problem is None and full.example is not None
+    assert empty.problem is None and bool(empty.dropped) is left_out
+    assert left_out or (empty.example is not None and empty.example.input_ids == ())
