@@ -132,8 +132,10 @@ def write_training(preset: str, config: Config, facts: Mapping[str, Any]) -> Wri
     for name, about in settings().items():
         entry, setting, told = table.get(name, {}), known.get(name), None
         if not _fits(about.get("when", {}), _values(known)):
-            continue
-        if setting is None and source is not None and entry and "off" in about:
+            if not entry.get("required"):
+                continue
+            setting = None
+        elif setting is None and source is not None and entry and "off" in about:
             setting = Setting(about["off"], name, f"{source.title} has none")
         try:
             told = _told(entry, about, setting, _values(known), _nested(config, made.keys)) if setting else None
@@ -143,7 +145,8 @@ def write_training(preset: str, config: Config, facts: Mapping[str, Any]) -> Wri
             whose = f" ({setting.default})" if setting.default else ""
             why = entry.get("why") or str(error) or f"{title} has no key for {about['says']}"
             made.notes.append(f"not carried: {setting.key or name}{value}{whose}: {why}")
-        if told is None and entry.get("required") and not at(config, place := place_of(_keys(entry)[0]))[0]:
+        needed = entry.get("required") or ("must" in entry and _fits(entry["must"], _values(known), unknown=False))
+        if told is None and needed and not at(config, place := place_of(_keys(entry)[0]))[0]:
             told = {place: entry.get("placeholder", f"FILL_IN_{place[-1].upper()}")}
             setting = Setting(None, "", f"fill in {about['says']}, which sftui does not know")
         made.keys.update(told or {})
