@@ -449,7 +449,7 @@ def _nemo_automodel(settings: Settings) -> Effective:
         told["save"] = f"every {saves} steps" + " and each epoch" * bool(ends)
     tests = steps["val_every_steps"]
     told["eval"] = f"every {tests} steps" if tests and settings["validation"] else "never"
-    told["dtype"] = settings["torch_dtype"].removeprefix("torch.")
+    told["dtype"] = {"bf16": "bfloat16"}.get(settings["torch_dtype"], settings["torch_dtype"].removeprefix("torch."))
     targets: Any = peft and peft["target_modules"]
     if peft and peft["match_all_linear"] in (True, "True"):
         targets = "all-linear"

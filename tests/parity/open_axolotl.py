@@ -168,6 +168,7 @@ def open_one(run):
     configs.normalize_config(cfg)
     configs.normalize_cfg_datasets(cfg)
     run.values = {key: cfg[key] for key in VALUES if cfg[key] is not None}
+    open_common.model_there(cfg.base_model)
     if not run.kind:
         run.at = "arguments"
         run.settings = settings_of(cfg)

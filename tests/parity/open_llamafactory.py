@@ -31,6 +31,7 @@ from omegaconf import OmegaConf
 
 RUN, UNTOUCHED = None, copy.deepcopy(TEMPLATES)
 transformers.TrainingArguments._validate_args = lambda self: None
+transformers.training_args.is_torch_tf32_available = lambda: True
 parser._check_extra_dependencies = lambda *given: None
 parser.is_torch_bf16_gpu_available = lambda: True
 parser.get_current_device = lambda: "cpu"

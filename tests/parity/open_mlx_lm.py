@@ -43,6 +43,8 @@ def open_one(run):
     if name not in CLASSES:
         raise ValueError(f"Unsupported optimizer: {name}")
     made = CLASSES[name](learning_rate=schedule, **found["optimizer_config"].get(name, {}))
+    for name in ("rank", "scale", "dropout") if found["fine_tune_type"] != "full" else ():
+        found["lora_parameters"][name]
     run.at = "run"
     range(1, found["iters"] + 1)
     told = {key: found[key] for key in NAMES}

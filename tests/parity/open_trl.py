@@ -22,6 +22,7 @@ from trl.scripts import sft, utils
 
 RUN = None
 transformers.TrainingArguments._validate_args = lambda self: None
+transformers.training_args.is_torch_tf32_available = lambda: True
 VALUES = [
     "max_length",
     "truncation_mode",
