@@ -24,6 +24,7 @@ SAID_BY = {
     "eval": ("eval_strategy", "eval_steps"),
     "optimizer": ("optimizer",),
     "lora_scale": ("lora_alpha", "lora_r", "rslora"),
+    "lora_dora": ("dora",),
     "precision": ("bf16", "fp16"),
 }
 """The neutral settings by which one of these is listed as not carried, where it is not of the same name."""

@@ -100,7 +100,7 @@ def open_one(run):
     run.settings = {**open_common.of_arguments(training), "optimizer": training.optimizer}
     run.settings["output_dir"] = os.path.relpath(training.output_dir)
     run.settings["tuner"] = {name: getattr(args, name) for name in TUNER}
-    run.settings["torch_dtype"] = str(args.torch_dtype)
+    run.settings["torch_dtype"] = str(args.torch_dtype) if "--torch_dtype" in words else "auto"
     run.settings["eval_rows"] = bool(args.split_dataset_ratio or args.val_dataset)
     run.values = {"max_length": args.max_length, "loss_scale": args.loss_scale}
 
