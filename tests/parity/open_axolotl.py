@@ -131,6 +131,7 @@ def settings_of(cfg):
         builder._configure_reporting = builder._configure_accelerator_config = lambda given: None
         kwargs, own = builder._set_base_training_args(total)
         kwargs["max_steps"] = cfg.max_steps or -1
+        kwargs["neftune_noise_alpha"] = cfg.neftune_noise_alpha  # HFCausalTrainerBuilder.build adds it
         for name in ("fsdp", "fsdp_config", "include_tkps", "dataset_num_proc", "tf32", "bf16_full_eval"):
             kwargs.pop(name, None)
         if "optimizer_cls_and_kwargs" in own:

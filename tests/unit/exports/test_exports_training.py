@@ -38,7 +38,7 @@ weight_decay: 0.02
 max_grad_norm: 0.3
 seed: 7
 bf16: true
-tf32: true
+tf32: false
 logging_steps: 3
 save_strategy: steps
 save_steps: 40
@@ -77,7 +77,7 @@ weight_decay: 0.02
 max_grad_norm: 0.3
 seed: 7
 bf16: true
-tf32: true
+tf32: false
 gradient_checkpointing: true
 gradient_checkpointing_kwargs: {{use_reentrant: false}}
 adapter: qlora
