@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MEGABYTE = 1 << 20
 PARQUET = ".parquet"
+CONFIGS = (".yaml", ".yml", ".sh", ".json")
+"""Endings of what may be a trainer's config; the code that tells is loaded for these alone."""
 """How captured batches are named."""
 
 
@@ -59,9 +61,11 @@ class Arguments:
                     "--config and DATA both name the data", fix="the data is taken from the config: leave DATA out"
                 )
             return self.config
+        if len(self.data) != 1 or not self.data[0].lower().endswith(CONFIGS):
+            return None
         from sftui.trainers.recognise import is_config
 
-        return self.data[0] if len(self.data) == 1 and is_config(self.data[0], self.trainer) else None
+        return self.data[0] if is_config(self.data[0], self.trainer) else None
 
     def options(self, row: int = 0, make: Callable[[str], object] | None = None) -> tuple[OpenOptions, tuple[str, ...]]:
         """The same as OpenOptions, and the sentences to print about the config; RecipeError and SourceError say what

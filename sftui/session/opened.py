@@ -63,7 +63,6 @@ class Stored:
         """What the loader of a recipe's trainer makes of the files, or of the `first` of them; None where it has none
         that is known, or where they are more bytes than `most`."""
         from sftui.trainers import trainer_named
-        from sftui.trainers.loading import load
         from sftui.trainers.reading import brought
 
         trainer, reader = trainer_named(recipe.preset), brought(recipe.preset)
@@ -74,6 +73,8 @@ class Stored:
             size = sum(file.size for file in self.source.files())
             if most is not None and size > most:
                 return None
+            from sftui.trainers.loading import load  # which needs pyarrow
+
             try:
                 with bound.Work(bound.item_key("loading", int(first)), size, stage="row"):
                     self.loads[key] = load(self.source.files, reader, trainer.title, first=first)

@@ -37,9 +37,11 @@ LISTED = 256 << 20
 JOINS_ROWS = (4, 8, 5)
 """The first datasets that puts tables of one row together before it casts them."""
 DEEPEST = 500
-"""Brackets within each other from which a row is not given to pyarrow, which ends the process at some thousand more."""
-_NULL = re.compile(rb"^[ \t\r]*null[ \t\r]*$", re.MULTILINE)
-"""A row at which pyarrow 26.0 ends the process; it says itself that it is no object."""
+"""Brackets within each other from which a row is left to its own reading, which is bounded."""
+_BARE = re.compile(
+    rb'^[ \t\r]*(?:null|true|false|-?[\d.]+(?:[eE][-+]?\d+)?|"(?:[^"\\\n]|\\.)*")[ \t\r]*$', re.MULTILINE
+)
+"""A row that is a bare value: it says itself that it is no object."""
 _BRACKETS = bytes(set(range(256)) - set(b"[]{}\n"))
 FIRST = "let that file be read first (its name or its place in the list decides), or `sftui convert -o OUT.parquet`"
 NOTHING = "nothing (null or an empty list)"
@@ -283,7 +285,7 @@ class _Loading:
                         found = json.loads(batch, parse_constant=lambda _: None, parse_int=_whole)
                         examples = [one if isinstance(one, dict) else {"text": one} for one in found]
                         batch = _lines(examples)
-                if _deep(batch, listed) or _NULL.search(batch):
+                if _deep(batch, listed) or _BARE.search(batch):
                     return
                 if self._keeps and opening and self.schema is None and not _plain(batch):
                     with suppress(ValueError, RecursionError):

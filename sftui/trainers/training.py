@@ -140,7 +140,7 @@ def write_training(preset: str, config: Config, facts: Mapping[str, Any]) -> Wri
         try:
             told = _told(entry, about, setting, _values(known), _nested(config, made.keys)) if setting else None
         except (_Unsayable, ArithmeticError, TypeError, ValueError) as error:
-            assert setting is not None
+            setting = setting or Setting(None, name)
             value = "" if setting.unknown else f": {scalar(setting.value)}"
             whose = f" ({setting.default})" if setting.default else ""
             why = entry.get("why") or str(error) or f"{title} has no key for {about['says']}"

@@ -148,8 +148,8 @@ def test_what_is_refused_is_named(template: str, knobs: dict[str, Any], why: str
 
 
 def test_rows_of_other_agent_templates_are_refused_by_name() -> None:
-    made = inspected(CALLED, "chatml", own__agent_template="minimax_m2")
-    assert made.problem is not None and "`minimax_m2`" in made.problem.what
+    made = inspected(CALLED, "chatml", own__agent_template="kimi_k3")
+    assert made.problem is not None and "`kimi_k3`" in made.problem.what and made.problem.ours
     assert inspected(CHAT, "minimax_m2").problem is None  # without tools its template is like any other
 
 
