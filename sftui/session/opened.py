@@ -33,6 +33,8 @@ SAMPLE_ROWS = 32
 SAMPLE_BYTES = 4 << 20
 AT_ONCE = 4 << 20
 """Bytes of files that are loaded as the trainer does it where not all is read anyway."""
+AT_LEAST = 300
+"""Rows that are looked through whatever time it takes, so that a small set is read the same on a busy machine."""
 FEW = 8
 MOST_LATE = 256
 """Rows with a column, a key or a kind of value that no earlier one has: more of them are not looked for."""
@@ -112,10 +114,10 @@ def stored(options: OpenOptions, source: Source, seconds: float | None = None) -
     made = _of_sample(options, source, tuple(_first_rows(source)))
     until = None if seconds is None else time.monotonic() + seconds
     late = []
-    for row in late_rows(made, made.first):
+    for number, row in enumerate(late_rows(made, made.first)):
         if row is not None:
             late.append(row)
-        elif until is not None and time.monotonic() > until:
+        elif until is not None and number >= AT_LEAST and time.monotonic() > until:
             return made
     return looked_through(made, late)
 

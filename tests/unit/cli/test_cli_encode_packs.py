@@ -75,7 +75,8 @@ def test_every_pack_can_be_rebuilt_of_the_unpacked_rows(sftui: Callable[..., Any
         assert pack["input_ids"][: len(ids)] == ids
         assert pack["labels"][len(ids) :] == [-100] * (n - len(ids))
         differ = [place for place, label in enumerate(labels) if pack["labels"][place] != label]
-        assert all(pack["labels"][place] == -100 and pack["position_ids"][place] == 0 for place in differ)
+        # torchtune 0.7 shifts before it packs: what goes on in a pack learns its first token in the pack before
+        assert all(pack["labels"][place] == -100 and not (place and pack["position_ids"][place]) for place in differ)
         masked += len(differ)
         lengths = [d["end"] - d["start"] for d in pack["documents"]]
         numbers = [number for number, length in enumerate(lengths, 1) for _ in range(length)]
@@ -84,7 +85,8 @@ def test_every_pack_can_be_rebuilt_of_the_unpacked_rows(sftui: Callable[..., Any
     documents = sorted((d["row"], d["part"], d["start"], d["end"]) for pack in packs for d in pack["documents"])
     assert {(row, part) for row, part, _, _ in documents} == set(by_row)
     assert sum(end - start for _, _, start, end in documents) == sum(len(one["input_ids"]) for one in plain)
-    assert bool(masked) == (name.startswith(("trl bfd", "trl groups", "unsloth"))), "TRL masks where a document begins"
+    masks = name.startswith(("trl bfd", "trl groups", "unsloth", "torchtune split"))
+    assert bool(masked) == masks, "TRL masks where a document begins"
 
 
 @pytest.mark.parametrize("name", ["trl bfd", "trl wrapped", "llamafactory neat", "torchtune"])

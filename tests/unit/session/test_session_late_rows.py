@@ -16,7 +16,7 @@ import sftui
 from sftui.cli import main
 from sftui.model import Inspection
 from sftui.session.arguments import Arguments
-from sftui.session.opened import MOST_LATE, late_rows
+from sftui.session.opened import AT_LEAST, MOST_LATE, late_rows
 from sftui.session.ready import Ready, open_data, tokenized
 from sftui.sources import SourceSpec, open_source
 from sftui.sources.memory import source_in_memory
@@ -208,9 +208,11 @@ def test_data_that_is_too_long_to_look_through_says_so(
     import sftui.cli.show
 
     monkeypatch.setattr(sftui.cli.show, "PATIENCE", 0.0)
-    path = write(tmp_path / "rows.jsonl", rows(chat, {"tools": [TOOL]}, 40))
+    path = write(tmp_path / "rows.jsonl", rows(chat, {"tools": [TOOL]}, 2 * AT_LEAST))
     _, said = run(capsys, "show", path, "-t", "builtin:chatml")
     assert "a column that comes later is not known" in said
+    few = write(tmp_path / "few.jsonl", rows(chat, {"tools": [TOOL]}, 40))
+    assert "not known" not in run(capsys, "show", few, "-t", "builtin:chatml")[1], "few rows are looked at in any case"
 
 
 def test_late_rows_of_a_file_that_grows_begin_where_it_ended(tmp_path: Path) -> None:
