@@ -11,7 +11,7 @@ from typing import Any
 
 from sftui.findings.consequences import Consequence
 from sftui.findings.model import GRADES, Grade, Severity
-from sftui.trainers import TRAINERS, traits_of
+from sftui.trainers import TRAINERS, fixes_of, traits_of
 
 BY_HAND = next(name for name in TRAINERS if traits_of(name).by_hand)
 """The one that stands for every loop written by hand."""
@@ -107,7 +107,6 @@ def rule(
     title: str,
     explanation: str,
     *,
-    hf: str = "",
     data: str = "",
     spared: tuple[str, ...] = (),
     repair: tuple[str, ...] = (),
@@ -119,18 +118,16 @@ def rule(
     bad: Case,
     good: Case,
     more: tuple[Case, ...] = (),
-    **keys: str,
 ) -> Rule:
-    """A rule; `keys` are what to set in each trainer (`_` for `-` in its name), `hf` what to do in a loop written by
-    hand, and `data` what to do to the data, which holds for every trainer that has no key of its own.
+    """A rule; `data` is what to do to the data, which holds for every trainer whose `fixes.json` does not name a key of
+    its own against it.
 
     `grade` is one of `GRADES`. `spared` are trainers that it does not concern, so that there is nothing to do.
     ValueError for a trainer that there is not.
     """
-    keys = {name.replace("_", "-"): text for name, text in keys.items()} | {BY_HAND: hf}
-    if strange := {*keys, *spared} - {*NAMED}:
-        raise ValueError(f"{code} says what to do in {', '.join(sorted(strange))}, which is no trainer")
-    texts = {one: keys.get(one) or traits_of(one).fixes.get(code) or data for one in NAMED if one not in spared}
+    if strange := {*spared} - {*NAMED}:
+        raise ValueError(f"{code} spares {', '.join(sorted(strange))}, which is no trainer")
+    texts = {one: fixes_of(one).get(code) or data for one in NAMED if one not in spared}
     return Rule(
         code,
         name,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sftui import recipe_io
 from sftui.recipe import Preset, Recipe, changed
 from sftui.trainers.declared import (
+    fixes_of,
     folder_of,
     hand_written,
     packages,
@@ -86,6 +87,7 @@ __all__ = [
     "Trainer",
     "Traits",
     "dump_recipe",
+    "fixes_of",
     "folder_of",
     "hand_written",
     "load_recipe",

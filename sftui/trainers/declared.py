@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -56,6 +58,14 @@ def folder_of(name: str) -> Path:
 
         return outside_trainers()[traits_of(name).name].folder
     return Path(__file__).parent / name.replace("-", "_")
+
+
+@cache
+def fixes_of(name: str) -> Mapping[str, str]:
+    """What to set in a trainer against each finding that it has a key of its own for, by code: its `fixes.json`, or
+    what a trainer of another package declares."""
+    file = folder_of(name) / "fixes.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else traits_of(name).fixes
 
 
 @cache

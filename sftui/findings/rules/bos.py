@@ -22,13 +22,6 @@ BOS001 = rule(
     "the row begins with two BOS tokens",
     "The template prints BOS and the tokenizer adds another, because a rendered text was tokenized with"
     " add_special_tokens=True. LLaMA-Factory and torchtune are not affected.",
-    trl="give it messages, not rendered text",
-    axolotl="datasets[].type: chat_template",
-    unsloth="render the first row so that it has BOS too (BOS003)",
-    mlx_lm="give it messages, not rendered text",
-    verl="use a template that writes BOS once; verl adds none",
-    nemo_automodel="give it messages, not rendered text",
-    hf="tokenizer(text, add_special_tokens=False)",
     moves=("bos",),
     bad=case(GOOD, tokenizer="gemma", changes={"tokenize.add_special_tokens": True}),
     good=case(GOOD, tokenizer="gemma"),
@@ -44,15 +37,6 @@ BOS002 = rule(
     "the row does not begin with BOS, which this model expects",
     "The BOS was stripped or never added. Gemma's perplexity without it is a billion times higher; others lose a"
     " little.",
-    trl="keep messages",
-    axolotl="keep messages",
-    llamafactory="keep messages",
-    unsloth="do not strip the BOS text; verify the ids",
-    mlx_lm="keep messages",
-    verl="use a template that writes BOS; verl adds none",
-    ms_swift="keep messages",
-    nemo_automodel="keep messages",
-    hf="keep the template's BOS, or add_special_tokens=True for raw text",
     moves=("bos",),
     bad=case(GOOD, tokenizer="gemma", preset="manual-shift"),
     good=case(GOOD, tokenizer="gemma"),
@@ -68,7 +52,6 @@ BOS003 = rule(
     "Unsloth decided BOS from the first row and this one differs",
     "Unsloth's text path switches special tokens off for the whole set if row 0 begins with BOS or the template"
     " holds the BOS text.",
-    unsloth="render every row with the template, or tokenize beforehand",
     bad=case({"text": "<bos>Paris."}, {"text": "Rome."}, tokenizer="gemma", preset="unsloth@2026.10"),
     good=case(
         {"text": "Paris."},

@@ -27,12 +27,6 @@ BND001 = rule(
     "The prompt tokenized alone is no prefix of the whole, so a mask by length drops the first answer token or"
     " trains a piece of the header. LLaMA-Factory encodes pieces on their own and torchtune masks by message:"
     " neither is affected.",
-    trl="upgrade to 1.15, which cuts at the common prefix, or assistant_only_loss: true",
-    axolotl="datasets[].type: chat_template compares whole turns",
-    unsloth="leave both markers unset",
-    mlx_lm="use a template whose header of an answer ends in a token of its own",
-    nemo_automodel="leave white space out of where prompt and answer meet, or use_hf_chat_template: true",
-    hf="cut at the common prefix of both id lists",
     moves=("edge",),
     bad=case(chat("hi", "\nHello.")),
     good=FINE,
@@ -46,8 +40,6 @@ BND008 = rule(
     "row",
     "the prompt tokenized alone ends with EOS",
     "The tokenizer adds EOS, so the prompt is one token too long and the first answer token is masked.",
-    hf="tokenize the prompt with add_special_tokens=False",
-    trl="load the tokenizer with add_eos_token=False",
     data="tokenize the prompt without EOS",
     moves=("edge", "appended"),
     bad=case(
@@ -117,8 +109,6 @@ BND004 = rule(
     "row",
     "the response marker is not in the ids of the row",
     "It stands nowhere in the text, or it merges with its neighbours: the row has no trained token at all.",
-    unsloth="leave both markers unset, or copy the ids in context",
-    trl="use prompt/completion columns, or assistant_only_loss: true",
     data="search by characters, not by ids",
     leads_to=Consequence.UNTRAINED,
     bad=case(
@@ -143,7 +133,6 @@ BND005 = rule(
     "row",
     "a marker of the mask also stands inside a message",
     "The scan takes it for a turn: text of the user is trained, or an answer is cut short.",
-    unsloth="choose markers that hold a special token",
     data="remove the marker text from the data",
     bad=case(
         chat("say <|im_start|>assistant\nnow", "Hello."),
@@ -223,7 +212,6 @@ BND009 = rule(
     "Axolotl masks the edge of this answer",
     "Before 0.19 its turn locator compares the tokens of the turn with `[[dummy_message]]`; tokens that both share"
     " at an edge are taken for template. Answers that begin with [[ or end with ]] lose them.",
-    axolotl="upgrade to 0.19, which compares text with two dummies",
     moves=("brackets",),  # those at the edges of answers
     bad=case(chat("list?", "[[1, 2], [3, 4]]"), preset="axolotl@0.18"),
     good=case(chat("list?", "[[1, 2], [3, 4]]"), preset="axolotl@0.19"),
@@ -265,8 +253,6 @@ BND003 = rule(
     "row",
     "pieces encoded on their own give other ids than the whole text",
     "Training ids then differ from what a server sends.",
-    llamafactory="verify with the served prompt",
-    verl="use a template that ends every message with a token of its own",
     data="match what the server does",
     bad=case(
         {"instruction": "Say a", "output": "nswer"},
@@ -311,7 +297,6 @@ BND010 = rule(
     "Axolotl splices prompt and answer by length",
     "With no roles_to_train the ids are prompt_ids + full_ids[len(prompt_ids):]; where the prompt is no prefix"
     " tokens are lost or doubled, and tools are not passed.",
-    axolotl='datasets[].roles_to_train: ["assistant"]',
     moves=("answers",),
     bad=case(GOOD, preset="axolotl@0.19", changes={"mask.roles": ()}),
     good=case(GOOD, preset="axolotl@0.19"),

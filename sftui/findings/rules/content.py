@@ -39,7 +39,6 @@ CON001 = rule(
     "a message has no content",
     "transformers 5 removes keys that are None; templates then raise or print nothing, and older versions printed"
     " the word None. Content may be missing only beside tool calls.",
-    torchtune="fill the content (see CON010)",
     data='fill the content with text, or ""',
     repair=("fill-content", DROP),
     bad=case(chat("hi", ("assistant", None))),
@@ -182,7 +181,6 @@ CON010 = rule(
     "torchtune trains the previous message's text here",
     "OpenAIToMessages keeps the text of the message before when content is None, so the answer is trained on the"
     " user's words.",
-    torchtune="fill the content of the message",
     repair=("fill-content", DROP),
     leads_to=Consequence.GARBLED,
     bad=case(chat("hi", ("assistant", None)), tokenizer="llama3", preset="torchtune@0.6"),
@@ -391,7 +389,6 @@ CON006 = rule(
     "the dataset has the columns of two formats",
     "With `prompt` and `messages` side by side trainers pick one; TRL picks the first of a set, which changes with"
     " the hash seed.",
-    trl="dataset.remove_columns([...]) before SFTTrainer",
     data="remove the column that is not to be trained",
     bad=case(*[{"prompt": "hi", **GOOD}] * 3),
     good=FINE,
@@ -439,7 +436,6 @@ CON011 = rule(
     "setup",
     "messages have keys that the template never reads",
     "Harmless in TRL, rejected by some services, forwarded by Axolotl only if the template mentions them.",
-    axolotl="name the key in datasets[].message_property_mappings if it should count",
     data="use a template that reads the key if you expected it to count",
     bad=case(chat({"role": "user", "content": "hi", "mood": "glad"}, {"role": "assistant", "content": "Hello."})),
     good=FINE,
@@ -488,7 +484,6 @@ CON014 = rule(
     "LLaMA-Factory trains on the keys of a history, not on its texts",
     "Each entry of `history` is unpacked into a question and an answer. A mapping of two keys gives the names of"
     " its keys, a text of two characters its characters, and nothing is refused.",
-    llamafactory="write each entry as a list of two texts, or the row as messages",
     leads_to=Consequence.GARBLED,
     bad=case(
         {**_ALPACA, "history": [{"question": "Who?", "answer": "Me."}]},

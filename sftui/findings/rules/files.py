@@ -50,7 +50,6 @@ def damaged_files(damage: Iterable[Damage]) -> tuple[Finding, ...]:
 MORE_FIRST = (
     "put what has more first, or write the key there, too; as Parquet, `sftui convert` gives all rows the same keys"
 )
-FEATURES = "or declare the types of all rows where the script loads them"
 ROW010 = rule(
     "ROW010",
     "files-refused-by-loader",
@@ -60,9 +59,6 @@ ROW010 = rule(
     "`datasets` takes columns, keys and types from what comes first: the first 10 MB of a JSON file, 10,000 rows of a"
     " CSV, the schema of the first Parquet file. What comes later may lack some, never have more, nor another type. It"
     " has no type for maps, and its JSON reader refuses a key that stands twice. The run never starts.",
-    trl=f"{MORE_FIRST}; {FEATURES}",
-    unsloth=f"{MORE_FIRST}; {FEATURES}",
-    hf=f"{MORE_FIRST}; {FEATURES}",
     data=MORE_FIRST,
     spared=("mlx-lm", "verl"),
     leads_to=Consequence.STOPS,

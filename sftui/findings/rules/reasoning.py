@@ -37,9 +37,6 @@ THK001 = rule(
     "reasoning of earlier turns is stripped",
     "The template drops it from all but the last turn, so it is never trained, and a served prompt differs from the"
     " trained text.",
-    trl="assistant_only_loss: true swaps in a training template that keeps it",
-    llamafactory="preserve_thinking: true",
-    verl="use a template that keeps it; verl stops where the messages one by one are other than the whole",
     data="make one row per turn",
     bad=case(chat("hi", "<think>They greet me.</think>Hello.", "Bye.", "Bye!"), template=_THINKING),
     good=case(chat("hi", "<think>They greet me.</think>Hello."), template=_THINKING),
@@ -53,7 +50,6 @@ THK003 = rule(
     "row",
     "reasoning_content never reaches the rendered text",
     "The template does not read the key, so the reasoning of the whole set is lost.",
-    axolotl="datasets[].template_thinking_key: the key that the template reads, or datasets[].split_thinking: true",
     data="move the reasoning into the content, or use a template that reads it",
     leads_to=Consequence.LOST,
     bad=case(chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": "They greet me."})),

@@ -85,9 +85,6 @@ ROW002 = rule(
     "the row holds no conversation",
     "The column with the conversation is missing, empty or of another type than in the other rows, so nothing can"
     " be trained on it.",
-    axolotl="name the column in datasets[].field_messages",
-    llamafactory="name the column in columns.messages of dataset_info.json",
-    llamafactory_v1="name the columns as its converters do, or write its own samples",
     data="drop the row or fill the column",
     repair=(DROP,),
     leads_to=Consequence.STOPS,
@@ -147,7 +144,6 @@ ROW009 = rule(
     "it reads no rows of this shape",
     "The trainer looks for other columns, or other messages, than the data has, and stops before it reads a row."
     " Another trainer may read the same data.",
-    llamafactory_v1="name the columns as its converters do, or write its own samples",
     data="make messages of the rows with `sftui convert`",
     repair=(TO_MESSAGES,),
     leads_to=Consequence.STOPS,
@@ -374,7 +370,6 @@ ROW018 = rule(
     " and a column of nothing but numbers, or of true and false, for numbers and booleans: 007 becomes 7, and 7.0 where"
     " another cell is empty. The trainer stops at such a value, leaves the row out, or trains what it was made of.",
     data="write the rows as JSONL, where a text stays a text",
-    hf="load_dataset('csv', data_files=FILE, keep_default_na=False, features=Features of strings), or rows as JSONL",
     bad=case({"prompt": "hi", "completion": None}, cells=(("completion", "None"),)),
     good=case({"prompt": "hi", "completion": "none"}),
 )

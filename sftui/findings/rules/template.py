@@ -123,12 +123,6 @@ TPL007 = rule(
     "the prompt is no prefix of the whole text",
     "Rendered with the generation prompt the text parts from the full conversation, so a mask by prompt length is"
     " off by some tokens. LLaMA-Factory encodes pieces on their own and is not affected.",
-    trl="assistant_only_loss: true with a tagged template",
-    axolotl="datasets[].type: chat_template compares whole turns",
-    unsloth="leave both markers unset",
-    mlx_lm="use a template whose header of an answer begins every answer",
-    nemo_automodel="use a template with generation tags",
-    hf="cut at the common prefix, never at len(prompt_ids)",
     moves=("edge",),  # from where prompt and row part to where the prompt alone ends
     bad=case(GOOD, template=chatml(prompt="<think>")),
     good=case(GOOD, template=chatml()),

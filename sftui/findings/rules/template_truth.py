@@ -40,9 +40,6 @@ TPL016 = rule(
     "The trainer brings a template of its own, and around the turns it writes other words than the tokenizer's chat"
     " template does: what is trained is not what a server asks for. Where only white space, an end of text or the"
     " tools differ it is a warning; a default system text, which families add on purpose, is an information.",
-    llamafactory="template: the one of the model's family",
-    axolotl="chat_template: tokenizer_default",
-    torchtune="tokenizer._component_: the one of the model's family",
     data="use the tokenizer's own template",
     spared=("trl", "unsloth"),
     share=True,

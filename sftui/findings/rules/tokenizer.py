@@ -205,10 +205,6 @@ TOK003 = rule(
     "row",
     "an id is larger than the model's embedding",
     "Tokens were added without resizing the model: training stops with an index error or a CUDA assert.",
-    llamafactory="resize_vocab: true",
-    hf="model.resize_token_embeddings(len(tokenizer))",
-    trl="use chat_template_path with its tokens, which resizes the model",
-    axolotl="tokens: [the new tokens] resizes the model",
     data="resize the embeddings",
     repair=(DROP,),
     leads_to=Consequence.STOPS,
@@ -243,7 +239,6 @@ TOK007 = rule(
     " too. What is shown is one draw.",
     data='write "dropout": null into the model of tokenizer.json, or take enable_sampling out of sp_model_kwargs in'
     " tokenizer_config.json",
-    hf="tokenizer.backend_tokenizer.model.dropout = None",
     bad=case(GOOD, facts={"random": "BPE dropout of 0.1"}),
     good=FINE,
 )

@@ -42,7 +42,6 @@ TOO001 = rule(
     "OpenAI stores arguments as JSON text, templates of Hugging Face expect a mapping: they escape the text once"
     " more and the model learns arguments full of backslashes. Axolotl"
     " parses the arguments itself.",
-    nemo_automodel="use a template that prints arguments which are JSON text, as they always are there",
     spared=("axolotl",),
     data="parse the arguments of every tool call with json.loads",
     repair=("parse-json", DROP),
@@ -94,7 +93,6 @@ TOO002 = rule(
     "row",
     "a tool call or a tool result does not reach the rendered text",
     "The template never prints it, or the trainer does not read it, so the turn is an empty answer.",
-    llamafactory="set formatting: openai in dataset_info.json",
     data="use a template that prints tool calls, or fold them into the content",
     leads_to=Consequence.LOST,
     bad=case(_WEATHER),
@@ -231,14 +229,6 @@ TOO003 = rule(
     "row",
     "the row's tools do not reach the rendered text",
     "The template or the trainer leaves the tool list out: the model learns to call tools it was never told of.",
-    axolotl="name the column in datasets[].field_tools, and use a template that prints tools",
-    llamafactory="name the column, a JSON string, in columns.tools of dataset_info.json",
-    llamafactory_v1="store the tools as JSON text in the column `tools`",
-    trl="use a template that prints tools; TRL passes the column `tools`",
-    mlx_lm="use a template that prints tools; mlx-lm passes the column `tools`",
-    verl="use a template that prints tools; verl hands the column `tools` to it, as a list",
-    ms_swift="agent_template: hermes, and name the column tools",
-    nemo_automodel="use a template that prints tools; the column `tools` reaches it",
     data="pass tools=row['tools'] and use a template that prints them",
     leads_to=Consequence.LOST,
     bad=case(chat("Weather?", "Sunny.", tools=[TOOL])),
@@ -445,10 +435,6 @@ CON009 = rule(
     "row",
     "tools hold keys that are null",
     "Arrow unifies the arguments of all calls to one struct, so every call gets all keys, with null.",
-    trl="store them as JSON text or with datasets' Json() type",
-    llamafactory="store tools as a JSON string",
-    llamafactory_v1="store tools as JSON text",
-    verl="give every tool of the file the same keys; Parquet fills the others with null",
     data="remove the null keys, or store JSON text",
     bad=case(
         chat(

@@ -67,8 +67,6 @@ ROL005 = rule(
     "a role that is to be trained is in no row",
     "The mask trains the messages of the roles that it names, by the names that the template sees. A name that no"
     " message has trains nothing, and nothing stops.",
-    axolotl="datasets[].roles_to_train: [assistant]",
-    hf="set mask.roles to roles that the rows have",
     moves=("answers", "behind stops"),
     bad=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("asistant", "user")}),
     good=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("assistant", "tool")}),

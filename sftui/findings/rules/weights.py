@@ -34,8 +34,6 @@ LAB016 = rule(
     "row",
     "a message's weight does not reach the loss",
     "The data says how much an answer counts; the trainer knows only on and off, or weighs other messages alone.",
-    axolotl="keep 0 and 1 alone, since datasets[].message_field_training reads any other number as 1",
-    hf="keep the weights beside the labels, for a loss of your own (loss.weights: float)",
     data="keep 0 and 1 alone, and repeat the rows that should count for more",
     moves=("message",),
     bad=case(chat("hi", _answer(0.5))),
