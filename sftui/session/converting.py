@@ -18,6 +18,7 @@ from sftui.session.ready import Ready, tokenizer_of, under
 from sftui.session.repairing import conversion_way, reading_messages, session_plan
 from sftui.trainers import hand_written, preset, trainer_named
 from sftui.trainers.recognise import recognise
+from sftui.trainers.training import leaves
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
@@ -98,7 +99,10 @@ def opens_with(made: Conversion, plan: ExportPlan, out: Path) -> tuple[str, ...]
     if name and out.name != name and recipe is not None:
         return (str(out), "--recipe", str(recipe.path))
     known = isinstance(parsed, Mapping) and recognise(parsed).trainer == preset(made.to).trainer
-    return (str(config.path),) if known else (str(config.path), "--trainer", made.to)
+    tokenizer = made.opened.requested.tokenizer.name
+    there = tokenizer is None or any(value == tokenizer for _, value in leaves(parsed, ""))
+    given = () if there or tokenizer is None else ("-t", tokenizer)
+    return (str(config.path), *given, *(() if known else ("--trainer", made.to)))
 
 
 # — is it the same? —

@@ -73,6 +73,10 @@ def locate(name: str, revision: str | None = None, loader: str = "") -> Location
 def _located(name: str, revision: str | None) -> Location:
     if not name.strip():
         raise TokenizerError("no tokenizer is named", fix="give a Hub name, a folder, a tokenizer.json or builtin:NAME")
+    if name.startswith("FILL_IN_"):  # as exports write what they do not know
+        raise TokenizerError(
+            f"{name} stands for a model that is still to be filled in", fix="or give a tokenizer with -t"
+        )
     if name.startswith(builtin.PREFIX):
         return _builtin(name)
     path = Path(name).expanduser()

@@ -380,14 +380,15 @@ def _left(opened: OpenedConfig, table: Mapping[str, Any]) -> Iterator[tuple[str,
     for entry in table["settings"].values():
         taken += [*_keys(entry), *entry.get("also", ()), *entry.get("sets", ()), *filter(None, [entry.get("share")])]
         taken += [key for case in entry.get("cases", ()) for key in case[1]]
-    for path, value in _leaves(opened.config, ""):
+    for path, value in leaves(opened.config, ""):
         if value not in (None, [], {}, "") and not any(path == one or path.startswith(f"{one}.") for one in taken):
             yield path, value
 
 
-def _leaves(config: Config, below: str) -> Iterator[tuple[str, Any]]:
+def leaves(config: Config, below: str) -> Iterator[tuple[str, Any]]:
+    """Every value of a config that is no mapping, by its place, with `below` before it."""
     for key, value in config.items():
         if isinstance(value, Mapping) and value:
-            yield from _leaves(value, f"{below}{key}.")
+            yield from leaves(value, f"{below}{key}.")
         else:
             yield f"{below}{key}", value

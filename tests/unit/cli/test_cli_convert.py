@@ -88,7 +88,7 @@ def test_what_a_trainer_cannot_read_becomes_messages_and_its_config(sftui: Sftui
     assert "to-messages" in done.err and "6 first rows that the trainer did not read can be prepared now" in done.err
     assert sorted(Path("new-config").iterdir()) == [Path("new-config/recipe.yaml"), Path("new-config/trl_sft.yaml")]
     assert [line["changes"][0]["repair"] for line in rows_of("new.log.jsonl")] == ["to-messages"] * 6
-    assert opening(done) == ["new-config/trl_sft.yaml", "--trainer", "trl@1.16"]
+    assert opening(done) == ["new-config/trl_sft.yaml", "-t", "tok", "--trainer", "trl@1.16"]
     made = prepared(sftui, *opening(done))
     assert made == prepared(sftui, "new.jsonl", "--trainer", "trl", "-t", "tok") and len(made) == 6
 
@@ -141,7 +141,7 @@ def test_a_config_that_cannot_name_the_data_is_written_anew(sftui: Sftui, here: 
     )
     before = prepared(sftui, "lf.yaml")
     done = sftui("convert", "lf.yaml", "-o", "new.jsonl")
-    assert done.code == 0 and opening(done) == ["new-config/llamafactory_sft.yaml"]
+    assert done.code == 0 and opening(done) == ["new-config/llamafactory_sft.yaml", "-t", "tok"]
     assert prepared(sftui, *opening(done)) == before
     assert "mine" in json.loads(Path("dataset_info.json").read_text())
 
