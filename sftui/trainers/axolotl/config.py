@@ -44,10 +44,6 @@ LOADERS = {
     "txt": "text",
 }
 
-BY_ENDING = {".parquet": "parquet", ".arrow": "arrow", ".csv": "csv", ".txt": "text"}
-"""What a name has in it → the loader of the file; that of any other is json (utils/data/shared.py,
-get_dataset_type)."""
-
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """An Axolotl config; RecipeError where it names no dataset or says what Axolotl refuses."""

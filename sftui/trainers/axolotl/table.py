@@ -280,6 +280,23 @@ def _written_roles(recipe: Recipe, path: str, value: Mapping[str, str]) -> Keys:
     return {("datasets", "roles"): sources}
 
 
+BY_ENDING = {".parquet": "parquet", ".arrow": "arrow", ".csv": "csv", ".txt": "text"}
+"""What a name has in it → the loader of the file; that of any other is json (utils/data/shared.py,
+get_dataset_type)."""
+
+
+def loader_by_name(name: str) -> str:
+    """The loader that Axolotl takes for a file whose entry has no ds_type."""
+    return next((loader for ending, loader in BY_ENDING.items() if ending in name), "json")
+
+
+def _ds_type(config: Config, recipe: Recipe, where: str) -> Said:
+    """What it says beyond the ending of the file's name."""
+    path, loader = str(_entry(config).get("path")), _entry(config).get("ds_type")
+    usual = loader_by_name(path) if "." in path.rpartition("/")[2] else None
+    return {} if loader in (None, usual) else {"own.ds_type": loader}
+
+
 def _weight(config: Config, recipe: Recipe, where: str) -> Said:
     """A share below 1, from 0.20 on (axolotl 0.20.0, utils/schemas/datasets.py SFTDataset); before, no key at all."""
     weight = _entry(config).get("weight")
@@ -362,7 +379,6 @@ DATASET: tuple[Entry, ...] = (
         same(f"datasets.{name}", f"own.{name}", null=False)
         for name in (
             "type",
-            "ds_type",
             "field",
             "train_on_eos",
             "train_on_eot",
@@ -373,6 +389,7 @@ DATASET: tuple[Entry, ...] = (
             "field_tools",
         )
     ),
+    rule("datasets.ds_type", "own.ds_type", _ds_type, as_is("datasets.ds_type")),
     rule("datasets.weight", "own.weight", _weight, _written_weight),
     rule("datasets.type", "data.format", _format, _written_format),
     rule("datasets.field_messages", "data.fields", _columns, _written_columns),

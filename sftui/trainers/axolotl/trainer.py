@@ -153,10 +153,9 @@ class Axolotl(Trainer):
         return formats.detect(rows, recipe)
 
     def loader_of(self, name: str, recipe: Recipe) -> str | None:
-        from sftui.trainers.axolotl.config import BY_ENDING
+        from sftui.trainers.axolotl.table import loader_by_name
 
-        by_name = next((loader for ending, loader in BY_ENDING.items() if ending in name), "json")
-        return AxolotlOptions.of(recipe).ds_type or by_name
+        return AxolotlOptions.of(recipe).ds_type or loader_by_name(name)
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         conversation = formats.read_row(row, detected, recipe)

@@ -77,8 +77,12 @@ def test_where_the_trainer_stops_there_is_no_dataset() -> None:
         {"messages": [{"role": "user", "content": "Hi?"}, {"role": "assistant", "content": "Hi."}]},
         {"messages": 7},
     ]
-    with pytest.raises(sftui.SftuiError, match="stops the whole run at row 1"):
+    with pytest.raises(sftui.SftuiError, match=r"what TRL makes of row 1.* is not known: sftui went no further"):
         sftui.encode(rows, **GIVEN, trainer="trl").to_dataset()
+    turns = [{"from": "human", "value": "Hi?"}, {"from": "gpt", "value": "Hi."}]
+    rows = [{"conversations": turns}, {"conversations": [turns[0], {"from": "gpt", "value": 7}]}]
+    with pytest.raises(sftui.SftuiError, match="stops the whole run at row 1"):
+        sftui.encode(rows, **GIVEN, trainer="llamafactory", set={"render.template": "llamafactory/qwen"}).to_dataset()
 
 
 def test_half_a_file_is_not_encoded(tmp_path: Path) -> None:

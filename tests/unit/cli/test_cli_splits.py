@@ -22,7 +22,8 @@ CONFIGS = {
         "datasets:\n  - {path: json, data_files: d.jsonl, split: 'train[20%:50%]'}\n"
     ),
     "torchtune": (
-        "tokenizer: {_component_: torchtune.models.qwen2_5.qwen2_5_tokenizer}\n"
+        "tokenizer: {_component_: torchtune.models.qwen2_5.qwen2_5_tokenizer, path: vocab.json,\n"
+        "  merges_file: merges.txt}\n"
         "dataset: {_component_: torchtune.datasets.chat_dataset, source: json, data_files: d.jsonl,\n"
         "  conversation_column: messages, conversation_style: openai, split: 'train[20%:50%]'}\n"
     ),

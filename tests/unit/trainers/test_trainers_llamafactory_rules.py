@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sftui import pipeline
-from sftui.model import IGNORE_INDEX, Example, Inspection, Part, Reason, Row
+from sftui.model import IGNORE_INDEX, Example, Inspection, Part, Reason
 from sftui.recipe import Recipe
+from sftui.session.options import OpenOptions
+from sftui.session.ready import open_data
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.llamafactory import length
@@ -261,7 +265,7 @@ def test_the_registry_template_is_also_a_jinja() -> None:
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [(None, "no text"), (7, "a number")],
+    [(None, "no text"), (7, "Expected a string, got 7")],
 )
 def test_content_that_is_no_text_stops_the_run(content: Any, why: str) -> None:
     row = one([TURNS[1], {"from": "gpt", "value": content}])
@@ -503,10 +507,13 @@ def test_a_parsed_template_may_lose_the_content_where_another_placeholder_is_lef
     ("answers", "told"),
     [(("2024-01-02", "2024-05-06"), True), (("2024-01-02 10:11:12", None), True), (("2024-01-02", "soon"), False)],
 )
-def test_it_is_told_where_arrow_would_read_answers_as_times(answers: tuple[str | None, ...], told: bool) -> None:
-    rows = [
-        Row(i, {"instruction": "When?", "input": "", "output": answer}, "", f"data.jsonl line {i + 1}")
-        for i, answer in enumerate(answers)
-    ]
-    notes = pipeline.detect(rows, preset("llamafactory@0.9")).notes
+def test_it_is_told_where_arrow_would_read_answers_as_times(
+    answers: tuple[str | None, ...], told: bool, tmp_path: Path
+) -> None:
+    rows = [{"instruction": "When?", "input": "", "output": answer} for answer in answers]
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    opened = open_data(OpenOptions(paths=(str(path),)), preset("llamafactory@0.9"))
+    notes = opened.detected.notes
+    opened.close()
     assert any("`output`" in note and "timestamps" in note for note in notes) == told
