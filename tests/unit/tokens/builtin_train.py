@@ -185,6 +185,8 @@ def facts_of(name: str, folder: Path) -> TokenizerFacts:
     """The facts of a built-in tokenizer as AutoTokenizer loads its folder, which is what makes it proven."""
     from sftui.tokens import autotokenizer
     from sftui.tokens.compare import OwnEncoder, count_differences, read_json_backend, wanted
+    from sftui.tokens.doubled import doubled
+    from sftui.tokens.given import InProcessTokenizer
     from sftui.tokens.locate import Location
     from sftui.tokens.observe import observations
     from sftui.tokens.probes import probe_strings
@@ -193,7 +195,8 @@ def facts_of(name: str, folder: Path) -> TokenizerFacts:
     place = Location(builtin.PREFIX + name, "folder", str(folder), folder)
     reference = load_reference(place)
     reported = autotokenizer.facts(reference)
-    facts = replace(read_facts(reported, place), transformers="")
+    shared = doubled(reported, place, InProcessTokenizer(reference).ask)
+    facts = replace(read_facts(reported, place), transformers="", doubled=shared)
     probes = probe_strings(facts.special_tokens.values())
     answers = wanted(OwnEncoder(reference), probes)
     differ = count_differences(answers, read_json_backend(reported["backend"], facts.split_special_tokens), probes)
