@@ -60,7 +60,8 @@ class ByteOffsets:
         then only joins the bytes of the text. Offsets that leave out white space tell something else.
         """
         model, decoding = self._backend.model, read_decoding(self._backend)
-        if self._trims or decoding != Decoding(byte_level=True):
+        # NFC, the one normalizer that `byte_offsets` admits, leaves the texts whose places are told as they are.
+        if self._trims or decoding != Decoding(byte_level=True, normalizes=decoding.normalizes):
             return False
         if any(model.token_to_id(char) is None for char in BYTE_OF):
             return False
