@@ -195,7 +195,9 @@ def _way(
     names = (place.argument.lower(), str(model.get("_name_or_path") or "").lower())
     if any(fnmatch.fnmatch(name, pattern) for name in names for pattern in record["ids"]):
         return None
-    found = _chosen(version, hub, model, place)
+    # Before 5.6 the class that config.json alone names is taken, whatever the model type registers.
+    checked = isinstance(named, str) or _numbers(version) >= (5, 6, 0)
+    found = _chosen(version, hub, model if checked else {}, place)
     if found in GENERIC or found == MISTRAL or _source(version, found) is None:
         if place.json is not None:
             return FILE, None

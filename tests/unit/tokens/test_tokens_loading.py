@@ -33,6 +33,9 @@ def folder(path: Path, backend: Any, kind: str | None, model: str | None = None,
         (BYTES, "LlamaTokenizerFast", "deepseek_v3", "5.6.0", "5.23.0", True),
         (BYTES, "LlamaTokenizerFast", "deepseek_v3", "5.16.1", "5.23.0", False),
         (BYTES, "LlamaTokenizerFast", None, "5.16.1", "5.17.0", False),
+        (BYTES, "LlamaTokenizerFast", "deepseek_v3", "5.5.0", "5.6.0", True),  # 5.5.0 takes the registered class alone
+        (SPACES, "LlamaTokenizer", "mistral", "5.5.0", "5.23.0", False),
+        (SPACES, "LlamaTokenizer", "mistral", "5.5.0", "5.6.0", True),
         (SPACES, "LlamaTokenizerFast", "llama", "5.6.0", "5.23.0", False),
         (BYTES, "GPT2Tokenizer", "phi3", "5.6.0", "5.23.0", True),  # phi-4
         (BYTES, "GPT2Tokenizer", "phi3", "5.16.1", "5.23.0", False),
@@ -54,6 +57,14 @@ def test_known_cases(tmp_path: Path, backend: Any, kind: str, model: str | None,
     assert may_differ(place, a, a) is None
 
 
+@pytest.mark.parametrize(("kind", "model"), [("LlamaTokenizer", "mistral"), ("GPT2Tokenizer", "phi3")])
+def test_a_class_that_config_json_alone_names_is_taken_before_5_6(kind: str, model: str, tmp_path: Path) -> None:
+    place = locate(folder(tmp_path / "t", BYTES, None))
+    (tmp_path / "t" / "config.json").write_text(json.dumps({"model_type": model, "tokenizer_class": kind}))
+    assert may_differ(place, "5.5.0", "5.6.0") is None
+    assert may_differ(place, "5.5.0", "5.16.1") == f"they load it by {kind} and tokenizer.json"
+
+
 def test_what_puts_a_change_in_force_counts(tmp_path: Path) -> None:
     around = {"type": "TemplateProcessing", "special_tokens": {"<s>": {}}, "single": []}
     neox = locate(folder(tmp_path / "n", {**BYTES, "post_processor": around}, "GPTNeoXTokenizer", "gpt_neox"))
@@ -71,7 +82,7 @@ def test_what_a_proof_measured_decides(tmp_path: Path) -> None:
     assert may_differ(place, "5.6.0", "5.23.0", {"5.6.0": 0}) is None
     assert may_differ(place, "5.6.0", "5.23.0", {"5.6.0": 7}) == "5.6.0 gives other ids for 7 probe strings"
     assert may_differ(place, "5.10.0", "5.23.0", {"5.6.0": 0}) is None  # between 5.6.0 and 5.16.1
-    assert loaded_otherwise(place, "5.23.0") == {"5.5.0": "LlamaTokenizer", "5.6.0": "LlamaTokenizer"}
+    assert loaded_otherwise(place, "5.23.0") == {"5.6.0": "LlamaTokenizer"}  # 5.5.0 takes the file, too
     assert loaded_otherwise(place, "5.99.0") == {}
 
 
