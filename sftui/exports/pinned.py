@@ -65,6 +65,8 @@ def _between(place: Location, version: str, meant: str, shown: str, facts: Token
     if version == meant:
         return None
     a, b = (may_differ(place, one, shown, facts.elsewhere) for one in (version, meant))
-    if a is None or b is None:
-        return a or b
-    return may_differ(place, version, meant)
+    if a is None and b is None:
+        return None
+    # What was measured against the shown version holds against one that is as it; what files tell is of two alone.
+    one, other = (meant, version) if a is None else (version, meant)
+    return may_differ(place, one, other, facts.elsewhere if a is None or b is None else None)
