@@ -19,8 +19,8 @@ REPAIRS: Mapping[str, Repair] = {
     for one in (
         # In the order in which they are applied, whatever order they are named in: each works on what the earlier left.
         Repair("parse-json", "parse messages, tools and arguments that are stored as JSON text", parse_json),
-        Repair("join-parts", "make one text of contents that are lists of text parts", join_parts),
         Repair("map-roles", "rename aliases and misspelt roles", map_roles),
+        Repair("join-parts", "make one text of contents that are lists of text parts", join_parts),
         Repair("fill-content", "put text where content is null, missing or a number", fill_content),
         strip_tokens(looks_like_control),
         Repair("trim", "cut white space at the edges of messages", trim),

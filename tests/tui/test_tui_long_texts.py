@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tui_driver import running
 
+from sftui.repairs.catalogue import DEDUPLICATE, TITLES
 from sftui.tui.bars import message_lines
 from sftui.views import Role, plain
 from sftui.views.frame import title_cells
@@ -48,7 +49,7 @@ async def test_the_palette_says_its_own_keys() -> None:
 async def test_the_marked_choice_is_told_whole() -> None:
     async with running((80, 24)) as driven:
         assert "conversation stood in an earlier one" not in await driven.press("R")
-        text = await driven.press("8", "j")
+        text = await driven.press(*str(list(TITLES).index(DEDUPLICATE)), "j")
         assert "leave out rows whose conversation stood in an earlier one" in text
         assert text.count("\n") == 24 and "Esc closes" in text
 
