@@ -35,8 +35,9 @@ def open_json(file: ByteFile, head: bytes, *, row_limit: int, field: str | None,
         raise SourceError("is not data that sftui knows", where=file.label, why=f"it is not {KNOWN}")
     if field is not None:
         return _open_field(file, body, start, row_limit=row_limit, field=field)
+    layout = MARKED if begin else ""
     if body.startswith(b"[") and not _is_lines(body):
-        return _open_array(file, body, start, row_limit=row_limit, notes=notes)
+        return _open_array(file, body, start, row_limit=row_limit, notes=notes, mark=layout)
     pretty = body.startswith(b"{") and _is_pretty(body)
     alone = not pretty and body.startswith(b"{") and _is_alone(file, body)
     if (pretty or alone) and HOLDS.match(body) and (table := reshaped(file, start, row_limit=row_limit)) is not None:
@@ -45,18 +46,17 @@ def open_json(file: ByteFile, head: bytes, *, row_limit: int, field: str | None,
         note = f"{file.label} is JSON objects over several lines: each object is one row"
         notes += [note, *_inner_list(file, body, start)]
         return JsonArraySource(
-            file, row_limit=row_limit, begin=start, rows=Layout.VALUES, notes=tuple(notes), layout=OVER_LINES
+            file, row_limit=row_limit, begin=start, rows=Layout.VALUES, notes=tuple(notes), layout=OVER_LINES + layout
         )
     if alone and not _named_lines(file.label):
         notes += _inner_list(file, body, start)
-    layout = MARKED if begin else ""
     if body.startswith(b"[") and _holds_turns(body):
         layout = LISTED
         notes.append(f"{file.label} has a list of turns in each line, and no object: each is read as `messages`")
     return JsonlSource(file, row_limit=row_limit, begin=begin, notes=tuple(notes), layout=layout)
 
 
-def _open_array(file: ByteFile, body: bytes, start: int, *, row_limit: int, notes: list[str]) -> Source:
+def _open_array(file: ByteFile, body: bytes, start: int, *, row_limit: int, notes: list[str], mark: str) -> Source:
     first = body[1:].lstrip(JSON_SPACE)[:1]
     if first == b"]":
         raise NoRows("holds an empty list", where=file.label)
@@ -77,7 +77,7 @@ def _open_array(file: ByteFile, body: bytes, start: int, *, row_limit: int, note
         rows=Layout.ARRAY,
         notes=tuple(notes),
         column=column,
-        layout=LIST_OF_LISTS if column == "messages" else ONE_LIST,
+        layout=LIST_OF_LISTS if column == "messages" else ONE_LIST + mark,
     )
 
 

@@ -16,7 +16,8 @@ _AROUND = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")|([,:]?)([ \t\r\n]+)', re.DOTA
 LISTED, LIST_OF_LISTS, OVER_LINES = "lists of turns", "a list of lists", "objects over several lines"
 ONE_LIST, MARKED = "one list", "a byte order mark"
 TABLE = "by "
-"""Layouts of rows (`model.Row.layout`); that of a table in one object (`reshaped`) begins with TABLE."""
+"""Layouts of rows (`model.Row.layout`); a table in one object (`reshaped`) begins with TABLE, a list or objects over
+several lines end with MARKED where a byte order mark is before them."""
 PLACE = 16
 """Cells of the text that is quoted on each side of a mistake."""
 _NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "true or false"}
@@ -45,7 +46,7 @@ class AsStored(NamedTuple):
 
 def remade(layout: str) -> bool:
     """Whether a row of a file that holds its rows so is written in another way as JSON Lines."""
-    return layout in (LISTED, LIST_OF_LISTS, OVER_LINES) or layout.startswith(TABLE)
+    return layout.startswith((LISTED, LIST_OF_LISTS, OVER_LINES, TABLE))
 
 
 def in_column(record: bytes, column: str | None) -> bytes:

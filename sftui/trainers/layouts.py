@@ -61,7 +61,8 @@ def refused_as_stored(rows: Sequence[Row], recipe: Recipe, trainer: Trainer) -> 
     if why is None:
         why = _by_datasets(stored.layout, recipe)
     if why:
-        layout, held = stored.layout, _HELD.get(stored.layout, "it is JSON Lines")
+        layout = stored.layout
+        held = next((held for ending, held in _HELD.items() if layout.endswith(ending)), "it is JSON Lines")
         held = f"it is one object that holds its rows {layout}" if layout.startswith(TABLE) else held
         fix = f"name the folder of one split, as {stored.name}" if apart else _ROWS
         return Problem(f"{trainer.title} does not read the rows of {stored.name}: {held}", why, fix)

@@ -56,7 +56,7 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
             "it goes by the keys of the first row alone",
             "set data.format to auto",
         )
-    if any(row.layout == "one list" for row in rows):
+    if any(row.layout.startswith("one list") for row in rows):
         return replace(found, notes=(LIST,))
     return found
 

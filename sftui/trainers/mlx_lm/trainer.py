@@ -47,6 +47,7 @@ GROUPS = "mlx-lm's batches hold rows with as many keys, in the order of the file
 """CacheDataset.itemlen, by which rows are sorted, is the length of the row's mapping, not that of its tokens."""
 OF_MODELS = {"muse_spark": "muse_spark"}
 """model_type → the chat_template_type that its code brings (models/*.py, TOKENIZER_DEFAULTS)."""
+OF_DATASETS = ("one list", "objects over several lines", "a byte order mark")
 BY_LINES = "it takes each line for one JSON value, and each value for one row (json.loads)"
 PAST_THE_END = (
     "the prompt alone has more tokens than the whole row: nothing of it is trained, the padding behind it neither, and"
@@ -91,8 +92,8 @@ class MlxLm(Trainer):
         return formats.detect(rows, recipe.data)
 
     def unread_layout(self, stored: AsStored, recipe: Recipe) -> str | None:
-        listed = stored.layout == "one list" and stored.name.endswith(".json")  # what an hf_dataset may name
-        return BY_LINES if stored.layout and not listed else ""
+        named = stored.name.endswith(".json") and stored.layout.startswith(OF_DATASETS)  # what an hf_dataset may name
+        return BY_LINES if stored.layout and not named else ""
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         if detected.refused is None and detected.verbatim and isinstance(row.data, Mapping):

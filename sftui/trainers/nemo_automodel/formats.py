@@ -17,7 +17,7 @@ from sftui.conversations.detected import find_column, sentence, type_word
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
 from sftui.recipe import Recipe
-from sftui.sources.records import AsStored
+from sftui.sources.records import ONE_LIST, OVER_LINES, AsStored
 from sftui.trainers.nemo_automodel.own import NemoOptions
 from sftui.trainers.reading import by_python
 
@@ -638,6 +638,6 @@ def unread_layout(stored: AsStored) -> str:
         return "it takes each line for one JSON value, and each value for one row (json.loads)" if stored.layout else ""
     if stored.name.lower().endswith((".gz", ".zst")):
         return "it reads the file as text, without unpacking it (UnicodeDecodeError)"
-    if stored.layout == "one list" or (not stored.layout and stored.rows == 1):
+    if stored.layout == ONE_LIST or (stored.layout in ("", OVER_LINES) and stored.rows == 1):
         return ""
     return "it takes the file for one JSON value, a list of rows or one row (json.loads)"

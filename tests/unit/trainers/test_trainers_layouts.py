@@ -67,6 +67,9 @@ def test_code_of_the_user_may_read_all(name: str, text: str, tmp_path: Path) -> 
         ("train.jsonl", MARKED, False),
         ("train.jsonl", LISTS, False),
         ("t.json", LIST, True),  # as an hf_dataset
+        ("t.json", PRETTY, True),
+        ("t.json", MARKED, True),
+        ("t.json", "\ufeff" + LIST, True),
         ("t.json", TABLE, False),
     ],
 )
@@ -87,6 +90,10 @@ def test_mlx_lm_reads_line_by_line(file: str, text: str, reads: bool, tmp_path: 
         ("t.json", json.dumps(ROW), True, True),
         ("t.json", LINES, False, True),
         ("t.json", PRETTY, False, True),
+        ("t.json", json.dumps(ROW, indent=1), True, True),  # one value, whatever lines it goes over
+        ("t.jsonl", json.dumps(ROW, indent=1), False, True),
+        ("t.json", "\ufeff" + json.dumps(ROW, indent=1), False, True),  # json.loads stops at the mark
+        ("t.json", "\ufeff" + LIST, False, True),
         ("t.json", LISTS, False, False),
     ],
 )
