@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from sftui import bound
@@ -34,7 +35,7 @@ SAMPLE_BYTES = 4 << 20
 AT_ONCE = 4 << 20
 """Bytes of files that are loaded as the trainer does it where not all is read anyway."""
 AT_LEAST = 300
-"""Rows that are looked through whatever time it takes, so that a small set is read the same on a busy machine."""
+"""Rows of small files that are looked through whatever time it takes: they are read the same on a busy machine."""
 FEW = 8
 MOST_LATE = 256
 """Rows with a column, a key or a kind of value that no earlier one has: more of them are not looked for."""
@@ -114,10 +115,11 @@ def stored(options: OpenOptions, source: Source, seconds: float | None = None) -
     made = _of_sample(options, source, tuple(_first_rows(source)))
     until = None if seconds is None else time.monotonic() + seconds
     late = []
+    small = cache(lambda: sum(file.size for file in source.files()) <= AT_ONCE)  # some files end in an endless line
     for number, row in enumerate(late_rows(made, made.first)):
         if row is not None:
             late.append(row)
-        elif until is not None and number >= AT_LEAST and time.monotonic() > until:
+        elif until is not None and time.monotonic() > until and (number >= AT_LEAST or not small()):
             return made
     return looked_through(made, late)
 
