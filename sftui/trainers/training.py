@@ -273,6 +273,8 @@ def _neutral(entry: Entry, own: Any, values: Mapping[str, Any], config: Config) 
     if "at" in entry:
         own = own[entry["at"]] if isinstance(own, (list, tuple)) and len(own) > entry["at"] else own
     own = _converted(entry.get("kind", ""), own)
+    if "alone" in entry and isinstance(own, list) and len(own) == 1 and own not in (one[1] for one in entry["values"]):
+        return {"unknown": entry["alone"]}
     for pair in entry.get("values", ()):
         if _alike(pair[1], own) and _fits(_about(pair, "key:"), values, config):
             return pair[0]
@@ -366,6 +368,8 @@ def _own(entry: Entry, value: Any, values: Mapping[str, Any]) -> tuple[str, Any]
     own, only = pairs[0][1] if pairs else own, entry.get("only")
     if (not pairs and only is True) or (isinstance(only, list) and own not in only) or own in entry.get("never", ()):
         raise _Unsayable(f"{key} cannot say it")
+    if "alone" in entry and isinstance(own, list) and len(own) == 1 and not pairs:
+        raise _Unsayable(entry["alone"])
     if "share" in entry and isinstance(own, float) and 0 < own < 1:
         return str(entry["share"]), own
     if entry.get("kind") == "int" and isinstance(own, float):

@@ -7,6 +7,7 @@ is saved in words. What a loader leaves open (rows, devices) is not among the va
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -48,6 +49,8 @@ ADAM = {
 def effective(trainer: str, settings: Settings) -> Effective:
     """What training does by the settings that a trainer's loader made."""
     told = _OF[trainer](settings)
+    if told.get("output_dir"):
+        told["output_dir"] = os.path.normpath(told["output_dir"])
     if told.get("schedule") in ("constant", "constant_with_warmup"):
         told["schedule"] = "constant"
         told.pop("least_rate", None)
@@ -245,7 +248,7 @@ def _torchtune(settings: Settings) -> Effective:
     lora = "lora" in builder
     targets: Any = None
     if lora:
-        targets = [{"output_proj": "o_proj"}.get(one, one) for one in model["lora_attn_modules"]]
+        targets = [{"output_proj": "o_proj"}.get(one, one) for one in model.get("lora_attn_modules", ())]
         whole = sorted(targets) == ["k_proj", "o_proj", "q_proj", "v_proj"]
         if model.get("apply_lora_to_mlp"):
             targets = "all-linear" if whole else [*targets, "gate_proj", "up_proj", "down_proj"]
@@ -447,7 +450,7 @@ def _nemo_automodel(settings: Settings) -> Effective:
     if settings["checkpoint"]["enabled"] == "False":
         told["save"] = "never"
     else:
-        told["save"] = f"every {saves} steps" + " and each epoch" * bool(ends)
+        told["save"] = " and ".join([f"every {saves} steps"] * bool(saves) + ["each epoch"] * bool(ends)) or "never"
     tests = steps["val_every_steps"]
     told["eval"] = f"every {tests} steps" if tests and settings["validation"] else "never"
     told["dtype"] = {"bf16": "bfloat16"}.get(settings["torch_dtype"], settings["torch_dtype"].removeprefix("torch."))
