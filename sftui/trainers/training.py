@@ -131,7 +131,10 @@ def write_training(preset: str, config: Config, facts: Mapping[str, Any]) -> Wri
         made.notes.append(UNTOLD.format(title))
     for name, about in settings().items():
         entry, setting, told = table.get(name, {}), known.get(name), None
-        if not _fits(about.get("when", {}), _values(known)):
+        when = about.get("when", {})
+        if setting is not None and "adapter" in when and "adapter" not in _values(known):
+            setting = replace(setting, unknown="it is not known whether LoRA is trained")
+        if not _fits(when, _values(known)):
             if not entry.get("required"):
                 continue
             setting = None
@@ -339,7 +342,9 @@ def _told(entry: Entry, about: Entry, setting: Setting, values: Mapping[str, Any
         raise _Unsayable(f"it needs {', '.join(entry['needs']).replace('key:', '')}")
     said: Keys = {place_of(key): own for key, own in entry.get("sets", {}).items()}
     if "cases" in entry:
-        cases = [one[1] for one in entry["cases"] if _alike(one[0], value) and _fits(_about(one), values)]
+        cases = [
+            one[1] for one in entry["cases"] if _alike(one[0], value) and _fits(_about(one), values, unknown=False)
+        ]
         if cases:
             return {**said, **{place_of(key): own for key, own in cases[0].items()}}
         if "key" not in entry:
@@ -359,7 +364,9 @@ def _told(entry: Entry, about: Entry, setting: Setting, values: Mapping[str, Any
 def _own(entry: Entry, value: Any, values: Mapping[str, Any]) -> tuple[str, Any]:
     """The key and value by which a neutral value is said; _Unsayable where there are none."""
     key, own = _keys(entry)[0], value
-    pairs = [one for one in entry.get("values", ()) if _alike(one[0], value) and _fits(_about(one), values)]
+    pairs = [
+        one for one in entry.get("values", ()) if _alike(one[0], value) and _fits(_about(one), values, unknown=False)
+    ]
     if not pairs and isinstance(value, (int, float)) and ("times" in entry or "over" in entry):
         other = values.get(entry.get("times", entry.get("over")))
         if not other:
