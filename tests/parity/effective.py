@@ -56,6 +56,8 @@ def effective(trainer: str, settings: Settings) -> Effective:
         told.pop("least_rate", None)
     if told.get("schedule") == "constant" and trainer in _ARGUMENTS and settings["lr_scheduler_type"] == "constant":
         told["warmup"] = [0, 0]
+    if "output_dir" in told:
+        told["output_dir"] = os.path.normpath(str(told["output_dir"]))
     if told.get("adapter") == "none":
         for name in [name for name in told if name.startswith("lora_")]:
             del told[name]
@@ -449,6 +451,8 @@ def _nemo_automodel(settings: Settings) -> Effective:
     saves, ends = steps["ckpt_every_steps"], steps["save_checkpoint_every_epoch"]
     if settings["checkpoint"]["enabled"] == "False":
         told["save"] = "never"
+    elif saves is None:
+        told["save"] = "each epoch"
     else:
         told["save"] = " and ".join([f"every {saves} steps"] * bool(saves) + ["each epoch"] * bool(ends)) or "never"
     tests = steps["val_every_steps"]

@@ -70,8 +70,12 @@ FILLED: Mapping[str, Any] = {
 }
 """What a user would put in the place of a placeholder; else the name of a model."""
 NAMES = re.compile(r"FILL_IN_\w+|fill_in_\w+|[Mm]issing mandatory|\?\?\?")
-MISSING = {"lr_scheduler": "scheduler", "lora_attn_modules": "lora_targets"}
-"""What torchtune stops at where the source has it otherwise than torchtune can say it, which is listed."""
+MISSING = {
+    "lr_scheduler": "scheduler",
+    "lora_attn_modules": "lora_targets",
+    "global_batch_size": "accumulation",
+}
+"""What a target stops at, by its name, where the source has it otherwise than the target can say it: it is listed."""
 
 
 @dataclass(frozen=True, slots=True)

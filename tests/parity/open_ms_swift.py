@@ -21,6 +21,7 @@ from exchange import tiny_config
 
 logging.disable(logging.CRITICAL)
 transformers.TrainingArguments._validate_args = lambda self: None
+transformers.training_args.is_torch_tf32_available = lambda: True
 
 import swift.arguments.base_args.model_args as models
 import swift.arguments.sft_args as arguments
@@ -98,7 +99,8 @@ def open_one(run):
     run.reads = [word[2:] for word in words if word.startswith("--")]
     training = args.training_args
     run.settings = {**open_common.of_arguments(training), "optimizer": training.optimizer}
-    run.settings["output_dir"] = os.path.relpath(training.output_dir)
+    here = f"{os.getcwd()}/"
+    run.settings["output_dir"] = training.output_dir.removeprefix(here)
     run.settings["tuner"] = {name: getattr(args, name) for name in TUNER}
     run.settings["torch_dtype"] = str(args.torch_dtype) if "--torch_dtype" in words else "auto"
     run.settings["eval_rows"] = bool(args.split_dataset_ratio or args.val_dataset)

@@ -241,6 +241,10 @@ def settings_of(cfg, recipe):
     if left and not any(one.kind is one.VAR_KEYWORD for one in names.values()):
         raise TypeError(f"{cfg.model._component_}() got an unexpected keyword argument {left[0]!r}")
     defaults = {name: one.default for name, one in names.items() if one.default is not inspect.Parameter.empty}
+    asked = [one.name for one in names.values() if one.kind is one.POSITIONAL_OR_KEYWORD and one.name not in defaults]
+    absent = [name for name in asked if name not in cfg.model]
+    if absent:
+        raise TypeError(f"{cfg.model._component_}() missing required argument: {absent[0]!r}")
     told["model"] = {**defaults, **told["model"]}
     return {**told, "recipe": recipe}
 
