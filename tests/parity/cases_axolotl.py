@@ -243,7 +243,7 @@ CASES = (
     ),
     Case("completion_llama", "wikisql", LLAMA, LLAMA_PAD, dataset={"type": "completion"}, limit=300),
     Case("tokenized", "turkish.ids_attention", QWEN, limit=100),
-    Case("tokenized_empty", "turkish.ids_empty", QWEN, limit=40),
+    Case("tokenized_empty", "turkish.ids_empty", QWEN, limit=40, long=True),
     Case("deduplicated", "fastchat", MINI, long(dataset_exact_deduplication=True), dataset=SHAREGPT),
     # tokens that the config adds
     Case("tokens_new", "tricky", QWEN, long(tokens=["<|note|>", "answer", "<think>"]), limit=60),

@@ -138,7 +138,7 @@ CASES = (
     Case("think_text", "reason.think_text", QWEN, {"max_length": 4096}, template="trl_qwen3", dataset=text(CHATML)),
     Case("template_kwargs", "turkish.no_think", QWEN, LONG, template="trl_qwen3", only=NEW, limit=100),
     Case("ids", "turkish.ids", QWEN, LONG, limit=60),
-    Case("ids_empty", "turkish.ids_empty", QWEN, LONG, limit=40),
+    Case("ids_empty", "turkish.ids_empty", QWEN, LONG, limit=40, long=True),
     Case("ids_completion_mask", "turkish.ids_completion", QWEN, LONG, limit=60),
     Case("ids_labels", "turkish.ids_labels", QWEN, LONG, limit=60),
 )

@@ -149,6 +149,7 @@ def test_show_does_not_go_through_large_data(
     """As if the 40 rows were large: too many to prepare, and their file too long to be looked through."""
     monkeypatch.setattr("sftui.cli.show.PREPARED", 400)
     monkeypatch.setattr("sftui.cli.show.PATIENCE", 0.0)
+    monkeypatch.setattr("sftui.session.opened.AT_LEAST", 0)
     monkeypatch.setattr("sftui.cli.data_notes.LOOK_BYTES", 1)
     monkeypatch.setattr(JsonlSource, "index_more", lambda self, seconds: pytest.fail("the file is read through"))
     file, trainer = config
