@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sftui.text import many, share, visible
+from sftui.text import share, visible
 
 HERE = Path(__file__).parent
 
@@ -50,7 +50,7 @@ def _environment() -> Any:
         undefined=StrictUndefined,
         finalize=_shown,
     )
-    made.filters.update(number="{:,}".format, share=share, short=short, many=many)
+    made.filters.update(number="{:,}".format, share=share, short=short)
     return made
 
 
