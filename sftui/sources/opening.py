@@ -203,8 +203,10 @@ def _open_folder(spec: SourceSpec, folder: Path) -> Source:
     title = folder.resolve().name
     if splits:
         split = choose_split(splits, spec.split, str(folder))
-        single = any(len(list((folder / one).glob("*.arrow"))) == 1 for one in splits)
-        layout = "" if (folder / SPLITS).is_file() else SPLITS_APART if single else SHARDS_APART
+        layout = ""
+        if not (folder / SPLITS).is_file():
+            single = any(len(list((folder / one).glob("*.arrow"))) == 1 for one in splits)
+            layout = SPLITS_APART if single else SHARDS_APART
         return _with_rows(SavedSource(folder / split, f"{title}/{split}", row_limit=spec.row_limit, layout=layout))
     if splits is not None:
         _only_train(spec, str(folder))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import threading
 from pathlib import Path
@@ -330,6 +331,13 @@ def test_saved_splits(tmp_path: Path) -> None:
         SourceError, match=r"has no split tset, because its splits are test, train; did you mean `test`\?"
     ):
         open_source(SourceSpec((folder,), split="tset"))
+
+
+@pytest.mark.parametrize("name", ["gone", "a" * 300, "../elsewhere", "a\0b"])
+def test_a_split_that_no_folder_can_hold_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "dataset_dict.json").write_text(json.dumps({"splits": [name]}))
+    with pytest.raises(SourceError, match="is not a readable save_to_disk folder"):
+        open_source(SourceSpec((str(tmp_path),)))
 
 
 def test_a_damaged_saved_folder(tmp_path: Path) -> None:
