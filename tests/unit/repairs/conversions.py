@@ -244,7 +244,8 @@ def read(data: Mapping[str, Any], style: str = "newline") -> Conversation:
 
 
 def told(conversation: Conversation) -> list[Any]:
-    """Roles, contents, calls and whatever else messages hold, in order, and the tools; JSON text as what it says."""
+    """Roles, contents, calls and whatever else messages hold, in order, and the tools; JSON text as what it says,
+    parts of text as the one text that a template prints."""
     messages = []
     for message in conversation.messages:
         held = {key: _said(value) for key, value in message.data.items()}
@@ -253,6 +254,9 @@ def told(conversation: Conversation) -> list[Any]:
         if calls := held.get("tool_calls"):
             held["tool_calls"] = [_call(_said(call)) for call in calls]
         held["role"] = ROLE_ALIASES.get(message.role, message.role)
+        parts = message.data.get("content")
+        if isinstance(parts, list) and all(part.get("type") == "text" for part in parts):
+            held["content"] = "".join(part.get("text", part.get("value")) for part in parts)
         messages.append(held)
     tools = [_said(tool) for tool in _said(conversation.tools) or ()]
     return [*messages, *(tool.get("function", tool) for tool in tools)]
