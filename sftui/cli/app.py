@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
@@ -25,7 +26,6 @@ from sftui.cli.common import (
 from sftui.cli.engines import engine_options
 from sftui.cli.grouped import (
     CHECK,
-    CONTEXT,
     FINDINGS,
     LEARN,
     LOOK,
@@ -37,10 +37,13 @@ from sftui.cli.grouped import (
     Command,
     CommandGroup,
     Front,
+    number_option,
     option,
 )
 from sftui.cli.opening import TRAINERS_FROM, opening_options, serving_option
 from sftui.starting import Started
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 WELCOME = """\
 sftui shows exactly what your trainer trains on, token for token.
@@ -69,14 +72,37 @@ class Output(click.types.StringParamType):
 
 
 OUTPUT = Output()
+COMMANDS: dict[str, Command] = {}
+"""In the order in which help lists them."""
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 """What `sftui check` writes."""
+
+
+def output_option(*names: str, group: str = WRITTEN, metavar: str = "FILE", **attributes: Any) -> Callable[[F], F]:
+    """An option that names what the command writes."""
+    return option(*names, group=group, type=OUTPUT, metavar=metavar, **attributes)
+
+
+new_file_option = output_option("-o", "--out", help="OUT.jsonl or OUT.parquet, a new file")
+log_option = output_option("--log", help="LOG.jsonl: every change, row by row; default: OUT.log.jsonl")
+
+
+def command(
+    name: str, listed: str, short_help: str, *examples: tuple[str, str], cls: type[Command] = Command, **more: Any
+) -> Callable[[Callable[..., Any]], Any]:
+    """Makes a function the command `sftui NAME`, in one of the groups LISTED, with examples of what to type."""
+
+    def declared(function: Callable[..., Any]) -> Command:
+        attributes = {"listed": listed, "short_help": short_help, "examples": examples, **more}
+        COMMANDS[name] = click.command(f"sftui {name}", cls=cls, **attributes)(function)
+        return COMMANDS[name]
+
+    return declared
 
 
 @click.command(
     "sftui",
     cls=Front,
-    context_settings=CONTEXT,
     epilog=EPILOG,
     examples=(
         ("sftui demo", "a tour over bundled data, offline"),
@@ -104,16 +130,12 @@ def inspect(started: Started | None, /, row: int, theme: str | None, no_mouse: b
     return open_inspector(given, row, theme, not no_mouse, COMMANDS, started)
 
 
-@click.command(
-    "sftui demo",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=LOOK,
-    short_help="open the inspector on bundled data, offline",
-    examples=(
-        ("sftui demo", "a tour in six steps"),
-        ("sftui demo sharegpt", "other rows, without the tour"),
-    ),
+@command(
+    "demo",
+    LOOK,
+    "open the inspector on bundled data, offline",
+    ("sftui demo", "a tour in six steps"),
+    ("sftui demo sharegpt", "other rows, without the tour"),
 )
 @click.argument("name", required=False)
 @option("-t", "--tokenizer", group=USUAL, metavar="NAME", help="another tokenizer than the sample's own")
@@ -130,16 +152,12 @@ def demo(
     return open_demo(name, tokenizer, theme, not no_mouse, debug, started)
 
 
-@click.command(
-    "sftui serve",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=LOOK,
-    short_help="the inspector in a browser, for this machine alone",
-    examples=(
-        ("sftui serve data.jsonl -t TOK", "prints the address to open"),
-        ("sftui serve axolotl.yml --port 8080", "at a port of your choice"),
-    ),
+@command(
+    "serve",
+    LOOK,
+    "the inspector in a browser, for this machine alone",
+    ("sftui serve data.jsonl -t TOK", "prints the address to open"),
+    ("sftui serve axolotl.yml --port 8080", "at a port of your choice"),
 )
 @opening_options
 @serving_option
@@ -157,20 +175,16 @@ def serve(port: int, host: str, public: bool, **given: Any) -> int:
     return serve_pages(given, words_of(inspect, given), host, port, public)
 
 
-@click.command(
-    "sftui show",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=LOOK,
-    short_help="print one row: tokens, labels and why each is trained or masked",
-    examples=(
-        ("sftui show data.jsonl -t TOK --row 3", "row 3, from 0"),
-        ("sftui show axolotl.yml --shift", "what is predicted from each token"),
-        ("sftui show data.jsonl -t TOK --format json", "for programs"),
-    ),
+@command(
+    "show",
+    LOOK,
+    "print one row: tokens, labels and why each is trained or masked",
+    ("sftui show data.jsonl -t TOK --row 3", "row 3, from 0"),
+    ("sftui show axolotl.yml --shift", "what is predicted from each token"),
+    ("sftui show data.jsonl -t TOK --format json", "for programs"),
 )
 @opening_options
-@option("--row", group=USUAL, type=click.IntRange(min=0), default=0, metavar="N", help="the row to print, from 0")
+@number_option("--row", group=USUAL, default=0, least=0, help="the row to print, from 0")
 @option(
     "--shift", group=WRITTEN, is_flag=True, help="the input token at each position, and the token to predict from it"
 )
@@ -191,98 +205,14 @@ def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int 
     return show_row(given, row, shift, view, form, explain, width)
 
 
-@click.command(
-    "sftui encode",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=WRITE,
-    short_help="what reaches the model: ids, labels and masks as JSONL or Parquet",
-    examples=(
-        ("sftui encode axolotl.yml -o encoded.parquet", "every row, or every pack"),
-        ("sftui encode data.jsonl -t TOK -o - --explain", "JSON lines with tokens and reasons"),
-    ),
-)
-@opening_options
-@option(
-    "-o",
-    "--out",
-    group=WRITTEN,
-    required=True,
-    type=OUTPUT,
-    metavar="FILE",
-    help="OUT.jsonl or OUT.parquet; - writes JSON lines to stdout",
-)
-@option("--explain", group=WRITTEN, is_flag=True, help="add tokens, reasons and spans of every row")
-@option("--unpacked", group=WRITTEN, is_flag=True, help="one record per row, even if the recipe packs")
-@force_option
-@option(
-    "--jobs",
-    group=WORK,
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="with ray: its workers; default: all that the cluster has",
-)
-@engine_options
-def encode(
-    out: str,
-    explain: bool,
-    unpacked: bool,
-    force: bool,
-    engine: str,
-    address: str | None,
-    jobs: int | None,
-    **given: Any,
-) -> int:
-    """Write what the trainer would train on: one record per row, or per pack if the recipe packs."""
-    from sftui.cli.encode import encode_rows
-
-    return encode_rows(given, out, explain, unpacked, force, engine=engine, address=address, jobs=jobs)
-
-
-@click.command(
-    "sftui export",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=WRITE,
-    short_help="the recipe, a script, or a trainer's config with what you changed",
-    examples=(
-        ("sftui export data.jsonl -t TOK --trainer trl --to trl -o config", "a config for TRL"),
-        ("sftui export axolotl.yml --to preprocess -o script", "a script that prepares the data alike"),
-    ),
-)
-@opening_options
-@option("--to", group=USUAL, required=True, metavar="WHAT", help="recipe, preprocess, or a trainer's name")
-@option(
-    "-o", "--out", "folder", group=WRITTEN, required=True, type=OUTPUT, metavar="DIR", help="the folder to write into"
-)
-@force_option
-@option(
-    "--max-rows",
-    group=ROWS,
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="for another trainer than the recipe's: count changed labels over the first N rows only",
-)
-def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any) -> int:
-    """Write the recipe, a stand-alone script that prepares the data the same way, or a trainer's config; exit 1 and
-    nothing written, but with --force, where no answer of the data reaches the model."""
-    from sftui.cli.export import export_files
-
-    return export_files(given, to, folder, force, max_rows)
-
-
-@click.command(
-    "sftui compare",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=LOOK,
-    short_help="where trainers, recipes, templates or tokenizers differ",
-    examples=(
-        ("sftui compare axolotl.yml --with trl@1.16", "the same rows under another trainer"),
-        ("sftui compare data.jsonl -t TOK --trainer trl@1.16 --with trl@1.14", "two releases"),
-        ("sftui compare data.jsonl -t TOK --with mask.rule=assistant", "one knob"),
-        ("sftui compare batches.parquet --against axolotl.yml", "what a real run had, beside what sftui says"),
-    ),
+@command(
+    "compare",
+    LOOK,
+    "where trainers, recipes, templates or tokenizers differ",
+    ("sftui compare axolotl.yml --with trl@1.16", "the same rows under another trainer"),
+    ("sftui compare data.jsonl -t TOK --trainer trl@1.16 --with trl@1.14", "two releases"),
+    ("sftui compare data.jsonl -t TOK --with mask.rule=assistant", "one knob"),
+    ("sftui compare batches.parquet --against axolotl.yml", "what a real run had, beside what sftui says"),
 )
 @opening_options
 @option(
@@ -307,21 +237,12 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
 )
 @first_rows
 @sampled
-@option(
-    "--show",
-    "shown",
-    group=ROWS,
-    type=click.IntRange(min=0),
-    default=3,
-    metavar="N",
-    help="differing rows to print; default: 3",
-)
-@option(
+@number_option("--show", "shown", group=ROWS, default=3, least=0, help="differing rows to print; default: 3")
+@number_option(
     "--causes",
     group=ROWS,
-    type=click.IntRange(min=0),
     default=200,
-    metavar="N",
+    least=0,
     help="differing rows, evenly spaced, of which is found out why they differ; default: 200",
 )
 @text_or_json
@@ -350,97 +271,13 @@ def compare(
     return compare_recipes(given, others, max_rows, sample, shown, causes, form, width)
 
 
-@click.command(
-    "sftui verify",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=CHECK,
-    short_help="run your installed trainer and print where sftui differs",
-    examples=(
-        ("sftui verify axolotl.yml --python ~/train/bin/python", "50 rows through the Axolotl of that environment"),
-    ),
-)
-@opening_options
-@option(
-    "--python",
-    group=USUAL,
-    required=True,
-    metavar="PATH",
-    help="the python of an environment that has the trainer installed",
-)
-@option(
-    "--rows",
-    group=ROWS,
-    type=click.IntRange(min=1),
-    default=50,
-    metavar="N",
-    help="number of rows, evenly spaced; default: 50",
-)
-def verify(python: str, rows: int, **given: Any) -> int:
-    """Run the real, installed trainer on some rows and print where sftui's labels differ; exit 1 if any do."""
-    from sftui.cli.verify import verify_rows
-
-    return verify_rows(given, python, rows)
-
-
-@click.command(
-    "sftui capture",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=CHECK,
-    short_help="run your training up to its first step, keep its batches",
-    examples=(
-        ("sftui capture -o batches.parquet -- python train.py", "the first 8 batches, as the model receives them"),
-        ("sftui capture -o batches.parquet --batches 2 -- axolotl train axolotl.yml", "of any trainer"),
-        ("sftui batches.parquet", "look at them"),
-    ),
-)
-@click.argument("command", nargs=-1, required=True, metavar="-- COMMAND…", type=click.UNPROCESSED)
-@option(
-    "-o",
-    "--out",
-    group=WRITTEN,
-    required=True,
-    type=OUTPUT,
-    metavar="FILE",
-    help="OUT.parquet, which only you may read",
-)
-@option(
-    "--batches",
-    group=USUAL,
-    type=click.IntRange(min=1),
-    default=8,
-    metavar="N",
-    help="so many; what the first optimizer step leaves over comes from the data loader; default: 8",
-)
-@option(
-    "--no-model",
-    group=USUAL,
-    is_flag=True,
-    help="take them from the data loader, without running or loading a model: transformers' models get no weights",
-)
-@option("--clip", group=WRITTEN, type=click.IntRange(min=1), metavar="N", help="keep N tokens of each sequence")
-@force_option
-def capture(command: tuple[str, ...], out: str, batches: int, no_model: bool, clip: int | None, force: bool) -> int:
-    """Run COMMAND, your own training command, in your environment, keep its first batches as the model receives them,
-    and end it before its first optimizer step. This runs your code; nothing is installed, no optimizer makes a step.
-    """
-    from sftui.cli.capture import capture_batches
-
-    return capture_batches(command, out, batches, no_model, clip, force)
-
-
-@click.command(
-    "sftui check",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=CHECK,
-    short_help="what is wrong in the set-up and in every row, and the fix",
-    examples=(
-        ("sftui check axolotl.yml", "what is wrong in a config and its data"),
-        ("sftui check data.jsonl -t TOK --format json -o found.json", "for programs"),
-        ("sftui check data.jsonl -t TOK --select TRU,LAB --fail-on warning", "some codes, for CI"),
-    ),
+@command(
+    "check",
+    CHECK,
+    "what is wrong in the set-up and in every row, and the fix",
+    ("sftui check axolotl.yml", "what is wrong in a config and its data"),
+    ("sftui check data.jsonl -t TOK --format json -o found.json", "for programs"),
+    ("sftui check data.jsonl -t TOK --select TRU,LAB --fail-on warning", "some codes, for CI"),
 )
 @opening_options
 @serving_option
@@ -471,10 +308,10 @@ def capture(command: tuple[str, ...], out: str, batches: int, no_model: bool, cl
 @ignore_option
 @first_rows
 @sampled
-@option("--baseline", group=FINDINGS, type=OUTPUT, metavar="FILE", help="ignore the findings recorded in FILE")
+@output_option("--baseline", group=FINDINGS, help="ignore the findings recorded in FILE")
 @option("--write-baseline", group=FINDINGS, is_flag=True, help="write the current findings to the --baseline file")
 @eval_option
-@option("-o", "--out", group=WRITTEN, type=OUTPUT, metavar="FILE", help="write there instead of to stdout")
+@output_option("-o", "--out", help="write there instead of to stdout")
 @force_option
 @jobs_option
 @engine_options
@@ -485,19 +322,15 @@ def check(**given: Any) -> int:
     return check_data(**given)
 
 
-@click.command(
-    "sftui report",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=CHECK,
-    short_help="figures, plots and findings as one HTML page",
-    examples=(("sftui report axolotl.yml -o report.html", "of the whole dataset"),),
+@command(
+    "report",
+    CHECK,
+    "figures, plots and findings as one HTML page",
+    ("sftui report axolotl.yml -o report.html", "of the whole dataset"),
 )
 @opening_options
 @serving_option
-@option(
-    "-o", "--out", group=WRITTEN, required=True, type=OUTPUT, metavar="FILE", help="the page to write, e.g. report.html"
-)
+@output_option("-o", "--out", required=True, help="the page to write, e.g. report.html")
 @select_option
 @ignore_option
 @first_rows
@@ -513,204 +346,67 @@ def report(**given: Any) -> int:
     return write_report(**given)
 
 
-@click.command(
-    "sftui trainers",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=LEARN,
-    short_help="the trainers and their releases",
-    examples=(("sftui trainers", "what each is, finds and packs"), ("sftui trainers --format json", "for programs")),
-)
-@TRAINERS_FROM
-@text_or_json
-def trainers(form: str) -> int:
-    """List the trainers: what each is, its releases, how it finds answers, packs, and which transformers it brings."""
-    from sftui.cli.trainers import list_trainers
-
-    return list_trainers(form)
-
-
-@click.command(
-    "sftui knobs",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=LEARN,
-    short_help="every setting of the recipe, its choices, its keys",
-    examples=(
-        ("sftui knobs", "all of them"),
-        ("sftui knobs mask.rule --trainer trl", "one, as TRL knows it"),
-        ("sftui knobs loss", "those that contain a word"),
-        ("sftui knobs assistant_only_loss", "what a trainer's key is here"),
-    ),
-)
-@click.argument("name", required=False)
-@option(
-    "--trainer", group=USUAL, metavar="NAME[@VERSION]", help="its options too, with its defaults and its config's keys"
-)
-@TRAINERS_FROM
-@text_or_json
-def knobs(name: str | None, trainer: str | None, form: str) -> int:
-    """Explain a knob of the recipe, a setting that decides labels: NAME is its name, a word in it, or a trainer's own
-    key; without NAME, the list of all."""
-    from sftui.cli.knobs import show_knobs
-
-    return show_knobs(name, trainer, form)
-
-
-@click.command(
-    "sftui explain",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=LEARN,
-    short_help="what the code of a finding means",
-    examples=(
-        ("sftui explain TRU001", "one code"),
-        ("sftui explain", "all of them"),
-    ),
-)
-@click.argument("code", required=False)
-def explain(code: str | None) -> int:
-    """What CODE means, when it is harmless and what repairs it; without CODE, the list of all."""
-    from sftui.cli.explain import explain_code
-
-    return explain_code(code)
-
-
-@click.command(
-    "sftui help",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=LEARN,
-    short_help="the pages of help, offline",
-    examples=(
-        ("sftui help labels", "a page"),
-        ("sftui help check", "the options of a command"),
-    ),
-)
-@click.argument("topic", nargs=-1)
-def help_(topic: tuple[str, ...]) -> int:
-    """The pages of help, offline: TOPIC is a page, a command or the code of a finding; without it, the list."""
-    from sftui.cli.help import show_help
-
-    return show_help(topic, COMMANDS)
-
-
-@click.command(
-    "sftui skill",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=LEARN,
-    short_help="what a coding agent needs to know, as a SKILL.md",
-    examples=(("sftui skill", "for .claude/skills/sftui/SKILL.md, or where your agent looks"),),
-)
-def skill() -> int:
-    """Print a SKILL.md for coding agents: when to ask sftui, which commands, and how to read what they print."""
-    from sftui.cli.skill import print_skill
-
-    return print_skill()
-
-
-@click.command(
-    "sftui repair",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=WRITE,
-    short_help="a repaired copy of the data, never in place",
-    examples=(
-        ("sftui repair --list", "the repairs"),
-        ("sftui repair data.jsonl --apply map-roles,trim -o repaired.jsonl", "two of them"),
-    ),
+@command(
+    "verify",
+    CHECK,
+    "run your installed trainer and print where sftui differs",
+    ("sftui verify axolotl.yml --python ~/train/bin/python", "50 rows through the Axolotl of that environment"),
 )
 @opening_options
 @option(
-    "--apply",
+    "--python",
     group=USUAL,
-    multiple=True,
-    metavar="NAMES",
-    help="repairs to make, e.g. map-roles,trim,deduplicate; see --list",
+    required=True,
+    metavar="PATH",
+    help="the python of an environment that has the trainer installed",
 )
-@option(
-    "--drop",
+@number_option("--rows", group=ROWS, default=50, help="number of rows, evenly spaced; default: 50")
+def verify(python: str, rows: int, **given: Any) -> int:
+    """Run the real, installed trainer on some rows and print where sftui's labels differ; exit 1 if any do."""
+    from sftui.cli.verify import verify_rows
+
+    return verify_rows(given, python, rows)
+
+
+@command(
+    "capture",
+    CHECK,
+    "run your training up to its first step, keep its batches",
+    ("sftui capture -o batches.parquet -- python train.py", "the first 8 batches, as the model receives them"),
+    ("sftui capture -o batches.parquet --batches 2 -- axolotl train axolotl.yml", "of any trainer"),
+    ("sftui batches.parquet", "look at them"),
+)
+@click.argument("command", nargs=-1, required=True, metavar="-- COMMAND…", type=click.UNPROCESSED)
+@output_option("-o", "--out", required=True, help="OUT.parquet, which only you may read")
+@number_option(
+    "--batches",
     group=USUAL,
-    multiple=True,
-    metavar="WHAT",
-    help="leave out rows: unreadable, empty, no-answer, or codes of findings",
+    default=8,
+    help="so many; what the first optimizer step leaves over comes from the data loader; default: 8",
 )
-@option("--marks", group=ROWS, metavar="FILE", help="MARKS.jsonl of the inspector: leave out the rows marked drop")
-@option("-o", "--out", group=WRITTEN, type=OUTPUT, metavar="FILE", help="OUT.jsonl or OUT.parquet, a new file")
 @option(
-    "--log",
-    group=WRITTEN,
-    type=OUTPUT,
-    metavar="FILE",
-    help="LOG.jsonl: every change, row by row; default: OUT.log.jsonl",
+    "--no-model",
+    group=USUAL,
+    is_flag=True,
+    help="take them from the data loader, without running or loading a model: transformers' models get no weights",
 )
-@option("--dry-run", group=WRITTEN, is_flag=True, help="count what would change, write no data")
-@option("--list", "listing", is_flag=True, help="list the repairs")
+@number_option("--clip", group=WRITTEN, help="keep N tokens of each sequence")
 @force_option
-def repair(listing: bool, **given: Any) -> int:
-    """Write DATA with repairs to a new file, never in place; rows that need none keep every byte."""
-    from sftui.cli.repair import list_repairs, repair_data
-
-    return list_repairs() if listing else repair_data(**given)
-
-
-@click.command(
-    "sftui convert",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=WRITE,
-    short_help="rows of another shape as messages, and the config for them",
-    examples=(
-        ("sftui convert sharegpt.json --for trl -o messages.jsonl", "for TRL, with its config"),
-        ("sftui convert alpaca.json --for trl -o messages.jsonl --dry-run", "only count what would change"),
-    ),
-)
-@opening_options
-@option(
-    "--for", "reader", group=USUAL, metavar="TRAINER", help="the trainer that is to read them; default: the one named"
-)
-@option("--apply", group=ROWS, multiple=True, metavar="NAMES", help="repairs to make as well, see sftui repair --list")
-@option(
-    "--drop", group=ROWS, multiple=True, metavar="WHAT", help="leave out rows, as in sftui repair: unreadable, empty, …"
-)
-@option("--without", group=ROWS, multiple=True, metavar="COLUMNS", help="leave out columns that would be read instead")
-@option("-o", "--out", group=WRITTEN, type=OUTPUT, metavar="FILE", help="OUT.jsonl or OUT.parquet, a new file")
-@option(
-    "--config-dir",
-    group=WRITTEN,
-    type=OUTPUT,
-    metavar="DIR",
-    help="folder of the config that reads it; default: OUT-config",
-)
-@option(
-    "--log",
-    group=WRITTEN,
-    type=OUTPUT,
-    metavar="FILE",
-    help="LOG.jsonl: every change, row by row; default: OUT.log.jsonl",
-)
-@option("--dry-run", group=WRITTEN, is_flag=True, help="count what would change, write nothing")
-@force_option
-def convert(**given: Any) -> int:
-    """Write DATA of another shape as messages, with tool_calls and tools, to a new file; beside it the config that
-    reads it. Shapes: ShareGPT, Alpaca, question and answer, prompt and completion, function_call turns, calls as text.
+def capture(command: tuple[str, ...], out: str, batches: int, no_model: bool, clip: int | None, force: bool) -> int:
+    """Run COMMAND, your own training command, in your environment, keep its first batches as the model receives them,
+    and end it before its first optimizer step. This runs your code; nothing is installed, no optimizer makes a step.
     """
-    from sftui.cli.convert import convert_data
+    from sftui.cli.capture import capture_batches
 
-    return convert_data(**given)
+    return capture_batches(command, out, batches, no_model, clip, force)
 
 
-@click.command(
-    "sftui template",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=CHECK,
-    short_help="print, tag or probe the chat template in use",
-    examples=(
-        ("sftui template -t TOK --probe", "what goes wrong with it, without data"),
-        ("sftui template data.jsonl -t TOK --add-generation-tags -o tagged.jinja", "a copy with generation tags"),
-    ),
+@command(
+    "template",
+    CHECK,
+    "print, tag or probe the chat template in use",
+    ("sftui template -t TOK --probe", "what goes wrong with it, without data"),
+    ("sftui template data.jsonl -t TOK --add-generation-tags -o tagged.jinja", "a copy with generation tags"),
 )
 @opening_options
 @option(
@@ -739,9 +435,9 @@ def convert(**given: Any) -> int:
     help="of --probe: text, or json for programs",
 )
 @width_option
-@option("-o", "--out", group=WRITTEN, type=OUTPUT, metavar="FILE", help="write it, e.g. to chat_template.jinja")
+@output_option("-o", "--out", help="write it, e.g. to chat_template.jinja")
 @force_option
-@option("--max-rows", group=ROWS, type=click.IntRange(min=1), metavar="N", help="prove over the first N rows only")
+@number_option("--max-rows", group=ROWS, help="prove over the first N rows only")
 def template(
     tags: bool,
     probe: bool,
@@ -766,14 +462,225 @@ def template(
     return write_template(given, tags, out, force, max_rows)
 
 
-@click.command(
-    "sftui envs",
+@command(
+    "encode",
+    WRITE,
+    "what reaches the model: ids, labels and masks as JSONL or Parquet",
+    ("sftui encode axolotl.yml -o encoded.parquet", "every row, or every pack"),
+    ("sftui encode data.jsonl -t TOK -o - --explain", "JSON lines with tokens and reasons"),
+)
+@opening_options
+@output_option("-o", "--out", required=True, help="OUT.jsonl or OUT.parquet; - writes JSON lines to stdout")
+@option("--explain", group=WRITTEN, is_flag=True, help="add tokens, reasons and spans of every row")
+@option("--unpacked", group=WRITTEN, is_flag=True, help="one record per row, even if the recipe packs")
+@force_option
+@number_option("--jobs", group=WORK, help="with ray: its workers; default: all that the cluster has")
+@engine_options
+def encode(
+    out: str,
+    explain: bool,
+    unpacked: bool,
+    force: bool,
+    engine: str,
+    address: str | None,
+    jobs: int | None,
+    **given: Any,
+) -> int:
+    """Write what the trainer would train on: one record per row, or per pack if the recipe packs."""
+    from sftui.cli.encode import encode_rows
+
+    return encode_rows(given, out, explain, unpacked, force, engine=engine, address=address, jobs=jobs)
+
+
+@command(
+    "export",
+    WRITE,
+    "the recipe, a script, or a trainer's config with what you changed",
+    ("sftui export data.jsonl -t TOK --trainer trl --to trl -o config", "a config for TRL"),
+    ("sftui export axolotl.yml --to preprocess -o script", "a script that prepares the data alike"),
+)
+@opening_options
+@option("--to", group=USUAL, required=True, metavar="WHAT", help="recipe, preprocess, or a trainer's name")
+@output_option("-o", "--out", "folder", required=True, metavar="DIR", help="the folder to write into")
+@force_option
+@number_option(
+    "--max-rows",
+    group=ROWS,
+    help="for another trainer than the recipe's: count changed labels over the first N rows only",
+)
+def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any) -> int:
+    """Write the recipe, a stand-alone script that prepares the data the same way, or a trainer's config; exit 1 and
+    nothing written, but with --force, where no answer of the data reaches the model."""
+    from sftui.cli.export import export_files
+
+    return export_files(given, to, folder, force, max_rows)
+
+
+@command(
+    "repair",
+    WRITE,
+    "a repaired copy of the data, never in place",
+    ("sftui repair --list", "the repairs"),
+    ("sftui repair data.jsonl --apply map-roles,trim -o repaired.jsonl", "two of them"),
+)
+@opening_options
+@option(
+    "--apply",
+    group=USUAL,
+    multiple=True,
+    metavar="NAMES",
+    help="repairs to make, e.g. map-roles,trim,deduplicate; see --list",
+)
+@option(
+    "--drop",
+    group=USUAL,
+    multiple=True,
+    metavar="WHAT",
+    help="leave out rows: unreadable, empty, no-answer, or codes of findings",
+)
+@option("--marks", group=ROWS, metavar="FILE", help="MARKS.jsonl of the inspector: leave out the rows marked drop")
+@new_file_option
+@log_option
+@option("--dry-run", group=WRITTEN, is_flag=True, help="count what would change, write no data")
+@option("--list", "listing", is_flag=True, help="list the repairs")
+@force_option
+def repair(listing: bool, **given: Any) -> int:
+    """Write DATA with repairs to a new file, never in place; rows that need none keep every byte."""
+    from sftui.cli.repair import list_repairs, repair_data
+
+    return list_repairs() if listing else repair_data(**given)
+
+
+@command(
+    "convert",
+    WRITE,
+    "rows of another shape as messages, and the config for them",
+    ("sftui convert sharegpt.json --for trl -o messages.jsonl", "for TRL, with its config"),
+    ("sftui convert alpaca.json --for trl -o messages.jsonl --dry-run", "only count what would change"),
+)
+@opening_options
+@option(
+    "--for", "reader", group=USUAL, metavar="TRAINER", help="the trainer that is to read them; default: the one named"
+)
+@option("--apply", group=ROWS, multiple=True, metavar="NAMES", help="repairs to make as well, see sftui repair --list")
+@option(
+    "--drop", group=ROWS, multiple=True, metavar="WHAT", help="leave out rows, as in sftui repair: unreadable, empty, …"
+)
+@option("--without", group=ROWS, multiple=True, metavar="COLUMNS", help="leave out columns that would be read instead")
+@new_file_option
+@output_option("--config-dir", metavar="DIR", help="folder of the config that reads it; default: OUT-config")
+@log_option
+@option("--dry-run", group=WRITTEN, is_flag=True, help="count what would change, write nothing")
+@force_option
+def convert(**given: Any) -> int:
+    """Write DATA of another shape as messages, with tool_calls and tools, to a new file; beside it the config that
+    reads it. Shapes: ShareGPT, Alpaca, question and answer, prompt and completion, function_call turns, calls as text.
+    """
+    from sftui.cli.convert import convert_data
+
+    return convert_data(**given)
+
+
+@command(
+    "trainers",
+    LEARN,
+    "the trainers and their releases",
+    ("sftui trainers", "what each is, finds and packs"),
+    ("sftui trainers --format json", "for programs"),
+)
+@TRAINERS_FROM
+@text_or_json
+def trainers(form: str) -> int:
+    """List the trainers: what each is, its releases, how it finds answers, packs, and which transformers it brings."""
+    from sftui.cli.trainers import list_trainers
+
+    return list_trainers(form)
+
+
+@command(
+    "knobs",
+    LEARN,
+    "every setting of the recipe, its choices, its keys",
+    ("sftui knobs", "all of them"),
+    ("sftui knobs mask.rule --trainer trl", "one, as TRL knows it"),
+    ("sftui knobs loss", "those that contain a word"),
+    ("sftui knobs assistant_only_loss", "what a trainer's key is here"),
+)
+@click.argument("name", required=False)
+@option(
+    "--trainer", group=USUAL, metavar="NAME[@VERSION]", help="its options too, with its defaults and its config's keys"
+)
+@TRAINERS_FROM
+@text_or_json
+def knobs(name: str | None, trainer: str | None, form: str) -> int:
+    """Explain a knob of the recipe, a setting that decides labels: NAME is its name, a word in it, or a trainer's own
+    key; without NAME, the list of all."""
+    from sftui.cli.knobs import show_knobs
+
+    return show_knobs(name, trainer, form)
+
+
+@command(
+    "explain",
+    LEARN,
+    "what the code of a finding means",
+    ("sftui explain TRU001", "one code"),
+    ("sftui explain", "all of them"),
+)
+@click.argument("code", required=False)
+def explain(code: str | None) -> int:
+    """What CODE means, when it is harmless and what repairs it; without CODE, the list of all."""
+    from sftui.cli.explain import explain_code
+
+    return explain_code(code)
+
+
+@command(
+    "help",
+    LEARN,
+    "the pages of help, offline",
+    ("sftui help labels", "a page"),
+    ("sftui help check", "the options of a command"),
+)
+@click.argument("topic", nargs=-1)
+def help_(topic: tuple[str, ...]) -> int:
+    """The pages of help, offline: TOPIC is a page, a command or the code of a finding; without it, the list."""
+    from sftui.cli.help import show_help
+
+    return show_help(topic, COMMANDS)
+
+
+@command(
+    "skill",
+    LEARN,
+    "what a coding agent needs to know, as a SKILL.md",
+    ("sftui skill", "for .claude/skills/sftui/SKILL.md, or where your agent looks"),
+)
+def skill() -> int:
+    """Print a SKILL.md for coding agents: when to ask sftui, which commands, and how to read what they print."""
+    from sftui.cli.skill import print_skill
+
+    return print_skill()
+
+
+@click.command("remove", cls=Command)
+@click.argument("versions", nargs=-1, metavar="VERSION…")
+@option("--all", "everything", is_flag=True, help="remove all")
+def remove_envs(versions: tuple[str, ...], everything: bool) -> int:
+    """Remove the environments of VERSIONS."""
+    from sftui.cli.envs import remove_environments
+
+    return remove_environments(versions, everything)
+
+
+@command(
+    "envs",
+    LEARN,
+    "the environments that --transformers made",
+    ("sftui envs remove 4.55.0", "remove one"),
     cls=CommandGroup,
-    context_settings=CONTEXT,
-    listed=LEARN,
-    short_help="the environments that --transformers made",
     invoke_without_command=True,
-    examples=(("sftui envs remove 4.55.0", "remove one"),),
+    commands=[remove_envs],
 )
 @click.pass_context
 def envs(context: click.Context) -> int:
@@ -785,23 +692,11 @@ def envs(context: click.Context) -> int:
     return list_environments()
 
 
-@envs.command("remove", cls=Command)
-@click.argument("versions", nargs=-1, metavar="VERSION…")
-@option("--all", "everything", is_flag=True, help="remove all")
-def remove_envs(versions: tuple[str, ...], everything: bool) -> int:
-    """Remove the environments of VERSIONS."""
-    from sftui.cli.envs import remove_environments
-
-    return remove_environments(versions, everything)
-
-
-@click.command(
-    "sftui bug-report",
-    cls=Command,
-    context_settings=CONTEXT,
-    listed=LEARN,
-    short_help="what a bug report needs, as Markdown to paste",
-    examples=(("sftui bug-report axolotl.yml", "of the command that went wrong"),),
+@command(
+    "bug-report",
+    LEARN,
+    "what a bug report needs, as Markdown to paste",
+    ("sftui bug-report axolotl.yml", "of the command that went wrong"),
 )
 @opening_options
 def bug_report(**given: Any) -> int:
@@ -813,32 +708,7 @@ def bug_report(**given: Any) -> int:
     return report_bug(given)
 
 
-COMMANDS: dict[str, Command] = {
-    "demo": demo,
-    "serve": serve,
-    "show": show,
-    "compare": compare,
-    "check": check,
-    "report": report,
-    "verify": verify,
-    "capture": capture,
-    "template": template,
-    "encode": encode,
-    "export": export,
-    "repair": repair,
-    "convert": convert,
-    "trainers": trainers,
-    "knobs": knobs,
-    "explain": explain,
-    "help": help_,
-    "skill": skill,
-    "envs": envs,
-    "bug-report": bug_report,
-}
-"""In the order in which help lists them."""
 inspect.commands = COMMANDS
-
-
 UNWATCHED = (inspect, demo, serve, capture, trainers, knobs, explain, envs, help_, skill, bug_report)
 """What runs in this very process: the inspector has a worker, no row comes into an explanation, and what the user's own
 command costs is not ours to bound, nor may it be started again."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import click
 
-from sftui.cli.grouped import FINDINGS, ROWS, USUAL, WORK, WRITTEN, option
+from sftui.cli.grouped import FINDINGS, ROWS, USUAL, WORK, WRITTEN, number_option, option
 
-first_row = option(
-    "--row", group=USUAL, type=click.IntRange(min=0), default=0, metavar="N", help="the row to show first, from 0"
-)
+first_row = number_option("--row", group=USUAL, default=0, least=0, help="the row to show first, from 0")
 theme_option = option(
     "--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: by the terminal"
 )
@@ -21,16 +19,12 @@ text_or_json = option(
     default="text",
     help="text to read, or json for programs",
 )
-width_option = option(
-    "--width",
-    group=WRITTEN,
-    type=click.IntRange(min=20),
-    metavar="N",
-    help="columns of the output; default: the terminal, or 80",
+width_option = number_option(
+    "--width", group=WRITTEN, least=20, help="columns of the output; default: the terminal, or 80"
 )
 force_option = option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
-first_rows = option("--max-rows", group=ROWS, type=click.IntRange(min=1), metavar="N", help="only the first N rows")
-sampled = option("--sample", group=ROWS, type=click.IntRange(min=1), metavar="N", help="only N rows, evenly spaced")
+first_rows = number_option("--max-rows", group=ROWS, help="only the first N rows")
+sampled = number_option("--sample", group=ROWS, help="only N rows, evenly spaced")
 select_option = option(
     "--select",
     group=FINDINGS,
@@ -48,10 +42,8 @@ eval_option = option(
     metavar="DATA",
     help="the evaluation set, to find its prompts in the training data",
 )
-jobs_option = option(
+jobs_option = number_option(
     "--jobs",
     group=WORK,
-    type=click.IntRange(min=1),
-    metavar="N",
     help="processes; default: one fewer than the machine has cores, or with ray all that the cluster has",
 )

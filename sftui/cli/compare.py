@@ -97,11 +97,7 @@ def compare_recipes(
 
 
 def _print(
-    count: ComparisonCount,
-    causes: Sequence[Causes | None],
-    names: Sequence[str],
-    recipes: Sequence[Recipe],
-    width: int,
+    count: ComparisonCount, causes: Sequence[Causes | None], names: Sequence[str], recipes: Sequence[Recipe], width: int
 ) -> None:
     from sftui.views import cause_lines, compare_lines, count_lines, plain
 

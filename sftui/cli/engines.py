@@ -18,10 +18,7 @@ def engine_options(command: F) -> F:
     """Decorate a command whose work a cluster can do."""
     for one in (
         option(
-            "--address",
-            group=WORK,
-            metavar="ADDRESS",
-            help="the Ray cluster, e.g. auto; default: one of this machine",
+            "--address", group=WORK, metavar="ADDRESS", help="the Ray cluster, e.g. auto; default: one of this machine"
         ),
         option(
             "--engine",

@@ -52,6 +52,11 @@ def option(*names: str, group: str = OTHER, **attributes: Any) -> Callable[[F], 
     return click.option(*names, cls=Option, group=group, **attributes)
 
 
+def number_option(*names: str, group: str, metavar: str = "N", least: int = 1, **attributes: Any) -> Callable[[F], F]:
+    """An option that takes a whole number from `least` on."""
+    return option(*names, group=group, type=click.IntRange(min=least), metavar=metavar, **attributes)
+
+
 def made_of(declared: Iterable[Callable[[Any], Any]]) -> tuple[click.Parameter, ...]:
     """The parameters that decorators of click would give to a command, in the order in which they are declared."""
 
@@ -74,7 +79,7 @@ class Command(click.Command):
     """A command whose help is in groups and ends with examples; `listed` is its group among the commands."""
 
     def __init__(self, *given: Any, examples: Examples = (), listed: str = LEARN, **attributes: Any) -> None:
-        super().__init__(*given, **attributes)
+        super().__init__(*given, **{"context_settings": CONTEXT, **attributes})
         self.examples = examples
         self.listed = listed
 

@@ -132,12 +132,7 @@ def refuse_slips(paths: Sequence[str], commands: Collection[str]) -> None:
 
 
 def open_demo(
-    name: str | None,
-    tokenizer: str | None,
-    theme: str | None,
-    mouse: bool,
-    debug: bool,
-    started: Started | None = None,
+    name: str | None, tokenizer: str | None, theme: str | None, mouse: bool, debug: bool, started: Started | None = None
 ) -> int:
     """Open bundled sample data; `name` picks one of its files, without one a tour leads through rows with defects."""
     from sftui.cli.demo import demo_options

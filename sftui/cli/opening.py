@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sftui.cli.grouped import DATA, FINDINGS, RECIPE, TOKENIZER, USUAL, made_of, option, shared
+from sftui.cli.grouped import DATA, FINDINGS, RECIPE, TOKENIZER, USUAL, made_of, number_option, option, shared
 from sftui.errors import RecipeError, SourceError
 from sftui.text import visible
 
@@ -44,11 +44,7 @@ TRAINERS_FROM = option(
 OPENING: tuple[Callable[[Any], Any], ...] = (
     click.argument("data", nargs=-1, metavar="DATA|CONFIG…"),
     option(
-        "-t",
-        "--tokenizer",
-        group=USUAL,
-        metavar="NAME",
-        help="Hub name, folder, tokenizer.json, .gguf or builtin:NAME",
+        "-t", "--tokenizer", group=USUAL, metavar="NAME", help="Hub name, folder, tokenizer.json, .gguf or builtin:NAME"
     ),
     option(
         "--trainer",
@@ -59,7 +55,7 @@ OPENING: tuple[Callable[[Any], Any], ...] = (
             " llamafactory, llamafactory-v1, unsloth, torchtune, mlx-lm, verl, nemo-automodel or ms-swift"
         ),
     ),
-    option("--max-length", group=USUAL, type=click.IntRange(min=1), metavar="N", help="longest row in tokens"),
+    number_option("--max-length", group=USUAL, help="longest row in tokens"),
     option(
         "--set",
         "knobs",
@@ -86,13 +82,7 @@ OPENING: tuple[Callable[[Any], Any], ...] = (
     option("--subset", group=DATA, metavar="NAME", help="the configuration of a Hub dataset"),
     option("--data-revision", group=DATA, metavar="REV", help="branch, tag or commit of a Hub dataset"),
     option("--rows-in", group=DATA, metavar="KEY", help="the key whose list holds the rows of a JSON file"),
-    option(
-        "--row-limit",
-        group=DATA,
-        type=click.IntRange(min=1),
-        metavar="MB",
-        help="longest row that is read, in megabytes; default 16",
-    ),
+    number_option("--row-limit", group=DATA, metavar="MB", help="longest row that is read, in megabytes; default 16"),
     option("--template", group=TOKENIZER, metavar="NAME|FILE", help="another chat template: a built-in name or a file"),
     option("--tokenizer-revision", group=TOKENIZER, metavar="REV", help="branch, tag or commit of a Hub tokenizer"),
     option(

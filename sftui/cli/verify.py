@@ -45,10 +45,7 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
             DataNotes(session).look()
             numbers = [row.index for row in chosen_rows(session.source, None, count)]
             named = visible(installed)
-            click.echo(
-                f"sftui: {trainer} {named} prepares {len(numbers)} rows; importing it takes a while",
-                err=True,
-            )
+            click.echo(f"sftui: {trainer} {named} prepares {len(numbers)} rows; importing it takes a while", err=True)
             answers: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
 
             def ask(request: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
