@@ -92,9 +92,7 @@ def row_check(
     return lambda found: RowCheck(when, rules, found, row, recipe, shape, kinds)
 
 
-def setup_check(
-    *rules: Rule,
-) -> Callable[[Callable[[Context, Sequence[Inspection]], Iterable[Finding]]], SetupCheck]:
+def setup_check(*rules: Rule) -> Callable[[Callable[[Context, Sequence[Inspection]], Iterable[Finding]]], SetupCheck]:
     """The same of the set-up."""
     return lambda found: SetupCheck(rules, found)
 

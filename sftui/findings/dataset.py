@@ -57,12 +57,7 @@ class DatasetChecks:
     """
 
     def __init__(
-        self,
-        context: Context,
-        evaluation: Hashes | None = None,
-        remembered: int = REMEMBERED,
-        *,
-        lasting: bool = False,
+        self, context: Context, evaluation: Hashes | None = None, remembered: int = REMEMBERED, *, lasting: bool = False
     ) -> None:
         self.trainer = context.trainer
         self.preset = context.recipe.preset

@@ -57,8 +57,6 @@ def tagged(end: str = "<|im_end|>", inside: bool = True, lead: str = "") -> str:
     )
 
 
-GOOD = chat("What is the capital of France?", "Paris is the capital of France.")
-FINE = Case([GOOD])
 TEXT = {"text": "Paris is the capital of France."}
 SYSTEM = chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello."))
 ROUNDS_OF = ("hi", "Hello.", "Bye.", "Bye!")

@@ -52,6 +52,16 @@ class Case:
     cells: Sequence[tuple[str, str]] = ()
 
 
+GOOD = {
+    "messages": [
+        {"role": "user", "content": "What is the capital of France?"},
+        {"role": "assistant", "content": "Paris is the capital of France."},
+    ]
+}
+FINE = Case([GOOD])
+"""What raises nothing: the good example of most rules."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """All that is said of one code.
@@ -103,10 +113,10 @@ def rule(
     code: str,
     name: str,
     grade: str,
-    scope: str,
     title: str,
     explanation: str,
     *,
+    scope: str = "row",
     data: str = "",
     spared: tuple[str, ...] = (),
     repair: tuple[str, ...] = (),
@@ -116,7 +126,7 @@ def rule(
     aliases: tuple[str, ...] = (),
     leads_to: Consequence | None = None,
     bad: Case,
-    good: Case,
+    good: Case = FINE,
     more: tuple[Case, ...] = (),
 ) -> Rule:
     """A rule; `data` is what to do to the data, which holds for every trainer whose `fixes.json` does not name a key of

@@ -23,16 +23,17 @@ def about(
     template: str | None = None,
     rows: tuple[int, ...] = (),
     count: int = 1,
+    of: Sequence[Inspection] = (),
 ) -> Finding:
-    """A finding on the set-up."""
+    """A finding on the set-up; `of` are the rows that it concerns, in place of their numbers and count."""
     return Finding(
         rule.code,
         severity or rule.severity,
         sentence,
         evidence=evidence,
         fix=fix_of(context, rule, changes, title, template),
-        rows=rows[:5],
-        count=count,
+        rows=tuple(one.row.index for one in of[:5]) or rows[:5],
+        count=len(of) or count,
     )
 
 

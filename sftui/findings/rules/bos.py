@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from sftui.findings.checks import When, row_check
-from sftui.findings.examples import GOOD, case
+from sftui.findings.examples import case
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import rule
+from sftui.findings.rule import GOOD, rule
 from sftui.model import Kind
 
 _TEXTS = ({"text": "<bos>Paris.<eos>"}, {"text": "Rome.<eos>"})
@@ -18,7 +18,6 @@ BOS001 = rule(
     "BOS001",
     "double-bos",
     "MAJOR",
-    "row",
     "the row begins with two BOS tokens",
     "The template prints BOS and the tokenizer adds another, because a rendered text was tokenized with"
     " add_special_tokens=True. LLaMA-Factory and torchtune are not affected.",
@@ -33,7 +32,6 @@ BOS002 = rule(
     "BOS002",
     "missing-bos",
     "MAJOR",
-    "row",
     "the row does not begin with BOS, which this model expects",
     "The BOS was stripped or never added. Gemma's perplexity without it is a billion times higher; others lose a"
     " little.",
@@ -48,17 +46,12 @@ BOS003 = rule(
     "BOS003",
     "bos-decided-by-first-row",
     "MAJOR",
-    "row",
     "Unsloth decided BOS from the first row and this one differs",
     "Unsloth's text path switches special tokens off for the whole set if row 0 begins with BOS or the template"
     " holds the BOS text.",
     bad=case({"text": "<bos>Paris."}, {"text": "Rome."}, tokenizer="gemma", preset="unsloth@2026.10"),
     good=case(
-        {"text": "Paris."},
-        {"text": "Rome."},
-        tokenizer="gemma",
-        preset="unsloth@2026.10",
-        facts={"chat_templates": {}},
+        {"text": "Paris."}, {"text": "Rome."}, tokenizer="gemma", preset="unsloth@2026.10", facts={"chat_templates": {}}
     ),
 )
 

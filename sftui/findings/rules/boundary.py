@@ -8,10 +8,10 @@ from typing import Any
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import FINE, GOOD, case, chat
+from sftui.findings.examples import case, chat
 from sftui.findings.look import Look, newer, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import rule
+from sftui.findings.rule import GOOD, rule
 from sftui.findings.rules.template_setup import boundary_merges
 from sftui.findings.setup import about
 from sftui.model import Inspection, Kind, Part, common_prefix
@@ -22,14 +22,12 @@ BND001 = rule(
     "BND001",
     "boundary-token-merged",
     "MAJOR",
-    "row",
     "the last prompt token merges with the first answer token",
     "The prompt tokenized alone is no prefix of the whole, so a mask by length drops the first answer token or"
     " trains a piece of the header. LLaMA-Factory encodes pieces on their own and torchtune masks by message:"
     " neither is affected.",
     moves=("edge",),
     bad=case(chat("hi", "\nHello.")),
-    good=FINE,
 )
 
 
@@ -37,7 +35,6 @@ BND008 = rule(
     "BND008",
     "prompt-carries-eos",
     "MAJOR",
-    "row",
     "the prompt tokenized alone ends with EOS",
     "The tokenizer adds EOS, so the prompt is one token too long and the first answer token is masked.",
     data="tokenize the prompt without EOS",
@@ -106,7 +103,6 @@ BND004 = rule(
     "BND004",
     "response-marker-not-found",
     "FATAL",
-    "row",
     "the response marker is not in the ids of the row",
     "It stands nowhere in the text, or it merges with its neighbours: the row has no trained token at all.",
     data="search by characters, not by ids",
@@ -122,7 +118,6 @@ BND004 = rule(
             "own.force_match": True,
         },
     ),
-    good=FINE,
 )
 
 
@@ -130,7 +125,6 @@ BND005 = rule(
     "BND005",
     "marker-in-content",
     "MAJOR",
-    "row",
     "a marker of the mask also stands inside a message",
     "The scan takes it for a turn: text of the user is trained, or an answer is cut short.",
     data="remove the marker text from the data",
@@ -208,7 +202,6 @@ BND009 = rule(
     "BND009",
     "axolotl-dummy-edge",
     "MAJOR",
-    "row",
     "Axolotl masks the edge of this answer",
     "Before 0.19 its turn locator compares the tokens of the turn with `[[dummy_message]]`; tokens that both share"
     " at an edge are taken for template. Answers that begin with [[ or end with ]] lose them.",
@@ -250,7 +243,6 @@ BND003 = rule(
     "BND003",
     "pieces-differ-from-whole",
     "MINOR",
-    "row",
     "pieces encoded on their own give other ids than the whole text",
     "Training ids then differ from what a server sends.",
     data="match what the server does",
@@ -259,7 +251,6 @@ BND003 = rule(
         preset="llamafactory@0.9",
         changes={"render.template": "llamafactory/empty"},
     ),
-    good=FINE,
 )
 
 
@@ -293,10 +284,10 @@ BND010 = rule(
     "BND010",
     "axolotl-legacy-splice",
     "MAJOR",
-    "setup",
     "Axolotl splices prompt and answer by length",
     "With no roles_to_train the ids are prompt_ids + full_ids[len(prompt_ids):]; where the prompt is no prefix"
     " tokens are lost or doubled, and tools are not passed.",
+    scope="setup",
     moves=("answers",),
     bad=case(GOOD, preset="axolotl@0.19", changes={"mask.roles": ()}),
     good=case(GOOD, preset="axolotl@0.19"),

@@ -49,7 +49,6 @@ CON008 = rule(
     "CON008",
     "broken-characters",
     "MINOR",
-    "row",
     "broken or invisible characters in the text",
     "U+FFFD, lone surrogates, NUL, control characters, bidi overrides, zero-width characters or mojibake: usually"
     " an accident of an earlier conversion, and the model learns it.",
@@ -64,7 +63,6 @@ CON012 = rule(
     "CON012",
     "escaped-line-breaks",
     "MINOR",
-    "row",
     "the text has the two characters \\n where a line break was meant",
     "An escape that was escaped twice: the model learns to print a backslash and an n.",
     data="replace the two characters with a line break",

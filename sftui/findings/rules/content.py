@@ -9,10 +9,10 @@ from sftui.conversations.messages import UNPACKED, part_kind, printed_list
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import FINE, GOOD, ROUNDS_OF, case, chat
+from sftui.findings.examples import ROUNDS_OF, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, rule
+from sftui.findings.rule import DROP, GOOD, rule
 from sftui.findings.rules.roles import refused_roles
 from sftui.findings.rules.tools import unread_calls
 from sftui.findings.setup import about
@@ -35,14 +35,12 @@ CON001 = rule(
     "CON001",
     "content-none",
     "MAJOR",
-    "row",
     "a message has no content",
     "transformers 5 removes keys that are None; templates then raise or print nothing, and older versions printed"
     " the word None. Content may be missing only beside tool calls.",
     data='fill the content with text, or ""',
     repair=("fill-content", DROP),
     bad=case(chat("hi", ("assistant", None))),
-    good=FINE,
     more=(case(GOOD, _NULL),),
 )
 
@@ -51,7 +49,6 @@ CON002 = rule(
     "CON002",
     "content-is-a-list",
     "FATAL",
-    "row",
     "content parts are printed as Python text, or not at all",
     "The content is a list of parts but the template prints it as it stands, so the training text holds [{'type':"
     " 'text', …}]; templates that print only strings leave it out.",
@@ -67,13 +64,11 @@ CON003 = rule(
     "CON003",
     "answer-empty",
     "MAJOR",
-    "row",
     "an answer or a text says nothing",
     "There is no text, no tool call and no reasoning: the model is taught to end its turn at once.",
     data="drop the message or the row",
     repair=(DROP,),
     bad=case(chat("hi", "")),
-    good=FINE,
 )
 
 
@@ -81,18 +76,13 @@ CON004 = rule(
     "CON004",
     "edge-white-space",
     "MAJOR",
-    "row",
     "an answer begins or ends with white space, or is nothing else",
     "White space at the edge merges with the header's tokens (BND001), is stripped by some templates (TPL009) and"
     " breaks masks by generation tags before transformers 5.24 (GEN004, GEN005).",
     data="strip the content",
     repair=("trim", DROP),
     bad=case(chat("hi", "  Hello.\n\n")),
-    good=FINE,
-    more=(
-        case(chat("hi", " \n", "and?", "Rome")),
-        case(chat("hi", " Well.\n", "and?", "Rome"), preset="trl@1.16"),
-    ),
+    more=(case(chat("hi", " \n", "and?", "Rome")), case(chat("hi", " Well.\n", "and?", "Rome"), preset="trl@1.16")),
 )
 
 
@@ -100,13 +90,11 @@ CON005 = rule(
     "CON005",
     "content-not-text",
     "MAJOR",
-    "row",
     "content is a number or another value that is no text",
     "Lenient templates print it, others raise.",
     data="store the content as text",
     repair=("fill-content", DROP),
     bad=case(chat("hi", ("assistant", 42)), tokenizer="llama3"),
-    good=FINE,
     more=(case(chat(*ROUNDS_OF, "and?", ("assistant", 42), *ROUNDS_OF), tokenizer="llama3"),),
 )
 
@@ -177,22 +165,18 @@ CON010 = rule(
     "CON010",
     "torchtune-stale-content",
     "FATAL",
-    "row",
     "torchtune trains the previous message's text here",
     "OpenAIToMessages keeps the text of the message before when content is None, so the answer is trained on the"
     " user's words.",
     repair=("fill-content", DROP),
     leads_to=Consequence.GARBLED,
     bad=case(chat("hi", ("assistant", None)), tokenizer="llama3", preset="torchtune@0.6"),
-    good=FINE,
     more=(case(GOOD, _NULL, tokenizer="llama3", preset="torchtune@0.6"),),
 )
 
 
 @row_check(
-    When.DATA,
-    CON010,
-    recipe=lambda context: context.traits.repeats_content and context.detected.format == "messages",
+    When.DATA, CON010, recipe=lambda context: context.traits.repeats_content and context.detected.format == "messages"
 )
 def stale_content(look: Look) -> Iterator[Finding]:
     """CON010: null as content goes on with that of the message before."""
@@ -346,14 +330,12 @@ CON007 = rule(
     "CON007",
     "messages-as-json-text",
     "LOUD",
-    "row",
     "the messages are stored as JSON text",
     "Axolotl parses them; TRL and others do not and fail, or train on the JSON.",
     data="parse the column into a list",
     repair=("parse-json", DROP),
     leads_to=Consequence.STOPS,
     bad=case(GOOD, {"messages": '[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]'}),
-    good=FINE,
 )
 
 
@@ -375,9 +357,7 @@ def json_text(look: Look) -> Iterator[Finding]:
     if isinstance(data.get(column), str) and detected.format in ("messages", "sharegpt"):
         form = "JSON text" if printed_list(data[column]) is None else "a list as Python prints it, as text"
         yield look.finding(
-            CON007,
-            f"`{shown(column, 40)}` is {form}, which this trainer does not parse",
-            evidence=shown(data[column]),
+            CON007, f"`{shown(column, 40)}` is {form}, which this trainer does not parse", evidence=shown(data[column])
         )
 
 
@@ -385,13 +365,12 @@ CON006 = rule(
     "CON006",
     "ambiguous-columns",
     "MAJOR",
-    "setup",
     "the dataset has the columns of two formats",
     "With `prompt` and `messages` side by side trainers pick one; TRL picks the first of a set, which changes with"
     " the hash seed.",
+    scope="setup",
     data="remove the column that is not to be trained",
     bad=case(*[{"prompt": "hi", **GOOD}] * 3),
-    good=FINE,
 )
 
 
@@ -433,12 +412,11 @@ CON011 = rule(
     "CON011",
     "unknown-keys",
     "MINOR",
-    "setup",
     "messages have keys that the template never reads",
     "Harmless in TRL, rejected by some services, forwarded by Axolotl only if the template mentions them.",
+    scope="setup",
     data="use a template that reads the key if you expected it to count",
     bad=case(chat({"role": "user", "content": "hi", "mood": "glad"}, {"role": "assistant", "content": "Hello."})),
-    good=FINE,
 )
 
 
@@ -480,25 +458,19 @@ CON014 = rule(
     "CON014",
     "history-unpacked",
     "FATAL",
-    "row",
     "LLaMA-Factory trains on the keys of a history, not on its texts",
     "Each entry of `history` is unpacked into a question and an answer. A mapping of two keys gives the names of"
     " its keys, a text of two characters its characters, and nothing is refused.",
     leads_to=Consequence.GARBLED,
     bad=case(
-        {**_ALPACA, "history": [{"question": "Who?", "answer": "Me."}]},
-        preset="llamafactory@0.9",
-        changes=_SLOTS,
+        {**_ALPACA, "history": [{"question": "Who?", "answer": "Me."}]}, preset="llamafactory@0.9", changes=_SLOTS
     ),
     good=case({**_ALPACA, "history": [["Who?", "Me."]]}, preset="llamafactory@0.9", changes=_SLOTS),
 )
 
 
 @row_check(
-    When.CONVERSATION,
-    CON014,
-    shape=lambda shape: shape.extra,
-    row=lambda look: UNPACKED in look.conversation.extra,
+    When.CONVERSATION, CON014, shape=lambda shape: shape.extra, row=lambda look: UNPACKED in look.conversation.extra
 )
 def history_of_keys(look: Look) -> Iterator[Finding]:
     """CON014: the trainer unpacks each pair of the history, and a mapping gives the names of its keys."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from sftui.findings.checks import When, row_check
-from sftui.findings.examples import GOOD, case, stored_case
+from sftui.findings.examples import case, stored_case
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import rule
+from sftui.findings.rule import GOOD, rule
 from sftui.model import Kind
 from sftui.text import visible_token
 from sftui.tokens import LoadedTokenizer
@@ -59,7 +59,6 @@ TOK006 = rule(
     "TOK006",
     "retokenization-drift",
     "MAJOR",
-    "row",
     "stored ids change when their text is encoded again",
     "A model samples ids that the tokenizer would not make of the same text. Whoever encodes the text again (a trainer"
     " that reads the messages, an environment that sends text back) trains on other ids than were sampled.",
@@ -98,12 +97,7 @@ def drifted(look: Look) -> Iterator[Finding]:
     )
 
 
-@row_check(
-    When.SLOW,
-    TOK006,
-    row=lambda look: "input_ids" in (look.inspection.row.data or ()),
-    kinds=(Kind.CHAT,),
-)
+@row_check(When.SLOW, TOK006, row=lambda look: "input_ids" in (look.inspection.row.data or ()), kinds=(Kind.CHAT,))
 def encoded_again(look: Look) -> Iterator[Finding]:
     """TOK006 of a row whose messages are encoded though it brings ids: others are trained than those it holds."""
     held = (look.inspection.row.data or {}).get("input_ids")

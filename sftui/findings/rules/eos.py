@@ -10,10 +10,10 @@ from typing import Any
 
 from sftui.findings.checks import When, row_check
 from sftui.findings.consequences import Consequence
-from sftui.findings.examples import FINE, GENERATION, GOOD, ROUNDS, ROUNDS_OF, TEXT, case, chat, stored_case, tagged
+from sftui.findings.examples import GENERATION, ROUNDS, ROUNDS_OF, TEXT, case, chat, stored_case, tagged
 from sftui.findings.look import Look, Turn
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, rule
+from sftui.findings.rule import DROP, GOOD, rule
 from sftui.findings.shapes import Shape
 from sftui.findings.words import Marks, spoken_of, without_code
 from sftui.model import NOWHERE, Kind, Part, Reason
@@ -44,7 +44,6 @@ EOS001 = rule(
     "EOS001",
     "no-stop-token",
     "FATAL",
-    "row",
     "the row does not end with a stop token",
     "The model is never shown where an answer ends, and rambles to the token limit. Rows that were cut are TRU002.",
     moves=("appended",),
@@ -159,14 +158,12 @@ EOS004 = rule(
     "EOS004",
     "terminator-not-trained",
     "FATAL",
-    "row",
     "the end of a trained answer is masked",
     "The answer is trained but its stop token is not, so the model never learns to stop. Axolotl trains only tokens"
     " of eot_tokens, by default the tokenizer's EOS, which Gemma's template never prints.",
     moves=("stops", "behind stops"),  # white space behind a terminator goes with it
     leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, changes={"mask.rule": "assistant", "mask.terminator": "mask"}),
-    good=FINE,
     more=(case(GOOD, ROUNDS, preset="axolotl@0.19", changes={"tokenizer.eos_token": "<|endoftext|>"}),),
 )
 
@@ -175,7 +172,6 @@ EOS006 = rule(
     "EOS006",
     "stop-masked-by-max-length",
     "FATAL",
-    "row",
     "torchtune masks the last token as soon as max_seq_len is set",
     "Its Qwen tokenizers replace the last value of the mask even where nothing was cut, so the stop token of the"
     " last answer is never learnt. Llama 3 is spared: its turn end stands before that token.",
@@ -190,7 +186,6 @@ GEN003 = rule(
     "GEN003",
     "turn-end-outside-tag",
     "FATAL",
-    "row",
     "the turn end stands outside the generation tag",
     "The answer is trained but not its stop token, so the model never learns to stop.",
     tags=True,
@@ -250,7 +245,6 @@ EOS002 = rule(
     "EOS002",
     "eos-masked-as-pad",
     "FATAL",
-    "row",
     "EOS is masked because it is also the pad token",
     "A collator set every label equal to the pad id to -100, so the real EOS is never learnt. LLaMA-Factory"
     " and torchtune pad labels on their own, Unsloth repairs the pad token itself: none of them is affected.",
@@ -297,12 +291,10 @@ EOS007 = rule(
     "EOS007",
     "doubled-stop-token",
     "MINOR",
-    "row",
     "two stop tokens follow each other",
     "Data and template, or template and trainer, both add one. Some families do it on purpose.",
     data="remove the stop token from the data",
     bad=case(chat("hi", "Hello.<|im_end|>")),
-    good=FINE,
 )
 
 
@@ -336,23 +328,17 @@ EOS012 = rule(
     "EOS012",
     "foreign-stop-text",
     "FATAL",
-    "row",
     "the stop token of another family stands in the text",
     "This tokenizer does not know it, so the model learns to write it out letter by letter.",
     data="remove or replace it in the data",
     repair=("strip-tokens", DROP),
     leads_to=Consequence.GARBLED,
     bad=case(chat("hi", "Hello.</s>")),
-    good=FINE,
     more=(case(chat(*ROUNDS_OF, "and?", "Rome</s>", *ROUNDS_OF), preset="axolotl@0.19"),),
 )
 
 
-@row_check(
-    When.CONVERSATION,
-    EOS012,
-    row=lambda look: _MARKS.in_(look.spoken),
-)
+@row_check(When.CONVERSATION, EOS012, row=lambda look: _MARKS.in_(look.spoken))
 def foreign_stop(look: Look) -> Iterator[Finding]:
     """EOS012: a stop token's text that is plain text for this tokenizer; the worst place of the row."""
     tokenizer, milder = look.context.tools.tokenizer, None

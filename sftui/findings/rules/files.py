@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from sftui.findings.checks import setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import FINE, GOOD, case
+from sftui.findings.examples import case
 from sftui.findings.model import Finding, Fix
-from sftui.findings.rule import NAMED, rule
+from sftui.findings.rule import GOOD, NAMED, rule
 from sftui.findings.setup import about
 from sftui.text import visible
 
@@ -23,14 +23,13 @@ ROW006 = rule(
     "ROW006",
     "file-damaged",
     "LOUD",
-    "dataset",
     "a file of the data cannot be read whole",
     "It is cut off, its compressed data or a part of it is broken, or it cannot be opened. Rows are missing that"
     " nobody counts: what is read looks like a smaller dataset. `datasets` raises at such a file; other readers may"
     " stop there without a word.",
+    scope="dataset",
     data="copy or write the file again; `gzip -t FILE` and `zstd -t FILE` say whether it is whole",
     bad=case(GOOD, damage=(("t.jsonl.gz", 1, "its compressed data is damaged: it ends before its time"),)),
-    good=FINE,
 )
 
 
@@ -54,11 +53,11 @@ ROW010 = rule(
     "ROW010",
     "files-refused-by-loader",
     "LOUD",
-    "setup",
     "the trainer's loader stops at the files",
     "`datasets` takes columns, keys and types from what comes first: the first 10 MB of a JSON file, 10,000 rows of a"
     " CSV, the schema of the first Parquet file. What comes later may lack some, never have more, nor another type. It"
     " has no type for maps, and its JSON reader refuses a key that stands twice. The run never starts.",
+    scope="setup",
     data=MORE_FIRST,
     spared=("mlx-lm", "verl"),
     leads_to=Consequence.STOPS,
@@ -79,12 +78,12 @@ ROW011 = rule(
     "ROW011",
     "dates-become-times",
     "LOUD",
-    "setup",
     "texts that are all dates reach the trainer as timestamps",
     "`datasets` makes timestamps of a JSON file's texts where all of a place are dates or times, such as 2024-05-02 or"
     " 2024-05-02T10:00:00Z. They are no text: TRL stops at a completion ('datetime.datetime' object has no attribute"
     " 'endswith'), templates stop at a content, or write `<datetime>` or another text for it. Fractions of a second and"
     " dates that do not exist stay text.",
+    scope="setup",
     data="store the data as Parquet, where text stays text (`sftui convert` writes it)",
     spared=("mlx-lm", "verl"),
     leads_to=Consequence.GARBLED,

@@ -11,10 +11,10 @@ from typing import Any
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import FINE, GENERATION, GOOD, ROUNDS, case, chat, chatml, tagged
+from sftui.findings.examples import GENERATION, ROUNDS, case, chat, chatml, tagged
 from sftui.findings.look import Look
 from sftui.findings.model import GENERATION_TAGS, Finding
-from sftui.findings.rule import DROP, rule
+from sftui.findings.rule import DROP, GOOD, rule
 from sftui.findings.setup import about
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.model import NOWHERE, Inspection, Kind, Part, Stage
@@ -29,9 +29,9 @@ GEN001 = rule(
     "GEN001",
     "no-generation-tags",
     "FATAL",
-    "setup",
     "the mask needs {% generation %} tags and the template has none",
     "transformers then returns a mask of zeros with one warning. 27 of 28 stock templates lack the tag.",
+    scope="setup",
     tags=True,
     moves=("answers",),
     leads_to=Consequence.UNTRAINED,
@@ -58,8 +58,7 @@ def no_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]
             context.tools.template_name,
             template=GENERATION_TAGS,
             title="add generation tags to the chat template",
-            rows=tuple(one.row.index for one in without),
-            count=len(without),
+            of=without,
         )
 
 
@@ -78,9 +77,9 @@ GEN009 = rule(
     "GEN009",
     "slow-tokenizer",
     "LOUD",
-    "setup",
     "the mask needs offsets and the tokenizer is slow",
     "transformers maps the tags to tokens by offsets, which fast tokenizers alone have.",
+    scope="setup",
     data="use the fast tokenizer, or a mask that works on ids",
     moves=("behind stops",),
     leads_to=Consequence.STOPS,
@@ -105,7 +104,6 @@ GEN004 = rule(
     "GEN004",
     "mask-lost",
     "FATAL",
-    "row",
     "the generation mask loses this answer and all later ones",
     "transformers before 5.24 looks for the token at the first character of the span; with trim_offsets leading"
     " white space has none, and the search stops.",
@@ -120,7 +118,6 @@ GEN005 = rule(
     "GEN005",
     "mask-runs-to-the-end",
     "FATAL",
-    "row",
     "the generation mask also covers other roles",
     "Where the span ends in a character without a token, transformers before 5.24 trains everything to the end, the"
     " next user turn too.",
@@ -226,14 +223,12 @@ GEN002 = rule(
     "GEN002",
     "header-trained",
     "MINOR",
-    "row",
     "tokens of the answer's header are trained",
     "The server supplies them, so loss there teaches nothing a user sees. torchtune trains whole headers by"
     " design and has no switch for it.",
     tags=True,
     moves=("headers",),
     bad=case(GOOD, changes={"mask.rule": "turn_full"}),
-    good=FINE,
     more=(case(GOOD, ROUNDS, template=_HEADER_TAGGED, changes=GENERATION),),
 )
 
@@ -263,7 +258,6 @@ GEN011 = rule(
     "GEN011",
     "empty-think-trained",
     "MAJOR",
-    "row",
     "an empty think block is trained",
     "The template writes <think></think> into answers without reasoning and the mask covers it: the model learns to"
     " skip reasoning.",
@@ -272,7 +266,6 @@ GEN011 = rule(
     moves=("injected",),
     aliases=("THK002",),
     bad=case(GOOD, template=chatml("<think>\n\n</think>\n\n{{ m.content }}<|im_end|>")),
-    good=FINE,
     more=(
         case(GOOD, ROUNDS, template=tagged(lead="<think>\n\n</think>\n\n"), changes=GENERATION),
         case(GOOD, ROUNDS, preset="llamafactory@0.9", changes={"render.template": "llamafactory/qwen3"}),
@@ -319,7 +312,6 @@ GEN000 = rule(
     "GEN000",
     "span-methods-disagree",
     "MAJOR",
-    "row",
     "independent ways to find the answers disagree",
     "Generation tags, growing prefixes and marked renders should all find the same text. Where they part, no single"
     " mask can be trusted.",
@@ -392,12 +384,10 @@ GEN007 = rule(
     "GEN007",
     "offsets-wrong",
     "FATAL",
-    "row",
     "the tokenizer's offsets cannot be right",
     "They are empty, go backwards or do not cover the text, so every mask that is drawn from characters is wrong.",
     data="upgrade tokenizers, or use a mask that works on ids",
     bad=case(GOOD, edit="offsets_lost"),
-    good=FINE,
 )
 
 

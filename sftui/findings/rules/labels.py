@@ -9,10 +9,10 @@ from typing import Any
 from sftui.conversations.messages import FLAG_KEYS, ROLE_ALIASES, WEIGHT_KEYS
 from sftui.findings.checks import When, row_check
 from sftui.findings.consequences import Consequence
-from sftui.findings.examples import FINE, GENERATION, GOOD, ROUNDS, SYSTEM, case, chat, tagged
+from sftui.findings.examples import GENERATION, ROUNDS, SYSTEM, case, chat, tagged
 from sftui.findings.look import Look, Turn, fix_of, shown
 from sftui.findings.model import GENERATION_TAGS, Finding, Severity
-from sftui.findings.rule import DROP, TO_MESSAGES, rule
+from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
 from sftui.findings.shapes import Shape
@@ -30,14 +30,12 @@ LAB001 = rule(
     "LAB001",
     "nothing-trained",
     "FATAL",
-    "row",
     "no token of the row is trained",
     "All labels are -100: the loss is NaN or zero, or the row is dropped without a count. The finding names the cause.",
     data="repair the cause, or drop the row",
     repair=(DROP,),
     leads_to=Consequence.UNTRAINED,
     bad=case({"input_ids": [300, 301, 302], "labels": [-100] * 3}, changes={"mask.rule": "given"}),
-    good=FINE,
 )
 
 
@@ -87,7 +85,6 @@ LAB015 = rule(
     "LAB015",
     "no-answer-rendered",
     "FATAL",
-    "row",
     "no answer of the row reaches the model",
     "Nothing that the assistant says stands in the rendered text: the template does not know its role, or leaves its"
     " messages out. What is trained instead, however much it is, is what the template writes by itself.",
@@ -110,10 +107,7 @@ def _said(shape: Shape) -> set[int]:
 
 
 @row_check(
-    When.LABELLED,
-    LAB015,
-    shape=lambda shape: _said(shape).isdisjoint(_answers(shape.roles)),
-    kinds=(Kind.CHAT,),
+    When.LABELLED, LAB015, shape=lambda shape: _said(shape).isdisjoint(_answers(shape.roles)), kinds=(Kind.CHAT,)
 )
 def answers_unread(look: Look) -> Iterator[Finding]:
     """LAB015: whatever its answers say, none of it stands anywhere in the rendering."""
@@ -138,14 +132,12 @@ LAB002 = rule(
     "LAB002",
     "prompt-trained",
     "MAJOR",
-    "row",
     "text of the user, the system or a tool is trained",
     "The trainer puts loss on everything, which is seldom what is wanted for chat data.",
     tags=True,
     moves=("others",),
     leads_to=Consequence.QUESTIONS,
     bad=case(GOOD, preset="trl@1.16"),
-    good=FINE,
     more=(
         case(ROUNDS, changes={"mask.rule": "all"}),
         case(ROUNDS, preset="axolotl@0.19", changes={"mask.rule": "all"}),
@@ -213,7 +205,6 @@ LAB010 = rule(
     "LAB010",
     "message-flags-ignored",
     "MAJOR",
-    "row",
     "per-message training flags are ignored",
     "Keys such as weight, train or loss_mask have no common meaning; this trainer does not read them.",
     data="apply the flags yourself",
@@ -284,7 +275,6 @@ LAB014 = rule(
     "LAB014",
     "both-masks",
     "MINOR",
-    "row",
     "answers inside the prompt are not trained",
     "TRL trains a token only where both the completion mask and the assistant mask say so.",
     bad=case(
@@ -335,7 +325,6 @@ GEN006 = rule(
     "GEN006",
     "character-half-trained",
     "MINOR",
-    "row",
     "the trained span ends inside a character",
     "The last character has several tokens and only the first is in the mask, as transformers before 5.24 drew masks by"
     " generation tags.",

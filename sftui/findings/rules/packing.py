@@ -8,9 +8,9 @@ from sftui.errors import SftuiError
 from sftui.findings.checks import setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import GOOD, LONG, ROUNDS, TEXT, case
+from sftui.findings.examples import LONG, ROUNDS, TEXT, case
 from sftui.findings.model import Finding
-from sftui.findings.rule import Rule, rule
+from sftui.findings.rule import GOOD, Rule, rule
 from sftui.findings.rules.truncation import round_up
 from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
@@ -41,9 +41,9 @@ PAC001 = rule(
     "PAC001",
     "cross-contamination",
     "MAJOR",
-    "setup",
     "documents of a pack see each other",
     "Packed without a block mask or position ids that start anew, each document attends to the ones before it.",
+    scope="setup",
     moves=("nowhere",),
     bad=case(GOOD, ROUNDS, preset="trl@1.16", changes={"pack.strategy": "wrapped"}),
     good=case(GOOD, ROUNDS, preset="trl@1.16"),
@@ -86,9 +86,9 @@ PAC003 = rule(
     "PAC003",
     "pack-fragments",
     "MAJOR",
-    "setup",
     "packing cuts documents in two",
     "Samples then begin in the middle of an answer, without header or BOS, or end without a stop token.",
+    scope="setup",
     data="use a packing that keeps documents whole",
     moves=("nowhere",),
     bad=case(LONG, LONG, preset="trl@1.16", changes={"pack.strategy": "wrapped", "length.max": 100}),
@@ -108,9 +108,9 @@ PAC004 = rule(
     "PAC004",
     "first-token-trained",
     "MINOR",
-    "setup",
     "the first token of a packed document is trained",
     "It is predicted from the last token of the document before.",
+    scope="setup",
     data="mask the first label of each document",
     bad=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "wrapped"}),
     good=case(GOOD, GOOD, preset="axolotl@0.19", changes={"pack.strategy": "multipack"}),
@@ -121,9 +121,9 @@ PAC006 = rule(
     "PAC006",
     "no-stop-between-documents",
     "FATAL",
-    "setup",
     "packed documents follow each other without a stop token",
     "The model learns to run on into another document.",
+    scope="setup",
     data="append EOS to every document",
     leads_to=Consequence.UNSTOPPED,
     bad=case(TEXT, TEXT, preset="trl@1.16", changes={"pack.strategy": "wrapped", "tokenize.append_eos": "never"}),
@@ -135,9 +135,9 @@ PAC007 = rule(
     "PAC007",
     "masked-document-in-pack",
     "MINOR",
-    "setup",
     "documents without any trained token take space in packs",
     "TRL's step that drops them is skipped when packing.",
+    scope="setup",
     data="drop those rows",
     bad=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd"}, edit="masked"),
     good=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd"}),

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import FINE, GOOD, case, chat
+from sftui.findings.examples import case, chat
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
-from sftui.findings.rule import rule
+from sftui.findings.rule import GOOD, rule
 from sftui.findings.rules.stored import LAB007
 from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Kind, Part
@@ -30,12 +30,10 @@ PAD004 = rule(
     "PAD004",
     "pad-token-in-text",
     "MAJOR",
-    "row",
     "the pad token stands inside the text",
     "Collators that mask by id hide real tokens.",
     data="use a reserved token to pad",
     bad=case(chat("hi", "so <|endoftext|> it goes")),
-    good=FINE,
 )
 
 
@@ -75,11 +73,10 @@ PAD001 = rule(
     "PAD001",
     "pad-is-eos",
     "INFO",
-    "setup",
     "the pad token is the EOS token",
     "Harmless with a collator that pads labels on its own, fatal with one that masks by id (EOS002).",
+    scope="setup",
     bad=case(GOOD, tokenizer="llama3"),
-    good=FINE,
 )
 
 
@@ -87,9 +84,9 @@ PAD005 = rule(
     "PAD005",
     "pad-outside-embedding",
     "LOUD",
-    "setup",
     "the pad id is larger than the model's embedding",
     "It crashes as soon as a batch has two rows.",
+    scope="setup",
     data="use a token that exists",
     leads_to=Consequence.STOPS,
     bad=case(GOOD, model_config={"vocab_size": 100}),
@@ -129,13 +126,12 @@ PAD003 = rule(
     "PAD003",
     "left-padding",
     "MAJOR",
-    "setup",
     "rows are padded on the left for training",
     "Masks that count from the first column land on the wrong tokens, and position ids move.",
+    scope="setup",
     data="pad on the right",
     moves=("nowhere",),
     bad=case(GOOD, facts={"padding_side": "left"}),
-    good=FINE,
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sftui.findings.checks import When, row_check
 from sftui.findings.consequences import Consequence
-from sftui.findings.examples import FINE, case, chat, chatml
+from sftui.findings.examples import case, chat, chatml
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, rule
@@ -33,7 +33,6 @@ THK001 = rule(
     "THK001",
     "history-reasoning-stripped",
     "MAJOR",
-    "row",
     "reasoning of earlier turns is stripped",
     "The template drops it from all but the last turn, so it is never trained, and a served prompt differs from the"
     " trained text.",
@@ -47,13 +46,11 @@ THK003 = rule(
     "THK003",
     "reasoning-ignored",
     "FATAL",
-    "row",
     "reasoning_content never reaches the rendered text",
     "The template does not read the key, so the reasoning of the whole set is lost.",
     data="move the reasoning into the content, or use a template that reads it",
     leads_to=Consequence.LOST,
     bad=case(chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": "They greet me."})),
-    good=FINE,
 )
 
 
@@ -61,7 +58,6 @@ THK004 = rule(
     "THK004",
     "last-reasoning-stripped",
     "MAJOR",
-    "row",
     "the template removes the reasoning of the last turn too",
     "DeepSeek-V3 does: nothing of what stands before </think> is trained.",
     data="use another template for reasoning data",
@@ -139,7 +135,6 @@ THK005 = rule(
     "THK005",
     "think-tags-unbalanced",
     "MAJOR",
-    "row",
     "opening and closing think tags do not match",
     "A lone </think> comes from text whose opening tag stood in the prompt; templates then add an empty block"
     " before it. A lone <think> teaches reasoning that never ends.",
@@ -150,11 +145,7 @@ THK005 = rule(
 )
 
 
-@row_check(
-    When.CONVERSATION,
-    THK005,
-    row=lambda look: _MARKS.in_(look.spoken),
-)
+@row_check(When.CONVERSATION, THK005, row=lambda look: _MARKS.in_(look.spoken))
 def unbalanced(look: Look) -> Iterator[Finding]:
     """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""
     completion = look.conversation.completion

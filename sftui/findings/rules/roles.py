@@ -10,10 +10,10 @@ from typing import Any
 from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
 from sftui.findings.checks import When, row_check
 from sftui.findings.consequences import Consequence
-from sftui.findings.examples import FINE, GOOD, ROUNDS_OF, SYSTEM, case, chat
+from sftui.findings.examples import ROUNDS_OF, SYSTEM, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, TO_MESSAGES, rule
+from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, rule
 from sftui.findings.words import Standing
 from sftui.model import NOWHERE, Kind, Stage
 from sftui.trainers import trainer_named
@@ -28,7 +28,6 @@ ROL001 = rule(
     "ROL001",
     "sharegpt-role-alias",
     "FATAL",
-    "row",
     "a role alias reaches the template untranslated",
     "ShareGPT names (human, gpt, bot, model …) are no roles that chat templates know. Strict templates raise;"
     " permissive ones print the name into the header, and no assistant turn is found, so the mask is empty.",
@@ -36,7 +35,6 @@ ROL001 = rule(
     moves=("message",),
     leads_to=Consequence.GARBLED,
     bad=case(chat(("user", "hi"), ("bot", "Hello there."))),
-    good=FINE,
     more=(case(chat("hi", "Hello.", ("human", "and?"), ("gpt", "Rome"), *ROUNDS_OF), preset="trl@1.16"),),
 )
 
@@ -45,7 +43,6 @@ ROL002 = rule(
     "ROL002",
     "role-misspelt",
     "FATAL",
-    "row",
     "a role is misspelt",
     "The role differs from a known one only by case, blanks or a letter or two. Templates compare roles exactly, so"
     " the turn gets a strange header and its text is not trained.",
@@ -54,7 +51,6 @@ ROL002 = rule(
     moves=("message",),
     leads_to=Consequence.GARBLED,
     bad=case(chat(("user", "hi"), ("asistant", "Hello there."))),
-    good=FINE,
 )
 
 
@@ -62,14 +58,12 @@ TPL010 = rule(
     "TPL010",
     "unknown-role",
     "FATAL",
-    "row",
     "a role that the template does not know",
     "Permissive templates print any role name into a header, others print nothing. No rule trains such a turn.",
     data="map the role to system, user, assistant or tool",
     repair=(DROP,),
     leads_to=Consequence.GARBLED,
     bad=case(chat(("user", "hi"), ("narrator", "It rains."), ("assistant", "Hello."))),
-    good=FINE,
 )
 
 
@@ -160,14 +154,12 @@ ROL003 = rule(
     "ROL003",
     "message-without-role",
     "LOUD",
-    "row",
     "a message has no role or is no mapping",
     "Every message needs a role and content. Axolotl reports an undefined attribute; others raise KeyError.",
     data="give every message `role` and `content`",
     repair=(DROP,),
     leads_to=Consequence.STOPS,
     bad=case(GOOD, GOOD, {"messages": [{"content": "hi"}]}),
-    good=FINE,
 )
 
 
@@ -203,7 +195,6 @@ ROL004 = rule(
     "ROL004",
     "system-not-first",
     "MAJOR",
-    "row",
     "a system message stands in the middle, or there are several",
     "Templates raise, drop the message or print it where a server never would.",
     data="fold it into the first system message or the next user message",
@@ -238,7 +229,6 @@ TPL002 = rule(
     "TPL002",
     "system-role-raises",
     "LOUD",
-    "row",
     "the template refuses system messages",
     "Gemma 1 and 2 raise on a system role. Every row with one fails.",
     repair=("fold-system", DROP),
@@ -252,7 +242,6 @@ TPL006 = rule(
     "TPL006",
     "roles-do-not-alternate",
     "LOUD",
-    "row",
     "user and assistant do not take turns",
     "Some templates refuse such a row: LLaMA-Factory skips it with a line in the log, others stop. Those that"
     " take it train an order that a server never sees.",
@@ -336,21 +325,16 @@ LAB012 = rule(
     "LAB012",
     "last-message-not-assistant",
     "FATAL",
-    "row",
     "the last message is not the assistant's",
     "There is no answer to learn, or the user's turn ends the sample. LLaMA-Factory drops such rows.",
     data="trim the row to its last answer, or drop it",
     repair=(DROP,),
     bad=case(chat("hi", "Hello.", "Bye.")),
-    good=FINE,
 )
 
 
 @row_check(
-    When.CONVERSATION,
-    LAB012,
-    shape=lambda shape: shape.roles and shape.roles[-1] != "assistant",
-    kinds=(Kind.CHAT,),
+    When.CONVERSATION, LAB012, shape=lambda shape: shape.roles and shape.roles[-1] != "assistant", kinds=(Kind.CHAT,)
 )
 def ends_elsewhere(look: Look) -> Iterator[Finding]:
     """LAB012: nothing to learn at the end of the row."""
@@ -407,7 +391,6 @@ TPL003 = rule(
     "TPL003",
     "system-dropped",
     "MAJOR",
-    "row",
     "the system message does not reach the rendered text, or moves into the user's turn",
     "Template or trainer discards it. Where it is merged into the user's turn on purpose this is only an information.",
     data="fold the system text into the first user message",
@@ -444,9 +427,6 @@ def system_lost(look: Look) -> Iterator[Finding]:
         # Text without an owner may be this one, where it stands first.
         if said and number not in look.placed and said not in standing and not (number == 0 and NOWHERE in look.placed):
             yield look.finding(
-                TPL003,
-                f"the {role} message does not appear in the rendered text",
-                message=number,
-                evidence=shown(said),
+                TPL003, f"the {role} message does not appear in the rendered text", message=number, evidence=shown(said)
             )
             return

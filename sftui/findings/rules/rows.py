@@ -16,10 +16,10 @@ from sftui.errors import RecipeError
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import FINE, GOOD, case, chat
+from sftui.findings.examples import case, chat
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, TO_MESSAGES, rule
+from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, rule
 from sftui.findings.rules.content import no_plain_text, stale_content
 from sftui.findings.rules.generation import refused_untagged
 from sftui.findings.rules.roles import refused_names, refused_roles, roleless
@@ -36,14 +36,12 @@ ROW001 = rule(
     "ROW001",
     "row-unreadable",
     "LOUD",
-    "row",
     "the row cannot be read",
     "The record is no JSON object or no valid UTF-8. Loaders stop at it, or skip it without a word.",
     data="correct or remove the record; the finding names the line",
     repair=(DROP,),
     leads_to=Consequence.STOPS,
     bad=case(GOOD, "line 2 is not valid JSON"),
-    good=FINE,
 )
 
 
@@ -58,14 +56,12 @@ ROW007 = rule(
     "ROW007",
     "row-over-bound",
     "LOUD",
-    "row",
     "sftui could not prepare the row",
     "Preparing the row took more memory or processor time than any honest row takes, the template went over a limit, or"
     " the row or a setting asks for what sftui does not model. What the trainer does with it is not known.",
     data="look at the row and at the chat template, of which one asks for too much, or try the trainer on the row",
     repair=(DROP,),
     bad=case(GOOD, template="{{ 'a' * 10 ** 10 }}"),
-    good=FINE,
 )
 
 
@@ -81,7 +77,6 @@ ROW002 = rule(
     "ROW002",
     "row-not-a-conversation",
     "LOUD",
-    "row",
     "the row holds no conversation",
     "The column with the conversation is missing, empty or of another type than in the other rows, so nothing can"
     " be trained on it.",
@@ -89,7 +84,6 @@ ROW002 = rule(
     repair=(DROP,),
     leads_to=Consequence.STOPS,
     bad=case(GOOD, GOOD, {"messages": []}),
-    good=FINE,
 )
 
 
@@ -140,10 +134,10 @@ ROW009 = rule(
     "ROW009",
     "set-not-read",
     "LOUD",
-    "setup",
     "it reads no rows of this shape",
     "The trainer looks for other columns, or other messages, than the data has, and stops before it reads a row."
     " Another trainer may read the same data.",
+    scope="setup",
     data="make messages of the rows with `sftui convert`",
     repair=(TO_MESSAGES,),
     leads_to=Consequence.STOPS,
@@ -183,7 +177,6 @@ LAB006 = rule(
     "LAB006",
     "length-mismatch",
     "LOUD",
-    "row",
     "labels or masks have another length than the ids",
     "TRL zips them and loses the rest; others raise.",
     data="store one entry for each id",
@@ -222,7 +215,6 @@ ROW005 = rule(
     "ROW005",
     "not-strict-json",
     "MINOR",
-    "row",
     "the row holds NaN or Infinity, which is not JSON",
     "Python's json module reads it, stricter readers (orjson, Arrow, other languages) refuse the file.",
     data="store null or a number",
@@ -249,7 +241,6 @@ ROW008 = rule(
     "ROW008",
     "another-kind-of-value",
     "LOUD",
-    "row",
     "a place holds another kind of value than in the rows before",
     "The trainer reads JSON with `datasets`, which gives every place of a file one type. Before 4.7 it stops at"
     " texts beside numbers, lists or objects. Since then it keeps such a place as JSON, and texts that are JSON"
@@ -274,7 +265,6 @@ ROW003 = rule(
     "ROW003",
     "template-refuses-row",
     "LOUD",
-    "row",
     "the chat template fails on this row",
     "Rendering raises, for a reason other than the order of roles: a key the template needs is missing or has the"
     " wrong type.",
@@ -282,7 +272,6 @@ ROW003 = rule(
     repair=(DROP,),
     leads_to=Consequence.STOPS,
     bad=case(GOOD, GOOD, chat(("user", {"a": 1}), "yes"), template="chatml"),
-    good=FINE,
 )
 
 
@@ -310,14 +299,12 @@ ROW004 = rule(
     "ROW004",
     "trainer-refuses-row",
     "LOUD",
-    "row",
     "the trainer stops the whole run at this row",
     "A rule of the trainer, or the tokenizer, raises on the row, which ends the run.",
     data="remove the row or change the setting that the finding names",
     repair=(DROP,),
     leads_to=Consequence.STOPS,
     bad=case(GOOD, chat("a\ud83d", "b")),
-    good=FINE,
 )
 
 
@@ -364,7 +351,6 @@ ROW018 = rule(
     "ROW018",
     "cell-read-otherwise",
     "MAJOR",
-    "row",
     "a cell of the CSV file is not read as it stands there",
     "`datasets` reads CSV with pandas, which takes words such as None, NA, null and nan for empty cells, quoted or not,"
     " and a column of nothing but numbers, or of true and false, for numbers and booleans: 007 becomes 7, and 7.0 where"

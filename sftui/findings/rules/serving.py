@@ -11,10 +11,10 @@ from sftui.errors import SftuiError
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import FINE, GOOD, case
+from sftui.findings.examples import case
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import rule
+from sftui.findings.rule import GOOD, rule
 from sftui.findings.rules.template_truth import MOST_SIGNATURES, in_parts, place_of, place_words, says_all, signature
 from sftui.findings.setup import about
 from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, Rendered, Span, common_prefix
@@ -39,7 +39,6 @@ TPL017 = rule(
     "TPL017",
     "served-otherwise",
     "FATAL",
-    "row",
     "what will be served is not what is trained",
     "With --serve, the prompt that the served template writes before each trained answer is held beside what stands"
     " before it in training: the words around turns, the ids, and BOS. Other words are an error; white space, tools,"
@@ -56,14 +55,13 @@ TPL021 = rule(
     "TPL021",
     "served-by-which-engine",
     "INFO",
-    "setup",
     "what is compared is what Jinja makes of the served template",
     "sftui renders the served template with Jinja, as transformers and vLLM do. llama.cpp has an engine of its own;"
     " servers in Rust use minijinja, transformers.js uses @huggingface/jinja: these know less, and write some values"
     " otherwise. What was tried of these two is named where the template has it; no more is known of them.",
+    scope="setup",
     data="serve a template without {% generation %} there, and look once at what that engine writes",
     bad=case(GOOD, serve="builtin:chatml"),
-    good=FINE,
 )
 
 
@@ -88,7 +86,6 @@ EOS013 = rule(
     "EOS013",
     "served-without-stop",
     "FATAL",
-    "row",
     "generation does not end on the trained end of answers where it is served",
     "With --serve, the tokens that are trained behind an answer are held beside those on which generation ends there:"
     " the EOS of a served tokenizer with all of its generation_config.json, or what a GGUF file names beside what"
@@ -364,9 +361,7 @@ class _Prompted:
         spans = [span for span in made.spans if span.end <= common]
         said = text[start:end]
         theirs = replace(
-            made,
-            text=prompt + said,
-            spans=(*spans, Span(len(prompt), len(prompt) + len(said), number, Part.CONTENT)),
+            made, text=prompt + said, spans=(*spans, Span(len(prompt), len(prompt) + len(said), number, Part.CONTENT))
         )
         facts = look.context.tools.untouched.facts
         trainer = trainer_named(look.recipe.preset)

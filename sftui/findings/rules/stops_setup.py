@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from sftui.findings.checks import setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import FIRST_ANSWER, Context
-from sftui.findings.examples import FINE, GENERATION, GOOD, ROUNDS, case, chatml, tagged
+from sftui.findings.examples import GENERATION, ROUNDS, case, chatml, tagged
 from sftui.findings.look import Look, newer, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import rule
+from sftui.findings.rule import FINE, GOOD, rule
 from sftui.findings.setup import about, chats
 from sftui.model import Inspection, Kind
 from sftui.trainers import trainer_named
@@ -24,10 +24,10 @@ EOS003 = rule(
     "EOS003",
     "wrong-stop-token",
     "FATAL",
-    "setup",
     "the trained terminator is not what generation stops on",
     "Answers end with one token while generation_config.json, or the tokenizer's EOS, names another, so generation"
     " runs on.",
+    scope="setup",
     moves=("stops",),
     leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, tokenizer="gemma", generation_config={"eos_token_id": 1}),
@@ -91,9 +91,9 @@ EOS008 = rule(
     "EOS008",
     "trained-after-stop",
     "MINOR",
-    "setup",
     "white space behind the stop token is trained",
     "Generation stops before it, so the loss there teaches nothing; it does no harm.",
+    scope="setup",
     data="end the turn with the stop token in the template",
     tags=True,
     moves=("behind stops",),
@@ -152,9 +152,9 @@ EOS009 = rule(
     "EOS009",
     "trl-text-column-without-eos",
     "FATAL",
-    "setup",
     "this TRL appends EOS only to a column called `text`",
     "Before 1.15 the map that appends EOS tests for the literal name, so another dataset_text_field gets none.",
+    scope="setup",
     moves=("appended",),
     leads_to=Consequence.UNSTOPPED,
     bad=case({"body": "Q: hi\nA: Hello."}, preset="trl@1.14", changes={"own.dataset_text_field": "body"}),
@@ -176,8 +176,7 @@ def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Itera
         column,
         changes=newer(context),
         title=f"use {context.traits.title} 1.15 or later, or rename the column to text",
-        rows=tuple(one.row.index for one in texts),
-        count=len(texts),
+        of=texts,
     )
 
 
@@ -185,12 +184,11 @@ EOS010 = rule(
     "EOS010",
     "control-tokens-untrained",
     "MAJOR",
-    "setup",
     "the template's control tokens are new to this base model",
     "The tokenizer brings no template of its own, so the control tokens that the recipe's template writes were"
     " hardly trained. LoRA on attention alone leaves their embeddings as they are and the model never emits them.",
+    scope="setup",
     bad=case(GOOD, template=chatml(), facts={"chat_templates": {}}),
-    good=FINE,
 )
 
 
@@ -231,13 +229,12 @@ EOS011 = rule(
     "EOS011",
     "template-ends-without-stop",
     "FATAL",
-    "setup",
     "the template writes nothing after the last answer",
     "Single-turn sets then hold no stop token at all, as with GLM-4 MoE.",
+    scope="setup",
     data="append the stop token, or use another template",
     leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, template=chatml("{{ m.content }}")),
-    good=FINE,
 )
 
 

@@ -9,10 +9,10 @@ from sftui.conversations.tokenized import ENOUGH_POSITIONS, alignment
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import FINE, GOOD, IDS, ROUNDS, STORED, case, stored_case
+from sftui.findings.examples import IDS, ROUNDS, STORED, case, stored_case
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, rule
+from sftui.findings.rule import DROP, GOOD, rule
 from sftui.findings.rules.drift import known_ids, places
 from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Stage, common_prefix
@@ -24,7 +24,6 @@ LAB003 = rule(
     "LAB003",
     "double-shift",
     "FATAL",
-    "row",
     "the labels are shifted already and the model shifts them again",
     "labels[i] is the next token, and the model's loss shifts once more: it learns the token after the next.",
     data="store labels aligned with input_ids; the model shifts them",
@@ -39,7 +38,6 @@ LAB008 = rule(
     "LAB008",
     "labels-unrelated",
     "FATAL",
-    "row",
     "trained labels fit the ids in no alignment",
     "Neither the id at the place nor a neighbour, or a mask that begins one token late: columns are misaligned, or the"
     " labels come from another tokenizer.",
@@ -106,7 +104,6 @@ LAB005 = rule(
     "LAB005",
     "label-out-of-range",
     "LOUD",
-    "row",
     "a label is no token id",
     "It is negative, but not the ignored value, or larger than the vocabulary: a CUDA assert in the loss.",
     data="use -100 for masked positions",
@@ -136,7 +133,6 @@ LAB007 = rule(
     "LAB007",
     "pad-trained",
     "MAJOR",
-    "row",
     "padding is trained",
     "Labels at positions with attention 0, or at padding, are not masked: most of the loss becomes predicting pad.",
     data="mask the labels at padding",
@@ -151,7 +147,6 @@ PAD002 = rule(
     "PAD002",
     "attention-from-ids",
     "MAJOR",
-    "row",
     "the attention mask was made from the ids",
     "It is zero wherever the pad id stands, also at real tokens inside the row, which the model then cannot see.",
     data="make the mask from lengths",
@@ -196,7 +191,6 @@ PAC002 = rule(
     "PAC002",
     "positions-not-reset",
     "MAJOR",
-    "row",
     "position ids do not start anew at each document",
     "The pack keeps documents apart, but a document after the first starts at a high position.",
     data="reset position ids at each document",
@@ -235,7 +229,6 @@ LAB011 = rule(
     "LAB011",
     "mask-column-ignored",
     "MAJOR",
-    "row",
     "the row has a mask column that this trainer does not read",
     "completion_mask, assistant_masks or loss_mask stand beside the ids, but there are no labels.",
     data="store labels instead",
@@ -268,17 +261,13 @@ TOK004 = rule(
     "TOK004",
     "ids-of-another-tokenizer",
     "FATAL",
-    "row",
     "stored ids were made by another tokenizer",
     "Decoded and encoded again they do not come back: a cache of model A trained on model B.",
     data="tokenize again with this model's tokenizer",
     repair=(DROP,),
     leads_to=Consequence.MISALIGNED,
     bad=stored_case(
-        {
-            "input_ids": [(i * 7919) % 256 + 3 for i in range(60)],
-            "labels": [(i * 7919) % 256 + 3 for i in range(60)],
-        }
+        {"input_ids": [(i * 7919) % 256 + 3 for i in range(60)], "labels": [(i * 7919) % 256 + 3 for i in range(60)]}
     ),
     good=case(GOOD),
 )
@@ -344,14 +333,12 @@ CFG001 = rule(
     "CFG001",
     "stale-cache",
     "FATAL",
-    "row",
     "stored ids are not what the recipe gives now",
     "The row holds messages and ids, and they differ: the ids come from a cache of another template, tokenizer or"
     " setting.",
     data="tokenize again",
     leads_to=Consequence.MISALIGNED,
     bad=case({**GOOD, "input_ids": IDS}, changes={"mask.rule": "all"}),
-    good=FINE,
 )
 
 
@@ -401,10 +388,10 @@ LAB004 = rule(
     "LAB004",
     "shift-convention-mismatch",
     "FATAL",
-    "setup",
     "stored labels follow another trainer's convention",
     "torchtune 0.7 and tinker store shifted labels, transformers does not. Moving a cached set between them shifts"
     " twice or not at all.",
+    scope="setup",
     data="convert the set with `sftui encode`",
     moves=("nowhere",),
     leads_to=Consequence.MISALIGNED,
@@ -426,7 +413,6 @@ def convention(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
             "the stored labels are not shifted, and this trainer's loss does not shift them",
             "labels[i] == input_ids[i]",
             Severity.ERROR,
-            rows=tuple(one.row.index for one in stored),
-            count=len(stored),
+            of=stored,
             changes=[("loss.shift", "internal")],
         )

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from sftui.findings.checks import When, row_check
 from sftui.findings.consequences import Consequence
-from sftui.findings.examples import GOOD, case, chat, chatml
+from sftui.findings.examples import case, chat, chatml
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, rule
+from sftui.findings.rule import DROP, GOOD, rule
 from sftui.findings.words import Standing, without_thoughts
 from sftui.model import Kind, Part
 
@@ -17,7 +17,6 @@ TPL009 = rule(
     "TPL009",
     "content-stripped",
     "MINOR",
-    "row",
     "the template strips white space that the data has",
     "Indentation at the start and line breaks at the end are lost; offsets taken from the data are off.",
     data="strip the data, so that all tools agree, or use a template without `trim`",
@@ -27,12 +26,7 @@ TPL009 = rule(
 )
 
 
-@row_check(
-    When.LABELLED,
-    TPL009,
-    shape=lambda shape: shape.manner.bordered,
-    kinds=(Kind.CHAT,),
-)
+@row_check(When.LABELLED, TPL009, shape=lambda shape: shape.manner.bordered, kinds=(Kind.CHAT,))
 def stripped(look: Look) -> Iterator[Finding]:
     """TPL009: the content's edges are missing from a region that is proven to be its own."""
     if not look.chat or not look.known:
@@ -69,7 +63,6 @@ TPL015 = rule(
     "TPL015",
     "content-left-out",
     "FATAL",
-    "row",
     "the text of a message does not reach the rendered text",
     "The template prints nothing of it. Llama 3.1 writes the tool call alone and drops what the assistant says"
     " beside it; others know only some orders of messages.",
@@ -119,10 +112,10 @@ TPL007 = rule(
     "TPL007",
     "generation-prompt-not-a-prefix",
     "MAJOR",
-    "setup",
     "the prompt is no prefix of the whole text",
     "Rendered with the generation prompt the text parts from the full conversation, so a mask by prompt length is"
     " off by some tokens. LLaMA-Factory encodes pieces on their own and is not affected.",
+    scope="setup",
     moves=("edge",),  # from where prompt and row part to where the prompt alone ends
     bad=case(GOOD, template=chatml(prompt="<think>")),
     good=case(GOOD, template=chatml()),
@@ -170,7 +163,6 @@ TPL012 = rule(
     "TPL012",
     "text-not-rendered-by-template",
     "MAJOR",
-    "row",
     "stored text differs from what the template renders",
     "The row has both messages and text, and they differ: it was rendered with another template, or with plain"
     " Jinja2, which keeps line breaks and escapes letters in JSON.",
@@ -181,10 +173,7 @@ TPL012 = rule(
         template=chatml(),
     ),
     good=case(
-        {
-            "text": "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nHello.<|im_end|>\n",
-            **chat("hi", "Hello."),
-        },
+        {"text": "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nHello.<|im_end|>\n", **chat("hi", "Hello.")},
         changes={"data.format": "text"},
     ),
 )

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from sftui.findings.checks import setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
-from sftui.findings.examples import FINE, GOOD, ROUNDS, case, chat, chatml
+from sftui.findings.examples import ROUNDS, case, chat, chatml
 from sftui.findings.look import shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import rule
+from sftui.findings.rule import GOOD, rule
 from sftui.findings.rules.roles import TPL003
 from sftui.findings.rules.template import TPL007
 from sftui.findings.setup import about, chats
@@ -44,14 +44,13 @@ TPL001 = rule(
     "TPL001",
     "no-chat-template",
     "LOUD",
-    "setup",
     "there is no chat template",
     "Base tokenizers ship none, and transformers has no default any more: apply_chat_template raises. Tools that"
     " guess a template silently are worse.",
+    scope="setup",
     moves=("row",),  # nothing was rendered
     leads_to=Consequence.STOPS,
     bad=case(GOOD, facts={"chat_templates": {}}, template=""),
-    good=FINE,
 )
 
 
@@ -68,8 +67,7 @@ def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
             "the rows are chats and there is no chat template",
             context.facts.name,
             changes=[("render.template", f"builtin:{families[0]}")],
-            count=len(found),
-            rows=tuple(one.row.index for one in found),
+            of=found,
         )
 
 
@@ -95,8 +93,7 @@ def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
             "the template writes the system message into the user's turn",
             shown(whole[: whole.index(FIRST_USER)]),
             Severity.INFO,
-            rows=tuple(one.row.index for one in with_system),
-            count=len(with_system),
+            of=with_system,
         )
 
 
@@ -104,12 +101,11 @@ TPL004 = rule(
     "TPL004",
     "default-system-injected",
     "MINOR",
-    "setup",
     "the template adds text that the data never had",
     "Without a system message the template writes its own. Train and serve with the same choice.",
+    scope="setup",
     data="give an explicit system message, or edit the template",
     bad=case(GOOD, template="qwen2.5"),
-    good=FINE,
 )
 
 
@@ -140,8 +136,7 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
             TPL004,
             f"without a system message the template adds {len(text)} characters ({count} tokens) of its own",
             shown(text, 160),
-            rows=tuple(one.row.index for one in without),
-            count=len(without),
+            of=without,
         )
 
 
@@ -149,9 +144,9 @@ TPL005 = rule(
     "TPL005",
     "date-in-template",
     "MAJOR",
-    "setup",
     "the template writes today's date",
     "The same row gives other ids on other days: caches differ, and training differs from serving.",
+    scope="setup",
     data="pass a constant date_string, or write the day into a copy of the template",
     moves=("frame",),
     bad=case(GOOD, template="{{ strftime_now('%d %b %Y') }}" + chatml()),
@@ -241,10 +236,10 @@ TPL008 = rule(
     "TPL008",
     "history-rewritten",
     "MAJOR",
-    "setup",
     "earlier turns change when later turns follow",
     "Masks that are drawn turn by turn on partial renders mislabel such rows. Harmless where the mask is read from"
     " the full render.",
+    scope="setup",
     data="make one row per trained turn",
     bad=case(
         ROUNDS,
@@ -298,8 +293,7 @@ def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]
             f"{shown(part[at - 10 if at > 10 else 0 : at + 25], 40)} ≠"
             f" {shown(whole[at - 10 if at > 10 else 0 : at + 25], 40)}",
             severity,
-            rows=tuple(one.row.index for one in several),
-            count=len(several),
+            of=several,
         )
         return
 
@@ -308,14 +302,13 @@ TPL011 = rule(
     "TPL011",
     "template-drift",
     "MAJOR",
-    "setup",
     "the template in use is not the tokenizer's own",
     "The tokenizer brings a template that renders the same conversation differently: what is trained is not what a"
     " server renders.",
+    scope="setup",
     moves=("frame",),  # what templates write around the contents
     leads_to=Consequence.UNSERVED,
     bad=case(GOOD, changes={"render.template": "builtin:zephyr"}),
-    good=FINE,
 )
 
 
@@ -346,10 +339,10 @@ TPL013 = rule(
     "TPL013",
     "template-token-not-atomic",
     "FATAL",
-    "setup",
     "a control token of the template is plain text for this tokenizer",
     "The template writes it but the vocabulary has no such token, so it is cut into pieces and generation can never"
     " stop on it.",
+    scope="setup",
     leads_to=Consequence.GARBLED,
     bad=case(
         GOOD,
@@ -431,9 +424,9 @@ TPL014 = rule(
     "TPL014",
     "thinking-flag-unset",
     "MINOR",
-    "setup",
     "the template depends on enable_thinking and the recipe does not set it",
     "What an unset flag means differs by model size and server, so training and serving may differ.",
+    scope="setup",
     data="pass enable_thinking where the rows are rendered, and the same when serving",
     spared=("torchtune", "mlx-lm", "nemo-automodel", "ms-swift"),
     moves=("nowhere",),
@@ -474,10 +467,10 @@ BND002 = rule(
     "BND002",
     "template-boundary-merges",
     "MAJOR",
-    "setup",
     "the template's prompt never tokenizes as a prefix",
     "The text of the prompt is a prefix but its tokens are not, for every row: the edge of the header merges with"
     " what follows.",
+    scope="setup",
     data="draw the mask from spans of the full render",
     moves=("edge",),
     bad=case(
@@ -487,7 +480,6 @@ BND002 = rule(
             " }}<|im_end|>{% endif %}{% endfor %}"
         ),
     ),
-    good=FINE,
 )
 
 
@@ -555,13 +547,12 @@ TOO004 = rule(
     "TOO004",
     "empty-tools-boilerplate",
     "MINOR",
-    "setup",
     "an empty tool list changes the rendered text",
     "tools=[] is not the same as no tools: the template prints its tool preamble.",
+    scope="setup",
     data="store null instead of an empty list",
     bad=case(
-        chat("Weather?", "Sunny.", tools=[]),
-        template="{% if tools is not none %}You have tools.{% endif %}" + chatml(),
+        chat("Weather?", "Sunny.", tools=[]), template="{% if tools is not none %}You have tools.{% endif %}" + chatml()
     ),
     good=case(chat("Weather?", "Sunny."), template="{% if tools is not none %}You have tools.{% endif %}" + chatml()),
 )
@@ -584,8 +575,7 @@ def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
             f"{len(empty)} of {len(sample)} sampled rows have an empty tool list, and the template writes"
             f" {len(with_list) - len(without)} more characters for it",
             shown(with_list, 120),
-            rows=tuple(one.row.index for one in empty),
-            count=len(empty),
+            of=empty,
         )
 
 
@@ -593,12 +583,11 @@ THK006 = rule(
     "THK006",
     "think-tag-not-a-token",
     "MINOR",
-    "setup",
     "think tags are several tokens in this tokenizer",
     "The template treats the tag as a mark, but for the model it is plain text.",
+    scope="setup",
     data="add the tags as tokens and train their embeddings",
     bad=case(chat("hi", "<think>They greet me.</think>Hello.")),
-    good=FINE,
 )
 
 

@@ -35,7 +35,6 @@ TPL016 = rule(
     "TPL016",
     "template-of-another-family",
     "FATAL",
-    "row",
     "the trainer's template is not the tokenizer's own",
     "The trainer brings a template of its own, and around the turns it writes other words than the tokenizer's chat"
     " template does: what is trained is not what a server asks for. Where only white space, an end of text or the"

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import FINE, GOOD, case, chat
+from sftui.findings.examples import case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
-from sftui.findings.rule import DROP, rule
+from sftui.findings.rule import DROP, GOOD, rule
 from sftui.findings.setup import about
 from sftui.model import NOWHERE, Inspection, Kind
 from sftui.text import visible
@@ -26,12 +26,10 @@ TOK001 = rule(
     "TOK001",
     "unknown-or-byte-tokens",
     "MINOR",
-    "row",
     "much of the row is unknown or single-byte tokens",
     "The tokenizer does not know this language or the encoding is broken: training is slow at best.",
     data="check the encoding, or choose a tokenizer that knows the language",
     bad=case(chat("hi", "ﷺ 𓂀𓃀𓄿𓅓𓆑𓇋𓈖𓉔" * 3)),
-    good=FINE,
 )
 
 
@@ -72,7 +70,6 @@ TOK002 = rule(
     "TOK002",
     "lossy-tokenizer",
     "MINOR",
-    "row",
     "the text changes when it is tokenized",
     "A normalizer rewrites characters before tokenizing, a pre-tokenizer leaves white space out, or an id is that of"
     " two tokens: what the ids spell is not the text of the data.",
@@ -86,7 +83,6 @@ TOK005 = rule(
     "TOK005",
     "dropped-characters",
     "FATAL",
-    "row",
     "the tokenizer leaves characters out",
     "The tokenizer that was loaded does not fit its own vocabulary: a Llama class over byte-level files, say, as"
     " some versions of transformers build it. Spaces or whole scripts vanish, and the model learns text without"
@@ -202,7 +198,6 @@ TOK003 = rule(
     "TOK003",
     "id-outside-embedding",
     "LOUD",
-    "row",
     "an id is larger than the model's embedding",
     "Tokens were added without resizing the model: training stops with an index error or a CUDA assert.",
     data="resize the embeddings",
@@ -222,9 +217,7 @@ def outside_model(look: Look) -> Iterator[Finding]:
     if highest >= rows:
         at = look.tokens.input_ids.index(highest)
         yield look.finding(
-            TOK003,
-            f"id {highest} ({look.token(at)}) is outside the model's {rows} embedding rows",
-            tokens=(at, at + 1),
+            TOK003, f"id {highest} ({look.token(at)}) is outside the model's {rows} embedding rows", tokens=(at, at + 1)
         )
 
 
@@ -232,15 +225,14 @@ TOK007 = rule(
     "TOK007",
     "random-tokenizer",
     "MAJOR",
-    "setup",
     "the tokenizer cuts the same text otherwise each time",
     "The dropout that its BPE was trained with is still in tokenizer.json, or SentencePiece is told to sample: each"
     " run trains other ids, a prompt encoded alone need not begin as the whole row does, and serving cuts at random,"
     " too. What is shown is one draw.",
+    scope="setup",
     data='write "dropout": null into the model of tokenizer.json, or take enable_sampling out of sp_model_kwargs in'
     " tokenizer_config.json",
     bad=case(GOOD, facts={"random": "BPE dropout of 0.1"}),
-    good=FINE,
 )
 
 
@@ -254,14 +246,13 @@ TOK008 = rule(
     "TOK008",
     "doubled-id",
     "MAJOR",
-    "setup",
     "the tokenizer's files give one id to several tokens",
     "Of two words of a vocabulary with one id the model learns one and the same row, and decoding gives either. Of an"
     " added token tokenizers reads the text alone: where its id is taken it gets the next free one, which the model"
     " may not have.",
+    scope="setup",
     data="give each token in tokenizer.json an id of its own, the one that the model was trained with",
     bad=case(GOOD, facts={"doubled": ((300, ("\u0120re", "<other>")),)}),
-    good=FINE,
 )
 
 

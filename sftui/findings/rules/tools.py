@@ -12,7 +12,7 @@ from sftui.conversations.detected import type_word
 from sftui.findings.calls import Call, calls_of
 from sftui.findings.checks import When, row_check
 from sftui.findings.consequences import Consequence
-from sftui.findings.examples import CALL, CALLING, FINE, TOOL, case, chat
+from sftui.findings.examples import CALL, CALLING, TOOL, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, rule
@@ -37,7 +37,6 @@ TOO001 = rule(
     "TOO001",
     "tool-arguments-double-encoded",
     "MAJOR",
-    "row",
     "tool arguments are JSON text and get encoded again",
     "OpenAI stores arguments as JSON text, templates of Hugging Face expect a mapping: they escape the text once"
     " more and the model learns arguments full of backslashes. Axolotl"
@@ -90,7 +89,6 @@ TOO002 = rule(
     "TOO002",
     "tool-call-dropped",
     "FATAL",
-    "row",
     "a tool call or a tool result does not reach the rendered text",
     "The template never prints it, or the trainer does not read it, so the turn is an empty answer.",
     data="use a template that prints tool calls, or fold them into the content",
@@ -226,7 +224,6 @@ TOO003 = rule(
     "TOO003",
     "tools-not-passed",
     "MAJOR",
-    "row",
     "the row's tools do not reach the rendered text",
     "The template or the trainer leaves the tool list out: the model learns to call tools it was never told of.",
     data="pass tools=row['tools'] and use a template that prints them",
@@ -271,7 +268,6 @@ TOO005 = rule(
     "TOO005",
     "several-calls-unsupported",
     "LOUD",
-    "row",
     "the template refuses several tool calls in one turn",
     "Llama 3.1 and 3.2 allow one call a turn.",
     data="split the turn into one call each, or use another template",
@@ -310,13 +306,11 @@ TOO006 = rule(
     "TOO006",
     "tool-graph-broken",
     "MAJOR",
-    "row",
     "tool calls and results do not fit together",
     "Arguments that are no JSON, a result without a call, a call without a result, or ids that do not match.",
     data="correct the calls, or drop the row",
     repair=(DROP,),
     bad=case(chat("hi", ("tool", "{}"), ("assistant", "Hello."))),
-    good=FINE,
 )
 
 
@@ -432,7 +426,6 @@ CON009 = rule(
     "CON009",
     "none-keys-of-arrow",
     "MAJOR",
-    "row",
     "tools hold keys that are null",
     "Arrow unifies the arguments of all calls to one struct, so every call gets all keys, with null.",
     data="remove the null keys, or store JSON text",
@@ -446,7 +439,6 @@ CON009 = rule(
             },
         )
     ),
-    good=FINE,
 )
 
 

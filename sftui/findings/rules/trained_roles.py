@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
 from sftui.findings.checks import setup_check
 from sftui.findings.context import Context
-from sftui.findings.examples import GOOD, case
+from sftui.findings.examples import case
 from sftui.findings.look import shown
 from sftui.findings.model import Finding
-from sftui.findings.rule import rule
+from sftui.findings.rule import GOOD, rule
 from sftui.findings.setup import about, chats
 from sftui.model import Conversation, Inspection
 from sftui.nearest import nearest
@@ -63,10 +63,10 @@ ROL005 = rule(
     "ROL005",
     "trained-role-in-no-row",
     "FATAL",
-    "setup",
     "a role that is to be trained is in no row",
     "The mask trains the messages of the roles that it names, by the names that the template sees. A name that no"
     " message has trains nothing, and nothing stops.",
+    scope="setup",
     moves=("answers", "behind stops"),
     bad=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("asistant", "user")}),
     good=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("assistant", "tool")}),

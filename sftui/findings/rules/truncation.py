@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from sftui.findings.checks import When, row_check
 from sftui.findings.consequences import Consequence
-from sftui.findings.examples import GOOD, LONG, case, chat
+from sftui.findings.examples import LONG, case, chat
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, rule
+from sftui.findings.rule import DROP, GOOD, rule
 from sftui.findings.rules.eos import is_prose
 from sftui.findings.rules.injection import media_ids
 from sftui.model import Reason
@@ -18,7 +18,6 @@ TRU001 = rule(
     "TRU001",
     "answer-cut-off",
     "FATAL",
-    "row",
     "the whole answer is cut off",
     "The prompt alone fills the length limit, so nothing trained is left.",
     repair=(DROP,),
@@ -37,7 +36,6 @@ TRU002 = rule(
     "TRU002",
     "stop-token-cut",
     "MAJOR",
-    "row",
     "the answer is cut before its end",
     "What is left of it is trained without a stop token. Many such rows teach the model not to stop.",
     repair=(DROP,),
@@ -54,7 +52,6 @@ TRU003 = rule(
     "TRU003",
     "header-cut",
     "FATAL",
-    "row",
     "the cut takes the end of the prompt and the answer's header",
     "LLaMA-Factory cuts prompt and answer in proportion, each at its end, so the answer follows half a question.",
     repair=(DROP,),
@@ -69,7 +66,6 @@ TRU004 = rule(
     "TRU004",
     "cut-from-the-left",
     "MAJOR",
-    "row",
     "the beginning of the row is cut off",
     "BOS, system message and tools are lost.",
     data="cut on the right, or drop long rows",
@@ -90,7 +86,6 @@ TRU010 = rule(
     "TRU010",
     "sample-dropped",
     "MAJOR",
-    "row",
     "the answer of a later turn is dropped",
     "The trainer makes a sample for each answer, and drops those whose prompt alone fills the length limit: the later"
     " turns of long conversations are never trained.",
@@ -199,7 +194,6 @@ TRU007 = rule(
     "TRU007",
     "media-placeholder-cut",
     "LOUD",
-    "row",
     "media placeholders are cut off",
     "The number of placeholders no longer fits the number of images.",
     data="raise the length limit",
@@ -261,7 +255,6 @@ TRU006 = rule(
     "TRU006",
     "row-dropped",
     "MAJOR",
-    "row",
     "the trainer drops this row",
     "It never reaches the model; most trainers say so nowhere.",
     data="repair the row",
@@ -288,7 +281,6 @@ TRU009 = rule(
     "TRU009",
     "longer-than-the-model",
     "MAJOR",
-    "row",
     "the row is longer than the model's own limit",
     "No length limit is set, and the row exceeds model_max_length: memory runs out, or positions are used that the"
     " model was never trained on.",

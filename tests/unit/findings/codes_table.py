@@ -10,8 +10,8 @@ from typing import Any
 
 from sftui.findings import CODES, Rule
 from sftui.findings.catalogue import repair_commands
-from sftui.findings.examples import GOOD, chatml
-from sftui.findings.rule import NAMED, Case
+from sftui.findings.examples import chatml
+from sftui.findings.rule import GOOD, NAMED, Case
 from sftui.sources import Damage
 from sftui.text import clip, visible
 

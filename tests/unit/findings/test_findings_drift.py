@@ -9,7 +9,8 @@ import pytest
 from case_runner import run
 
 from sftui.findings import Finding, Severity
-from sftui.findings.examples import GOOD, case, stored_case
+from sftui.findings.examples import case, stored_case
+from sftui.findings.rule import GOOD
 from sftui.findings.rules.drift import Place, places
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.builtin import folder
