@@ -174,10 +174,7 @@ def _column(column: tuple[str, ...], x: int, width: int, height: int, titled: bo
     room = height - top - 1
     lines = room * 2 // 5 + sizes.findings if lower == FINDINGS and upper != TOKENS else room // 2 + sizes.view
     lines = max(min(lines, room - FEWEST), FEWEST) if room >= 2 * FEWEST else room // 2
-    return {
-        upper: Box(x, top, width, room - lines, titled),
-        lower: Box(x, top + room - lines + 1, width, lines, True),
-    }
+    return {upper: Box(x, top, width, room - lines, titled), lower: Box(x, top + room - lines + 1, width, lines, True)}
 
 
 def _widths(now: Arrangement, sizes: Sizes, width: int, bare: int) -> tuple[int, ...]:

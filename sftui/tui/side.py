@@ -9,18 +9,7 @@ from typing import NamedTuple
 from sftui.model import Inspection
 from sftui.text import visible
 from sftui.tui.commands import batch, compare, figures, findings, why
-from sftui.tui.contexts import (
-    BATCH,
-    BOUNDARY,
-    COMPARE,
-    CONVERSATION,
-    FIGURES,
-    FINDINGS,
-    PACKS,
-    RAW,
-    RENDERED,
-    WHY,
-)
+from sftui.tui.contexts import BATCH, BOUNDARY, COMPARE, CONVERSATION, FIGURES, FINDINGS, PACKS, RAW, RENDERED, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.document_pane import HINT
 from sftui.views import Line, Role, line, wrap

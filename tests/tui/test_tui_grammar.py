@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from tui_driver import check_golden, running
 
-from sftui.tui.commands.command import MEANS
+from sftui.tui.commands.command import MEANS, show_key
 from sftui.tui.commands.table import COMMANDS
 from sftui.tui.contexts import ANY, CONTEXTS, DIALOG, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.keys import build_keymap, keymap_problems
@@ -87,7 +87,7 @@ async def test_a_key_that_moved_says_where_it_went(place: tuple[str, str], ident
             await driven.press("escape")
         told = driven.text
         assert f"was {command.title}" in told, told
-        where = command.shown_keys() if command.keys else f": {command.title}"
+        where = " ".join(map(show_key, command.keys)) if command.keys else f": {command.title}"
         assert where.split(" ")[0] in told
 
 

@@ -23,9 +23,9 @@ BATCH_HINT = "8B eight rows · ] [ move on · Esc closes"
 PACKS_HINT = "] [ other rows · B batch · Esc closes"
 
 
-@command("batch", "B", "batch", "Shows the next rows as the collator pads them; 8B for eight.", "Look", counted=True)
+@command("batch", "B", "batch", "Look", counted=True)
 def open_batch(here: Inspector, count: int | None) -> None:
-    """The next rows as one padded rectangle; a count says how many."""
+    """Shows the next rows as the collator pads them; 8B for eight."""
     if here.state.open.view == BATCH and count is None:
         here.close_view()
         return
@@ -37,14 +37,9 @@ def open_batch(here: Inspector, count: int | None) -> None:
         here.show_view()
 
 
-@command(
-    "packs",
-    "P",
-    "packs",
-    "Shows the rows from here on as the trainer packs them: documents, boundaries, waste.",
-    "Look",
-)
+@command("packs", "P", "packs", "Look")
 def open_packs(here: Inspector, count: int | None) -> None:
+    """Shows the rows from here on as the trainer packs them: documents, boundaries, waste."""
     here.open_view(PACKS)
 
 
@@ -106,10 +101,7 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     heads = [((f"as stored: {rows}, a pack each" if stored else packed, Role.TITLE),)]
     if not stored:
         attention = f"attention: {recipe.batch.attention}{', flattened into one row' if recipe.batch.flatten else ''}"
-        heads += [
-            ((f"{group}; other rows of its group may share these packs", Role.DIM),),
-            ((attention, Role.PLAIN),),
-        ]
+        heads += [((f"{group}; other rows of its group may share these packs", Role.DIM),), ((attention, Role.PLAIN),)]
     lines: list[Line] = [cells for part in heads for cells in wrap(line(*part), width)]
     lines += takewhile(
         bool, batch_lines(answer.batch, width, ignore_index=ignore)

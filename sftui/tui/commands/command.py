@@ -62,16 +62,11 @@ class Command:
         """The keys that it did not have before: in a user's keymap they may be another command's."""
         return () if self.was is None else tuple(key for key in self.keys if key not in self.was)
 
-    def shown_keys(self) -> str:
-        """The keys as the user reads them: `y i` is `yi`, `left_arrow` is `←`."""
-        return " ".join(show_key(key) for key in self.keys)
-
 
 def command(
     ident: str,
     keys: str | tuple[str, ...],
     title: str,
-    help_text: str,
     group: str,
     context: str = ANY,
     *,
@@ -81,10 +76,11 @@ def command(
     was: tuple[str, ...] | None = None,
     was_in: str = "",
 ) -> Callable[[Run], Command]:
-    """Declares the function below it as a command; its name in the module is then the command's."""
+    """Declares the function below it as a command, whose help is its docstring; its name in the module is then the
+    command's."""
 
     def declared(run: Run) -> Command:
-        known = (keys,) if isinstance(keys, str) else keys
+        known, help_text = (keys,) if isinstance(keys, str) else keys, " ".join((run.__doc__ or "").split())
         return Command(ident, known, title, help_text, group, context, counted, run, when, means, was, was_in)
 
     return declared
@@ -178,4 +174,5 @@ _KEY_NAMES = {
 
 
 def show_key(key: str) -> str:
+    """A key as the user reads it: `y i` is `yi`, `left` is `←`."""
     return "".join(_KEY_NAMES.get(part, part.replace("ctrl+", "^")) for part in key.split(" "))

@@ -35,15 +35,9 @@ def _hint(here: Inspector) -> str:
 # — choosing —
 
 
-@command(
-    "compare",
-    "C",
-    "compare",
-    "Compares the row under a second recipe, preset or template, and counts differences over the dataset.",
-    "Look",
-)
+@command("compare", "C", "compare", "Look")
 def open_or_close(here: Inspector, count: int | None) -> None:
-    """Opens the comparison, or closes it; asks with what where nothing is chosen yet."""
+    """Compares the row under a second recipe, preset or template, and counts differences over the dataset."""
     now = here.state.compared
     if here.state.open.view == COMPARE:
         here.close_view()
@@ -54,8 +48,9 @@ def open_or_close(here: Inspector, count: int | None) -> None:
         here.say(f"B: {here.state.compared.description or now.name} · {_hint(here)}")
 
 
-@command("compare.pick", "=", "compare with another", "Picks another recipe to compare with.", "Look")
+@command("compare.pick", "=", "compare with another", "Look")
 def pick(here: Inspector, count: int | None) -> None:
+    """Picks another recipe to compare with."""
     _pick(here)
 
 
@@ -264,17 +259,9 @@ def stop_counting(here: Inspector) -> None:
         here.put(now._replace(counting=None))
 
 
-@command(
-    "compare.toggle",
-    "v",
-    "A/B",
-    "Switches between the tokens under A and under B.",
-    "Look",
-    when=lambda here: _no_b(here, "nothing to compare with"),
-    was=("a",),
-)
+@command("compare.toggle", "v", "A/B", "Look", when=lambda here: _no_b(here, "nothing to compare with"), was=("a",))
 def toggle(here: Inspector, count: int | None) -> None:
-    """The tokens under the second recipe, and back; the cursor stays where it is."""
+    """Switches between the tokens under A and under B."""
     now = here.state.compared
     if now.other is None:
         return
@@ -297,12 +284,11 @@ def toggle(here: Inspector, count: int | None) -> None:
     "compare.differing",
     "-",
     "only what differs",
-    "Hides what is equal in the comparison.",
     "Look",
     when=lambda here: None if here.state.open.view == COMPARE else Said("no comparison; press C to open one", Role.DIM),
 )
 def hide_equal(here: Inspector, count: int | None) -> None:
-    """Only the bands in which something differs, or all again."""
+    """Hides what is equal in the comparison."""
     now = here.state.compared
     here.put(now._replace(differing=not now.differing))
     here.paint_view(COMPARE)
@@ -366,18 +352,9 @@ def _b_hidden(here: Inspector) -> Said | None:
     return Said("nothing to apply here: f lists findings and their fixes, C compares", Role.DIM)
 
 
-@command(
-    "compare.take",
-    "a",
-    "use recipe B",
-    "Makes recipe B, while it is compared or shown, the current one; u undoes it.",
-    "Recipe",
-    when=_b_hidden,
-    means=MEANS["apply"],
-    was=("+",),
-)
+@command("compare.take", "a", "use recipe B", "Recipe", when=_b_hidden, means=MEANS["apply"], was=("+",))
 def take(here: Inspector, count: int | None) -> None:
-    """Put the second recipe in force; undo takes it back."""
+    """Makes recipe B, while it is compared or shown, the current one; u undoes it."""
     now = here.state.compared
     if now.other is None:
         return

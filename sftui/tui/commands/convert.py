@@ -16,16 +16,9 @@ if TYPE_CHECKING:
     from sftui.model import Problem
 
 
-@command(
-    "convert",
-    "M",
-    "make messages of the rows",
-    "Shows the rows as messages with tool_calls and tools; pressed again, it writes them to a new file.",
-    "Recipe",
-    was=(),
-)
+@command("convert", "M", "make messages of the rows", "Recipe", was=())
 def convert(here: Inspector, count: int | None) -> None:
-    """The rows as converted; where they are, asks for the file to write."""
+    """Shows the rows as messages with tool_calls and tools; pressed again, it writes them to a new file."""
     from sftui.repairs import TO_MESSAGES
 
     if TO_MESSAGES in here.workspace.repairs:

@@ -30,17 +30,9 @@ def _move(here: Inspector, kind: str, count: int) -> None:
 MOVES = moves(DOCUMENT, "line", _move)
 
 
-@command(
-    "document.right",
-    ("l", "right"),
-    "scroll right",
-    "Scrolls a wide pane to the right; on a token's card, goes to the next token.",
-    "Move",
-    DOCUMENT,
-    counted=True,
-    means=MEANS["right"],
-)
+@command("document.right", ("l", "right"), "scroll right", "Move", DOCUMENT, counted=True, means=MEANS["right"])
 def right(here: Inspector, count: int | None) -> None:
+    """Scrolls a wide pane to the right; on a token's card, goes to the next token."""
     pane = _held(here)
     if pane.name_of_view == WHY:
         tokens.act(here, Action.RIGHT, count or 1)
@@ -48,17 +40,9 @@ def right(here: Inspector, count: int | None) -> None:
     pane.scroll_columns((count or 1) * COLUMNS, pane.widest)
 
 
-@command(
-    "document.left",
-    ("h", "left"),
-    "scroll left",
-    "Scrolls a wide pane back to the left; on a token's card, goes to the previous token.",
-    "Move",
-    DOCUMENT,
-    counted=True,
-    means=MEANS["left"],
-)
+@command("document.left", ("h", "left"), "scroll left", "Move", DOCUMENT, counted=True, means=MEANS["left"])
 def left(here: Inspector, count: int | None) -> None:
+    """Scrolls a wide pane back to the left; on a token's card, goes to the previous token."""
     pane = _held(here)
     if pane.name_of_view == WHY:
         tokens.act(here, Action.LEFT, count or 1)

@@ -37,15 +37,9 @@ def targets(preset: str) -> tuple[tuple[str, str], ...]:
     return (RECIPE, *own, *others, script) if own else (RECIPE, script, *others)
 
 
-@command(
-    "export",
-    "x",
-    "export",
-    "Writes the recipe, a config, or the repaired data; shows the difference first.",
-    "Recipe",
-    means=MEANS["export"],
-)
+@command("export", "x", "export", "Recipe", means=MEANS["export"])
 def export(here: Inspector, count: int | None) -> None:
+    """Writes the recipe, a config, or the repaired data; shows the difference first."""
     ask(here)
 
 

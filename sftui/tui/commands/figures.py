@@ -45,15 +45,9 @@ GLYPHS = {"error": ("✗", Role.ERROR), "warning": ("!", Role.WARNING), "info": 
 # — the audit —
 
 
-@command(
-    "figures",
-    "A",
-    "figures",
-    "Audits the whole dataset in the background: figures and findings by code.",
-    "Look",
-)
+@command("figures", "A", "figures", "Look")
 def open_view(here: Inspector, count: int | None) -> None:
-    """Opens the figures and starts the audit where there is none; the same key closes them."""
+    """Audits the whole dataset in the background: figures and findings by code."""
     now = here.state.audited
     if not now.running and now.answer is None:
         _start(here)
@@ -69,7 +63,7 @@ def _figures_hidden(here: Inspector) -> Said | None:
     return None if here.state.open.view == FIGURES else Said("the audit is not on screen; A shows it", Role.DIM)
 
 
-@command("audit.stop", "X", "stop the audit", "Stops the audit, or resumes it.", "Look", when=_figures_hidden)
+@command("audit.stop", "X", "stop the audit", "Look", when=_figures_hidden)
 def stop_or_start(here: Inspector, count: int | None) -> None:
     """Stops the audit, or resumes it."""
     if cancel(here):
@@ -139,11 +133,7 @@ def hint(here: Inspector) -> str:
 def lines(here: Inspector, width: int) -> Owned:
     """What was done in this session, then what the audit found."""
     made: list[tuple[Line, str]] = []
-    for block in (
-        _unowned(marks.lines(here, width)),
-        _unowned(repairs.lines(here, width)),
-        _audited(here, width),
-    ):
+    for block in (_unowned(marks.lines(here, width)), _unowned(repairs.lines(here, width)), _audited(here, width)):
         kept = list(block)
         while kept and not kept[-1][0]:
             kept.pop()
@@ -295,7 +285,6 @@ MOVES = moves(FIGURES, "line", _move, lambda here: None if marked(here) else Sai
     "figures.rows",
     "enter",
     "rows behind it",
-    "Goes to the first row of a finding or a number and lists the others; again goes to the next.",
     "Findings",
     FIGURES,
     when=_no_rows,
@@ -303,7 +292,7 @@ MOVES = moves(FIGURES, "line", _move, lambda here: None if marked(here) else Sai
     was=("enter", "l", "right"),
 )
 def to_rows(here: Inspector, count: int | None) -> None:
-    """List the rows behind what is marked and go to the first; to the next where they are listed."""
+    """Goes to the first row of a finding or a number and lists the others; again goes to the next."""
     by, pane, now = marked(here), here.panes.rows, here.state.audited
     listed = now.listed == by and pane.line_of(here.state.row) is not None
     here.put(now._replace(after=here.state.row if listed and pane.order is not None else -1))
@@ -311,18 +300,10 @@ def to_rows(here: Inspector, count: int | None) -> None:
 
 
 @command(
-    "figures.explain",
-    "W",
-    "why it matters",
-    "Explains the finding.",
-    "Findings",
-    FIGURES,
-    when=_no_finding,
-    means=MEANS["why"],
-    was=("?",),
+    "figures.explain", "W", "why it matters", "Findings", FIGURES, when=_no_finding, means=MEANS["why"], was=("?",)
 )
 def explain(here: Inspector, count: int | None) -> None:
-    """The page of the marked code."""
+    """Explains the finding."""
     findings.explain_code(here, marked(here))
 
 
@@ -359,15 +340,9 @@ def on_findings(here: Inspector, event: ev.FindingsReady) -> None:
 # — the row list —
 
 
-@command(
-    "order",
-    "F",
-    "filter or sort rows",
-    "Filters or sorts the row list by finding, group, length, … (after the audit).",
-    "Rows",
-)
+@command("order", "F", "filter or sort rows", "Rows")
 def pick_order(here: Inspector, count: int | None) -> None:
-    """Which rows the list shows, and in which order: by what the audit knows so far."""
+    """Filters or sorts the row list by finding, group, length, … (after the audit)."""
     from sftui.audit.listing import listed_by
     from sftui.views.figures import apart
 
@@ -416,10 +391,7 @@ def _list(here: Inspector, by: str, order: Sequence[int], after: int = -1) -> No
     """The list shows these rows, and the first of them is opened, or the first one after a row."""
     here.panes.rows.set_order(order)
     now = here.state.audited
-    here.put(
-        here.state.status._replace(order=clip(visible(by), WIDEST_ORDER)),
-        now._replace(listed=by, last_row=-1),
-    )
+    here.put(here.state.status._replace(order=clip(visible(by), WIDEST_ORDER)), now._replace(listed=by, last_row=-1))
     row = next((row for row in order if row > after), order[0])
     shown = here.panes.tokens.inspection
     rows.go(here, row)

@@ -107,9 +107,7 @@ def sentence(here: Inspector) -> Line:
         ways.insert(0, "generation tags in the chat template")
     if not ways:
         return line(
-            (f" {finding.code}: no automatic fix; press", Role.DIM),
-            (" W", Role.KEY),
-            (" for advice", Role.DIM),
+            (f" {finding.code}: no automatic fix; press", Role.DIM), (" W", Role.KEY), (" for advice", Role.DIM)
         )
     return line((" a", Role.KEY), (" applies ", Role.DIM), (" or ".join(ways), Role.PLAIN))
 
@@ -121,7 +119,6 @@ def sentence(here: Inspector) -> Line:
     "findings.tokens",
     "enter",
     "to its tokens",
-    "Goes to the tokens of the finding.",
     "Findings",
     FINDINGS,
     when=_none,
@@ -129,7 +126,7 @@ def sentence(here: Inspector) -> Line:
     was=("enter", "l", "right"),
 )
 def to_tokens(here: Inspector, count: int | None) -> None:
-    """The cursor on the first token, all of them marked; a finding of the set-up leads to a row that shows it."""
+    """Goes to the tokens of the finding."""
     finding = _marked(here)
     if finding is None:
         return
@@ -172,19 +169,9 @@ def _mark(here: Inspector, finding: Finding) -> None:
 # — why —
 
 
-@command(
-    "findings.explain",
-    "W",
-    "why it matters",
-    "Explains the finding and its fix in every trainer.",
-    "Findings",
-    FINDINGS,
-    when=_none,
-    means=MEANS["why"],
-    was=("?",),
-)
+@command("findings.explain", "W", "why it matters", "Findings", FINDINGS, when=_none, means=MEANS["why"], was=("?",))
 def explain(here: Inspector, count: int | None) -> None:
-    """The page of the marked finding's code."""
+    """Explains the finding and its fix in every trainer."""
     finding = _marked(here)
     if finding is not None:
         explain_code(here, finding.code)
@@ -228,35 +215,18 @@ def _tried(here: Inspector) -> bool:
     return False
 
 
-@command(
-    "findings.preview",
-    "d",
-    "what the fix changes",
-    "Shows the row and its labels before and after the fix or repair, and counts rows that change.",
-    "Findings",
-    FINDINGS,
-    when=_no_cure,
-)
+@command("findings.preview", "d", "what the fix changes", "Findings", FINDINGS, when=_no_cure)
 def preview(here: Inspector, count: int | None) -> None:
-    """What a cure of the finding changes, in the row and over the dataset."""
+    """Shows the row and its labels before and after the fix or repair, and counts rows that change."""
     if _tried(here):
         repairs.cure(
             here, _marked(here), "what it changes", partial(_preview_fix, here), partial(repairs.preview, here)
         )
 
 
-@command(
-    "findings.apply",
-    "a",
-    "apply the fix",
-    "Applies the fix to the recipe, or the repair to the data; u undoes it, x exports it.",
-    "Findings",
-    FINDINGS,
-    when=_no_cure,
-    means=MEANS["apply"],
-)
+@command("findings.apply", "a", "apply the fix", "Findings", FINDINGS, when=_no_cure, means=MEANS["apply"])
 def apply(here: Inspector, count: int | None) -> None:
-    """Put a cure of the finding in force."""
+    """Applies the fix to the recipe, or the repair to the data; u undoes it, x exports it."""
     if _tried(here):
         repairs.cure(here, _marked(here), "apply", partial(_apply_fix, here), partial(repairs.apply, here))
 
@@ -274,11 +244,7 @@ def _preview_fix(here: Inspector) -> None:
     if recipe is not None:
         values = new_values(finding.fix.changes)
         compare.start(
-            here,
-            recipe,
-            f"{finding.code}'s fix",
-            description=f"the fix of {finding.code} ({values})",
-            of_finding=True,
+            here, recipe, f"{finding.code}'s fix", description=f"the fix of {finding.code} ({values})", of_finding=True
         )
         tags = f" · {TAGS}" if finding.fix.template is not None else ""
         here.say(f"{finding.code}: a applies this, Esc closes{tags}")
@@ -360,24 +326,14 @@ def _write(here: Inspector, finding: Finding, source: str, text: str) -> str | N
     return None
 
 
-@command(
-    "findings.waive",
-    "I",
-    "waive it",
-    "Ignores the finding, with a reason that the recipe keeps; u undoes it.",
-    "Findings",
-    FINDINGS,
-    when=_none,
-    was=("i",),
-)
+@command("findings.waive", "I", "waive it", "Findings", FINDINGS, when=_none, was=("i",))
 def waive(here: Inspector, count: int | None) -> None:
-    """Accept the marked finding for this row, or one of the set-up altogether; the recipe keeps the reason."""
+    """Ignores the finding, with a reason that the recipe keeps; u undoes it."""
     finding = _marked(here)
     if finding is not None:
         where = f" in row {finding.row:,}" if finding.row is not None else ""
         here.ask(
-            f"reason for ignoring {finding.code}{where} (Esc cancels)",
-            lambda text: _waive(here, finding, text.strip()),
+            f"reason for ignoring {finding.code}{where} (Esc cancels)", lambda text: _waive(here, finding, text.strip())
         )
 
 
@@ -399,33 +355,19 @@ def _waive(here: Inspector, finding: Finding, reason: str) -> str | None:
 ANY_FINDING = SearchQuery("finding", "any")
 
 
-@command(
-    "findings.next",
-    ">",
-    "next row with findings",
-    "Goes to the next row with an error or a warning.",
-    "Findings",
-    was=("n",),
-    was_in=FINDINGS,
-)
+@command("findings.next", ">", "next row with findings", "Findings", was=("n",), was_in=FINDINGS)
 def next_row(here: Inspector, count: int | None) -> None:
-    """The worker looks, Esc cancels."""
+    """Goes to the next row with an error or a warning."""
     search.start(here, ANY_FINDING, True)
 
 
-@command(
-    "findings.previous",
-    "<",
-    "previous row with findings",
-    "Goes to the previous row with an error or a warning.",
-    "Findings",
-    was=("N",),
-    was_in=FINDINGS,
-)
+@command("findings.previous", "<", "previous row with findings", "Findings", was=("N",), was_in=FINDINGS)
 def previous_row(here: Inspector, count: int | None) -> None:
+    """Goes to the previous row with an error or a warning."""
     search.start(here, ANY_FINDING, False)
 
 
-@command("findings", "f", "findings", "Shows what is wrong with this row and with the set-up.", "Look")
+@command("findings", "f", "findings", "Look")
 def open_view(here: Inspector, count: int | None) -> None:
+    """Shows what is wrong with this row and with the set-up."""
     here.open_view(FINDINGS)

@@ -50,18 +50,8 @@ _FOOTERS: dict[str, tuple[Entry, ...]] = {
         (("row.previous", "row.next"), "row"),
         (("close",), "close"),
     ),
-    LIST: (
-        *_ROWS,
-        (("row_list.enter",), "open"),
-        (("order",), "filter"),
-    ),
-    ANY: (
-        *_ROWS,
-        (("tokens.explain",), "open"),
-        (("zoom",), "zoom"),
-        (("shift",), "shift"),
-        (("compare",), "compare"),
-    ),
+    LIST: (*_ROWS, (("row_list.enter",), "open"), (("order",), "filter")),
+    ANY: (*_ROWS, (("tokens.explain",), "open"), (("zoom",), "zoom"), (("shift",), "shift"), (("compare",), "compare")),
 }
 
 

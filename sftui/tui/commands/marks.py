@@ -41,18 +41,21 @@ def load(here: Inspector) -> None:
 # — marking —
 
 
-@command("marks.keep", "r k", "mark keep", "Marks the row as keep; again removes the mark.", "Review")
+@command("marks.keep", "r k", "mark keep", "Review")
 def keep(here: Inspector, count: int | None) -> None:
+    """Marks the row as keep; again removes the mark."""
     _mark(here, "keep")
 
 
-@command("marks.drop", "r d", "mark drop", "Marks the row as drop: exports of the data leave it out.", "Review")
+@command("marks.drop", "r d", "mark drop", "Review")
 def drop(here: Inspector, count: int | None) -> None:
+    """Marks the row as drop: exports of the data leave it out."""
     _mark(here, "drop")
 
 
-@command("marks.flag", "r f", "mark flag", "Flags the row for another look.", "Review")
+@command("marks.flag", "r f", "mark flag", "Review")
 def flag(here: Inspector, count: int | None) -> None:
+    """Flags the row for another look."""
     _mark(here, "flag")
 
 
@@ -66,9 +69,9 @@ def _mark(here: Inspector, kind: str) -> None:
         here.say(f"row {row:,}: no longer {kind}", Role.DIM)
 
 
-@command("marks.note", "r n", "note on the row", "Adds a note to the row; an empty one removes it.", "Review")
+@command("marks.note", "r n", "note on the row", "Review")
 def note(here: Inspector, count: int | None) -> None:
-    """One line about the row; an empty one takes the note away."""
+    """Adds a note to the row; an empty one removes it."""
     row = here.state.row
     here.ask(f"note on row {row:,}; empty removes it", lambda text: _noted(here, row, text), value=here.state.mark.note)
 
@@ -102,22 +105,15 @@ def _none_marked(here: Inspector) -> Said | None:
     return Said("no row is marked: rk keep, rd drop, rf flag, rn note", Role.DIM)
 
 
-@command(
-    "marks.next", "r ]", "next marked row", "Goes to the next row with a mark or a note.", "Review", when=_none_marked
-)
+@command("marks.next", "r ]", "next marked row", "Review", when=_none_marked)
 def following(here: Inspector, count: int | None) -> None:
+    """Goes to the next row with a mark or a note."""
     _go(here, True)
 
 
-@command(
-    "marks.previous",
-    "r [",
-    "previous marked row",
-    "Goes to the previous row with a mark or a note.",
-    "Review",
-    when=_none_marked,
-)
+@command("marks.previous", "r [", "previous marked row", "Review", when=_none_marked)
 def previous(here: Inspector, count: int | None) -> None:
+    """Goes to the previous row with a mark or a note."""
     _go(here, False)
 
 

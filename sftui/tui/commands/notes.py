@@ -50,8 +50,9 @@ class Count:
         return self._count
 
 
-@command("notes", "i", "notes", "Shows the notes on this row, the data and the recipe that ⓘ counts.", "Look", was=())
+@command("notes", "i", "notes", "Look", was=())
 def read(here: Inspector, count: int | None) -> None:
+    """Shows the notes on this row, the data and the recipe that ⓘ counts."""
     found = _notes(here)
 
     def page(width: int) -> tuple[Line, ...]:

@@ -12,31 +12,24 @@ from sftui.views import Line, Role, change_text, line, wrap
 from sftui.workspace.history import Chosen, Unexported, unexported
 
 
-@command("palette", (":", "ctrl+p"), "palette", "Finds any command by name; a number goes to that row.", "Help")
+@command("palette", (":", "ctrl+p"), "palette", "Help")
 def palette(here: Inspector, count: int | None) -> None:
-    """The palette; with a count in front that row at once."""
+    """Finds any command by name; a number goes to that row."""
     if count is not None:
         rows.go(here, count)
     else:
         here.open_palette()
 
 
-@command(
-    "help",
-    ("?", "f1"),
-    "help",
-    "Shows keys, signs and concepts, those of this pane first, filtered by what you type; Enter lists the pages.",
-    "Help",
-)
+@command("help", ("?", "f1"), "help", "Help")
 def show_help(here: Inspector, count: int | None) -> None:
-    """Keys, signs and concepts, filtered by what is typed."""
+    """Shows keys, signs and concepts, those of this pane first, filtered by what you type; Enter lists the pages."""
     here.open_help(lambda answer: _pages(here) if answer == ONWARD else None)
 
 
-@command(
-    "help.pages", (), "pages of help", "Lists the pages of help: labels, templates, trainers, …", "Help", was=("H",)
-)
+@command("help.pages", (), "pages of help", "Help", was=("H",))
 def help_pages(here: Inspector, count: int | None) -> None:
+    """Lists the pages of help: labels, templates, trainers, …"""
     _pages(here)
 
 
@@ -54,30 +47,32 @@ def _pages(here: Inspector, marked: int = 0) -> None:
     here.pick("help", [(one.title, one.line) for one in found], picked, marked=marked)
 
 
-@command("theme", (), "theme", "Neutral dark, neutral light, ansi (your palette), mono.", "Help", was=("t",))
+@command("theme", (), "theme", "Help", was=("t",))
 def theme(here: Inspector, count: int | None) -> None:
+    """Neutral dark, neutral light, ansi (your palette), mono."""
     names = list(TITLES)
     name = names[(names.index(here.theme_name) + 1) % len(names)]
     here.set_theme(name)
     here.say(f"theme: {TITLES[name]}")
 
 
-@command("mouse", (), "mouse", "Turns sftui's use of the mouse on or off.", "Help", was=("m",))
+@command("mouse", (), "mouse", "Help", was=("m",))
 def mouse(here: Inspector, count: int | None) -> None:
-    """Textual asks for the mouse at the start; giving it back makes the terminal's own selection work."""
+    """Turns sftui's use of the mouse on or off."""
+    # Textual asks for the mouse at the start; giving it back makes the terminal's own selection work.
     on = here.terminal.toggle_mouse()
     here.say("mouse on: sftui uses it" if on else "mouse off: select and copy as usual")
 
 
-@command(
-    "redraw", "ctrl+l", "draw again", "Draws the whole screen again, as after another program wrote on it.", "Help"
-)
+@command("redraw", "ctrl+l", "draw again", "Help")
 def redraw(here: Inspector, count: int | None) -> None:
+    """Draws the whole screen again, as after another program wrote on it."""
     here.redraw()
 
 
-@command("suspend", "ctrl+z", "suspend", "Goes back to the shell; fg returns.", "Help")
+@command("suspend", "ctrl+z", "suspend", "Help")
 def suspend(here: Inspector, count: int | None) -> None:
+    """Goes back to the shell; fg returns."""
     here.terminal.action_suspend_process()
 
 
@@ -91,9 +86,10 @@ def lost(here: Inspector) -> Unexported:
     return unexported(Chosen(workspace.recipe, workspace.repairs), Chosen(here.state.kept.recipe, written))
 
 
-@command("quit", "q", "quit", "Quits; asks once if there are unsaved changes.", "Help", means=MEANS["leave"])
+@command("quit", "q", "quit", "Help", means=MEANS["leave"])
 def leave(here: Inspector, count: int | None) -> None:
-    """At once where everything is in a file, else after one question."""
+    """Quits; asks once if there are unsaved changes."""
+    # At once where everything is in a file, else after one question.
     left = lost(here)
     if not left:
         here.terminal.exit()
@@ -124,8 +120,9 @@ def farewell(here: Inspector) -> str:
     return f"{left.words()}: {', '.join(words for _, words in lost_parts(left))}"
 
 
-@command("interrupt", "ctrl+c", "interrupt", "Cancels a running search or audit, else quits at once.", "Help")
+@command("interrupt", "ctrl+c", "interrupt", "Help")
 def interrupt(here: Inspector, count: int | None) -> None:
+    """Cancels a running search or audit, else quits at once."""
     if not (search.cancel(here) or writing.cancel(here) or figures.cancel(here)):
         here.terminal.exit()
 

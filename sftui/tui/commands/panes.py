@@ -8,26 +8,22 @@ from sftui.tui.contexts import FINDINGS, RECIPE, TOKENS
 from sftui.tui.inspector import Inspector
 
 
-@command("pane.next", "tab", "next pane", "Focuses the next pane.", "Move")
+@command("pane.next", "tab", "next pane", "Move")
 def following(here: Inspector, count: int | None) -> None:
+    """Focuses the next pane."""
     here.next_pane(1)
 
 
-@command("pane.previous", "shift+tab", "previous pane", "Focuses the previous pane.", "Move")
+@command("pane.previous", "shift+tab", "previous pane", "Move")
 def previous(here: Inspector, count: int | None) -> None:
+    """Focuses the previous pane."""
     here.next_pane(-1)
 
 
-@command(
-    "close",
-    "escape",
-    "close or cancel",
-    "Cancels input or a search, else closes the side pane.",
-    "Move",
-    means=MEANS["close"],
-)
+@command("close", "escape", "close or cancel", "Move", means=MEANS["close"])
 def close(here: Inspector, count: int | None) -> None:
-    """What Esc closes, innermost first: a search, a message, a pane alone, a pane; else back to the tokens."""
+    """Cancels input or a search, else closes the side pane."""
+    # What Esc closes, innermost first: a search, a message, a pane alone, a pane; else back to the tokens.
     if search.cancel(here) or writing.cancel(here):
         return
     now = here.state.open

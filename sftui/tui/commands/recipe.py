@@ -40,29 +40,15 @@ MOVES = moves(RECIPE, "knob", _move)
 # — changing a knob —
 
 
-@command(
-    "recipe.next",
-    ("l", "right"),
-    "next choice",
-    "Changes the knob to its next choice.",
-    "Recipe",
-    RECIPE,
-    means=MEANS["right"],
-)
+@command("recipe.next", ("l", "right"), "next choice", "Recipe", RECIPE, means=MEANS["right"])
 def next_choice(here: Inspector, count: int | None) -> None:
+    """Changes the knob to its next choice."""
     _cycle(here, 1)
 
 
-@command(
-    "recipe.previous",
-    ("h", "left"),
-    "previous choice",
-    "Changes the knob to its previous choice.",
-    "Recipe",
-    RECIPE,
-    means=MEANS["left"],
-)
+@command("recipe.previous", ("h", "left"), "previous choice", "Recipe", RECIPE, means=MEANS["left"])
 def previous_choice(here: Inspector, count: int | None) -> None:
+    """Changes the knob to its previous choice."""
     _cycle(here, -1)
 
 
@@ -79,17 +65,9 @@ def _cycle(here: Inspector, step: int) -> None:
         _put(here, info.path, choices[(at + step) % len(choices)])
 
 
-@command(
-    "recipe.edit",
-    "enter",
-    "edit the knob",
-    "Types a value, or picks the next choice.",
-    "Recipe",
-    RECIPE,
-    means=MEANS["enter"],
-)
+@command("recipe.edit", "enter", "edit the knob", "Recipe", RECIPE, means=MEANS["enter"])
 def edit(here: Inspector, count: int | None) -> None:
-    """Picks from the choices, or types a value; what was typed is checked before it is taken."""
+    """Types a value, or picks the next choice."""
     info = here.panes.recipe.knob
     value, choices = here.panes.recipe.value(info), _choices(here)
     if choices:
@@ -107,16 +85,9 @@ def edit(here: Inspector, count: int | None) -> None:
     here.ask(f"{info.path}: {info.doc}", lambda typed: _typed(here, info.path, typed), value=text)
 
 
-@command(
-    "recipe.reset",
-    "backspace",
-    "reset the knob",
-    "Resets the knob to its value when opened.",
-    "Recipe",
-    RECIPE,
-    was=("backspace", "d"),
-)
+@command("recipe.reset", "backspace", "reset the knob", "Recipe", RECIPE, was=("backspace", "d"))
 def reset(here: Inspector, count: int | None) -> None:
+    """Resets the knob to its value when opened."""
     info = here.panes.recipe.knob
     _put(here, info.path, here.panes.recipe.base_value(info))
 
@@ -162,16 +133,10 @@ def _put(here: Inspector, path: str, value: Any) -> None:
 # — finding a knob —
 
 
-@command(
-    "recipe.find",
-    "/",
-    "find a knob",
-    "Finds knobs by name, trainer's key, meaning or value.",
-    "Recipe",
-    RECIPE,
-    means=MEANS["search"],
-)
+@command("recipe.find", "/", "find a knob", "Recipe", RECIPE, means=MEANS["search"])
 def find(here: Inspector, count: int | None) -> None:
+    """Finds knobs by name, trainer's key, meaning or value."""
+
     def answer(text: str) -> None:
         if text.strip():
             here.put(here.state.kept._replace(looked_for=text.strip()))
@@ -184,31 +149,17 @@ def _nothing_looked_for(here: Inspector) -> Said | None:
     return None if here.state.kept.looked_for else Said("No search yet; press /", Role.DIM)
 
 
-@command(
-    "recipe.find_next",
-    "n",
-    "next match",
-    "Goes to the next match.",
-    "Recipe",
-    RECIPE,
-    when=_nothing_looked_for,
-    means=MEANS["next"],
-)
+@command("recipe.find_next", "n", "next match", "Recipe", RECIPE, when=_nothing_looked_for, means=MEANS["next"])
 def find_next(here: Inspector, count: int | None) -> None:
+    """Goes to the next match."""
     _find(here, 1)
 
 
 @command(
-    "recipe.find_previous",
-    "N",
-    "previous match",
-    "Goes to the previous match.",
-    "Recipe",
-    RECIPE,
-    when=_nothing_looked_for,
-    means=MEANS["previous"],
+    "recipe.find_previous", "N", "previous match", "Recipe", RECIPE, when=_nothing_looked_for, means=MEANS["previous"]
 )
 def find_previous(here: Inspector, count: int | None) -> None:
+    """Goes to the previous match."""
     _find(here, -1)
 
 
@@ -230,19 +181,21 @@ def _find(here: Inspector, step: int) -> None:
 # — from anywhere —
 
 
-@command("recipe", "c", "recipe", "Opens the recipe: every knob that decides labels, edited live.", "Recipe")
+@command("recipe", "c", "recipe", "Recipe")
 def toggle(here: Inspector, count: int | None) -> None:
-    """Opens the recipe and gives it the keys; closes it where it has them."""
+    """Opens the recipe: every knob that decides labels, edited live."""
     here.put(here.state.open.recipe_toggled())
 
 
-@command("undo", "u", "undo", "Undoes the last change of the recipe or of the repairs.", "Recipe", counted=True)
+@command("undo", "u", "undo", "Recipe", counted=True)
 def undo(here: Inspector, count: int | None) -> None:
+    """Undoes the last change of the recipe or of the repairs."""
     _replay(here, here.workspace.undo, count or 1, "undo")
 
 
-@command("redo", ("U", "ctrl+r"), "redo", "Redoes the change.", "Recipe", counted=True)
+@command("redo", ("U", "ctrl+r"), "redo", "Recipe", counted=True)
 def redo(here: Inspector, count: int | None) -> None:
+    """Redoes the change."""
     _replay(here, here.workspace.redo, count or 1, "redo")
 
 
@@ -267,9 +220,9 @@ def _replay(here: Inspector, step: Callable[[], bool], times: int, word: str) ->
     here.say(f"{word}: {', '.join(parts)}")
 
 
-@command("template", "T", "chat template", "Picks a chat template: the family's, a built-in, or a file.", "Recipe")
+@command("template", "T", "chat template", "Recipe")
 def pick_template(here: Inspector, count: int | None) -> None:
-    """The family's templates first, then every built-in one, the tokenizer's own, and a file."""
+    """Picks a chat template: the family's, a built-in, or a file."""
     from sftui.templates import builtin_names
 
     event = here.workspace.tokenizer
@@ -313,9 +266,9 @@ def template_missing(here: Inspector, event: ev.TokenizerChanged) -> bool:
     return here.workspace.recipe.render.template == "tokenizer" and not getattr(event.facts, "chat_templates", None)
 
 
-@command("tokenizer", "K", "tokenizer", "Loads another tokenizer; Enter on the same name retries.", "Recipe")
+@command("tokenizer", "K", "tokenizer", "Recipe")
 def type_tokenizer(here: Inspector, count: int | None) -> None:
-    """Ask for another tokenizer; the same one is loaded again."""
+    """Loads another tokenizer; Enter on the same name retries."""
     now = here.workspace.recipe.tokenizer.name or ""
 
     def answer(text: str) -> str | None:

@@ -77,15 +77,9 @@ def apply(here: Inspector, name: str) -> None:
 # — all of them —
 
 
-@command(
-    "repairs",
-    "R",
-    "repairs of the data",
-    "Picks repairs to apply to the rows; the file is not changed, export writes a new one.",
-    "Recipe",
-)
+@command("repairs", "R", "repairs of the data", "Recipe")
 def pick(here: Inspector, count: int | None) -> None:
-    """Every repair: Enter puts one in force, or takes it out again."""
+    """Picks repairs to apply to the rows; the file is not changed, export writes a new one."""
     from sftui.repairs import DROP, DROP_REASONS, DROPPING, TITLES, fixes_for
 
     now = here.workspace.repairs

@@ -27,28 +27,13 @@ def _move(here: Inspector, kind: str, count: int) -> None:
 MOVES = moves(LIST, "row", _move)
 
 
-@command(
-    "row_list.enter",
-    "enter",
-    "to the tokens",
-    "Goes from the list to the tokens of the row.",
-    "Move",
-    LIST,
-    means=MEANS["enter"],
-)
+@command("row_list.enter", "enter", "to the tokens", "Move", LIST, means=MEANS["enter"])
 def enter(here: Inspector, count: int | None) -> None:
+    """Goes from the list to the tokens of the row."""
     here.hold_keys(TOKENS)
 
 
-@command(
-    "row_list.right",
-    ("l", "right"),
-    "to the right",
-    "Goes from the list to the tokens, which stand right of it.",
-    "Move",
-    LIST,
-    means=MEANS["right"],
-    was=(),
-)
+@command("row_list.right", ("l", "right"), "to the right", "Move", LIST, means=MEANS["right"], was=())
 def right(here: Inspector, count: int | None) -> None:
+    """Goes from the list to the tokens, which stand right of it."""
     here.hold_keys(TOKENS)

@@ -19,39 +19,28 @@ PATIENCE = 0.15
 """Seconds the tokens of another row may stay on screen before the pane says that it waits."""
 
 
-@command("row.next", "]", "next row", "Shows the next row.", "Rows", counted=True)
+@command("row.next", "]", "next row", "Rows", counted=True)
 def following(here: Inspector, count: int | None) -> None:
+    """Shows the next row."""
     step(here, count or 1)
 
 
-@command("row.previous", "[", "previous row", "Shows the previous row.", "Rows", counted=True)
+@command("row.previous", "[", "previous row", "Rows", counted=True)
 def previous(here: Inspector, count: int | None) -> None:
+    """Shows the previous row."""
     step(here, -(count or 1))
 
 
-@command(
-    "row.last",
-    "G",
-    "last row",
-    "Shows the last row, or with a count that row (12G).",
-    "Rows",
-    counted=True,
-    means=MEANS["end"],
-)
+@command("row.last", "G", "last row", "Rows", counted=True, means=MEANS["end"])
 def to_last(here: Inspector, count: int | None) -> None:
+    """Shows the last row, or with a count that row (12G)."""
     go(here, here.state.status.last if count is None else count)
 
 
-@command(
-    "row.goto",
-    "g",
-    "go to row",
-    "Asks for a row number; 12g and :12 go at once, gg is the first row.",
-    "Rows",
-    counted=True,
-)
+@command("row.goto", "g", "go to row", "Rows", counted=True)
 def goto(here: Inspector, count: int | None) -> None:
-    """The prompt for a row: a number, +n, -n, g for the first, $ for the last."""
+    """Asks for a row number; 12g and :12 go at once, gg is the first row."""
+    # The prompt for a row: a number, +n, -n, g for the first, $ for the last.
     if count is not None:
         go(here, count)
         return
@@ -74,15 +63,9 @@ def _answer(here: Inspector, text: str) -> str | None:
     return None
 
 
-@command(
-    "reopen",
-    ("D", "f5"),
-    "reload the data",
-    "Reloads the data from disk; keeps recipe, repairs, marks and place.",
-    "Rows",
-)
+@command("reopen", ("D", "f5"), "reload the data", "Rows")
 def reopen(here: Inspector, count: int | None) -> None:
-    """The data as it is on disk now; an order of rows was made of the data before."""
+    """Reloads the data from disk; keeps recipe, repairs, marks and place."""
     here.panes.rows.set_order(None)
     here.put(here.state.status._replace(order=""))
     here.workspace.reopen()

@@ -29,15 +29,9 @@ def parse_query(text: str) -> SearchQuery:
     return SearchQuery("text", text)
 
 
-@command(
-    "search",
-    "/",
-    "search",
-    "Searches text, or re:PATTERN, token:TEXT, id:NUMBER, finding:CODE; Esc cancels.",
-    "Search",
-    means=MEANS["search"],
-)
+@command("search", "/", "search", "Search", means=MEANS["search"])
 def ask(here: Inspector, count: int | None) -> None:
+    """Searches text, or re:PATTERN, token:TEXT, id:NUMBER, finding:CODE; Esc cancels."""
     here.ask("search: text, re:PATTERN, token:TEXT, id:NUMBER, finding:CODE", lambda text: _answer(here, text))
 
 
@@ -60,31 +54,17 @@ def _nothing_searched(here: Inspector) -> Said | None:
     return Said("No search yet; press /", Role.DIM) if here.state.searching.query is None else None
 
 
-@command(
-    "search.next",
-    "n",
-    "next hit",
-    "Goes to the next hit, across rows.",
-    "Search",
-    counted=True,
-    when=_nothing_searched,
-    means=MEANS["next"],
-)
+@command("search.next", "n", "next hit", "Search", counted=True, when=_nothing_searched, means=MEANS["next"])
 def following(here: Inspector, count: int | None) -> None:
+    """Goes to the next hit, across rows."""
     _step(here, True, count or 1)
 
 
 @command(
-    "search.previous",
-    "N",
-    "previous hit",
-    "Goes to the previous hit, across rows.",
-    "Search",
-    counted=True,
-    when=_nothing_searched,
-    means=MEANS["previous"],
+    "search.previous", "N", "previous hit", "Search", counted=True, when=_nothing_searched, means=MEANS["previous"]
 )
 def previous(here: Inspector, count: int | None) -> None:
+    """Goes to the previous hit, across rows."""
     _step(here, False, count or 1)
 
 

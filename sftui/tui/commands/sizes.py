@@ -7,15 +7,9 @@ from sftui.tui.inspector import Inspector
 from sftui.views import Role
 
 
-@command(
-    "pane.alone",
-    "m",
-    "this pane alone",
-    "Gives the whole screen to the pane that has the keys; again brings the others back.",
-    "Look",
-    was=(),
-)
+@command("pane.alone", "m", "this pane alone", "Look", was=())
 def alone(here: Inspector, count: int | None) -> None:
+    """Gives the whole screen to the pane that has the keys; again brings the others back."""
     now = here.state.open
     here.put(now._replace(alone=not now.alone))
 
@@ -29,21 +23,25 @@ def _resize(here: Inspector, cells: int, lines: int) -> None:
         here.say("no room for that" if cells + lines > 0 else "no pane next to it to give that to", Role.DIM)
 
 
-@command("pane.wider", "O >", "wider", "Makes the pane that has the keys wider.", "Look", counted=True, was=())
+@command("pane.wider", "O >", "wider", "Look", counted=True, was=())
 def wider(here: Inspector, count: int | None) -> None:
+    """Makes the pane that has the keys wider."""
     _resize(here, CELLS * (count or 1), 0)
 
 
-@command("pane.narrower", "O <", "narrower", "Makes the pane that has the keys narrower.", "Look", counted=True, was=())
+@command("pane.narrower", "O <", "narrower", "Look", counted=True, was=())
 def narrower(here: Inspector, count: int | None) -> None:
+    """Makes the pane that has the keys narrower."""
     _resize(here, -CELLS * (count or 1), 0)
 
 
-@command("pane.higher", "O +", "higher", "Makes the pane that has the keys higher.", "Look", counted=True, was=())
+@command("pane.higher", "O +", "higher", "Look", counted=True, was=())
 def higher(here: Inspector, count: int | None) -> None:
+    """Makes the pane that has the keys higher."""
     _resize(here, 0, LINES * (count or 1))
 
 
-@command("pane.lower", "O -", "lower", "Makes the pane that has the keys lower.", "Look", counted=True, was=())
+@command("pane.lower", "O -", "lower", "Look", counted=True, was=())
 def lower(here: Inspector, count: int | None) -> None:
+    """Makes the pane that has the keys lower."""
     _resize(here, 0, -LINES * (count or 1))

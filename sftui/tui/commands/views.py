@@ -14,25 +14,21 @@ def unseen(here: Inspector) -> Said | None:
     return None if here.panes.tokens.display else Said("the tokens are not on screen; Esc goes back to them", Role.DIM)
 
 
-@command("zoom", "z", "zoom", "Zooms in: text, columns, rows.", "Look", when=unseen, was=("z", "v"))
+@command("zoom", "z", "zoom", "Look", when=unseen, was=("z", "v"))
 def zoom(here: Inspector, count: int | None) -> None:
+    """Zooms in: text, columns, rows."""
     _change(here, Action.ZOOM)
 
 
-@command("zoom.back", "Z", "zoom back", "Zooms out.", "Look", when=unseen, was=("Z", "V"))
+@command("zoom.back", "Z", "zoom back", "Look", when=unseen, was=("Z", "V"))
 def zoom_back(here: Inspector, count: int | None) -> None:
+    """Zooms out."""
     _change(here, Action.ZOOM_BACK)
 
 
-@command(
-    "shift",
-    "s",
-    "shift view",
-    "Shows the input token at each position, and the token to predict from it.",
-    "Look",
-    when=unseen,
-)
+@command("shift", "s", "shift view", "Look", when=unseen)
 def shift(here: Inspector, count: int | None) -> None:
+    """Shows the input token at each position, and the token to predict from it."""
     _change(here, Action.SHIFT)
 
 
@@ -44,16 +40,18 @@ def _change(here: Inspector, action: Action) -> None:
         here.say(f"zoom: {tokens.state.zoom.value}", Role.DIM)
 
 
-@command("list.toggle", "L", "row list", "Hides or shows the list of rows.", "Look")
+@command("list.toggle", "L", "row list", "Look")
 def toggle_list(here: Inspector, count: int | None) -> None:
+    """Hides or shows the list of rows."""
     now = here.state.open
     here.put(now._replace(rows=not now.rows))
     if here.state.open.rows and not here.panes.rows.display:
         here.say("no room for the row list next to the recipe", Role.DIM)
 
 
-@command("pane.cycle", "o", "other panes", "Cycles through conversation, rendered text and raw row.", "Look")
+@command("pane.cycle", "o", "other panes", "Look")
 def cycle(here: Inspector, count: int | None) -> None:
+    """Cycles through conversation, rendered text and raw row."""
     following = here.state.open.following()
     if following is None:
         here.close_view()
@@ -61,28 +59,25 @@ def cycle(here: Inspector, count: int | None) -> None:
         here.open_view(following)
 
 
-@command("pane.conversation", "O c", "conversation", "Shows the messages as the chat template receives them.", "Look")
+@command("pane.conversation", "O c", "conversation", "Look")
 def conversation(here: Inspector, count: int | None) -> None:
+    """Shows the messages as the chat template receives them."""
     here.open_view(CONVERSATION)
 
 
-@command("pane.rendered", "O t", "rendered text", "Shows the text the chat template made.", "Look")
+@command("pane.rendered", "O t", "rendered text", "Look")
 def rendered(here: Inspector, count: int | None) -> None:
+    """Shows the text the chat template made."""
     here.open_view(RENDERED)
 
 
-@command("pane.raw", "O r", "raw row", "Shows the row as it is stored.", "Look")
+@command("pane.raw", "O r", "raw row", "Look")
 def raw(here: Inspector, count: int | None) -> None:
+    """Shows the row as it is stored."""
     here.open_view(RAW)
 
 
-@command(
-    "boundary",
-    "O e",
-    "prompt boundary",
-    "Shows where the prompt tokenized alone ends, and differs from the whole.",
-    "Look",
-    was=("b",),
-)
+@command("boundary", "O e", "prompt boundary", "Look", was=("b",))
 def boundary(here: Inspector, count: int | None) -> None:
+    """Shows where the prompt tokenized alone ends, and differs from the whole."""
     here.open_view(BOUNDARY)

@@ -31,17 +31,9 @@ def _under_b(here: Inspector) -> Said | None:
     return Said("these are the tokens under B; v goes back to A, a makes B the current recipe", Role.DIM)
 
 
-@command(
-    "tokens.explain",
-    "enter",
-    "why",
-    "Shows why the token under the cursor is trained or masked, and what would change that.",
-    "Look",
-    TOKENS,
-    when=_under_b,
-    means=MEANS["enter"],
-)
+@command("tokens.explain", "enter", "why", "Look", TOKENS, when=_under_b, means=MEANS["enter"])
 def explain(here: Inspector, count: int | None) -> None:
+    """Shows why the token under the cursor is trained or masked, and what would change that."""
     if here.panes.tokens.table is not None or here.state.open.view == WHY:
         here.open_view(WHY)
 
@@ -170,17 +162,9 @@ def _no_way(here: Inspector) -> Said | None:
     return Said("no setting changes this token alone", Role.WARNING) if not now.answer.ways else None
 
 
-@command(
-    "why.turn",
-    "t",
-    "train or mask it",
-    "Trains the token that is explained, or masks it, by the change that the card names; u takes it back.",
-    "Look",
-    when=_no_way,
-    was=(),
-)
+@command("why.turn", "t", "train or mask it", "Look", when=_no_way, was=())
 def turn(here: Inspector, count: int | None) -> None:
-    """Put the first way in force."""
+    """Trains the token that is explained, or masks it, by the change that the card names; u takes it back."""
     now, table = here.state.why, here.panes.tokens.table
     if now.answer is None or not now.answer.ways or table is None:
         return

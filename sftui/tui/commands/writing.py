@@ -68,10 +68,7 @@ def lines(here: Inspector, target: str, log: str, width: int) -> tuple[Line, ...
     workspace, counted = here.workspace, here.state.repairing.counted
     lines: list[Line] = []
     typed = "each place of one type" if format_of(target) == "parquet" else "untouched ones keep every byte"
-    for path, what in (
-        (target, f"the rows as repaired; {typed}"),
-        (log, "what was changed or left out, row by row"),
-    ):
+    for path, what in ((target, f"the rows as repaired; {typed}"), (log, "what was changed or left out, row by row")):
         state = "already exists and is overwritten" if Path(path).exists() else "new"
         lines += wrap(
             line(
@@ -82,11 +79,7 @@ def lines(here: Inspector, target: str, log: str, width: int) -> tuple[Line, ...
             width,
             "  ",
         )
-    lines += [
-        (),
-        *wrap(line((f"{visible(', '.join(workspace.options.paths))} stays as it is", Role.PLAIN)), width),
-        (),
-    ]
+    lines += [(), *wrap(line((f"{visible(', '.join(workspace.options.paths))} stays as it is", Role.PLAIN)), width), ()]
     if workspace.repairs:
         lines += wrap(line(("repairs  ", Role.KEY), (", ".join(workspace.repairs), Role.PLAIN)), width, " " * 9)
         if counted is None:

@@ -104,10 +104,7 @@ class TokenPane(LineView):
             return ()
         width = max(self.size.width, 8)
         if self.table is None and self.inspection.stopped_at is None:
-            return wrap(
-                line((self.loading_text or "tokenizing a long row …", Role.WARNING)),
-                width,
-            )
+            return wrap(line((self.loading_text or "tokenizing a long row …", Role.WARNING)), width)
         lines = stop_lines(self.inspection, width)
         if self.state.shift and self.table is not None:
             lines += shift_lines(self.recipe.loss.shift if self.recipe is not None else "internal", width)
