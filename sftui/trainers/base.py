@@ -499,7 +499,8 @@ class Trainer:
     def naming(self, config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any]:
         """The changes (place → value) by which dataset `number` of an opened config is the JSON lines file `data`;
         empty where sftui cannot write that key."""
-        return {}
+        name = getattr(import_module(self.traits.reads), "naming", None) if self.traits.reads else None
+        return name(config, data, number) if name is not None else {}
 
     def drops_system(self, recipe: Recipe) -> bool:
         """Whether the recipe asks for a system message to be left out."""

@@ -177,7 +177,8 @@ class Traits:
 
     # its config
     reads: str = ""
-    """The module whose `read(path, text, preset, known_keys)` gives an `OpenedConfig`."""
+    """The module whose `read(path, text, preset, known_keys)` gives an `OpenedConfig`; its
+    `naming(config, data, number)`, if it has one, gives what `Trainer.naming` does."""
     writes: str = ""
     """The module whose `write(recipe, preset, opened, facts)` gives a `WrittenConfig`, and whose
     `keys_of(recipe, preset)` ends with the sentences on what its config cannot say; its `TABLE` says which keys are

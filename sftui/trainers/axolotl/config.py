@@ -31,7 +31,8 @@ from sftui.trainers.axolotl.table import DATASET, NO_EVALUATION, TOP
 from sftui.trainers.axolotl.templates import JINJA
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, files_at, text_at
 from sftui.trainers.known import Known
-from sftui.trainers.table import read_into
+from sftui.trainers.table import Keys, read_into
+from sftui.trainers.yaml_edit import REMOVE
 
 LOADERS = {
     "json": "json",
@@ -142,3 +143,17 @@ def _refs(entry: Mapping[str, Any], recipe: Recipe, where: str) -> list[DatasetR
     if isinstance(names, list):
         return [replace(one, subset=str(name), name=f"{one.name} ({name})") for name in names]
     return [replace(one, subset=str(names))] if names else [one]
+
+
+def naming(config: Any, data: str, number: int) -> Keys:
+    """The changes by which dataset `number` is the JSON lines file `data`; empty where it is not named by itself."""
+    entries = config.get("datasets")
+    if (
+        not isinstance(entries, list)
+        or len(entries) <= number
+        or any(isinstance(one.get("name"), list) for one in entries)
+    ):
+        return {}
+    place = ("datasets", number)
+    gone = [key for key in ("data_files", "name", "split", "revision") if key in entries[number]]
+    return {(*place, "path"): data, (*place, "ds_type"): "json", **{(*place, key): REMOVE for key in gone}}

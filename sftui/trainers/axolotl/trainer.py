@@ -387,11 +387,6 @@ class Axolotl(Trainer):
         )
         return replace(batch, notes=notes)
 
-    def naming(self, config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any]:
-        from sftui.trainers.axolotl.data_keys import naming
-
-        return naming(config, data, number)
-
     def drops_system(self, recipe: Recipe) -> bool:
         return AxolotlOptions.of(recipe).drop_system_message
 

@@ -219,9 +219,9 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
     return written(recipe, preset, TABLE, TITLE)
 
 
-def naming(config: Any, data: str) -> dict[tuple[str | int, ...], Any]:
+def naming(config: Any, data: str, number: int) -> Keys:
     """The changes by which the config trains on a file of JSON lines; empty for one of another name than it reads."""
     if Path(data).name != TRAIN:
         return {}
-    gone: dict[tuple[str | int, ...], Any] = {("hf_dataset",): REMOVE} if "hf_dataset" in config else {}
+    gone: Keys = {("hf_dataset",): REMOVE} if "hf_dataset" in config else {}
     return {("data",): str(Path(data).parent), **gone}

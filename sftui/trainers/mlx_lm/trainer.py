@@ -208,11 +208,6 @@ class MlxLm(Trainer):
             notes=(f"input_ids are padded with the id {PAD_ID}; {PAD_STEP}",),
         )
 
-    def naming(self, config: object, data: str, number: int) -> dict[tuple[str | int, ...], object]:
-        from sftui.trainers.mlx_lm.config import naming
-
-        return naming(config, data)
-
 
 def template_code(recipe: Recipe) -> str:
     """The chat_template_type of the tokenizer's folder, where that is at hand and has one, else "".

@@ -202,6 +202,6 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
     return written(recipe, preset, TABLE, TITLE)
 
 
-def naming(config: Any, data: str) -> dict[tuple[str | int, ...], Any]:
+def naming(config: Any, data: str, number: int) -> Keys:
     """The changes by which the config trains on a file of JSON lines."""
     return {("dataset",): [data]} if isinstance(config, Mapping) else {}

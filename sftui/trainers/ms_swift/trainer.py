@@ -319,11 +319,6 @@ class MsSwift(Trainer):
         read = early.conversation
         return super().unreadable(early) or (read is not None and rows.DROPPED in read.extra)
 
-    def naming(self, config: object, data: str, number: int) -> dict[tuple[str | int, ...], object]:
-        from sftui.trainers.ms_swift.config import naming
-
-        return naming(config, data)
-
     def packing_order(self, recipe: Recipe) -> str:
         said = f"{IN_ORDER}, {packing.GROUP:,} rows at a time (packing_num_proc 1)"
         return in_order(said, self.held_out(recipe))

@@ -313,7 +313,7 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
     return keys, losses
 
 
-def naming(config: Any, data: str) -> dict[tuple[str | int, ...], Any]:
+def naming(config: Any, data: str, number: int) -> Keys:
     """The changes by which the config trains on a file of JSON lines."""
     held = config.get("dataset") if isinstance(config, Mapping) else None
     if not isinstance(held, Mapping):
@@ -322,6 +322,6 @@ def naming(config: Any, data: str) -> dict[tuple[str | int, ...], Any]:
     if kind in ("chat", "columns"):
         return {("dataset", "path_or_dataset_id"): data}
     if kind == "agent":
-        gone: dict[tuple[str | int, ...], Any] = {("dataset", "dataset_name"): REMOVE} if "dataset_name" in held else {}
+        gone: Keys = {("dataset", "dataset_name"): REMOVE} if "dataset_name" in held else {}
         return {("dataset", "path"): data, **gone}
     return {}

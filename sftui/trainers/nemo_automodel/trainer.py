@@ -277,11 +277,6 @@ class NemoAutomodel(Trainer):
             notes=(note, "labels are shifted: each stands at the token before its own"),
         )
 
-    def naming(self, config: object, data: str, number: int) -> dict[tuple[str | int, ...], object]:
-        from sftui.trainers.nemo_automodel.config import naming
-
-        return naming(config, data)
-
 
 def _as_read(conversation: Conversation) -> Rendered:
     """A row that the dataset leaves out, for a person to read."""

@@ -45,7 +45,7 @@ from sftui.trainers.table import (
 )
 from sftui.trainers.trl import sft
 from sftui.trainers.trl.values import given
-from sftui.trainers.yaml_edit import edit
+from sftui.trainers.yaml_edit import REMOVE, edit
 
 OWN_COLUMNS = {"template_kwargs": "chat_template_kwargs"}
 """Columns that TRL calls otherwise than sftui."""
@@ -275,3 +275,20 @@ def _refused(recipe: Recipe, facts: Mapping[str, Any]) -> tuple[str, ...]:
 def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
     """The TRL keys that differ from its defaults, and the knobs that TRL has no key for."""
     return written(recipe, with_arguments(preset), TABLE, "TRL")
+
+
+def naming(config: Any, data: str, number: int) -> Keys:
+    """The changes by which dataset `number` is the JSON lines file `data`; empty where it is not named by itself."""
+    entries = config.get("datasets")
+    if isinstance(entries, list) and len(entries) > number:
+        place = ("datasets", number)
+        gone = [key for key in ("data_dir", "name") if key in entries[number]]
+        return {
+            (*place, "path"): "json",
+            (*place, "data_files"): data,
+            (*place, "split"): "train",
+            **{(*place, key): REMOVE for key in gone},
+        }
+    gone = [key for key in ("dataset_config", "dataset_train_split") if key in config]
+    entry = {"path": "json", "data_files": data, "split": "train"}
+    return {("dataset_name",): REMOVE, ("datasets",): [entry], **{(key,): REMOVE for key in gone}}

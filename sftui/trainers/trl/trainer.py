@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
@@ -260,11 +259,6 @@ class Trl(Collated):
         if recipe.pack.strategy == "wrapped":
             return pack_wrapped(examples, size)
         return pack_bfd(examples, size, split=recipe.pack.strategy == "bfd_split")
-
-    def naming(self, config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any]:
-        from sftui.trainers.trl.data_keys import naming
-
-        return naming(config, data, number)
 
 
 def _left_out(trained: bool, length: Length) -> str:

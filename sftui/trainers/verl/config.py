@@ -259,6 +259,6 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
     return keys, losses
 
 
-def naming(data: str) -> dict[tuple[str | int, ...], Any]:
+def naming(config: Any, data: str, number: int) -> Keys:
     """The changes by which the config trains on a file; empty for one that is no Parquet."""
     return {("data", "train_files"): data} if Path(data).suffix == ".parquet" else {}

@@ -229,11 +229,6 @@ class Verl(Trainer):
             notes=("no_padding: rows as one nested tensor, shown end to end",),
         )
 
-    def naming(self, config: object, data: str, number: int) -> dict[tuple[str | int, ...], object]:
-        from sftui.trainers.verl.config import naming
-
-        return naming(data)
-
 
 @last_asked
 def _options(recipe: Recipe) -> Render:
