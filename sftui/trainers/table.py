@@ -141,11 +141,12 @@ def as_is(key: str) -> Write:
 
 def limit(key: str, title: str) -> Write:
     """length.max under a key that must be a number."""
+    place = place_of(key)
 
     def write(recipe: Recipe, path: str, value: int | None) -> Noted:
         if value is not None:
-            return {(key,): value}, ()
-        return {(key,): NO_LIMIT}, (f"{title} always has a limit: {key} {NO_LIMIT} stands for none",)
+            return {place: value}, ()
+        return {place: NO_LIMIT}, (f"{title} always has a limit: {key} {NO_LIMIT} stands for none",)
 
     return write
 
@@ -153,6 +154,15 @@ def limit(key: str, title: str) -> Write:
 def silent(*knobs: str) -> Entry:
     """Knobs that need no key: they follow from others, or the trainer has nothing to be told."""
     return Entry((), knobs, nothing, needless)
+
+
+def keyless(knob: str, title: str, why: str, *usual: Any) -> Entry:
+    """A knob that no key says, and why, but for values that the trainer has anyway."""
+
+    def write(recipe: Recipe, path: str, value: Any) -> Noted:
+        return {}, () if value in usual else (f"{no_key(path, value, title)}: {why}",)
+
+    return Entry((), (knob,), nothing, write)
 
 
 def place_of(key: str) -> tuple[str, ...]:

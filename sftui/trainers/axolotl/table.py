@@ -52,11 +52,6 @@ def _tokenizer(config: Config, recipe: Recipe, where: str) -> Said:
     return {"tokenizer.name": str(name)} if name else {}
 
 
-def _class(config: Config, recipe: Recipe, where: str) -> Said:
-    named = config.get("tokenizer_type")
-    return {"tokenizer.type": named} if named and named != "AutoTokenizer" else {}
-
-
 def _written_length(recipe: Recipe, path: str, value: str) -> Keys | Noted:
     name = next((name for name, ours in OVER.items() if ours == value), None)
     if name is None:
@@ -93,11 +88,6 @@ def _aside(config: Config, recipe: Recipe, where: str) -> Said:
         return {}
     given = {**config, "seed": 42} if config.get("seed", 42) is None else config
     return {f"own.{name}": given[name] for name in NO_EVALUATION if given.get(name) is not None}
-
-
-def _kwargs(config: Config, recipe: Recipe, where: str) -> Said:
-    kwargs = config.get("chat_template_kwargs")
-    return {"render.kwargs": dict(kwargs)} if kwargs else {}
 
 
 def attention_of(config: Config) -> str | None:
@@ -170,7 +160,7 @@ TOP: tuple[Entry, ...] = (
     same("micro_batch_size", "batch.size", says=bool),
     rule("excess_length_strategy", "length.over", _length, _written_length),
     rule("train_on_inputs", "mask.rule", flag("train_on_inputs", "mask.rule", "all").read, _written_rule),
-    rule("tokenizer_type", "tokenizer.type", _class, as_is("tokenizer_type")),
+    same("tokenizer_type", "tokenizer.type", says=lambda named: bool(named) and named != "AutoTokenizer"),
     *(same(f"special_tokens.{name}", f"tokenizer.{name}", null=False, convert=str) for name in SPECIAL),
     rule("special_tokens", "own.special_tokens", _other_tokens, _written_tokens),
     *(
@@ -189,7 +179,7 @@ TOP: tuple[Entry, ...] = (
     ),
     *(rule(name, f"own.{name}", nothing, as_is(name)) for name in NO_EVALUATION),
     rule(" ".join(NO_EVALUATION), "", _aside, needless),
-    rule("chat_template_kwargs", "render.kwargs", _kwargs, as_is("chat_template_kwargs")),
+    same("chat_template_kwargs", "render.kwargs", says=bool, convert=dict),
     rule("sample_packing", "pack.strategy pack.isolate", _packing, _written_packing),
     rule("pad_to_multiple_of", "", same("pad_to_multiple_of", "batch.multiple", says=bool).read, needless),
     rule("pad_to_sequence_len", "batch.pad_to batch.multiple", _padding, _written_padding),
@@ -259,11 +249,6 @@ def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Key
     if value.get("text") and AxolotlOptions.of(recipe).field is None:
         keys["datasets", "field"] = value["text"]
     return keys
-
-
-def _roles_to_train(config: Config, recipe: Recipe, where: str) -> Said:
-    roles = _entry(config).get("roles_to_train")
-    return {} if roles is None else {"mask.roles": tuple(str(role) for role in roles)}
 
 
 def _roles(config: Config, recipe: Recipe, where: str) -> Said:
@@ -402,7 +387,7 @@ DATASET: tuple[Entry, ...] = (
             | (_written_flags(recipe, path, value) if path == "data.message_keys" else {})
         ),
     ),
-    rule("datasets.roles_to_train", "mask.roles", _roles_to_train, as_is("datasets.roles_to_train")),
+    same("datasets.roles_to_train", "mask.roles", null=False, convert=lambda roles: tuple(map(str, roles))),
     rule("datasets.train_on_eos", "mask.terminator", nothing, _written_terminator),
     rule("datasets.roles", "data.role_map", _roles, _written_roles),
     rule(

@@ -77,11 +77,6 @@ def _written_kwargs(recipe: Recipe, path: str, value: Config) -> Noted:
     return {(key,): value[key] for key in KWARGS if key in value}, lost
 
 
-def _template(config: Config, recipe: Recipe, where: str) -> Said:
-    name = config.get("template")
-    return {} if name is None else {"render.template": f"{OWN}{name}"}
-
-
 def _written_template(recipe: Recipe, path: str, value: str) -> Noted:
     if value.startswith(OWN):
         return {("template",): value.removeprefix(OWN)}, ()
@@ -144,7 +139,7 @@ TABLE = (
     _added("add_tokens"),
     _added("add_special_tokens"),
     rule(" ".join(KWARGS), "render.kwargs", _kwargs, _written_kwargs),
-    rule("template", "render.template", _template, _written_template),
+    same("template", "render.template", null=False, convert=lambda name: f"{OWN}{name}", write=_written_template),
     flag("train_on_prompt", "mask.rule", "all"),
     flag("mask_history", "mask.turns", "last"),
     rule("val_size seed", "own.val_size own.seed", _aside, _own_key),

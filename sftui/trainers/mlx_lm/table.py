@@ -18,9 +18,9 @@ from sftui.trainers.table import (
     Noted,
     Said,
     Write,
+    keyless,
     keys_read,
     limit,
-    nothing,
     rule,
     silent,
     typed,
@@ -67,26 +67,13 @@ def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Not
     return keys, lost
 
 
-def _written_format(recipe: Recipe, path: str, value: str) -> Noted:
-    if value in FORMATS:
-        return {}, ()
-    return {}, (f"data.format = {value!r} has no key in mlx-lm's config: it reads {', '.join(FORMATS)}",)
-
-
-def _written_template(recipe: Recipe, path: str, value: str) -> Noted:
-    return {}, (
-        f"render.template = {value!r} has no key in mlx-lm's config: put the template into the model's folder, as"
-        " chat_template.jinja",
-    )
-
-
 TOP = (
     _typed("max_seq_length", "length.max", int, limit("max_seq_length", TITLE)),
     _typed("batch_size", "batch.size", int),
     _typed("model", "tokenizer.name", str),
     rule("mask_prompt", "mask.rule", _mask, _written_mask),
-    rule("", "data.format", nothing, _written_format),
-    rule("", "render.template", nothing, _written_template),
+    keyless("data.format", TITLE, f"it reads {', '.join(FORMATS)}", *FORMATS),
+    keyless("render.template", TITLE, "put the template into the model's folder, as chat_template.jinja"),
     silent("tokenizer.transformers"),
 )
 DATASET = (rule(" ".join(FEATURES.values()), "data.fields", _columns, _written_columns),)

@@ -14,7 +14,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.trainers.ms_swift.registry import STRATEGIES, TITLE
-from sftui.trainers.table import Config, Entry, Keys, Noted, Said, Write, as_is, keys_read, nothing, rule, silent
+from sftui.trainers.table import Config, Entry, Keys, Noted, Said, Write, as_is, keyless, keys_read, rule, silent, words
 
 OWN = "ms-swift/"
 OVER = {"delete": "drop", "left": "cut_left", "right": "cut_right", "split": "split"}
@@ -99,18 +99,15 @@ def _unless_null(key: str) -> Write:
     return lambda recipe, path, value: {} if value is None else usual(recipe, path, value)
 
 
-def _over(config: Config, recipe: Recipe, where: str) -> Said:
-    text = one(config, "truncation_strategy", where)
-    if text is None:
-        return {}
-    if text not in OVER:
-        raise _stops("truncation_strategy", text, " or ".join(OVER), where)
-    return {"length.over": OVER[text]}
+def _choice(key: str, knob: str, choices: Mapping[str, str]) -> Entry:
+    """A key of which some words stand for choices of a knob; ms-swift stops at any other."""
 
+    def chosen(text: str, key: str, where: str) -> str:
+        if text not in choices:
+            raise _stops(key, text, " or ".join(choices), where)
+        return choices[text]
 
-def _written_over(recipe: Recipe, path: str, value: str) -> Keys | None:
-    back = {ours: theirs for theirs, ours in OVER.items()}
-    return {("truncation_strategy",): back[value]} if value in back else None
+    return _same(key, knob, chosen, words(key, knob, choices).write)
 
 
 def _loss_scale(config: Config, recipe: Recipe, where: str) -> Said:
@@ -134,11 +131,6 @@ def _written_loss_scale(recipe: Recipe, path: str, value: Any) -> Keys | None:
     first = "all" if mask.rule == "all" else "last_round" if mask.turns == "last" else "default"
     text = f"{first}+{more}" if more and first != "default" else more or first
     return {("loss_scale",): text}
-
-
-def _template(config: Config, recipe: Recipe, where: str) -> Said:
-    text = one(config, "template", where)
-    return {} if text is None else {"render.template": f"{OWN}{text}"}
 
 
 def _written_template(recipe: Recipe, path: str, value: str) -> Noted:
@@ -178,10 +170,6 @@ def _with_line_feeds(key: str, recipe: Recipe, path: str, value: str | None) -> 
     return {(key,): value}, lost
 
 
-def _prefix(text: str, key: str, where: str) -> str:
-    return text.replace("\\n", "\n")
-
-
 def _packing(config: Config, recipe: Recipe, where: str) -> Said:
     text = one(config, "packing", where)
     if text is None or not truth(text, "packing", where):
@@ -207,11 +195,6 @@ def _written_packing(recipe: Recipe, path: str, value: Any) -> Noted | None:
     return {("packing",): True, **more}, lost if path == "pack.isolate" else ()
 
 
-def _read_columns(config: Config, recipe: Recipe, where: str) -> Said:
-    text = one(config, "columns", where)
-    return {} if text is None else {"own.columns": text}
-
-
 def _written_columns(recipe: Recipe, path: str, value: Any) -> Noted:
     """`columns` of the config, and the columns that data.fields names."""
     given = getattr(recipe.own, "columns", None)
@@ -230,25 +213,6 @@ def _written_columns(recipe: Recipe, path: str, value: Any) -> Noted:
     return ({("columns",): json.dumps(mapping, ensure_ascii=False)} if mapping else {}), lost
 
 
-def _written_format(recipe: Recipe, path: str, value: str) -> Noted:
-    if value in ("messages", "alpaca", "columns"):
-        return {}, ()
-    return {}, (f"data.format = {value!r} has no key in {TITLE}'s config: it goes by the names of the columns",)
-
-
-def _side(config: Config, recipe: Recipe, where: str) -> Said:
-    text = one(config, "padding_side", where)
-    if text is None:
-        return {}
-    if text not in ("left", "right"):
-        raise _stops("padding_side", text, "left or right", where)
-    return {"batch.pad_side": text}
-
-
-def _written_side(recipe: Recipe, path: str, value: str) -> Keys | None:
-    return {("padding_side",): value} if value in ("left", "right") else None
-
-
 def _aside(config: Config, recipe: Recipe, where: str) -> Said:
     """Beside a val_dataset none of the rows is set aside (arguments/base_args/data_args.py)."""
     return (
@@ -261,23 +225,28 @@ def _aside(config: Config, recipe: Recipe, where: str) -> Said:
 TABLE = (
     _same("model", "tokenizer.name"),
     _same("model_revision", "tokenizer.revision"),
-    rule("template", "render.template", _template, _written_template),
+    _same("template", "render.template", lambda text, key, where: f"{OWN}{text}", _written_template),
     rule("system", "render.inject_system", _system, _written_system),
     _same("max_length", "length.max", whole),
-    rule("truncation_strategy", "length.over", _over, _written_over),
+    _choice("truncation_strategy", "length.over", OVER),
     rule("loss_scale", "mask.rule mask.turns own.loss_scale", _loss_scale, _written_loss_scale),
     rule("packing packing_strategy", "pack.strategy pack.isolate", _packing, _written_packing),
     _same("packing_length", "own.packing_length", whole),
     _same("per_device_train_batch_size", "batch.size", whole),
-    rule("padding_side", "batch.pad_side", _side, _written_side),
+    _choice("padding_side", "batch.pad_side", {"left": "left", "right": "right"}),
     _same("padding_free", "batch.flatten", truth),
-    rule("columns", "own.columns data.fields", _read_columns, _written_columns),
+    rule("columns", "own.columns data.fields", _same("columns", "own.columns").read, _written_columns),
     _same("is_binary_loss_scale", "own.is_binary_loss_scale", truth),
     _same("disable_ignore_empty_think", "own.disable_ignore_empty_think", truth),
     _same("add_non_thinking_prefix", "own.add_non_thinking_prefix", truth),
     _same("enable_thinking", "own.enable_thinking", truth),
     _same("preserve_thinking", "own.preserve_thinking", truth),
-    _same("response_prefix", "own.response_prefix", _prefix, partial(_with_line_feeds, "response_prefix")),
+    _same(
+        "response_prefix",
+        "own.response_prefix",
+        lambda text, key, where: text.replace("\\n", "\n"),
+        partial(_with_line_feeds, "response_prefix"),
+    ),
     _same("agent_template", "own.agent_template"),
     _same("model_type", "own.model_type"),
     _same("use_chat_template", "own.use_chat_template", truth),
@@ -286,7 +255,7 @@ TABLE = (
     rule("split_dataset_ratio", "own.split_dataset_ratio", _aside, as_is("split_dataset_ratio")),
     _same("data_seed", "own.data_seed", whole),
     _same("dataset_shuffle", "own.dataset_shuffle", truth),
-    rule("", "data.format", nothing, _written_format),
+    keyless("data.format", TITLE, "it goes by the names of the columns", "messages", "alpaca", "columns"),
     silent("tokenizer.transformers", "own.dataset_sample"),
 )
 

@@ -22,6 +22,7 @@ from sftui.trainers.table import (
     Said,
     as_is,
     at,
+    keyless,
     needless,
     nothing,
     place_of,
@@ -178,10 +179,6 @@ def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Not
     )
 
 
-def _written_format(recipe: Recipe, path: str, value: str) -> Noted:
-    return {}, (f"data.format = {value!r} has no key in {TITLE}'s config: own.dataset says how rows are read",)
-
-
 def _tokenizer(config: Config, recipe: Recipe, where: str) -> Said:
     block = entry(config).get("tokenizer")
     model = config.get("model")
@@ -217,10 +214,6 @@ def _batch(config: Config, recipe: Recipe, where: str) -> Said:
     if size is None:
         size = at(config, place_of("step_scheduler.local_batch_size"))[1]
     return {"batch.size": size} if isinstance(size, int) and not isinstance(size, bool) else {}
-
-
-def _written_batch(recipe: Recipe, path: str, value: int) -> Keys:
-    return {("step_scheduler", "local_batch_size"): value}
 
 
 def _collater(config: Config, recipe: Recipe, where: str) -> Said:
@@ -298,7 +291,7 @@ TABLE = (
         _tokenizer,
         _written_tokenizer,
     ),
-    rule("step_scheduler.local_batch_size", "batch.size", _batch, _written_batch),
+    rule("step_scheduler.local_batch_size", "batch.size", _batch, as_is("step_scheduler.local_batch_size")),
     rule(
         "dataset.seq_length dataset.truncation dataset.padding",
         "length.max own.seq_length batch.pad_to",
@@ -311,12 +304,7 @@ TABLE = (
     _option("mask_generation_prompt", "chat", "agent"),
     _option("use_hf_chat_template", "columns"),
     _option("skip_invalid_samples", "chat"),
-    rule(
-        "dataset.limit_dataset_samples",
-        "own.limit_dataset_samples",
-        _limit,
-        as_is("dataset.limit_dataset_samples"),
-    ),
+    rule("dataset.limit_dataset_samples", "own.limit_dataset_samples", _limit, as_is("dataset.limit_dataset_samples")),
     *(
         _option(name, "agent")
         for name in (
@@ -328,7 +316,7 @@ TABLE = (
     ),
     rule("dataset.chat_template", "render.template own.chat_template", _template, _written_template),
     rule("dataset.column_mapping", "data.fields", _columns, _written_columns),
-    rule("", "data.format", nothing, _written_format),
+    keyless("data.format", TITLE, "own.dataset says how rows are read"),
     rule("dataset._target_", "own.dataset", nothing, needless),
     rule("dataloader.collate_fn", "batch.multiple batch.attention", _collater, _written_collater),
     rule(

@@ -45,10 +45,6 @@ BUILDER_OF = {
 RULES = ("auto", "all", "turn_full", "assistant")
 
 
-def _batch(config: Config, recipe: Recipe, where: str) -> Said:
-    return {"batch.size": config["batch_size"]} if isinstance(config.get("batch_size"), int) else {}
-
-
 def _multiple(config: Config, recipe: Recipe, where: str) -> Said:
     multiple = config.get("pad_to_multiple_of")
     if multiple is None:
@@ -111,14 +107,10 @@ def _written_template(recipe: Recipe, path: str, value: str) -> Noted:
 
 
 TOP = (
-    rule("batch_size", "batch.size", _batch, needless),  # written always: the recipes have no default for it
+    # written always: the recipes have no default for it
+    same("batch_size", "batch.size", says=lambda size: isinstance(size, int), write=needless),
     rule("pad_to_multiple_of", "batch.multiple", _multiple, needless),
-    rule(
-        "tokenizer.path tokenizer.tokenizer_json_path",
-        "tokenizer.name own.tokenizer_path",
-        _folder,
-        _written_folder,
-    ),
+    rule("tokenizer.path tokenizer.tokenizer_json_path", "tokenizer.name own.tokenizer_path", _folder, _written_folder),
     same("tokenizer.max_seq_len", "length.max", null=False),
     _since_newest(words("tokenizer.truncation_type", "length.over", {"left": "cut_left"})),
     rule("tokenizer.prompt_template", "own.prompt_template", _prompt_template, as_is("tokenizer.prompt_template")),

@@ -34,6 +34,7 @@ from sftui.trainers.table import (
     Said,
     as_is,
     changes_of,
+    keyless,
     keys_read,
     needless,
     nothing,
@@ -50,7 +51,8 @@ from sftui.trainers.yaml_edit import REMOVE, edit
 OWN_COLUMNS = {"template_kwargs": "chat_template_kwargs"}
 """Columns that TRL calls otherwise than sftui."""
 TEMPLATES = (".jinja", ".j2")
-UNREAD = ("alpaca", "columns", "segments")
+FORMATS = ("auto", "messages", "sharegpt", "prompt_completion", "text", "tokenized")
+"""How it may read rows (data.format)."""
 ENTRY_UNSUPPORTED = {
     "fraction": "TRL keeps the first rows of each dataset by it; all are shown",
     "columns": "TRL reads these columns alone; all are shown",
@@ -96,19 +98,6 @@ def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Not
     return ({("dataset_text_field",): value["text"]} if value.get("text", "text") != "text" else {}), lost
 
 
-def _written_format(recipe: Recipe, path: str, value: str) -> Noted:
-    if value not in UNREAD:
-        return {}, ()
-    return {}, (
-        f"data.format = {value!r} has no key in TRL's config: TRL reads messages, prompt and completion, text, or ids",
-    )
-
-
-def _template(config: Config, recipe: Recipe, where: str) -> Said:
-    file = config.get("chat_template_path")
-    return {"render.template": f"file:{file}"} if isinstance(file, str) and file.endswith(TEMPLATES) else {}
-
-
 def _shuffled(config: Config, recipe: Recipe, where: str) -> Said:
     """The seed decides nothing else that is shown."""
     said = {f"own.{name}": config[name] for name in ("shuffle_dataset", "seed") if name in config}
@@ -129,8 +118,14 @@ TABLE = (
     rule("dataset_text_field", "data.fields", nothing, _written_columns),
     rule("shuffle_dataset seed", "", _shuffled, needless),
     *(rule(name, f"own.{name}", nothing, as_is(name)) for name in ("shuffle_dataset", "seed")),
-    rule("", "data.format", nothing, _written_format),
-    rule("chat_template_path", "render.template", _template, sft.written_file("chat_template_path")),
+    keyless("data.format", "TRL", "TRL reads messages, prompt and completion, text, or ids", *FORMATS),
+    same(
+        "chat_template_path",
+        "render.template",
+        says=lambda file: isinstance(file, str) and file.endswith(TEMPLATES),
+        convert=lambda file: f"file:{file}",
+        write=sft.written_file("chat_template_path"),
+    ),
     silent("pack.group", "tokenizer.transformers"),
 )
 KEYS = keys_read(TABLE)

@@ -65,10 +65,6 @@ def _formatting(config: Config, recipe: Recipe, where: str) -> Said:
     return {"own.formatting_func": True} if config.get("formatting") or config.get("formatting_func") else {}
 
 
-def _template(config: Config, recipe: Recipe, where: str) -> Said:
-    return {"render.template": f"file:{config['chat_template']}"} if config.get("chat_template") else {}
-
-
 def _responses(config: Config, recipe: Recipe, where: str) -> Said:
     """The arguments of train_on_responses_only; RecipeError for others, and beside assistant_only_loss."""
     responses = config.get("responses")
@@ -124,7 +120,13 @@ TABLE = (
         _responses,
         _said_in_responses,
     ),
-    rule("chat_template", "render.template", _template, sft.written_file("chat_template")),
+    same(
+        "chat_template",
+        "render.template",
+        says=bool,
+        convert=lambda file: f"file:{file}",
+        write=sft.written_file("chat_template"),
+    ),
     silent("data.format", "data.fields", "pack.group", "tokenizer.transformers"),
 )
 KEYS = keys_read(TABLE)

@@ -12,7 +12,6 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.trainers.table import (
-    NO_LIMIT,
     Config,
     Entry,
     Keys,
@@ -21,10 +20,12 @@ from sftui.trainers.table import (
     Write,
     as_is,
     at,
+    keyless,
     keys_read,
-    nothing,
+    limit,
     place_of,
     rule,
+    same,
     silent,
     typed,
 )
@@ -83,13 +84,6 @@ def _written_padding(recipe: Recipe, path: str, value: Any) -> Keys | Noted | No
     return {("data", "pad_mode"): "right" if padded else "no_padding"}
 
 
-def _limit(recipe: Recipe, path: str, value: int | None) -> Noted:
-    if value is not None:
-        return {("data", "max_length"): value}, ()
-    note = f"{TITLE} always has a limit: data.max_length {NO_LIMIT} stands for none"
-    return {("data", "max_length"): NO_LIMIT}, (note,)
-
-
 def _columns(config: Config, recipe: Recipe, where: str) -> Said:
     found: dict[str, str] = {}
     for ours, key in COLUMNS.items():
@@ -122,27 +116,6 @@ def _kwargs(config: Config, recipe: Recipe, where: str) -> Said:
     return {"render.kwargs": {str(key): one for key, one in value.items()}} if value else {}
 
 
-def _written_kwargs(recipe: Recipe, path: str, value: Mapping[str, Any]) -> Keys:
-    return {("data", "apply_chat_template_kwargs"): dict(value)}
-
-
-def _thinking(config: Config, recipe: Recipe, where: str) -> Said:
-    """Whatever Python holds for true: the text `none`, too, which is verl's default."""
-    there, value = at(config, ("data", "enable_thinking_default"))
-    return {"own.enable_thinking_default": None if value is None else bool(value)} if there else {}
-
-
-def _true(key: str) -> Entry:
-    """A key of which verl asks whether Python holds it for true."""
-    place = place_of(key)
-
-    def read(config: Config, recipe: Recipe, where: str) -> Said:
-        there, value = at(config, place)
-        return {f"own.{place[-1]}": bool(value)} if there else {}
-
-    return rule(key, f"own.{place[-1]}", read, as_is(key))
-
-
 def _most(config: Config, recipe: Recipe, where: str) -> Said:
     there, value = at(config, ("data", "train_max_samples"))
     if not there:
@@ -172,10 +145,6 @@ def _tokenizer(config: Config, recipe: Recipe, where: str) -> Said:
     return {}
 
 
-def _written_tokenizer(recipe: Recipe, path: str, value: Any) -> Keys:
-    return {("model", "tokenizer_path"): value}
-
-
 def _template(config: Config, recipe: Recipe, where: str) -> Said:
     source = at(config, ("model", "custom_chat_template"))[1]
     if source is None:
@@ -190,39 +159,33 @@ def _written_template(recipe: Recipe, path: str, value: Any) -> Keys:
     return {("model", "custom_chat_template"): VerlOptions.of(recipe).custom_chat_template or ""}
 
 
-def _written_format(recipe: Recipe, path: str, value: str) -> Noted:
-    if value in FORMATS:
-        return {}, ()
-    return {}, (f"data.format = {value!r} has no key in verl's config: it reads messages alone",)
-
-
 def _own(key: str) -> Entry:
     return _typed(key, f"own.{key.rpartition('.')[2]}", str)
 
 
 TABLE = (
-    _typed("data.max_length", "length.max", int, _limit),
+    _typed("data.max_length", "length.max", int, limit("data.max_length", TITLE)),
     rule("data.truncation data.pad_mode", "length.over", _length, _written_over),
     rule("data.pad_mode", "batch.flatten batch.pad_to", _padding, _written_padding),
     _typed("data.train_batch_size", "batch.size", int),
     rule("data.messages_key data.tools_key", "data.fields", _columns, _written_columns),
-    rule("data.apply_chat_template_kwargs", "render.kwargs", _kwargs, _written_kwargs),
-    _true("data.ignore_input_ids_mismatch"),
+    rule("data.apply_chat_template_kwargs", "render.kwargs", _kwargs, as_is("data.apply_chat_template_kwargs")),
+    same("data.ignore_input_ids_mismatch", "own.ignore_input_ids_mismatch", convert=bool),
     _own("data.enable_thinking_key"),
-    rule(
+    # whatever Python holds for true: the text `none`, too, which is verl's default
+    same(
         "data.enable_thinking_default",
         "own.enable_thinking_default",
-        _thinking,
-        as_is("data.enable_thinking_default"),
+        convert=lambda value: None if value is None else bool(value),
     ),
     _own("data.image_key"),
     _own("data.video_key"),
     rule("data.train_max_samples", "own.train_max_samples", _most, _written_most),
-    _true("data.shuffle"),
+    same("data.shuffle", "own.shuffle", convert=bool),
     rule("data.seed", "own.seed", _seed, as_is("data.seed")),
-    rule("model.tokenizer_path model.path", "tokenizer.name", _tokenizer, _written_tokenizer),
+    rule("model.tokenizer_path model.path", "tokenizer.name", _tokenizer, as_is("model.tokenizer_path")),
     rule("model.custom_chat_template", "render.template own.custom_chat_template", _template, _written_template),
-    rule("", "data.format", nothing, _written_format),
+    keyless("data.format", TITLE, "it reads messages alone", *FORMATS),
     silent("tokenizer.transformers"),
 )
 KEYS = keys_read(TABLE)
