@@ -42,6 +42,6 @@ TRAITS = Traits(
     data_file="dataset_info.json",
     empty_stop="RuntimeError: Cannot find valid samples, check `data/README.md` for the data format.",
     reads="sftui.trainers.llamafactory.config",
-    writes="sftui.trainers.llamafactory.write",
+    writes="sftui.trainers.llamafactory.config",
     claims=claimed,
 )

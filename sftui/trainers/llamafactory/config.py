@@ -1,29 +1,53 @@
-"""LLaMA-Factory's flat YAML and its dataset_info.json, read into recipes.
+"""LLaMA-Factory's flat YAML and its dataset_info.json, read into recipes and written back.
 
 Source: llamafactory 0.9.5, hparams/data_args.py, data/parser.py (get_dataset_list, DatasetAttr.join)
 and data/loader.py. `dataset_dir` is relative to the working folder, whatever the YAML's own place.
+Where the user opened a config, the YAML is theirs with the changed keys only, and what describes the dataset is written
+only if what it says of the data changed.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe, changed
+from sftui.recipe import Data, Recipe, changed
 from sftui.recipe_io import parse_yaml
-from sftui.side_files import parse_json, read_side_bytes, reason
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, text_at, with_arguments, wrong_value
+from sftui.side_files import object_of, parse_json, read_side_bytes, reason
+from sftui.trainers.config import (
+    DatasetRef,
+    KeyNote,
+    KeyUse,
+    OpenedConfig,
+    WrittenConfig,
+    WrittenFile,
+    text_at,
+    with_arguments,
+    wrong_value,
+)
 from sftui.trainers.known import Known
-from sftui.trainers.llamafactory import keys
-from sftui.trainers.llamafactory.pretrain import STAGE
+from sftui.trainers.llamafactory import formats
+from sftui.trainers.llamafactory.own import LlamaFactoryOptions
+from sftui.trainers.llamafactory.pretrain import STAGE, is_pretraining
 from sftui.trainers.llamafactory.registry import NAMES, RELEASE, TEMPLATES
 from sftui.trainers.llamafactory.table import FORMATTING, KEYS, LEAST, TABLE, number_of
 from sftui.trainers.llamafactory.tools import FORMATS
-from sftui.trainers.table import read_into
+from sftui.trainers.table import Keys, changes_of, read_into, written
+from sftui.trainers.yaml_edit import edit
 
 INFO = "dataset_info.json"
+LISTED = ("add_tokens", "add_special_tokens")
+"""Texts with commas, which it splits (hparams/model_args.py)."""
+METHODS = ("lora", "oft", "freeze", "full")
+"""hparams/finetuning_args.py."""
+NO_KNOB = frozenset({"dataset", "dataset_dir", "do_train"})
+"""Keys that say which data is read, and that it is trained on."""
+UNSUPPORTED: Mapping[str, str] = object_of(Path(__file__).with_name("keys.json"))["unsupported"]
+"""Keys about data that sftui does not model, and why, where they are set to something; what the dataclasses of
+hparams/parser.py `_TRAIN_ARGS` have beside (known_keys.json) decides neither rows nor ids nor labels."""
 COLUMNS = {
     "prompt": "instruction",
     "query": "input",
@@ -212,18 +236,18 @@ def _wrong_method(config: Mapping[str, Any]) -> str | None:
 
 def _note(key: str, value: Any, known: Known) -> KeyNote:
     """What becomes of a key."""
-    if key in keys.LISTED and value is not None and not isinstance(value, str):
+    if key in LISTED and value is not None and not isinstance(value, str):
         return known.stops(key, value, f"AttributeError: {type(value).__name__!r} object has no attribute 'split'")
-    if key == "finetuning_type" and value not in keys.METHODS:
+    if key == "finetuning_type" and value not in METHODS:
         return known.stops(key, value, "AssertionError: Invalid fine-tuning method.")
     if key == "tool_format" and value is not None and str(value) not in FORMATS:
         return KeyNote(key, value, KeyUse.UNSUPPORTED, f"LLaMA-Factory {RELEASE} has {', '.join(FORMATS)}")
     if key == "template" and value is not None and str(value) not in NAMES:
         return KeyNote(key, value, KeyUse.UNSUPPORTED, f"LLaMA-Factory {RELEASE} has no such template")
-    if key in keys.UNSUPPORTED:
+    if key in UNSUPPORTED:
         idle = value in (None, False, 0, 0.0, "concat") or (key == "use_fast_tokenizer" and value is True)
-        return KeyNote(key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else keys.UNSUPPORTED[key])
-    if key != "seed" and (key in KEYS or key in keys.NO_KNOB):
+        return KeyNote(key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else UNSUPPORTED[key])
+    if key != "seed" and (key in KEYS or key in NO_KNOB):
         return KeyNote(key, value, KeyUse.USED)
     if key in KEYS or key in known.config:
         return KeyNote(key, value, KeyUse.PASSED)
@@ -302,3 +326,116 @@ def _entry_note(name: str, key: str, value: Any) -> KeyNote:
     if key == "columns" and isinstance(value, Mapping) and any(value.get(media) for media in MEDIA):
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui does not model images, videos or audios")
     return KeyNote(path, value, KeyUse.USED if key in ENTRY_KEYS else KeyUse.UNKNOWN)
+
+
+def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
+    """The files that make LLaMA-Factory do what the recipe says, and what it has no key for."""
+    wanted, losses = keys_of(recipe, preset)
+    if opened is not None:
+        changes = changes_of(wanted, keys_of(opened.recipe, preset)[0])
+        if recipe.pack.strategy != opened.recipe.pack.strategy:
+            changes.update(_packing_said(recipe, opened))
+        files = [WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path))]
+        own, before_own = LlamaFactoryOptions.of(recipe), LlamaFactoryOptions.of(opened.recipe)
+        if (recipe.data, own.formatting) != (opened.recipe.data, before_own.formatting):
+            files.append(_changed_info(recipe, opened))
+        return WrittenConfig(tuple(files), tuple(losses))
+    data = str(facts.get("data") or "DATA")
+    name = Path(data.rstrip("/")).name.split(".")[0] or "data"
+    local = bool(Path(data).suffix) or data.startswith((".", "/"))
+    where = {"file_name": str(Path(data).absolute())} if local else {"hf_hub_url": data}
+    base: Keys = {
+        ("stage",): "sft",
+        ("do_train",): True,
+        ("dataset",): name,
+        ("dataset_dir",): facts.get("folder") or ".",
+        **wanted,
+    }
+    text = edit("", base)
+    if facts.get("split") not in (None, "train"):
+        where["split"] = str(facts["split"])
+    entry = json.dumps({name: {**where, **entry_of(recipe, facts)}}, ensure_ascii=False, indent=2)
+    notes = []
+    if not facts.get("folder"):
+        notes.append(
+            f"run llamafactory-cli train llamafactory_sft.yaml in this folder: dataset_dir is relative to it ({INFO}"
+            " stands here)"
+        )
+    if recipe.render.template == "tokenizer":
+        notes.append("template is not set: LLaMA-Factory parses the tokenizer's own chat template")
+    return WrittenConfig(
+        (WrittenFile("llamafactory_sft.yaml", text), WrittenFile(INFO, entry + "\n")), tuple(losses), tuple(notes)
+    )
+
+
+def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
+    """The YAML keys that differ from LLaMA-Factory's defaults, and the knobs that it has no key for."""
+    found, losses = written(recipe, with_arguments(preset), TABLE, "LLaMA-Factory")
+    if is_pretraining(recipe) and recipe.pack.strategy == "none":
+        found["packing",] = False
+    return found, losses
+
+
+def entry_of(recipe: Recipe, found: Mapping[str, Any]) -> dict[str, Any]:
+    """What dataset_info.json says of the data.
+
+    Where the recipe leaves the format open, `found` says how the rows are read: `format`, and
+    where known `fields`, `message_keys` and `role_map` (see `conversations.Detected`).
+    """
+    data = recipe.data
+    kind, fields, names, roles = data.format, data.fields, data.message_keys, data.role_map
+    openai = LlamaFactoryOptions.of(recipe).formatting == "openai"
+    if kind == "auto":
+        kind = str(found.get("format") or "alpaca")
+        fields, names, roles = (
+            found.get(key) or held for key, held in (("fields", fields), ("message_keys", names), ("role_map", roles))
+        )
+    roles = {theirs: "observation" if ours == "tool" else ours for theirs, ours in roles.items()}
+    if (
+        roles == Data().role_map or formats.ROLES.keys() <= roles.keys()
+    ):  # nobody chose names: they are those of the format
+        roles = dict(formats.ROLES)
+    if kind == "messages" and not openai:  # role and content: sharegpt with tags to LLaMA-Factory
+        kind, names = "sharegpt", names or formats.CHAT_KEYS
+        fields, roles = (
+            fields or {"messages": "messages"},
+            dict(formats.CHAT_ROLES) if roles == formats.ROLES else roles,
+        )
+    elif kind in ("prompt_completion", "columns"):
+        kind, fields = (
+            "alpaca",
+            {"instruction": fields.get("prompt", "prompt"), "output": fields.get("completion", "completion")},
+        )
+    formatting = next((name for name, ours in FORMATTING.items() if ours == kind), "alpaca")
+    entry: dict[str, Any] = {} if formatting == "alpaca" else {"formatting": formatting}
+    default = formats.ALPACA_FIELDS if formatting == "alpaca" else formats.MESSAGE_FIELDS
+    if fields and dict(fields) != default:
+        entry["columns"] = {theirs: fields[ours] for theirs, ours in COLUMNS.items() if ours in fields}
+    if formatting != "alpaca" and (dict(names or formats.MESSAGE_KEYS), roles) != (formats.MESSAGE_KEYS, formats.ROLES):
+        named = names or formats.MESSAGE_KEYS
+        tags = {theirs: named[ours] for theirs, ours in MESSAGE_TAGS.items() if ours in named}
+        back = {ours: theirs for theirs, ours in reversed(list(roles.items()))}
+        entry["tags"] = {**tags, **{theirs: back[ours] for theirs, ours in TAGS.items() if ours in back}}
+    return entry
+
+
+def _packing_said(recipe: Recipe, opened: OpenedConfig) -> dict[tuple[str | int, ...], Any]:
+    """`packing` and `neat_packing` set where the user's text has them: either one alone turns packing on."""
+    said = parse_yaml(opened.text, opened.path, "omegaconf")
+    strategy = recipe.pack.strategy
+    wanted = {"packing": strategy in ("knapsack", "neat", "wrapped"), "neat_packing": strategy == "neat"}
+    return {(key,): on for key, on in wanted.items() if key in said}
+
+
+def _changed_info(recipe: Recipe, opened: OpenedConfig) -> WrittenFile:
+    """The user's dataset_info.json with the first dataset's entry changed."""
+    config = parse_yaml(opened.text, opened.path, "omegaconf")
+    info = dict(read_info(config.get("dataset_dir", "data"), opened.path))
+    name = opened.datasets[opened.chosen].name
+    kept = {key: value for key, value in info[name].items() if key not in ("formatting", "columns", "tags")}
+    media = {key: value for key, value in (info[name].get("columns") or {}).items() if key not in COLUMNS}
+    entry = entry_of(recipe, {})
+    if media:
+        entry["columns"] = {**entry.get("columns", {}), **media}
+    info[name] = {**kept, **entry}
+    return WrittenFile(INFO, json.dumps(info, ensure_ascii=False, indent=2) + "\n")

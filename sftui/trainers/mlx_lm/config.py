@@ -2,7 +2,8 @@
 
 Source: mlx-lm 0.32.2, lora.py (CONFIG_DEFAULTS, main) and tuner/datasets.py (load_dataset and what it calls). A flag
 of the command line wins over the file, the file over the defaults, and a key that is null is as one that is not there.
-Keys that nothing reads are taken without a word. `data` is a folder with train.jsonl, valid.jsonl and test.jsonl, or a
+Keys that nothing reads are taken without a word, values as they are: a number in quotes stops the run where it is
+counted with (build_parser). `data` is a folder with train.jsonl, valid.jsonl and test.jsonl, or a
 dataset of the Hub; `hf_dataset` takes its place, one mapping or a list of them. Paths are relative to the working
 folder.
 """
@@ -30,10 +31,80 @@ from sftui.trainers.config import (
 )
 from sftui.trainers.known import Known
 from sftui.trainers.mlx_lm import TRAITS
-from sftui.trainers.mlx_lm.formats import FEATURES
-from sftui.trainers.mlx_lm.table import DATASET, FLAGS, KEYS, TITLE, TOP
-from sftui.trainers.table import Keys, changes_of, read_into, written
+from sftui.trainers.mlx_lm.formats import FEATURES, FORMATS
+from sftui.trainers.table import (
+    Config,
+    Entry,
+    Keys,
+    Noted,
+    Said,
+    Write,
+    changes_of,
+    keyless,
+    keys_read,
+    limit,
+    read_into,
+    rule,
+    silent,
+    typed,
+    written,
+)
 from sftui.trainers.yaml_edit import REMOVE, edit
+
+TITLE = "mlx-lm"
+FLAGS: Mapping[str, str] = {
+    "max_seq_length": "--max-seq-length",
+    "batch_size": "--batch-size",
+    "model": "--model",
+    "mask_prompt": "--mask-prompt",
+}
+"""The flags of mlx_lm.lora for keys of the table; `--mask-prompt` can only be set."""
+
+
+def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> Entry:
+    why = f"{TITLE} converts no value of a YAML, and stops where it needs it"
+    return typed(key, knob, kind, null="nothing", why=why, write=write)
+
+
+def _mask(config: Config, recipe: Recipe, where: str) -> Said:
+    """Whatever Python holds for true, a text in quotes too."""
+    value = config.get("mask_prompt")
+    return {} if value is None else {"mask.rule": "completion" if value else "all"}
+
+
+def _written_mask(recipe: Recipe, path: str, value: str) -> Keys | None:
+    return {("mask_prompt",): value == "completion"} if value in ("completion", "all") else None
+
+
+def _columns(config: Config, recipe: Recipe, where: str) -> Said:
+    named = {ours: text_at(config, key, where) for ours, key in FEATURES.items()}
+    found = {ours: column for ours, column in named.items() if column is not None and column != ours}
+    return {"data.fields": found} if found else {}
+
+
+def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Noted:
+    keys: Keys = {(FEATURES[ours],): column for ours, column in value.items() if ours in FEATURES and column != ours}
+    lost = tuple(
+        f"data.fields {ours} = {column!r} has no key in mlx-lm's config: of other columns it reads `tools` alone"
+        for ours, column in value.items()
+        if ours not in FEATURES and (ours, column) != ("tools", "tools")
+    )
+    return keys, lost
+
+
+TOP = (
+    _typed("max_seq_length", "length.max", int, limit("max_seq_length", TITLE)),
+    _typed("batch_size", "batch.size", int),
+    _typed("model", "tokenizer.name", str),
+    rule("mask_prompt", "mask.rule", _mask, _written_mask),
+    keyless("data.format", TITLE, f"it reads {', '.join(FORMATS)}", *FORMATS),
+    keyless("render.template", TITLE, "put the template into the model's folder, as chat_template.jinja"),
+    silent("tokenizer.transformers"),
+)
+DATASET = (rule(" ".join(FEATURES.values()), "data.fields", _columns, _written_columns),)
+"""What stands at the top where `data` names the rows, and in each entry of `hf_dataset`."""
+KEYS = keys_read((*TOP, *DATASET))
+
 
 FILE = "mlx_lora.yaml"
 TRAIN = TRAITS.data_name
@@ -50,8 +121,6 @@ TYPED = (
     " makes of a place that holds values of several kinds is not shown"
 )
 TABLE = (*TOP, *DATASET)
-
-__all__ = ["TABLE", "keys_of", "naming", "read", "write"]
 
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:

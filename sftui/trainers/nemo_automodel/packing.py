@@ -1,13 +1,14 @@
 """NeMo Automodel's packs: THD, rows in order until a pack is full, and neat, by a greedy knapsack over all rows.
 
 Source: nemo-automodel 0.7.0, components/datasets/llm/packed_sequence.py (pack_dataset, _pad_pack) and neat_packing.py
-(greedy_knapsack, _build_packed_sample). Rows come as the dataset gives them, already shifted.
+(greedy_knapsack, _build_packed_sample). Rows come as the dataset gives them, already shifted; those that it pads to
+seq_length itself (padding: max_length): formatting_utils.py (_package_tokenized_example).
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from sftui.model import IGNORE_INDEX, Example, Pack
@@ -98,3 +99,46 @@ def _joined(held: Held) -> tuple[tuple[tuple[int, int, int], ...], list[int], li
     documents = tuple((index, 0, len(example.input_ids)) for index, example in held)
     ids = [token for _, example in held for token in example.input_ids]
     return documents, ids, [label for _, example in held for label in example.labels]
+
+
+class Shortened(tuple[int, ...]):
+    """The ids of a shifted row, with the last one that it lost (`last`) and the label of its first token (`first`): a
+    padded row keeps both."""
+
+    last: int
+    first: int
+
+    @classmethod
+    def of(cls, ids: Sequence[int], last: int, first: int) -> Shortened:
+        made = cls(ids)
+        made.last, made.first = last, first
+        return made
+
+
+def filled(
+    example: Example, size: int, own: int, pad: int | None, left: bool, count: Callable[[Sequence[int]], int]
+) -> Example:
+    """A row of `size` tokens: padded with the tokenizer's `own` id, shifted, and padded by one more with the dataset's.
+
+    `count`: how many inputs of so many ids count as content, which the attention mask shows.
+    """
+    ids = example.input_ids
+    gap = size - len(ids) - 1
+    if gap <= 0 or not isinstance(ids, Shortened):
+        return _behind(example, size, pad)
+    row, labels = (*ids, ids.last), (ids.first, *example.labels)
+    masked, fillers = (IGNORE_INDEX,) * gap, (own,) * gap
+    row, labels = ((*fillers, *row), (*masked, *labels)) if left else ((*row, *fillers), (*labels, *masked))
+    seen = count(row)
+    attention = (1,) * seen + (0,) * (len(row) - 1 - seen)
+    return _behind(replace(example, input_ids=row[:-1], labels=labels[1:], attention_mask=attention), size, pad)
+
+
+def _behind(example: Example, size: int, pad: int | None) -> Example:
+    gap = max(size - len(example.input_ids), 0)
+    return replace(
+        example,
+        input_ids=(*example.input_ids, *(pad or 0,) * gap),
+        labels=(*example.labels, *(IGNORE_INDEX,) * gap),
+        attention_mask=(*example.attention_mask, *(0,) * gap),
+    )

@@ -38,7 +38,7 @@ from sftui.runs import together
 from sftui.side_files import object_of
 from sftui.tokens import ToEncode
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels
-from sftui.trainers.nemo_automodel import TRAITS, formats, masks, packing, padding, renders
+from sftui.trainers.nemo_automodel import TRAITS, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.own import INLINE, NemoOptions
 from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.remembering import last_asked
@@ -212,7 +212,7 @@ class NemoAutomodel(Trainer):
             made = tuple(replace(one, attention_mask=attention) for one in made)
         if fills(recipe) and whole:
             first = label_rules.within(labels.kept, labels.labels)[0]
-            made = tuple(replace(one, input_ids=padding.Shortened.of(one.input_ids, whole[-1], first)) for one in made)
+            made = tuple(replace(one, input_ids=packing.Shortened.of(one.input_ids, whole[-1], first)) for one in made)
         return made
 
     def takes_next(self, found: Inspection) -> bool:
@@ -435,7 +435,7 @@ def _filled(examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Sequ
         return examples
     pad, eos = pads(tools)
     made = partial(
-        padding.filled,
+        packing.filled,
         size=size,
         own=tokenizer_pad(recipe, tools),
         pad=pad,

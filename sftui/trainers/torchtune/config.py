@@ -1,7 +1,9 @@
 """torchtune's OmegaConf YAML: components read into recipes, and written back with the changed keys only.
 
-Source: torchtune 0.6.1, recipes/configs/**, torchtune/config/_instantiate.py, torchtune/datasets/*.
-`${key.sub}` stands for another value of the file. Paths are relative to the working folder.
+Source: torchtune 0.6.1, recipes/configs/**, torchtune/config/_instantiate.py, torchtune/datasets/*; 0.7.0.
+`${key.sub}` stands for another value of the file. Paths are relative to the working folder. Every key of a block but
+`_component_` is a keyword argument of its component; a dataset builder hands what it does not know to
+`datasets.load_dataset`, and that to the configuration of the kind of file.
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ from sftui.trainers.config import (
     wrong_value,
 )
 from sftui.trainers.interpolation import resolved
-from sftui.trainers.known import Known
+from sftui.trainers.known import Component, Known
 from sftui.trainers.table import Keys, changes_of, read_into, written
-from sftui.trainers.torchtune import components, gsm8k, sentencepieces
+from sftui.trainers.torchtune import gsm8k, sentencepieces
 from sftui.trainers.torchtune.messages import COLUMNS
 from sftui.trainers.torchtune.models import JINJA, MODELS
 from sftui.trainers.torchtune.prompt_templates import MODEL_TEMPLATES, TEMPLATES, short_name
@@ -184,7 +186,7 @@ def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, know
     model = component.removesuffix("_tokenizer").removesuffix("_transform")
     model = JINJA if model == "HuggingFaceModelTokenizer" else model
     recipe = changed(recipe, "render.template", f"torchtune/{model}")
-    wrong = components.refused(block, "tokenizer", known)
+    wrong = _refused_keys(block, "tokenizer", known)
     for key, value in block.items():
         use = KeyUse.USED if key in TOKENIZER_KEYS else KeyUse.UNSUPPORTED
         note = "" if key in TOKENIZER_KEYS else "sftui does not model it"
@@ -194,7 +196,7 @@ def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, know
     notes += wrong.values()
     template = block.get("prompt_template")
     choices = (*TEMPLATES, *(MODEL_TEMPLATES if model in sentencepieces.MODELS else ()))
-    if isinstance(template, str) and template.startswith(components.ROOT) and short_name(template) not in choices:
+    if isinstance(template, str) and template.startswith(ROOT) and short_name(template) not in choices:
         raise RecipeError(
             f"sftui does not know torchtune's prompt template {template}"
             + (" with this tokenizer" if short_name(template) in MODEL_TEMPLATES else ""),
@@ -208,7 +210,7 @@ def _dataset(
     entry: Mapping[str, Any], recipe: Recipe, notes: list[KeyNote], where: str, path: str, known: Known
 ) -> DatasetRef:
     component = str(entry.get("_component_") or "").rpartition(".")[2]
-    takes = components.component_of(entry, known)
+    takes = _component_of(entry, known)
     if component not in BUILDERS or takes is None:
         named = f"`{entry.get('_component_')}`" if entry.get("_component_") else "without _component_"
         raise RecipeError(
@@ -217,7 +219,7 @@ def _dataset(
             fix=f"it knows {', '.join(BUILDERS)}",
         )
     kind, source, columns = BUILDERS[component]
-    wrong = components.refused(entry, where, known)
+    wrong = _refused_keys(entry, where, known)
     error = gsm8k.wrong_partition(entry.get("partition")) if component == gsm8k.NAME else None
     if error is not None:
         wrong["partition"] = known.stops(f"{where}.partition", entry["partition"], error)
@@ -355,3 +357,51 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
             )
         keys["dataset", "train_on_input"] = mask.rule == "all"
     return {("batch_size",): recipe.batch.size, **keys}, losses
+
+
+ROOT = "torchtune."
+FILES = ("json", "csv", "parquet", "arrow", "text")
+
+
+def _component_of(block: Mapping[str, Any], known: Known) -> Component | None:
+    """What the block's component takes; None where the record of the release does not have it."""
+    return known.components.get(str(block.get("_component_")))
+
+
+def _refused_keys(block: Mapping[str, Any], where: str, known: Known) -> dict[str, KeyNote]:
+    """The keys of a block at which torchtune raises, each with what it raises, and those that are missing."""
+    component, name = _component_of(block, known), str(block.get("_component_"))
+    short = name.rpartition(".")[2]
+    if component is None:
+        if not name.startswith(ROOT) or not _complete(name, known):
+            return {}
+        home = name.rpartition(".")[0]
+        note = known.stops(f"{where}._component_", name, f"InstantiationError: {home} has no attribute `{short}`")
+        return {"_component_": note}
+    found = {
+        key: known.stops(f"{where}.{key}", None, f"TypeError: {short}() missing the required argument `{key}`")
+        for key in sorted(component.required)
+        if key not in block
+    }
+    for key, value in block.items():
+        if key == "_component_" or key in component.takes:
+            continue
+        error = _at_load(key, block, known) if component.rest else f"{short}() got an unexpected keyword argument"
+        if error:
+            found[key] = known.stops(f"{where}.{key}", value, f"TypeError: {error} `{key}`")
+    return found
+
+
+def _complete(name: str, known: Known) -> bool:
+    """Whether the record holds every builder of the component's module."""
+    home = name.rpartition(".")[0]
+    return any(one.rpartition(".")[0] == home for one in known.components)
+
+
+def _at_load(key: str, block: Mapping[str, Any], known: Known) -> str | None:
+    """What load_dataset says of a keyword; a set on the Hub may be of any kind of file."""
+    source = str(block.get("source"))
+    kind = source if source in FILES else "any"
+    if not known.load_dataset or key in known.load_dataset[kind] or key == "trust_remote_code":
+        return None
+    return f"load_dataset of {source if kind != 'any' else 'any file'} got an unexpected keyword argument"
