@@ -86,6 +86,13 @@ def clean_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 
+@pytest.fixture
+def costly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that the test starts work under lower bounds, and rows of theirs can go beyond these at will: see
+    `unit/costly/sitecustomize.py`."""
+    monkeypatch.setenv("PYTHONPATH", str(REPO / "tests/unit/costly"), prepend=os.pathsep)
+
+
 class InThisProcess:
     """What `TokenizerProcess` is to a proof, without a process."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,10 +17,11 @@ from sftui.sources import line_index
 
 @pytest.fixture(scope="session")
 def ray() -> Iterator[Cluster]:
-    """Two workers; the engines take what is connected already."""
+    """Two workers, whose bounds are lowered (`../unit/costly`); the engines take what is connected already."""
     module = pytest.importorskip("ray", reason="Ray is not installed: pip install 'sftui[ray]'")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    with at_home():
+    with at_home(), pytest.MonkeyPatch.context() as costly:
+        costly.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "unit/costly"), prepend=os.pathsep)
         module.init(
             address="local",
             num_cpus=2,

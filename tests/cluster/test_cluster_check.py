@@ -104,15 +104,15 @@ def test_a_row_that_costs_too_much_is_a_finding_as_here(ray: Cluster, tmp_path: 
     (tmp_path / "t.jsonl").write_text("\n".join(made))
     template = tmp_path / "t.jinja"
     template.write_text(
-        "{% if 'boom' in messages[0].content %}{{ range(99999) | map('center', 30000000) | map('length') | max }}"
-        "{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+        "{% if 'boom' in messages[0].content %}{{ spin() }}{% endif %}{% for m in messages %}"
+        "<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
     )
     session = data.opened(tmp_path / "t.jsonl", render__template=f"file:{template}")
     checking = RayChecking(session, Filter(("ROW007",)))
     for _ in checking.steps():
         pass
     (found,) = checking.audit.found.ordered()
-    assert found.count == 1 and "the chat template needs more than 2" in found.kept[0].finding.sentence
+    assert found.count == 1 and "the chat template needs more than 0.4" in found.kept[0].finding.sentence
     assert checking.audit.rows == session.source.count().rows
 
 

@@ -72,7 +72,7 @@ def test_packs(ray: Cluster, tmp_path: Path, trainer: str) -> None:
 
 def test_where_no_row_can_be_prepared_nothing_is_written(ray: Cluster, tmp_path: Path) -> None:
     template = tmp_path / "t.jinja"
-    template.write_text("{{ range(99999) | map('center', 30000000) | map('length') | max }}")
+    template.write_text("{{ spin() }}")
     (tmp_path / "t.jsonl").write_text("\n".join(data.rows(4)))
     session = data.opened(tmp_path / "t.jsonl", trainer="hf-trainer", render__template=f"file:{template}")
     with pytest.raises(ExportError, match="none of the rows could be prepared, because sftui stopped at row 0"):

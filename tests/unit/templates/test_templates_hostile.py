@@ -1,54 +1,61 @@
-"""A zoo of templates that mean harm: each ends soon, in a TemplateError, and leaves the process as it was."""
+"""Templates that reach for what is not theirs, are broken or fail: each ends in a TemplateError and changes nothing."""
 
 from __future__ import annotations
 
-import contextlib
 import pickle
-import threading
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from sftui.errors import TemplateError
-from sftui.model import Conversation, Kind, Message
-from sftui.recipe import Render
-from sftui.templates import compile_template, limits, load_template_file, render
+from sftui.templates import compile_template, load_template_file, sandbox
+from sftui.templates.behaviour import rendering_of
 
 MESSAGES = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]
 
-REACHING = {
-    "dunder_class": "{{ messages.__class__ }}{{ messages.__class__.__mro__ }}",
-    "subclasses": "{{ ''.__class__.__mro__[1].__subclasses__() }}",
-    "format_attribute": "{{ '{0.__class__.__mro__}'.format(messages) }}",
-    "format_map_attribute": "{{ '{a.__class__}'.format_map({'a': 1}) }}",
-    "attr_filter": "{{ messages | attr('__class__') | attr('__mro__') }}",
-    "globals": "{{ raise_exception.__globals__ }}",
-    "function_code": "{{ strftime_now.__func__.__code__ }}",
-    "environment": "{{ self._TemplateReference__context.environment.loader }}",
-    "mutate": "{{ messages.append({'role': 'user'}) }}",
+
+class Thing:
+    """A stand-in for whatever a template may come to hold: one attribute to show, and one that is nobody's business."""
+
+    shown, _hidden = "shown", "hidden"
+
+    def risky(self) -> str:
+        return "hidden"
+
+    risky.unsafe_callable = True  # type: ignore[attr-defined]
+
+
+REFUSED = {
+    "attribute": "{{ thing._hidden }}",
+    "item": "{{ thing['_hidden'] }}",
+    "of a method": "{{ thing.risky._hidden }}",
+    "attr filter": "{{ thing | attr('_hidden') }}",
+    "format": "{{ '{0._hidden}'.format(thing) }}",
+    "format of markup": "{{ ('{0._hidden}' | safe).format(thing) }}",
+    "format by name": "{{ '{a._hidden}'.format(a=thing) }}",
+    "format_map": "{{ '{a._hidden}'.format_map({'a': thing}) }}",
+    "map by attribute": "{{ [thing] | map(attribute='_hidden') | first }}",
+    "sum by attribute": "{{ [thing] | sum(attribute='_hidden', start='') }}",
+    "a call that is not safe": "{{ thing.risky() }}",
+    "in a loop": "{% for one in [thing] %}{{ one._hidden }}{% endfor %}",
+    "append": "{{ messages.append({'role': 'user'}) }}",
     "clear": "{{ messages[0].clear() }}",
-    "cycler_init": "{{ cycler.__init__.__globals__ }}",
-    "namespace_dunder": "{% set ns = namespace(__class__=1) %}",
-    "lipsum_globals": "{{ lipsum.__globals__['os'].popen('id').read() }}",
-    "include": "{% include '/etc/passwd' %}",
-    "import": "{% import '/etc/passwd' as p %}{{ p }}",
-    "extends": "{% extends '/etc/passwd' %}",
-    "open": "{{ open('/etc/passwd').read() }}",
-    "map_attribute": "{{ [messages] | map(attribute='__class__') | first | attr('__mro__') }}",
+    "update by the type": "{{ dict.update(messages[0], {'a': 1}) }}",
+    "namespace": "{% set ns = namespace(_hidden=1) %}{{ ns._hidden }}",
+    "include": "{% include 'other.jinja' %}",
+    "import": "{% import 'other.jinja' as other %}{{ other }}",
+    "extends": "{% extends 'other.jinja' %}",
+    "open": "{{ open('other.jinja').read() }}",
 }
 
 BROKEN = {
     "unclosed": "{% for m in messages %}",
     "unknown_tag": "{% exec 'x' %}",
     "unknown_filter": "{{ messages | nosuchfilter }}",
-    "deep_parentheses": "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}",
-    "deep_nots": "{{ " + "not " * 20000 + "1 }}",
-    "long_sum": "{{ " + "+".join(["x"] * 20000) + " }}",
-    "deep_ifs": "{% if 1 %}" * 2000 + "{% endif %}" * 2000,
-    "deep_lists": "{{ " + "[" * 3000 + "]" * 3000 + " }}",
-    "many_loops": "{% for a in b %}" * 60 + "{% endfor %}" * 60,
-    "too_long": "x" * (limits.SOURCE_LIMIT + 1),
+    "many_loops": "{% for a in b %}" * 25 + "{% endfor %}" * 25,
 }
 
 FAILING = {
@@ -73,15 +80,52 @@ def _ends(source: str) -> TemplateError:
     return caught.value
 
 
-@pytest.mark.parametrize("name", sorted(REACHING))
-def test_reaching_out_of_the_sandbox_gives_nothing_away(name: str) -> None:
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("release", ["4.40.0", "5.13.0", "5.22.2"])
+def test_what_the_sandbox_refuses_by_rule_gives_nothing_away(
+    name: str, release: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names that begin with an underscore, calls marked as unsafe, changes of what is given, other files."""
+    (tmp_path / "other.jinja").write_text("hidden")
+    monkeypatch.chdir(tmp_path)
+    template = compile_template(REFUSED[name], "hostile", rendering=rendering_of(release))
+    template._environment.globals["thing"] = Thing()
     before = pickle.dumps(MESSAGES)
     try:
-        text, _ = compile_template(REACHING[name], "hostile").text(MESSAGES, variables={})
-    except TemplateError:
+        text, _ = template.text(MESSAGES, variables={})
+    except TemplateError as error:
         text = ""
-    assert not text.strip(), text[:300]
+        assert "hidden" not in str(error).replace("_hidden", "")
+    assert not text.strip()
     assert pickle.dumps(MESSAGES) == before
+
+
+def test_what_is_not_hidden_is_shown() -> None:
+    """The stand-in is one that a template can hold: the rules are what keeps the rest from it."""
+    template = compile_template("{{ thing.shown }}{{ '{0.shown}'.format(thing) }}", "t")
+    template._environment.globals["thing"] = Thing()
+    assert template.text(MESSAGES, variables={})[0] == "shownshown"
+
+
+def test_the_rules_are_those_of_the_sandbox() -> None:
+    """Which attributes and calls are safe is for jinja2 to say; nothing of ours stands in between."""
+    for rule in ("is_safe_attribute", "is_safe_callable", "getattr", "getitem", "unsafe_undefined"):
+        assert getattr(sandbox.ChatEnvironment, rule) is getattr(ImmutableSandboxedEnvironment, rule), rule
+    environment, _ = sandbox.compile_source("x", datetime.now)
+    assert environment.loader is None
+
+
+@pytest.mark.parametrize("name", ["raise_exception", "strftime_now", "dict", "namespace", "lipsum", "cycler", "joiner"])
+def test_what_templates_can_call_hides_what_it_is_made_of(name: str) -> None:
+    template = compile_template(f"{{{{ {name}._hidden }}}}", "t")
+    found: Any = template._environment.globals[name]
+
+    def made_up(*given: object, **named: object) -> object:
+        return found(*given, **named)
+
+    made_up._hidden = "hidden"  # type: ignore[attr-defined]
+    template._environment.globals[name] = made_up
+    assert template.text(MESSAGES, variables={})[0] == ""
 
 
 @pytest.mark.parametrize("name", sorted(BROKEN))
@@ -92,60 +136,6 @@ def test_what_cannot_be_compiled_is_told(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(FAILING))
 def test_what_fails_on_a_conversation_is_told(name: str) -> None:
     _ends(FAILING[name])
-
-
-def _steps(source: str, count: int = 2) -> int:
-    """How many messages' worth of a template render before it is refused; the same in every run."""
-    for messages in range(count, 0, -1):
-        with contextlib.suppress(TemplateError):
-            compile_template(source, "t").text(MESSAGES[:1] * messages, variables={})
-            return messages
-    return 0
-
-
-def test_what_decides_is_counted_in_steps_on_any_thread() -> None:
-    """The messages pay for their own: a long conversation renders, a loop over nothing does not."""
-    loops = "{% for m in messages %}{% for i in range(#) %}{% endfor %}{% endfor %}"
-    assert _steps(loops.replace("#", "1500"), 700) == 700
-    found: list[int] = []
-    thread = threading.Thread(target=lambda: found.append(_steps(loops.replace("#", "90000"), 20)))
-    thread.start()
-    thread.join()
-    assert found == [_steps(loops.replace("#", "90000"), 20)] == [11]
-    with pytest.raises(TemplateError, match="runs for too long"):
-        compile_template("{% for i in range(99999) %}{% for j in range(99) %}{% endfor %}{% endfor %}", "t").text(
-            MESSAGES, variables={}
-        )
-
-
-def test_the_renders_for_spans_are_counted_in_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    template = compile_template(
-        "{% for m in messages %}{% for i in range(300) %}{% endfor %}{{ m.content }}{% endfor %}", "t"
-    )
-    messages = tuple(Message({"role": "user", "content": str(i) * 3}) for i in range(30))
-
-    def drawn(most: int) -> int:
-        monkeypatch.setattr(limits, "SPAN_WORK", most)
-        renders: list[object] = []
-        real = type(template).text
-
-        def counted(*args: Any, **kwargs: Any) -> Any:
-            renders.append(args)
-            return real(*args, **kwargs)
-
-        monkeypatch.setattr(type(template), "text", counted)
-        render(
-            Conversation(Kind.CHAT, "messages", messages),
-            template,
-            special_tokens={},
-            options=Render(),
-            prompt_messages=None,
-        )
-        monkeypatch.setattr(type(template), "text", real)
-        return len(renders)
-
-    unbounded = drawn(10**9)
-    assert 1 < drawn(0) < unbounded and drawn(0) == drawn(0)
 
 
 def test_a_template_renders_again_after_it_failed() -> None:

@@ -10,7 +10,7 @@ from template_cases import CONVERSATIONS, chat, sampled_rows
 
 from sftui.errors import TemplateError
 from sftui.model import Conversation, Kind
-from sftui.templates import builtin_names, builtin_template, compile_template
+from sftui.templates import builtin_names, builtin_template, compile_template, limits
 from sftui.templates.surgery import Surgery, add_generation_tags
 from sftui.templates.surgery_target import joined
 from sftui.templates.surgery_tree import read_tree, walk
@@ -140,7 +140,7 @@ def test_an_empty_think_block_of_the_template_is_not_trained() -> None:
         ("nothing of the conversation", "no answer"),
         (
             (
-                "{% for m in messages %}{{ m.content }}{% for i in range(100000) %}{% for j in range(100000) %}{%"
+                "{% for m in messages %}{{ m.content }}{% for i in range(100) %}{% for j in range(100) %}{%"
                 " endfor %}{% endfor %}{% endfor %}"
             ),
             "limits",
@@ -148,13 +148,13 @@ def test_an_empty_think_block_of_the_template_is_not_trained() -> None:
         (
             (
                 "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if messages | length == 1"
-                " %}{{ 'x' * 1000000000 }}{% endif %}"
+                " %}{{ 'x' * 1100000 }}{% endif %}"
             ),
-            "goes over its limits, because it builds a value of more than 64 Mi characters",
+            "goes over its limits, because it builds a value of more than 1 Mi characters",
         ),
         (
-            "{% for m in messages %}{{ m.content }}{% endfor %}{#" + "x" * (1 << 16) + "#}",
-            "longer than 64 Ki characters",
+            "{% for m in messages %}{{ m.content }}{% endfor %}{#" + "x" * 2100 + "#}",
+            "longer than 2 Ki characters",
         ),
         (
             (
@@ -165,7 +165,11 @@ def test_an_empty_think_block_of_the_template_is_not_trained() -> None:
         ),
     ],
 )
-def test_what_cannot_be_proven_is_refused_and_nothing_is_produced(source: str, why: str) -> None:
+def test_what_cannot_be_proven_is_refused_and_nothing_is_produced(
+    source: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, by in (("STEPS", 1000), ("STEPS_PER_MESSAGE", 1000), ("VALUE_LIMIT", 64), ("TAGS_LIMIT", 32)):
+        monkeypatch.setattr(limits, name, getattr(limits, name) // by)
     done = operate(source)
     assert done.refused is not None and why in done.refused
     assert (done.source, done.proven, done.diff) == (source, 0, "")
