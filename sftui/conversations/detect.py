@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from sftui.conversations.detected import Detected, find_column, sentence
@@ -15,80 +16,19 @@ from sftui.conversations.tokenized import alignment, are_targets, attended
 from sftui.model import Problem, Row
 from sftui.nearest import did_you_mean
 from sftui.recipe import Data
+from sftui.side_files import object_of
 
-MESSAGE_COLUMNS = (
-    "messages",
-    "conversations",
-    "conversation",
-    "dialog",
-    "dialogue",
-    "dialogs",
-    "dialogues",
-    "chat",
-    "chats",
-    "turns",
-    "msgs",
-)
-PAIRS = (
-    ("question", "answer"),
-    ("question", "response"),
-    ("question", "output"),
-    ("question", "solution"),
-    ("query", "response"),
-    ("query", "answer"),
-    ("prompt", "response"),
-    ("prompt", "answer"),
-    ("prompt", "output"),
-    ("prompt", "target"),
-    ("instruction", "response"),
-    ("instruction", "answer"),
-    ("instruction", "completion"),
-    ("problem", "solution"),
-    ("problem", "answer"),
-    ("input", "output"),
-    ("input", "target"),
-    ("inputs", "targets"),
-    ("input_text", "output_text"),
-    ("source", "target"),
-    ("user", "assistant"),
-    ("human", "assistant"),
-)
+_TOLD = object_of(Path(__file__).with_name("names.json"))
+MESSAGE_COLUMNS: tuple[str, ...] = tuple(_TOLD["message columns"].split())
+PAIRS: tuple[tuple[str, str], ...] = tuple(tuple(pair.split()) for pair in _TOLD["pairs"])
 TEXT_COLUMNS = ("text", "content", "document", "raw_content")
 OPTIONAL = {
     "tools": ("tools",),
     "template_kwargs": ("chat_template_kwargs",),
 }
-_OWNERS = {
-    "messages": "messages",
-    "prompt": "pair",
-    "completion": "pair",
-    "instruction": "alpaca",
-    "output": "alpaca",
-    "input": "alpaca",
-    "history": "alpaca",
-    "text": "text",
-    "input_ids": "tokenized",
-    "labels": "tokenized",
-    "segments": "segments",
-}
-SHAPE_OF = {
-    "messages": "messages",
-    "sharegpt": "messages",
-    "alpaca": "alpaca",
-    "prompt_completion": "pair",
-    "columns": "pair",
-    "text": "text",
-    "segments": "segments",
-    "tokenized": "tokenized",
-}
-_REQUIRED = {
-    "messages": ("messages",),
-    "alpaca": ("instruction", "output"),
-    "pair": ("prompt", "completion"),
-    "text": ("text",),
-    "segments": ("segments",),
-    "tokenized": ("input_ids",),
-}
+_OWNERS: Mapping[str, str] = _TOLD["owners"]
+SHAPE_OF: Mapping[str, str] = _TOLD["shape of format"]
+_REQUIRED = {name: tuple(words.split()) for name, words in _TOLD["required"].items()}
 
 Sample = Mapping[str, Any]
 

@@ -10,12 +10,14 @@ from functools import lru_cache
 from hashlib import blake2b
 from math import isfinite
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.conversations.repeated import Repeated
 from sftui.conversations.tokenized import MASK_COLUMNS
 from sftui.fast_json import orjson
+from sftui.side_files import object_of
 
 KEYS_BY = "digest" if orjson is None else "orjson"
 """What tells rows apart in one run (`key_of`): keys of one kind mean nothing to the other."""
@@ -28,29 +30,8 @@ _PLAINLY = (
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
 """Keys in order, and what is no plain data is refused."""
-_READ = frozenset(
-    {
-        *MEDIA_COLUMNS,
-        *MASK_COLUMNS,
-        "input_ids",
-        "labels",
-        "attention_mask",
-        "system",
-        "system_prompt",
-        "history",
-        "tools",
-        "functions",
-        "documents",
-        "chat_template_kwargs",
-        "reasoning",
-        "reasoning_content",
-        "thinking",
-        "train",
-        "weight",
-        "weights",
-        "loss_weight",
-    }
-)
+_TOLD = object_of(Path(__file__).with_name("names.json"))
+_READ = frozenset((*MEDIA_COLUMNS, *MASK_COLUMNS, *_TOLD["read by name"].split()))
 """Columns that some trainer, template or collator reads by their name."""
 _MEDIA = frozenset(
     {"image", "images", "img", "imgs", "picture", "pictures", "video", "videos", "audio", "audios", "frames", "pixel"}

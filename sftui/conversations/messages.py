@@ -8,52 +8,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from sftui.conversations.detected import type_word
 from sftui.errors import ConversationError
 from sftui.model import Message
 from sftui.nearest import did_you_mean
+from sftui.side_files import object_of
 
 ROLE_KEYS = ("role", "from", "speaker")
 CONTENT_KEYS = ("content", "value", "text")
 FLAG_KEYS = ("train", "training", "trainable", "loss_mask", "loss")
 WEIGHT_KEYS = ("weight", "loss_weight", "loss")
 
+_TOLD = object_of(Path(__file__).with_name("names.json"))
 # The roles that published templates compare against; others reach the template as they are.
-KNOWN_ROLES = frozenset(
-    {
-        "system",
-        "user",
-        "assistant",
-        "tool",
-        "developer",
-        "function",
-        "ipython",
-        "environment",
-    }
-)
+KNOWN_ROLES: frozenset[str] = frozenset(_TOLD["known roles"].split())
 
 # Fixed by ROL001 of the failure catalogue and by what LLaMA-Factory, Axolotl and Unsloth accept.
-SHAREGPT_ROLES: Mapping[str, str] = {
-    "human": "user",
-    "user": "user",
-    "prompter": "user",
-    "gpt": "assistant",
-    "assistant": "assistant",
-    "model": "assistant",
-    "bot": "assistant",
-    "chatgpt": "assistant",
-    "bing": "assistant",
-    "bard": "assistant",
-    "function_call": "assistant",
-    "system": "system",
-    "tool": "tool",
-    "function": "tool",
-    "observation": "tool",
-    "function_response": "tool",
-    "tool_response": "tool",
-}
+SHAREGPT_ROLES: Mapping[str, str] = _TOLD["sharegpt roles"]
 # More names that are recognised and repaired, but that no format maps by itself: `ai` is LangChain's.
 ROLE_ALIASES: Mapping[str, str] = {**SHAREGPT_ROLES, "ai": "assistant"}
 UNPACKED = "unpacked"

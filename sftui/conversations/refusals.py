@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sftui.conversations.detected import find_column, type_word
 from sftui.conversations.messages import CONTENT_KEYS, KNOWN_ROLES, ROLE_KEYS, SHAREGPT_ROLES
 from sftui.model import Problem
+from sftui.side_files import object_of
 
 MEDIA_COLUMNS = ("images", "image", "videos", "video", "audios", "audio", "pixel_values")
 _CANDIDATES = ("completions", "responses", "candidates", "answers", "generations", "outputs")
@@ -52,24 +54,8 @@ def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
     return None
 
 
-_HOLDERS = frozenset(
-    {
-        "instances",
-        "examples",
-        "tasks",
-        "samples",
-        "data",
-        "rows",
-        "train",
-        "training",
-        "validation",
-        "valid",
-        "dev",
-        "val",
-        "test",
-        "eval",
-    }
-)
+_TOLD = object_of(Path(__file__).with_name("names.json"))
+_HOLDERS: frozenset[str] = frozenset(_TOLD["holders"].split())
 """Keys of one JSON object around all rows, or around those of a split."""
 
 

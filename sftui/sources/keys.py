@@ -18,20 +18,9 @@ MOST = 1 << 20
 WATCHED = frozenset(
     (
         *("messages", "conversations", "tools", "system", "system_prompt", "history", "images", "image", "videos"),
-        *(
-            "instruction",
-            "input",
-            "output",
-            "prompt",
-            "completion",
-            "query",
-            "response",
-            "chosen",
-            "rejected",
-            "audios",
-        ),
+        *("instruction", "input", "output", "prompt", "completion", "query", "response", "chosen", "rejected"),
         *("rejected_response", "chat_template_kwargs", "enable_thinking", "input_ids", "labels", "attention_mask"),
-        *("completion_mask", "assistant_masks"),
+        *("completion_mask", "assistant_masks", "audios"),
     )
 )
 """Columns that trainers read: as long as none is called so, each row that holds such a key is one to look at."""

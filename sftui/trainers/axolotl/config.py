@@ -17,6 +17,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
+from sftui.side_files import object_of
 from sftui.trainers.axolotl import pretrain
 from sftui.trainers.axolotl.formats import modelled
 from sftui.trainers.axolotl.instruct import alpaca_prompts
@@ -47,16 +48,8 @@ from sftui.trainers.table import Keys, read_into, written
 from sftui.trainers.yaml_edit import REMOVE, edit
 from sftui.trainers.yaml_edit import Path as KeyPath
 
-LOADERS = {
-    "json": "json",
-    "jsonl": "json",
-    "ndjson": "json",
-    "csv": "csv",
-    "tsv": "csv",
-    "parquet": "parquet",
-    "arrow": "arrow",
-    "txt": "text",
-}
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
+LOADERS: Mapping[str, str] = _TOLD["loaders"]
 
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:

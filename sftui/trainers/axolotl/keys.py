@@ -22,9 +22,9 @@ LATER = frozenset(("balance_labels", "diffusion_lm"))
 """Those of them that only newer releases read (axolotl 0.21.0, utils/schemas/config.py)."""
 NO_EFFECT = {"default_system_message": "it changes no text: Axolotl's chatml template has none to replace"}
 
-USED = frozenset(_TOLD["used"].split())
+USED: frozenset[str] = frozenset(_TOLD["used"].split())
 # One entry of `datasets:`.
-DATASET_USED = frozenset(_TOLD["dataset used"].split())
+DATASET_USED: frozenset[str] = frozenset(_TOLD["dataset used"].split())
 DATASET_UNSUPPORTED: Mapping[str, str] = _TOLD["dataset unsupported"]
 DATASET_LATER = frozenset(("weight",))
 """Those of them that only newer releases read (axolotl 0.20.0, utils/schemas/datasets.py SFTDataset)."""

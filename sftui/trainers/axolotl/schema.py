@@ -8,36 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
+from sftui.side_files import object_of
 from sftui.trainers.axolotl.own import TRAIN_ON
 from sftui.trainers.axolotl.templates import FALLBACK
 from sftui.trainers.known import Known
 
-NUMBERS = (
-    "sequence_len",
-    "min_sample_len",
-    "micro_batch_size",
-    "sample_packing_group_size",
-    "sample_packing_bin_size",
-    "pad_to_multiple_of",
-    "seed",
-)
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
+NUMBERS: tuple[str, ...] = tuple(_TOLD["numbers"].split())
 SHARES = ("val_set_size",)
-SWITCHES = (
-    "train_on_inputs",
-    "sample_packing",
-    "eval_sample_packing",
-    "pad_to_sequence_len",
-    "curriculum_sampling",
-    "sample_packing_sequentially",
-    "multipack_real_batches",
-    "shuffle_merged_datasets",
-    "dataset_exact_deduplication",
-    "drop_system_message",
-    "split_thinking",
-)
+SWITCHES: tuple[str, ...] = tuple(_TOLD["switches"].split())
 MISTRAL_COMMON = "tokenizer_use_mistral_common"
 LISTS = ("eot_tokens", "tokens", "roles_to_train")
 """Lists of texts."""
@@ -51,15 +34,7 @@ CHOICES = {
 }
 SPECIAL_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "additional_special_tokens")
 KINDS: Mapping[str, type] = {"str": str, "list": list, "dict": Mapping}
-WORDS = {
-    "bool": "a valid boolean",
-    "int": "a valid integer",
-    "float": "a valid number",
-    "str": "a valid string",
-    "list": "a valid list",
-    "dict": "a valid dictionary",
-    "choice": "one of its choices",
-}
+WORDS: Mapping[str, str] = _TOLD["pydantic words"]
 """The kinds of fields, as pydantic words what it wants."""
 _YES, _NO = ("true", "t", "yes", "y", "on", "1"), ("false", "f", "no", "n", "off", "0")
 

@@ -6,10 +6,12 @@ Source: axolotl 0.19.0, utils/schemas/config.py and datasets.py, utils/config/__
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
+from sftui.side_files import object_of
 from sftui.trainers import versions
 from sftui.trainers.axolotl.own import AxolotlOptions
 from sftui.trainers.axolotl.packing import varlen
@@ -32,15 +34,9 @@ from sftui.trainers.table import (
 )
 
 OVER = {"truncate": "cut_right", "raise": "error"}
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
 # The older flags in the order in which Axolotl asks for them.
-FLAGS = {
-    "xformers_attention": "xformers",
-    "sage_attention": "sage",
-    "flex_attention": "flex_attention",
-    "flash_attention": "flash_attention_2",
-    "sdp_attention": "sdpa",
-    "eager_attention": "eager",
-}
+FLAGS: Mapping[str, str] = _TOLD["attention flags"]
 SPECIAL = ("bos_token", "eos_token", "pad_token")
 """Special tokens that are knobs; the others are an option of its own."""
 NO_EVALUATION = ("val_set_size", "eval_sample_packing", "seed")
@@ -163,20 +159,7 @@ TOP: tuple[Entry, ...] = (
     same("tokenizer_type", "tokenizer.type", says=lambda named: bool(named) and named != "AutoTokenizer"),
     *(same(f"special_tokens.{name}", f"tokenizer.{name}", null=False, convert=str) for name in SPECIAL),
     rule("special_tokens", "own.special_tokens", _other_tokens, _written_tokens),
-    *(
-        same(name, f"own.{name}", null=False)
-        for name in (
-            "tokens",
-            "added_tokens_overrides",
-            "eot_tokens",
-            "sample_packing_bin_size",
-            "sample_packing_sequentially",
-            "multipack_real_batches",
-            "curriculum_sampling",
-            "shuffle_merged_datasets",
-            "dataset_exact_deduplication",
-        )
-    ),
+    *(same(name, f"own.{name}", null=False) for name in _TOLD["own options"].split()),
     *(rule(name, f"own.{name}", nothing, as_is(name)) for name in NO_EVALUATION),
     rule(" ".join(NO_EVALUATION), "", _aside, needless),
     same("chat_template_kwargs", "render.kwargs", says=bool, convert=dict),
@@ -360,20 +343,7 @@ def _written_template(recipe: Recipe, path: str, value: str) -> Keys:
 
 
 DATASET: tuple[Entry, ...] = (
-    *(
-        same(f"datasets.{name}", f"own.{name}", null=False)
-        for name in (
-            "type",
-            "field",
-            "train_on_eos",
-            "train_on_eot",
-            "drop_system_message",
-            "split_thinking",
-            "template_thinking_key",
-            "field_thinking",
-            "field_tools",
-        )
-    ),
+    *(same(f"datasets.{name}", f"own.{name}", null=False) for name in _TOLD["own options of datasets"].split()),
     rule("datasets.ds_type", "own.ds_type", _ds_type, as_is("datasets.ds_type")),
     rule("datasets.weight", "own.weight", _weight, _written_weight),
     rule("datasets.type", "data.format", _format, _written_format),

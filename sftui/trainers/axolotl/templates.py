@@ -24,7 +24,7 @@ TOKENIZER = "tokenizer_default"
 JINJA = "jinja"
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
 # Recorded from axolotl 0.19.0, utils/chat_templates/templates.
-REGISTRY = tuple(_TOLD["templates"].split())
+REGISTRY: tuple[str, ...] = tuple(_TOLD["templates"].split())
 
 
 _ALIKE: Mapping[str, tuple[str, Mapping[str, str]]] = {

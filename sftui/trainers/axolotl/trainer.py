@@ -64,7 +64,7 @@ from sftui.trainers.stages import to_render
 
 PACKS = "multipack"
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
-NOT_VARIABLES = tuple(_TOLD["not variables"].split())
+NOT_VARIABLES: tuple[str, ...] = tuple(_TOLD["not variables"].split())
 """Arguments of apply_chat_template that chat_template_kwargs would set instead of variables of the template."""
 
 

@@ -45,57 +45,20 @@ METHODS = ("lora", "oft", "freeze", "full")
 """hparams/finetuning_args.py."""
 NO_KNOB = frozenset({"dataset", "dataset_dir", "do_train"})
 """Keys that say which data is read, and that it is trained on."""
-UNSUPPORTED: Mapping[str, str] = object_of(Path(__file__).with_name("keys.json"))["unsupported"]
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
+UNSUPPORTED: Mapping[str, str] = _TOLD["unsupported"]
 """Keys about data that sftui does not model, and why, where they are set to something; what the dataclasses of
 hparams/parser.py `_TRAIN_ARGS` have beside (known_keys.json) decides neither rows nor ids nor labels."""
-COLUMNS = {
-    "prompt": "instruction",
-    "query": "input",
-    "response": "output",
-    "history": "history",
-    "messages": "messages",
-    "system": "system",
-    "tools": "tools",
-}
+COLUMNS: Mapping[str, str] = _TOLD["columns"]
 """Columns of an entry, by LLaMA-Factory's name, to ours."""
 
-TAGS = {
-    "user_tag": "user",
-    "assistant_tag": "assistant",
-    "observation_tag": "observation",
-    "function_tag": "function",
-    "system_tag": "system",
-}
+TAGS: Mapping[str, str] = _TOLD["tags"]
 MESSAGE_TAGS = {"role_tag": "role", "content_tag": "content"}
-STAGES = {
-    "rm": "pairs of answers for a reward model",
-    "ppo": "answers that it draws itself",
-    "dpo": "pairs of answers",
-    "kto": "answers marked good or bad",
-}
+STAGES: Mapping[str, str] = _TOLD["stages"]
 """What LLaMA-Factory's other stages train on."""
 MEDIA = ("images", "videos", "audios")
-ELSEWHERE = {
-    "ms_hub_url": "ModelScope",
-    "om_hub_url": "Modelers",
-    "script_url": "a loading script",
-    "cloud_file_name": "cloud storage",
-}
-ENTRY_KEYS = frozenset(
-    {
-        "file_name",
-        "hf_hub_url",
-        "formatting",
-        "subset",
-        "split",
-        "folder",
-        "columns",
-        "tags",
-        "ranking",
-        "num_samples",
-        *ELSEWHERE,
-    }
-)
+ELSEWHERE: Mapping[str, str] = _TOLD["elsewhere"]
+ENTRY_KEYS = frozenset((*_TOLD["entry"].split(), *ELSEWHERE))
 
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:

@@ -9,29 +9,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
+from sftui.side_files import object_of
 from sftui.trainers.ms_swift.registry import STRATEGIES, TITLE
 from sftui.trainers.table import Config, Entry, Keys, Noted, Said, Write, as_is, keyless, keys_read, rule, silent, words
 
 OWN = "ms-swift/"
 OVER = {"delete": "drop", "left": "cut_left", "right": "cut_right", "split": "split"}
 TRUE, FALSE = ("yes", "true", "t", "y", "1"), ("no", "false", "f", "n", "0")
-COLUMNS = {
-    "messages": "messages",
-    "prompt": "query",
-    "completion": "response",
-    "text": "response",
-    "instruction": "instruction",
-    "input": "input",
-    "output": "output",
-    "history": "history",
-    "system": "system",
-    "tools": "tools",
-    "template_kwargs": "chat_template_kwargs",
-}
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
+COLUMNS: Mapping[str, str] = _TOLD["columns"]
 """Fields of sftui → what ms-swift calls their column."""
 
 

@@ -47,11 +47,7 @@ REFUSED: Mapping[str, str] = _TOLD["refused"]
 NEEDS_NO_KNOB = frozenset({"path_or_dataset_id", "path", "dataset_name", "split", "name", "revision", "tokenizer"})
 NOTHING: Mapping[str, str] = _TOLD["nothing"]
 """Keys of a dataset that change no row."""
-UNSUPPORTED = {
-    "delta_storage_options": "for Delta Lake",
-    "delta_version": "for Delta Lake",
-    "delta_sql_query": "for Delta Lake",
-}
+UNSUPPORTED: Mapping[str, str] = _TOLD["unsupported"]
 LOADERS = frozenset({"dataset", "dataloader", "packed_sequence", "step_scheduler"})
 LOADS = ("NeMoAutoTokenizer.from_pretrained", HF_TOKENIZER)
 """What loads a tokenizer as the rules have it."""

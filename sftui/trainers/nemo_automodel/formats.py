@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from sftui.conversations import Detected
@@ -17,35 +18,17 @@ from sftui.conversations.detected import find_column, sentence, type_word
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
 from sftui.recipe import Recipe
+from sftui.side_files import object_of
 from sftui.sources.records import ONE_LIST, OVER_LINES, AsStored
 from sftui.trainers.nemo_automodel.own import NemoOptions
 from sftui.trainers.reading import by_python
 
 Raw = Mapping[str, Any]
 ROLES = ("system", "user", "assistant", "tool")
-OF_CHAT = {
-    "system": "system",
-    "human": "user",
-    "user": "user",
-    "gpt": "assistant",
-    "assistant": "assistant",
-    "chatgpt": "assistant",
-    "model": "assistant",
-    "bot": "assistant",
-}
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
+OF_CHAT: Mapping[str, str] = _TOLD["roles of chats"]
 """`from` → role of ChatDataset."""
-OF_AGENTS = {
-    "system": "system",
-    "human": "user",
-    "user": "user",
-    "gpt": "assistant",
-    "assistant": "assistant",
-    "function_call": "tool_call",
-    "tool_call": "tool_call",
-    "observation": "tool_response",
-    "tool_response": "tool_response",
-    "tool": "tool_response",
-}
+OF_AGENTS: Mapping[str, str] = _TOLD["roles of agents"]
 """`from` → role of make_agent_chat_dataset."""
 AGENT_ROLES = ("system", "user", "assistant", "tool_call", "tool_response", "tool")
 MAPPED = ("context", "question", "answer")

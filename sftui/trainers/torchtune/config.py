@@ -15,6 +15,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
+from sftui.side_files import object_of
 from sftui.trainers.config import (
     DatasetRef,
     KeyNote,
@@ -36,32 +37,9 @@ from sftui.trainers.torchtune.table import BUILDER_OF, DATASET, TOP
 from sftui.trainers.torchtune.table import columns as columns_of
 from sftui.trainers.yaml_edit import edit
 
-TOKENIZER_KEYS = {
-    "_component_",
-    "path",
-    "merges_file",
-    "special_tokens_path",
-    "max_seq_len",
-    "prompt_template",
-    "truncation_type",
-    "tokenizer_json_path",
-    "tokenizer_config_json_path",
-}
-DATASET_KEYS = {
-    "_component_",
-    "source",
-    "split",
-    "column_map",
-    "conversation_column",
-    "conversation_style",
-    "train_on_input",
-    "new_system_prompt",
-    "packed",
-    "split_across_pack",
-    "column",
-    "add_eos",
-    "partition",
-}
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
+TOKENIZER_KEYS: frozenset[str] = frozenset(_TOLD["tokenizer"].split())
+DATASET_KEYS: frozenset[str] = frozenset(_TOLD["dataset"].split())
 LOADED = ("data_files", "data_dir", "name", "revision")
 """Keys that a builder hands to load_dataset and that sftui reads."""
 LENGTHLESS = "ValueError: PackedDataset requires a max_seq_len to be set on the tokenizer"
@@ -81,29 +59,11 @@ NEEDED = {"columns": ("input", "output"), "alpaca": ("instruction", "output"), "
 """What a column_map must name (data/_messages.py), by how rows are read."""
 RENAMED = {("sharegpt", "conversations"): "messages"}
 """Columns that torchtune calls otherwise than sftui."""
-OTHER_RECIPES = {
-    "policy_model": "PPO recipe",
-    "reward_and_value_model": "PPO recipe",
-    "grpo_samples": "GRPO recipe",
-    "orchestration": "asynchronous GRPO recipe",
-    "tasks": "evaluation recipe",
-    "prompt": "generation recipe",
-    "datasets": "recipe for several datasets (dev), which sftui does not model",
-    "quantizer": "quantization recipe, which reads no data",
-}
+OTHER_RECIPES: Mapping[str, str] = _TOLD["other recipes"]
 """Keys that one other recipe reads → that recipe (torchtune 0.6.1 and main, recipes/*.py)."""
 WITHOUT_DATASET = ("tasks", "prompt", "datasets", "quantizer")
 """Those that tell another recipe only where there is no `dataset`."""
-OTHER_DATA = {
-    "the_cauldron_dataset": "it holds images",
-    "llava_instruct_dataset": "it holds images",
-    "multimodal_chat_dataset": "it holds images",
-    "vqa_dataset": "it holds images",
-    "preference_dataset": "it holds pairs of answers",
-    "stack_exchange_paired_dataset": "it holds pairs of answers",
-    "hh_rlhf_helpful_dataset": "it holds pairs of answers",
-    "gsm8k_dataset": "it holds prompts, to which GRPO draws the answers",
-}
+OTHER_DATA: Mapping[str, str] = _TOLD["other data"]
 
 
 TABLE = (*TOP, *DATASET)

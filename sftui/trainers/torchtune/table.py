@@ -11,6 +11,7 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
+from sftui.side_files import object_of
 from sftui.trainers.table import (
     Config,
     Entry,
@@ -33,14 +34,8 @@ from sftui.trainers.torchtune.trainer import newest
 
 OWN = "torchtune/"
 """Before the name of a model whose tokenizer renders by its own code."""
-BUILDER_OF = {
-    "messages": "chat_dataset",
-    "sharegpt": "chat_dataset",
-    "columns": "instruct_dataset",
-    "prompt_completion": "instruct_dataset",
-    "alpaca": "alpaca_dataset",
-    "text": "text_completion_dataset",
-}
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
+BUILDER_OF: Mapping[str, str] = _TOLD["builder of format"]
 """How rows are read → the builder that reads them so."""
 RULES = ("auto", "all", "turn_full", "assistant")
 

@@ -9,30 +9,18 @@ a row does not have one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from sftui.conversations import Detected
 from sftui.errors import ConversationError, RecipeError
 from sftui.model import Conversation, Kind, Row
+from sftui.side_files import object_of
 
-CLASHING = frozenset(
-    ["conversation", "input", "processing_class", "tokenize", "return_dict", "return_assistant_tokens_mask"]
-)
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
+CLASHING: frozenset[str] = frozenset(_TOLD["clashing arguments"].split())
 """Given by the trainer as well, so that python stops at the second one whatever its value."""
-ACTING = frozenset(
-    [
-        "chat_template",
-        "tools",
-        "add_generation_prompt",
-        "continue_final_message",
-        "sanitize_control_tokens",
-        "padding",
-        "truncation",
-        "max_length",
-        "return_tensors",
-        "tokenizer_kwargs",
-    ]
-)
+ACTING: frozenset[str] = frozenset(_TOLD["acting arguments"].split())
 """These change the text or the ids wherever they hold anything."""
 
 

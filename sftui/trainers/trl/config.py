@@ -17,6 +17,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml, shown
+from sftui.side_files import object_of
 from sftui.trainers.config import (
     DatasetRef,
     KeyNote,
@@ -49,30 +50,15 @@ from sftui.trainers.table import (
 from sftui.trainers.trl import sft
 from sftui.trainers.yaml_edit import REMOVE, edit
 
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
 OWN_COLUMNS = {"template_kwargs": "chat_template_kwargs"}
 """Columns that TRL calls otherwise than sftui."""
 TEMPLATES = (".jinja", ".j2")
 FORMATS = ("auto", "messages", "sharegpt", "prompt_completion", "text", "tokenized")
 """How it may read rows (data.format)."""
-ENTRY_UNSUPPORTED = {
-    "fraction": "TRL keeps the first rows of each dataset by it; all are shown",
-    "columns": "TRL reads these columns alone; all are shown",
-}
+ENTRY_UNSUPPORTED: Mapping[str, str] = _TOLD["entry unsupported"]
 """Keys of a mixture's entry that decide rows or columns."""
-NO_KNOB = frozenset(
-    {
-        "dataset_name",
-        "dataset_config",
-        "dataset_train_split",
-        "dataset_kwargs",
-        "datasets",
-        "eval_packing",
-        "dataset_streaming",
-        "streaming",
-        "test_split_size",
-        "trust_remote_code",
-    }
-)
+NO_KNOB: frozenset[str] = frozenset(_TOLD["no knob"].split())
 """Keys about data that no knob says."""
 
 

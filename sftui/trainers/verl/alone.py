@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from sftui.errors import SftuiError, TemplateError
 from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Piece, Problem, Rendered, Span
 from sftui.recipe import Recipe, Render
+from sftui.side_files import object_of
 from sftui.templates import render as render_one
 from sftui.tokens.beginnings import joints
 from sftui.trainers.base import Toolbox, pick_template
@@ -25,32 +27,10 @@ from sftui.values import value_class
 EMPTY = {"role": "user", "content": ""}
 DUMMY = Message({"role": "user", "content": [{"type": "text", "text": ""}]})
 
-GIVEN = frozenset(
-    {
-        "tools",
-        "messages",
-        "conversation",
-        "processor",
-        "tokenizer",
-        "add_generation_prompt",
-        "tokenize",
-        "return_dict",
-        "return_tensors",
-    }
-)
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
+GIVEN: frozenset[str] = frozenset(_TOLD["given arguments"].split())
 """Arguments that verl gives itself, to apply_chat_template or to what calls it: a second one stops it (TypeError)."""
-ACTING = frozenset(
-    {
-        "chat_template",
-        "continue_final_message",
-        "max_length",
-        "padding",
-        "return_assistant_tokens_mask",
-        "sanitize_control_tokens",
-        "tokenizer_kwargs",
-        "truncation",
-    }
-)
+ACTING: frozenset[str] = frozenset(_TOLD["acting arguments"].split())
 """Those that change text or ids and are no variables of the template."""
 
 
