@@ -144,7 +144,7 @@ class ChatTemplate:
         `continue_final_message` the last message stays open and there are no spans. `now` stands for the
         time of day for templates that write a date. TemplateError for whatever goes wrong.
         """
-        from sftui.templates import prefill, sandbox
+        from sftui.templates import sandbox
 
         rendering = self.rendering
         if not messages and isinstance(messages, (list, tuple)):  # transformers asks no other type how long it is
@@ -155,7 +155,7 @@ class ChatTemplate:
         if continue_final_message:
             if add_generation_prompt:
                 raise TemplateError("a conversation is either continued or given a generation prompt", where=self.name)
-            ready, last_text = prefill.tag_last(ready, continue_final_message, self.source, rendering)
+            ready, last_text = tag_last(ready, continue_final_message, self.source, rendering)
         values = self._values(ready, tools, add_generation_prompt, variables, documents)
         with self._lock:
             environment = self._environment
@@ -169,7 +169,7 @@ class ChatTemplate:
                 raise _render_error(error, self.name, ready) from None
             except Exception as error:
                 raise _render_error(error, self.name, ready) from error
-        return (prefill.cut(text, last_text, rendering), ()) if continue_final_message else (text, spans)
+        return (cut(text, last_text, rendering), ()) if continue_final_message else (text, spans)
 
     def _values(
         self, ready: Any, tools: Any, add_generation_prompt: bool, variables: Mapping[str, Any], documents: Any
@@ -426,3 +426,58 @@ def _render_error(error: Exception, name: str, messages: Sequence[Mapping[str, A
 def _first_line(error: Exception) -> str:
     text = str(error).strip()
     return text.splitlines()[0][:500] if text else type(error).__name__
+
+
+_TAG = "CONTINUE_FINAL_MESSAGE_TAG "
+
+
+def tag_last(
+    messages: Sequence[dict[Any, Any]], field: bool | str, source: str, rendering: Rendering
+) -> tuple[list[dict[Any, Any]], str]:
+    """The messages with a tag after the last one's text, and that text; TemplateError where it cannot be continued.
+
+    `field` names the key to continue, True means `content`; `source` is the template's own, which must read it.
+    Before 4.57 no tag is put: the text itself is looked for.
+    """
+    by_key = rendering.continues in ("key", "reasoning")
+    key = field if isinstance(field, str) and by_key else "content"
+    last = dict(messages[-1])
+    text = last.get(key)
+    if text is None:
+        raise TemplateError("the last message cannot be continued", why=f'it has no "{key}"')
+    keys = [key]
+    if rendering.continues == "reasoning" and key in REASONING_KEYS:
+        keys = [name for name in REASONING_KEYS if last.get(name) == text]
+    if by_key and not any(name in source for name in keys):
+        raise TemplateError("the last message cannot be continued", why=f'the chat template does not read "{key}"')
+    tag = "" if rendering.continues == "text" else _TAG
+    if isinstance(text, (list, tuple)):
+        parts = list(text)
+        for number in range(len(parts) - 1, -1, -1):
+            if "text" in parts[number]:
+                text = parts[number]["text"]
+                parts[number] = {**parts[number], "text": text + tag}
+                break
+        else:
+            raise TemplateError("the last message cannot be continued", why="none of its parts is text")
+        last[key] = parts
+    elif isinstance(text, str):
+        last.update({name: text + tag for name in keys})
+    else:
+        raise TemplateError("the last message cannot be continued", why=f'its "{key}" is not text')
+    return [*messages[:-1], last], str(text)
+
+
+def cut(rendered: str, text: str, rendering: Rendering) -> str:
+    """The rendered text up to where the last message's own text ends; TemplateError where the template lost it."""
+    tag = "" if rendering.continues == "text" else _TAG
+    if text.strip() not in rendered or tag.strip() not in rendered:
+        raise TemplateError(
+            "the last message cannot be continued", why="it does not appear in the rendered text as it is"
+        )
+    if not tag:
+        at = rendered.rindex(text.strip())
+        whole = rendered[at : at + len(text.lstrip())] == text
+        return rendered[: at + len(text.lstrip() if whole else text.strip())]
+    at = rendered.rindex(tag.strip())
+    return rendered[:at] if rendered[at : at + len(tag)] == tag else rendered[:at].rstrip()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sftui.errors import RecipeError, TemplateError
 from sftui.model import (
     IGNORE_INDEX,
+    NOWHERE,
     Batch,
     Conversation,
     Example,
@@ -631,19 +632,12 @@ def stored_tokens(conversation: Conversation, rendered: Rendered, tools: Toolbox
 
 def byte_offsets(surfaces: Sequence[bytes], pieces: Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Character offsets of tokens in their joined text; tokens inside one character share its span."""
-    joined = b"".join(s or p.encode("utf-8", "replace") for s, p in zip(surfaces, pieces))
-    char_at: list[int] = []
-    for number, char in enumerate(joined.decode("utf-8", "replace")):
-        char_at.extend([number] * len(char.encode("utf-8")))
-    if len(char_at) != len(joined):  # invalid UTF-8 was replaced: places are not known
-        return (-1,) * len(surfaces), (-1,) * len(surfaces)
-    starts, ends, at = [], [], 0
-    for surface, piece in zip(surfaces, pieces):
-        size = len(surface or piece.encode("utf-8", "replace"))
-        starts.append(char_at[at] if size else -1)
-        ends.append(char_at[at + size - 1] + 1 if size else -1)
-        at += size
-    return tuple(starts), tuple(ends)
+    from sftui.tokens.spelling import spell
+
+    spelt = [surface or piece.encode("utf-8", "replace") for surface, piece in zip(surfaces, pieces)]
+    starts, ends = spell(b"".join(spelt).decode("utf-8", "replace"), spelt)
+    found = [(start, end) if one else (NOWHERE, NOWHERE) for one, start, end in zip(spelt, starts, ends)]
+    return tuple(start for start, _ in found), tuple(end for _, end in found)
 
 
 def dropped_labels(tokens: Tokens, why: str) -> Labels:

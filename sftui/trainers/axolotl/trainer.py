@@ -44,9 +44,9 @@ from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
 from sftui.trainers.axolotl import TRAITS, formats, mask, packing, parts, pretrain
 from sftui.trainers.axolotl.locate import Locator
-from sftui.trainers.axolotl.message_keys import message_keys
 from sftui.trainers.axolotl.own import AxolotlOptions
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, Settings, ineffective, settings_of
+from sftui.trainers.axolotl.templates import message_keys
 from sftui.trainers.axolotl.turns import turns_of
 from sftui.trainers.base import (
     Shaped,

@@ -42,7 +42,7 @@ from sftui.text import clip
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels
 from sftui.trainers.held_out import IN_ORDER, HeldOut, in_order
-from sftui.trainers.ms_swift import TRAITS, contexts, packing, registry, rows, scales
+from sftui.trainers.ms_swift import TRAITS, contexts, packing, registry, rows
 from sftui.trainers.ms_swift.draws import Drawn
 from sftui.trainers.ms_swift.models import NAMING, Model, model_of
 from sftui.trainers.ms_swift.own import MsSwiftOptions
@@ -410,7 +410,7 @@ def _setting(recipe: Recipe, day: date) -> Setting:
     if hybrid and not own.disable_ignore_empty_think and "ignore_empty_think" not in said_:
         said_ += "+ignore_empty_think"
     _, names = registry.check_scale(said_)
-    binary = scales.binary(names) if own.is_binary_loss_scale is None else own.is_binary_loss_scale
+    binary = contexts.binary(names) if own.is_binary_loss_scale is None else own.is_binary_loss_scale
     thinking = Thinking(
         own.add_non_thinking_prefix,
         own.enable_thinking,

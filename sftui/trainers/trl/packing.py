@@ -1,6 +1,8 @@
-"""TRL's packing: best fit decreasing, with or without splitting, and wrapped.
+"""TRL's packing (best fit decreasing, with or without splitting, and wrapped), and its collator over packs and
+flattened batches: Unsloth trains with both, too.
 
-Source: trl 1.16.0, trl/data_utils.py `_pack_bfd`, `_pack_wrapped`, `pack_dataset`; 0.24 and 1.8 to 1.15 were read, too,
+Source: trl 1.16.0, trl/data_utils.py `_pack_bfd`, `_pack_wrapped`, `pack_dataset`, and
+trl/trainer/sft_trainer.py DataCollatorForLanguageModeling; 0.24 and 1.8 to 1.15 were read, too,
 and tests/parity/test_parity_trl_packing.py holds the TRL that each trainer brings against them.
 """
 
@@ -9,9 +11,12 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from sftui.model import Example, Pack
+from sftui import labels as label_rules
+from sftui.model import IGNORE_INDEX, Batch, Example, Pack
+from sftui.recipe import Recipe
+from sftui.trainers.base import Toolbox, Trainer, pad_token_id
 
 
 @dataclass(slots=True)
@@ -87,3 +92,70 @@ def _flatten(examples: Sequence[Example], documents: Sequence[tuple[int, int, in
         position_ids=tuple(positions) if restart else None,
         attention_mask=None if restart else (1,) * len(ids),
     )
+
+
+class Collated(Trainer):
+    """A trainer whose batches TRL's collator makes."""
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        if not recipe.batch.flatten:
+            return super().collate(examples, rows, recipe, tools)
+        positions = [range(len(example.input_ids)) for example in examples]
+        return flat_batch(examples, rows, positions, recipe, pad_token_id(recipe, tools)[0])
+
+    def fed(self, pack: Pack, recipe: Recipe) -> Pack:
+        return first_masked(pack, recipe)
+
+    def packing_order(self, recipe: Recipe) -> str:
+        return f"{super().packing_order(recipe)} (one process)"
+
+    def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
+        if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:
+            return super().collate_packs(packs, recipe, tools)
+        return flat_packs(packs, recipe, pad_token_id(recipe, tools)[0])
+
+
+def flat_batch(
+    examples: Sequence[Example],
+    rows: Sequence[int],
+    positions: Sequence[Sequence[int]],
+    recipe: Recipe,
+    pad_id: int | None,
+) -> Batch:
+    """Padding-free: one row, position ids that start anew, no attention mask, first of each document masked."""
+    ids = [i for example in examples for i in example.input_ids]
+    labels = [label for example in examples for label in example.labels]
+    places = [place for one in positions for place in one]
+    multiple = recipe.batch.multiple or 1
+    gap = -len(ids) % multiple
+    label_rules.refuse_too_large(1, len(ids) + gap)
+    ids += [pad_id or 0] * gap
+    labels += [IGNORE_INDEX] * gap
+    places += [0] * gap
+    labels = [IGNORE_INDEX if place == 0 else label for place, label in zip(places, labels)]
+    return Batch(
+        rows=tuple(rows),
+        lengths=tuple(len(example.input_ids) for example in examples),
+        input_ids=(tuple(ids),),
+        labels=(tuple(labels),),
+        attention_mask=None,
+        position_ids=(tuple(places),),
+        notes=("padding-free: one row, no attention mask, the first token of each document carries no loss",),
+    )
+
+
+def flat_packs(packs: Sequence[Pack], recipe: Recipe, pad_id: int | None) -> Batch:
+    """Packed sequences joined into one row, position ids anew at each document."""
+    examples = [Example(pack.input_ids, pack.labels, (1,) * len(pack.input_ids)) for pack in packs]
+    positions = [pack.position_ids or range(len(pack.input_ids)) for pack in packs]
+    return flat_batch(examples, range(len(packs)), positions, recipe, pad_id)
+
+
+def first_masked(pack: Pack, recipe: Recipe) -> Pack:
+    """A pack with the labels of the padding-free collator: where a position is 0 there is no loss. `wrapped` is
+    collated so only where batch.flatten says it."""
+    if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:
+        return pack
+    places = pack.position_ids or range(len(pack.input_ids))
+    labels = tuple(IGNORE_INDEX if place == 0 else label for place, label in zip(places, pack.labels))
+    return replace(pack, labels=labels, attention_mask=None, position_ids=tuple(places))

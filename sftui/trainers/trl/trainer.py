@@ -26,9 +26,8 @@ from sftui.trainers.held_out import HeldOut, Shuffled, in_order
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl import TRAITS, formats
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
-from sftui.trainers.trl.collated import Collated
 from sftui.trainers.trl.own import SftOptions, TrlOptions
-from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
+from sftui.trainers.trl.packing import Collated, pack_bfd, pack_wrapped
 
 REPEATS = (
     "before 1.14 TRL's wrapped packing of ready ids that were never in a file (Dataset.from_list) repeats the ids of"

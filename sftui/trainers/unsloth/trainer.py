@@ -37,8 +37,7 @@ from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
-from sftui.trainers.trl.collated import Collated
-from sftui.trainers.trl.packing import pack_bfd, pack_wrapped
+from sftui.trainers.trl.packing import Collated, pack_bfd, pack_wrapped
 from sftui.trainers.trl.trainer import completion_only
 from sftui.trainers.unsloth import TRAITS, formats, masks
 from sftui.trainers.unsloth.markers import Markers, resolve

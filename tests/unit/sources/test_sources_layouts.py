@@ -79,7 +79,7 @@ def test_rows_in_another_layout(text: str, layout: str, rows: Any, name: str, tm
 
 
 def test_every_row_of_a_table_is_what_it_was() -> None:
-    from sftui.sources.reshaped import table_of
+    from sftui.sources.json_layout import table_of
 
     for text in (FRAME.to_json(), *(FRAME.to_json(orient=one) for one in ("index", "split"))):
         made = table_of(json.loads(text or ""))

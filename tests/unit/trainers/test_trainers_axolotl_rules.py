@@ -19,10 +19,9 @@ from sftui.trainers import preset, trainer_named
 from sftui.trainers.axolotl import locate
 from sftui.trainers.axolotl.instruct import instruct_type
 from sftui.trainers.axolotl.locate import differing
-from sftui.trainers.axolotl.message_keys import message_keys
 from sftui.trainers.axolotl.packing import first_fit, next_fit, packs_of
 from sftui.trainers.axolotl.parts import chunks, merged
-from sftui.trainers.axolotl.templates import REGISTRY
+from sftui.trainers.axolotl.templates import REGISTRY, message_keys
 
 CHAT = [
     {"role": "user", "content": "Hello"},

@@ -18,8 +18,7 @@ from sftui import pipeline
 from sftui.model import Inspection
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset
-from sftui.trainers.axolotl.message_keys import message_keys
-from sftui.trainers.axolotl.templates import REGISTRY, source_of
+from sftui.trainers.axolotl.templates import REGISTRY, message_keys, source_of
 
 TESTS = Path(__file__).resolve().parents[2]
 SHAPES = json.loads((TESTS / "parity" / "axolotl_template_shapes.json").read_text(encoding="utf-8"))
