@@ -41,6 +41,14 @@ class Detected:
     places: Place | None = None
 
 
+def refusal(what: str, why: str = "", fix: str = "change the dataset") -> Detected:
+    """A set that cannot be read as SFT data."""
+    return Detected("auto", refused=Problem(what, why, fix))
+
+
+NO_ROW = refusal("no row could be read", fix="correct the file")
+
+
 def find_column(columns: Iterable[str], names: Iterable[str]) -> str | None:
     """The first of `names` that is a column, letter case aside; the column's own spelling."""
     exact, folded = _spellings(tuple(columns))

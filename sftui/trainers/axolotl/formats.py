@@ -12,9 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 from sftui.conversations import Detected, convert
+from sftui.conversations.detected import NO_ROW, refusal
 from sftui.conversations.tokenized import EMPTY
 from sftui.errors import ConversationError, RecipeError
-from sftui.model import Conversation, Kind, Problem, Row
+from sftui.model import Conversation, Kind, Row
 from sftui.recipe import Recipe
 from sftui.trainers.axolotl.instruct import instruct_type, read_instruct
 from sftui.trainers.axolotl.pretrain import TYPE
@@ -37,7 +38,7 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     settings = settings_of(recipe)
     columns = dict.fromkeys(str(key) for row in rows if isinstance(row.data, Mapping) for key in row.data)
     if not columns:
-        return Detected("auto", refused=Problem("no row could be read", fix="correct the file"))
+        return NO_ROW
     if all(name in columns for name in PREPARED):
         return Detected(
             "tokenized",
@@ -50,7 +51,7 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
         kind, settings = _fitting(rows, columns, settings)
         reason = f"{NOT_GUESSED} `type: {kind}`, which fits the columns"
     if kind == TOKENIZED:
-        return _refuse("the dataset is not prepared", f"Axolotl needs all of {', '.join(PREPARED)}")
+        return refusal("the dataset is not prepared", f"Axolotl needs all of {', '.join(PREPARED)}")
     if kind == CHAT:
         return _chat(columns, settings, reason)
     if kind in ("completion", TYPE):
@@ -59,7 +60,7 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
         return _needs(("segments",), columns, "segments", {"segments": "segments"}, f"{reason}, input_output")
     found = instruct_type(kind)
     if found is None:
-        return _refuse(
+        return refusal(
             f"sftui does not model the Axolotl type `{kind}`",
             "its own code decides what is read and trained",
             "choose another type",
@@ -113,7 +114,7 @@ def _chat(columns: Mapping[str, Any], settings: Settings, reason: str) -> Detect
     column = settings.field_messages
     if column not in columns:
         names = ", ".join(f"`{name}`" for name in list(columns)[:6])
-        return _refuse(
+        return refusal(
             f"there is no column `{column}`",
             f"type chat_template reads it (field_messages), finds {names} and raises ValueError: Messages is null."
             " Please check `field_messages`.",
@@ -164,13 +165,9 @@ def _needs(
 ) -> Detected:
     missing = [name for name in needed if name not in columns]
     if missing:
-        return _refuse(
+        return refusal(
             f"there is no column `{missing[0]}`",
             f"{reason}, reads it and raises KeyError",
             "name the type that fits the columns",
         )
     return Detected(format_, fields, reason=reason, given_labels="")
-
-
-def _refuse(what: str, why: str, fix: str = "change the dataset") -> Detected:
-    return Detected("auto", refused=Problem(what, why, fix))

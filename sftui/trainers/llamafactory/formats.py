@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 
 from sftui.conversations import Detected
+from sftui.conversations.detected import NO_ROW, refusal
 from sftui.conversations.messages import UNPACKED
 from sftui.errors import ConversationError
-from sftui.model import Conversation, Kind, Message, Problem, Row
+from sftui.model import Conversation, Kind, Message, Row
 from sftui.recipe import Data
 from sftui.trainers.llamafactory.tools import calls_in
 
@@ -65,7 +66,7 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
     samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(key for row in samples for key in row))
     if not samples:
-        return Detected("auto", refused=Problem("no row could be read", fix="correct the file"))
+        return NO_ROW
     if data.format == "auto":
         found = _guess(samples[0], columns, data)
     elif data.format == "alpaca":
@@ -87,7 +88,7 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
             "LLaMA-Factory: formatting sharegpt with role and content tags",
         )
     else:
-        return _refuse(
+        return refusal(
             f"LLaMA-Factory has no formatting for `{data.format}` rows",
             "it knows alpaca, sharegpt and openai",
             "set data.format to alpaca, sharegpt or messages",
@@ -95,14 +96,14 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
     if found.refused is not None:
         return found
     if found.format != "alpaca" and "messages" not in found.fields:
-        return _refuse(
+        return refusal(
             "the dataset_info.json entry names no messages column",
             "LLaMA-Factory raises KeyError: None",
             "add messages to its columns",
         )
     for theirs in found.fields.values():
         if theirs not in columns:
-            return _refuse(
+            return refusal(
                 f"there is no column `{theirs}`: LLaMA-Factory raises KeyError: '{theirs}'",
                 "",
                 "name the dataset's columns in dataset_info.json",
@@ -187,7 +188,7 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Dete
                 {"instruction": prompt, "output": response, **around},
                 reason=f"LLaMA-Factory: formatting alpaca with `{prompt}` and `{response}`",
             )
-    return _refuse(
+    return refusal(
         "LLaMA-Factory needs to be told these columns: by itself it raises KeyError: 'instruction'",
         f"its default is instruction, input, output; there are {', '.join(columns[:6])}",
         "set data.format and data.fields, or make messages of the rows with `sftui convert`",
@@ -425,10 +426,6 @@ def _invalid_count(messages: Sequence[Message]) -> str | None:
 def _is_list(value: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:
     """Whether it is a list that begins with a mapping."""
     return isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], Mapping)
-
-
-def _refuse(what: str, why: str, fix: str) -> Detected:
-    return Detected("auto", refused=Problem(what, why, fix))
 
 
 def as_chat(conversation: Conversation) -> tuple[list[Mapping[str, Any]], Any] | None:

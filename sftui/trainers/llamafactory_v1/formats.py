@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.conversations import Detected
-from sftui.conversations.detected import type_word
+from sftui.conversations.detected import refusal, type_word
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
 from sftui.recipe import Data
@@ -62,30 +62,27 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
     """How rows are read. The engine itself never guesses: `auto` is the entry that fits the first row."""
     samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     if not samples:
-        return Detected("auto", refused=Problem("no row could be read", fix="fix the file"))
+        return refusal("no row could be read", fix="fix the file")
     columns = list(dict.fromkeys(key for row in samples for key in row))
     kind = data.format if data.format != "auto" else _guess(samples[0], columns)
     if kind not in FIELDS:
         shown = ", ".join(visible(str(name)) for name in columns[:6])
-        refused = (
-            Problem(
+        if kind:
+            return refusal(
                 f"{TITLE} has no converter for `{data.format}` rows",
                 "it has alpaca and sharegpt, and reads its own samples without one",
                 "set data.format to messages, alpaca or sharegpt",
             )
-            if kind
-            else Problem(
-                f"{TITLE} needs to be given other columns",
-                f"its converters read `instruction`, `input`, `output` or `conversations`, and it reads `messages`"
-                f" without one; there are {shown}",
-                "write the rows so",
-            )
+        return refusal(
+            f"{TITLE} needs to be given other columns",
+            f"its converters read `instruction`, `input`, `output` or `conversations`, and it reads `messages` without"
+            f" one; there are {shown}",
+            "write the rows so",
         )
-        return Detected("auto", refused=refused)
     pairs = next((name for name in ("chosen_messages", "chosen") if name in columns), None)
     if kind == "messages" and "messages" not in columns:
         why = f"it holds pairs of answers (`{pairs}`)" if pairs else "the column `messages` is missing"
-        return Detected("auto", refused=Problem(f"{TITLE} makes no samples of these rows for `sft`", why))
+        return refusal(f"{TITLE} makes no samples of these rows for `sft`", why, "")
     if kind == "messages" and _all_text(samples):
         refused = Problem(
             f"the content of a message is text, not a list of parts: {TITLE} raises TypeError: string indices must be"

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from sftui.conversations import Detected
-from sftui.conversations.detected import type_word
+from sftui.conversations.detected import NO_ROW, refusal, type_word
 from sftui.errors import ConversationError
-from sftui.model import Conversation, Kind, Message, Problem, Row
+from sftui.model import Conversation, Kind, Message, Row
 from sftui.recipe import Data
 
 FEATURES = {
@@ -39,19 +39,19 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
     """mlx-lm's own reading of a dataset, or the refusal that its error amounts to."""
     first = next((row.data for row in rows if isinstance(row.data, Mapping)), None)
     if first is None:
-        return Detected("auto", refused=Problem("no row could be read", fix="correct the file"))
+        return NO_ROW
     named = {ours: data.fields.get(ours, ours) for ours in FEATURES}
     found = _of(first, named)
     if found is None:
         columns = ", ".join(f"`{name}`" for name in list(first)[:6]) or "none"
         wanted = f"`{named['prompt']}` with `{named['completion']}`, `{named['messages']}` or `{named['text']}`"
-        return _refused(
+        return refusal(
             f"mlx-lm stops at this dataset: its first row has {columns}",
             f"it looks for {wanted} ({UNSUPPORTED})",
             "make messages of the rows with `sftui convert`, or name the columns in the config (chat_feature, …)",
         )
     if data.format not in ("auto", found.format):
-        return _refused(
+        return refusal(
             f"data.format is {data.format}, and mlx-lm reads these rows as {found.format}",
             "it goes by the keys of the first row alone",
             "set data.format to auto",
@@ -119,7 +119,3 @@ def pair(row: Mapping[str, Any], detected: Detected) -> Conversation:
         Message({"role": role, "content": row[column]}, column) for role, column in zip(("user", "assistant"), columns)
     )
     return Conversation(Kind.CHAT, "prompt_completion", messages, 1, tools=row.get("tools"))
-
-
-def _refused(what: str, why: str, fix: str) -> Detected:
-    return Detected("auto", refused=Problem(what, why, fix))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.conversations import Detected
-from sftui.conversations.detected import type_word
+from sftui.conversations.detected import refusal, type_word
 from sftui.conversations.reading import stored
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
@@ -87,12 +87,12 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
     samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(str(key) for row in samples for key in row))
     if not columns:
-        return _refused("no row could be read", "", "correct the file")
+        return refusal("no row could be read", "", "correct the file")
     first = renames(columns, mapping)
     named = [first.get(column, column) for column in columns]
     pair = next((column for column in named if column.startswith(PAIRS) and column != REJECTED), None)
     if pair is not None:
-        return _refused(
+        return refusal(
             f"the rows hold pairs of answers (`{visible(pair)}`)",
             "`swift sft` reads them beside the answers that it trains, and sftui does not model that",
             "remove the columns, or look at the set that holds one answer a row",
@@ -103,7 +103,7 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
     elif "instruction" in named and "input" in named:
         kind = "alpaca"
     if data.format not in ("auto", kind):
-        return _refused(
+        return refusal(
             f"data.format is {data.format}, and {TITLE} reads these rows as {kind}",
             "it goes by the names of the columns alone",
             "set data.format to auto",
@@ -112,7 +112,7 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
     last = [more.get(one, one) for one in named]
     double = next((one for one in last if last.count(one) > 1), None)
     if double is not None:
-        return _refused(
+        return refusal(
             f"{TITLE} stops: two columns would be called `{visible(double)}`",
             "`columns` (data.fields) renames one to the name that another has",
             "rename or remove the other one",
@@ -172,10 +172,6 @@ def _missing(kind: str, columns: Mapping[str, str], given: Sequence[str]) -> Pro
             "name them with `columns`, or make messages of the rows with `sftui convert`",
         )
     return None
-
-
-def _refused(what: str, why: str, fix: str) -> Detected:
-    return Detected("auto", refused=Problem(what, why, fix))
 
 
 def convert(row: Row, detected: Detected, *, strict: bool, writes: int = 2) -> Conversation:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.conversations import Detected
-from sftui.conversations.detected import find_column, sentence, type_word
+from sftui.conversations.detected import NO_ROW, find_column, refusal, sentence, type_word
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
 from sftui.recipe import Recipe
@@ -84,7 +84,7 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     """The dataset's own reading, or the refusal that its error amounts to."""
     held = [row.data for row in rows if isinstance(row.data, Mapping)]
     if not held:
-        return Detected("auto", refused=Problem("no row could be read", fix="correct the file"))
+        return NO_ROW
     dataset = NemoOptions.of(recipe).dataset
     if recipe.data.format != "auto":
         return _refused(
@@ -155,7 +155,7 @@ def _named(dataset: str, held: Sequence[Raw]) -> Detected:
 
 
 def _refused(what: str, why: str, fix: str) -> Detected:
-    return Detected("auto", refused=Problem(sentence(what), sentence(why), fix))
+    return refusal(sentence(what), sentence(why), fix)
 
 
 def convert(row: Row, detected: Detected, recipe: Recipe) -> Conversation:

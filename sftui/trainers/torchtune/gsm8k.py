@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sftui.conversations import Detected
+from sftui.conversations.detected import refusal
 from sftui.errors import ConversationError, RecipeError
-from sftui.model import Conversation, Kind, Problem, Row
+from sftui.model import Conversation, Kind, Row
 from sftui.recipe import Recipe
 from sftui.trainers.torchtune.own import TorchtuneOptions
 
@@ -67,13 +68,10 @@ def detect(rows: Sequence[Row]) -> Detected:
     columns = {key for row in rows if isinstance(row.data, Mapping) for key in row.data}
     for column in FIELDS.values() if columns else ():
         if column not in columns:
-            return Detected(
-                "auto",
-                refused=Problem(
-                    f"torchtune's {NAME} stops: there is no column `{column}`",
-                    f"torchtune raises KeyError '{column}'",
-                    "rename the column, or name another dataset builder",
-                ),
+            return refusal(
+                f"torchtune's {NAME} stops: there is no column `{column}`",
+                f"torchtune raises KeyError '{column}'",
+                "rename the column, or name another dataset builder",
             )
     return Detected("columns", dict(FIELDS), reason=f"torchtune: {NAME}; torchtune is told so by its config")
 

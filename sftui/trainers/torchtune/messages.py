@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sftui.conversations import Detected, detect
-from sftui.conversations.detected import sentence
+from sftui.conversations.detected import refusal, sentence
 from sftui.errors import ConversationError
-from sftui.model import Conversation, Kind, Message, Problem, Row
+from sftui.model import Conversation, Kind, Message, Row
 from sftui.recipe import Data
 
 BUILDERS = {
@@ -52,12 +52,7 @@ def detect_builder(rows: Sequence[Row], data: Data) -> Detected:
         fields = {**found.fields, **fields}
         reason = f"it fits the columns ({found.reason}); torchtune itself goes by its config"
     if chosen not in BUILDERS:
-        return Detected(
-            "auto",
-            refused=Problem(
-                f"torchtune has no dataset builder for {chosen} rows", fix="give messages, columns or text"
-            ),
-        )
+        return refusal(f"torchtune has no dataset builder for {chosen} rows", fix="give messages, columns or text")
     if chosen == "columns":
         given = {
             "input": fields.get("input") or fields.get("prompt"),
@@ -72,18 +67,12 @@ def detect_builder(rows: Sequence[Row], data: Data) -> Detected:
         if column not in columns and not (chosen == "alpaca" and name == "input")
     ]
     if missing and columns:
-        return Detected(
-            "auto",
-            refused=Problem(
-                f"torchtune's {BUILDERS[chosen]} stops: there is no column `{missing[0]}`",
-                fix="set column_map in its config, or make messages of the rows with `sftui convert`",
-            ),
+        return refusal(
+            f"torchtune's {BUILDERS[chosen]} stops: there is no column `{missing[0]}`",
+            fix="set column_map in its config, or make messages of the rows with `sftui convert`",
         )
     if "image" in columns and chosen != "text":
-        return Detected(
-            "auto",
-            refused=Problem("the dataset has images", why="sftui does not model torchtune's multimodal datasets"),
-        )
+        return refusal("the dataset has images", "sftui does not model torchtune's multimodal datasets", "")
     keys = {"role": "from", "content": "value"} if chosen == "sharegpt" else {}
     return Detected(chosen, wanted, keys, dict(data.role_map), f"torchtune: {BUILDERS[chosen]}; {reason}")
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sftui.conversations import Detected
+from sftui.conversations.detected import NO_ROW, refusal
 from sftui.model import Problem, Row
 
 MESSAGE_KEYS = {"role": "role", "content": "content"}
@@ -29,10 +30,10 @@ def detect(
     """
     first = next((row.data for row in rows if isinstance(row.data, Mapping)), None)
     if first is None:
-        return Detected("auto", refused=Problem("no row could be read", fix="correct the file"))
+        return NO_ROW
     columns = dict.fromkeys(key for row in rows if isinstance(row.data, Mapping) for key in row.data)
     if "image" in columns or "images" in columns:
-        return _refuse(
+        return refusal(
             "the dataset has images",
             "TRL prepares vision rows in its collator with a processor, which sftui does not model",
         )
@@ -40,7 +41,7 @@ def detect(
     if chance is not None and "input_ids" not in columns and not _from_value(first):
         return Detected("auto", refused=chance)
     if assistant_only and not any(_is_messages(first.get(name)) for name in ASKED):
-        return _refuse(
+        return refusal(
             "TRL refuses assistant_only_loss here",
             "it looks for messages in the columns prompt, completion and messages of the first row, before it reads"
             " anything else",
@@ -57,7 +58,7 @@ def detect(
     if "completion_mask" in taken and ("prompt" in columns or completion_only is not True):
         taken.remove("completion_mask")
     if taken:
-        return _refuse(
+        return refusal(
             f"there is a column `{taken[0]}` beside text that is still to be tokenized",
             "TRL takes it as the labels or the mask of the tokens it makes",
             "rename or remove the column",
@@ -65,7 +66,7 @@ def detect(
     if "chat_template_kwargs" in columns and any(
         isinstance(row.data, Mapping) and row.data.get("chat_template_kwargs") is None for row in rows
     ):
-        return _refuse(
+        return refusal(
             "some rows have chat_template_kwargs and others do not",
             "datasets fills the gaps with null and TRL stops there with a TypeError",
             "give every row a mapping, {} where there is nothing to say",
@@ -86,7 +87,7 @@ def detect(
         )
     if "prompt" in columns:
         if "completion" not in columns:
-            return _refuse(
+            return refusal(
                 "there is a column `prompt` but no `completion`: TRL raises KeyError: 'completion'",
                 "",
                 f"name the answers `completion`, or {CONVERT}",
@@ -106,7 +107,7 @@ def detect(
     if text_field in columns:
         return Detected("text", {"text": text_field}, reason=f"TRL: the text column `{text_field}`")
     names = ", ".join(f"`{name}`" for name in list(columns)[:6])
-    return _refuse(
+    return refusal(
         f"TRL cannot read these columns ({names}): it raises KeyError: '{text_field}'",
         f"it looks for messages, prompt, or `{text_field}`",
         f"{CONVERT}, or give TRL a formatting_func",
@@ -138,7 +139,3 @@ def _from_value(row: Mapping[str, Any]) -> bool:
 
 def _is_messages(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and "role" in value[0]
-
-
-def _refuse(what: str, why: str, fix: str = "change the dataset") -> Detected:
-    return Detected("auto", refused=Problem(what, why, fix))

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sftui.conversations import Detected
-from sftui.model import Problem, Row
+from sftui.conversations.detected import NO_ROW, refusal
+from sftui.model import Row
 from sftui.recipe import Recipe, changed
 from sftui.trainers.trl.formats import CONVERT, by_chance
 from sftui.trainers.unsloth.own import UnslothOptions
@@ -43,11 +44,11 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
     """How the rows are read; `newest`: the rules since 2026.10."""
     data = [row.data for row in rows if isinstance(row.data, Mapping)]
     if not data:
-        return Detected("auto", refused=Problem("no row could be read", fix="correct the file"))
+        return NO_ROW
     columns = dict.fromkeys(key for row in data for key in row)
     column, text_field = own.text_from, own.dataset_text_field or "text"
     if column is not None and not any(isinstance(row.get(column), list) for row in data):
-        return _refuse(
+        return refusal(
             f"`text_from` names `{column}`, which holds no list of messages", "", "name the column of messages"
         )
     itself = goes_for_messages(own, assistant_only=assistant_only, newest=newest) and column_of_messages(
@@ -58,16 +59,16 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
     if column is not None and not itself and not ready:
         return _rendered(column, data, own, newest)
     if own.formatting_func and column is None:
-        return _refuse(
+        return refusal(
             "sftui cannot know what a formatting_func makes of a row",
             "it is Python of your own",
             "store its result in a text column, or name the column of messages it renders as text_from",
         )
     if "images" in columns or "image" in columns:
-        return _refuse("the dataset has images", "Unsloth's vision collator prepares them, which sftui does not model")
+        return refusal("the dataset has images", "Unsloth's vision collator prepares them, which sftui does not model")
     if "labels" in columns or "input_ids" in columns:
         if "input_ids" not in columns:
-            return _refuse(
+            return refusal(
                 "there is a column `labels` but no `input_ids`",
                 "Unsloth takes the rows as prepared and the collator fails",
             )
@@ -101,7 +102,7 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
             "text", {"text": text_field}, reason=f"Unsloth: the text column `{text_field}`; no EOS is appended"
         )
     raises = ": it raises RuntimeError: Unsloth: You must specify a `formatting_func`" if newest else ""
-    return _refuse(
+    return refusal(
         f"Unsloth stops: there is no column `{text_field}` and no formatting_func{raises}",
         "it reads ids, prompt and completion, " + ("messages " if newest else "") + f"or `{text_field}`",
         f"{CONVERT}; if your script renders messages with the chat template, set own.text_from to its column",
@@ -119,7 +120,7 @@ def _rendered(column: str, data: Sequence[Mapping[str, Any]], own: UnslothOption
         untouched = {"messages": column, "tools": "", "template_kwargs": ""}  # the script renders the messages alone
         return Detected("messages", untouched, KEYS, {}, reason, verbatim=True)
     if column != "conversations":
-        return _refuse(
+        return refusal(
             "standardize_data_formats reads the column `conversations` alone",
             f"text_from is `{column}`",
             "set text_from to conversations",
@@ -130,13 +131,13 @@ def _rendered(column: str, data: Sequence[Mapping[str, Any]], own: UnslothOption
             for key, value in message.items() if isinstance(message, Mapping) else ():
                 values.setdefault(str(key), []).append(value)
     if len(values) != 2 or any(not isinstance(value, str) for found in values.values() for value in found):
-        return _refuse(
+        return refusal(
             "standardize_data_formats stops", f"messages have the keys {', '.join(values)} and it wants two, both text"
         )
     role, content = role_key(values, newest)
     unknown = sorted({value for value in values[role] if standard_role(value, newest) is None})
     if unknown:
-        return _refuse(
+        return refusal(
             f"standardize_data_formats stops at the role {unknown[0]!r}", "it is none of its aliases", "rename the role"
         )
     return Detected(
@@ -165,10 +166,6 @@ def role_key(values: Mapping[str, Sequence[str]], newest: bool) -> tuple[str, st
 def standard_role(role: str, newest: bool) -> str | None:
     """The role after standardize_data_formats, None where it knows no such alias; letter case counts before 2026.10."""
     return ALIASES.get(role.strip().lower() if newest else role)
-
-
-def _refuse(what: str, why: str, fix: str = "change the dataset") -> Detected:
-    return Detected("auto", refused=Problem(what, why, fix))
 
 
 def by_script(recipe: Recipe, detected: Detected) -> Recipe:

@@ -16,6 +16,7 @@ from typing import Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
+from sftui.conversations.detected import refusal
 from sftui.errors import ConversationError, RecipeError, SftuiError
 from sftui.model import (
     IGNORE_INDEX,
@@ -26,7 +27,6 @@ from sftui.model import (
     Labels,
     Message,
     Pack,
-    Problem,
     Rendered,
     Row,
     Tokens,
@@ -98,13 +98,10 @@ class Unsloth(Collated):
         if recipe.data.format != "auto" or recipe.data.fields:
             return super().detect(rows, recipe)
         if UnslothOptions.of(recipe).formatting_func and completion_only(recipe):
-            return Detected(
-                "auto",
-                refused=Problem(
-                    "completion_only_loss and a formatting_func together are refused",
-                    "TRL's constructor stops at them",
-                    "drop one of them",
-                ),
+            return refusal(
+                "completion_only_loss and a formatting_func together are refused",
+                "TRL's constructor stops at them",
+                "drop one of them",
             )
         found = formats.detect(
             rows, UnslothOptions.of(recipe), assistant_only=masks.assistant_only(recipe), newest=newest(recipe)

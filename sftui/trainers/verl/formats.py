@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from sftui.conversations import Detected
-from sftui.conversations.detected import type_word
+from sftui.conversations.detected import NO_ROW, refusal, type_word
 from sftui.errors import ConversationError
-from sftui.model import Conversation, Kind, Message, Problem, Row
+from sftui.model import Conversation, Kind, Message, Row
 from sftui.recipe import Recipe
 from sftui.trainers.verl.own import VerlOptions
 
@@ -33,25 +33,20 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     """verl's own reading of a dataset, or the refusal that its error amounts to."""
     read = [row for row in rows if isinstance(row.data, Mapping)]
     if not read:
-        return Detected("auto", refused=Problem("no row could be read", fix="correct the file"))
+        return NO_ROW
     columns = dict.fromkeys(key for row in read for key in row.data or {})
     fields = _fields(recipe)
     messages = fields["messages"]
     if messages not in columns:
         shown = ", ".join(f"`{name}`" for name in list(columns)[:6]) or "none"
-        return Detected(
-            "auto",
-            refused=Problem(
-                f"verl stops at this dataset: it has no column `{messages}`",
-                f"it asks for it before it reads a row (KeyError: '{messages}'); there are {shown}",
-                CONVERT,
-            ),
+        return refusal(
+            f"verl stops at this dataset: it has no column `{messages}`",
+            f"it asks for it before it reads a row (KeyError: '{messages}'); there are {shown}",
+            CONVERT,
         )
     if recipe.data.format not in FORMATS:
-        refused = Problem(
-            f"data.format is {recipe.data.format}, and verl reads messages alone", fix="set data.format to auto"
-        )
-        return Detected("auto", refused=refused)
+        what = f"data.format is {recipe.data.format}, and verl reads messages alone"
+        return refusal(what, fix="set data.format to auto")
     found = {ours: column for ours, column in fields.items() if column in columns}
     return Detected(
         "messages",
