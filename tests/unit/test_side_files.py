@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from sftui.errors import ExportError, RecipeError, SftuiError, TemplateError
 from sftui.exports.baseline import read_baseline
 from sftui.session.options import OpenOptions
 from sftui.settings import load_settings
-from sftui.side_files import MOST_BYTES, parse_json, read_side_file
+from sftui.side_files import MOST_BYTES, parse_json, read_side_bytes, read_side_file
 from sftui.sources import SourceSpec, open_source
 from sftui.templates import load_template_file
 from sftui.tokens.locate import Location
@@ -23,7 +24,7 @@ from sftui.workspace.marks_file import MarksFile
 
 
 def read(path: Path) -> str:
-    return read_side_file(path, "the recipe", RecipeError)
+    return read_side_file(path, "the recipe", RecipeError, most=MOST_BYTES >> 14)
 
 
 def test_a_plain_file_is_read_as_text_is(tmp_path: Path) -> None:
@@ -41,19 +42,20 @@ def a_folder(folder: Path) -> Path:
 
 
 def a_pipe(folder: Path) -> Path:
-    if not (folder / "pipe").exists():
-        os.mkfifo(folder / "pipe")
-    return folder / "pipe"
+    """One that whoever reads it comes to the end of: somebody has written and closed it."""
+    read, write = os.pipe()
+    os.write(write, b"{}")
+    os.close(write)
+    return Path(f"/dev/fd/{read}")
 
 
-def zeros(folder: Path) -> Path:
-    return Path("/dev/zero")
+def a_device(folder: Path) -> Path:
+    return Path("/dev/null")
 
 
-def a_sparse_file(folder: Path) -> Path:
-    with open(folder / "sparse", "wb") as file:
-        file.truncate(5 << 30)
-    return folder / "sparse"
+def two_kilobytes(folder: Path) -> Path:
+    (folder / "long").write_bytes(b"x" * 2048)
+    return folder / "long"
 
 
 def a_long_name(folder: Path) -> Path:
@@ -77,8 +79,8 @@ PLACES: dict[Callable[[Path], Path], str] = {
     no_such_file: "no such file",
     a_folder: "plain file",
     a_pipe: "plain file",
-    zeros: "plain file",
-    a_sparse_file: f"more than {MOST_BYTES:,} bytes",
+    a_device: "plain file",
+    two_kilobytes: "more than 1,024 bytes",
     a_long_name: "name too long",
     a_nul: "no name of a file",
     half_a_character: "no name of a file",
@@ -126,18 +128,33 @@ def tokenizer(path: Path) -> Any:
     return load_raw(Location("t", "folder", str(folder), folder))
 
 
-NESTED = "[" * 100_000
+@pytest.fixture
+def shallow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python cannot recurse as deep as a text goes that says `too deep`."""
+    loads = json.loads
+
+    def recursing(text: str | bytes, **more: Any) -> Any:
+        if "too deep" in str(text):
+            raise RecursionError("maximum recursion depth exceeded")
+        return loads(text, **more)
+
+    monkeypatch.setattr(json, "loads", recursing)
+
+
+NESTED = '{"nested": ["too deep"]}'
 
 
 @pytest.mark.parametrize("reader", [template, baseline, dataset_info, saved, tokenizer])
-def test_json_nested_beyond_reason_is_one_sentence(reader: Callable[[Path], Any], tmp_path: Path) -> None:
+def test_json_that_nests_too_deeply_is_one_sentence(
+    shallow: None, reader: Callable[[Path], Any], tmp_path: Path
+) -> None:
     (tmp_path / "nested.json").write_text(NESTED)
     with pytest.raises(SftuiError):
         reader(tmp_path / "nested.json")
 
 
 @pytest.mark.parametrize("reader", [template, baseline])
-@pytest.mark.parametrize("place", [a_pipe, zeros, a_long_name, a_nul])
+@pytest.mark.parametrize("place", [a_pipe, a_device, a_long_name, a_nul])
 def test_every_reader_of_a_side_file_is_guarded(
     reader: Callable[[Path], Any], place: Callable[[Path], Path], tmp_path: Path
 ) -> None:
@@ -145,7 +162,7 @@ def test_every_reader_of_a_side_file_is_guarded(
         reader(place(tmp_path))
 
 
-def test_marks_that_are_nested_brackets_do_not_keep_anyone_from_the_data(tmp_path: Path) -> None:
+def test_marks_that_nest_too_deeply_do_not_keep_anyone_from_the_data(shallow: None, tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text("{}\n")
     told: list[str] = []
     marks = MarksFile(OpenOptions((str(tmp_path / "data.jsonl"),)), told.append, tmp_path / "marks")
@@ -156,17 +173,30 @@ def test_marks_that_are_nested_brackets_do_not_keep_anyone_from_the_data(tmp_pat
         marks.load()
 
 
-def test_json_says_what_is_wrong_as_a_value_error() -> None:
+def test_json_says_what_is_wrong_as_a_value_error(shallow: None) -> None:
     with pytest.raises(ValueError, match="too deeply"):
         parse_json(NESTED)
     assert parse_json(b'{"a": 1}') == {"a": 1}
 
 
 def test_settings_that_cannot_be_read_are_told(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "settings.yaml")
+    (tmp_path / "settings.yaml").symlink_to("/dev/null")
     assert "plain file" in load_settings(tmp_path / "settings.yaml").problems[0]
 
 
-def test_a_template_that_never_ends_is_refused_before_it_is_read() -> None:
+def test_a_device_is_refused_before_it_is_read() -> None:
     with pytest.raises(TemplateError, match="plain file"):
-        load_template_file("/dev/zero")
+        load_template_file("/dev/null")
+
+
+@pytest.mark.parametrize("reader", [template, baseline])
+def test_every_reader_keeps_to_the_bound(
+    reader: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the bound's own default, a thousandth of it."""
+    named, (given,) = read_side_file.__kwdefaults__ or {}, read_side_bytes.__defaults__ or ()
+    monkeypatch.setitem(named, "most", named["most"] >> 10)
+    monkeypatch.setattr(read_side_bytes, "__defaults__", (given >> 10,))
+    (tmp_path / "long").write_bytes(b" " * (20 << 10))
+    with pytest.raises(SftuiError, match="more than 16,384 bytes"):
+        reader(tmp_path / "long")

@@ -11,17 +11,17 @@ import pytest
 from array_rows import rows
 
 from sftui.errors import SourceError
-from sftui.sources import SourceSpec, open_source
+from sftui.sources import SourceSpec, arrays, open_source
 
 IDS = np.arange(24, dtype=np.int64).reshape(4, 6)
 MASK = (IDS % 3 > 0).astype(np.int8)
 WEIGHTS = (IDS / 8).astype(np.float32)
 
 
-def safetensors(path: Path, arrays: dict[str, tuple[str, tuple[int, ...], bytes]], **more: Any) -> Path:
+def safetensors(path: Path, tensors: dict[str, tuple[str, tuple[int, ...], bytes]], **more: Any) -> Path:
     header: dict[str, Any] = {"__metadata__": {"made": "by hand"}}
     data = b""
-    for name, (kind, shape, content) in arrays.items():
+    for name, (kind, shape, content) in tensors.items():
         header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
         data += content
     text = json.dumps({**header, **more}).encode()
@@ -81,23 +81,45 @@ def test_a_row_over_the_limit_is_told(tmp_path: Path) -> None:
     )
 
 
-class Trap:
-    """What would run where it was unpickled."""
+class Thing:
+    """Of this test alone: it would be told where one was unpickled."""
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (print, ("unpickled",))
+    unpickled: list[object] = []
+
+    def __setstate__(self, state: object) -> None:
+        self.unpickled.append(state)
 
 
 @pytest.mark.parametrize("name", ["ids.npy", "ids.npz"])
-def test_nothing_is_unpickled(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    objects = np.array([Trap(), Trap()], dtype=object)
+def test_nothing_is_unpickled(tmp_path: Path, name: str) -> None:
+    thing = Thing()
+    thing.a = 1  # type: ignore[attr-defined]
+    objects = np.array([thing, thing], dtype=object)
     if name.endswith(".npy"):
         np.save(tmp_path / name, objects)
     else:
         np.savez(tmp_path / name, input_ids=objects)
     with pytest.raises(SourceError, match="it holds Python objects, whose reading could run code"):
         rows(tmp_path / name)
-    assert capsys.readouterr().out == ""
+    assert Thing.unpickled == []
+
+
+def test_arrays_that_unpack_to_more_than_is_held_are_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrays, "MOST_HELD", arrays.MOST_HELD >> 21)
+    np.savez_compressed(tmp_path / "b.npz", input_ids=np.arange(500))
+    with pytest.raises(SourceError, match=r"its arrays have 4,\d\d\d bytes, and a packed one cannot be read in parts"):
+        rows(tmp_path / "b.npz")
+
+
+def test_a_header_of_more_than_a_header_has_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "MOST_HEADER", arrays.MOST_HEADER >> 14)
+    entry = {"dtype": "I64", "shape": [4], "data_offsets": [0, 32]}
+    path = safetensors(tmp_path / "b.safetensors", {}, __metadata__={"a": "x" * 1_500}, x=entry)
+    path.write_bytes(path.read_bytes() + bytes(32))
+    with pytest.raises(SourceError, match="its header is longer than"):
+        rows(path)
 
 
 def test_arrays_that_do_not_fit_together(tmp_path: Path) -> None:

@@ -183,20 +183,29 @@ def test_a_damaged_shard_does_not_hide_the_next(tmp_path: Path) -> None:
     assert damage.title == "a.jsonl.gz" and damage.rows == source.count().rows - 1
 
 
-def test_a_gzip_bomb_is_stopped_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(byte_file, "RATIO_FROM", 1 << 20)
-    monkeypatch.setattr(byte_file, "STEP", 1 << 16)
+@pytest.mark.parametrize(
+    ("since", "ratio", "stopped"), [(1 << 16, 125, True), (1 << 14, 125, False), (1 << 16, 25, False)]
+)
+def test_a_file_that_unpacks_to_far_more_than_it_is_is_stopped_and_said(
+    since: int, ratio: int, stopped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines of numbers: 22 kB that pack to a quarter, beyond 16 kB and twice their size; neither bound goes alone."""
+    monkeypatch.setattr(byte_file, "RATIO_FROM", byte_file.RATIO_FROM // since)
+    monkeypatch.setattr(byte_file, "RATIO_LIMIT", byte_file.RATIO_LIMIT // ratio)
+    monkeypatch.setattr(byte_file, "STEP", 1 << 12)
     path = tmp_path / "t.jsonl.gz"
-    path.write_bytes(gzip.compress(b'{"n": 0}\n' + b" " * (8 << 20)))
+    path.write_bytes(gzip.compress(LINES))
+    assert len(LINES) > 20_000 and 3 < len(LINES) / path.stat().st_size < 9
     source = open_source(SourceSpec((str(path),)))
     while not source.index_more(1):
         pass
-    assert source.row(0).data == {"n": 0}
-    assert "compression bomb" in source.damage[0].why and "unpack it yourself" in source.damage[0].fix
+    assert source.row(0).data == {"n": 0} and bool(source.damage) is stopped
+    if stopped:
+        assert "compression bomb" in source.damage[0].why and "unpack it yourself" in source.damage[0].fix
 
 
 def test_unpacking_stops_before_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(byte_file, "KEEP_FREE", 1 << 62)
+    monkeypatch.setattr(byte_file, "KEEP_FREE", byte_file.KEEP_FREE << 32)
     path = tmp_path / "t.jsonl.gz"
     path.write_bytes(gzip.compress(LINES))
     with pytest.raises(SourceError, match=r"no row of it can be read, because the temporary folder .* set TMPDIR"):

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import io
-import pickle
-import resource
+import sys
+import types
 import zipfile
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sftui.errors import SourceError
+from sftui.sources import arrays, torch_file
 
 FILES = Path(__file__).parents[2] / "golden" / "sources"
 IDS = np.arange(24).reshape(4, 6)
@@ -57,17 +59,38 @@ def test_what_is_no_plain_tensor_is_refused(name: str, why: str) -> None:
         rows(FILES / f"{name}.pt")
 
 
-class Trap:
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (print, ("unpickled",))
-
-
-def test_nothing_of_the_file_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with zipfile.ZipFile(tmp_path / "trap.pt", "w") as packed:
-        packed.writestr("trap/data.pkl", pickle.dumps({"input_ids": Trap()}))
+@pytest.mark.parametrize(
+    "pickled",
+    [
+        b"cmade_up\nThing\n.",
+        b"cmade_up\nthing\n(tR.",
+        b"\x80\x04\x8c\x07made_up\x8c\x05Thing\x93.",
+        b"(imade_up\nThing\n.",
+    ],
+)
+def test_a_name_that_is_not_known_is_refused_and_not_looked_up(
+    pickled: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a module that is made up, and here for this test alone."""
+    asked: list[str] = []
+    module = types.ModuleType("made_up")
+    module.__getattr__ = asked.append  # type: ignore[method-assign]
+    monkeypatch.setitem(sys.modules, "made_up", module)
+    with zipfile.ZipFile(tmp_path / "made_up.pt", "w") as packed:
+        packed.writestr("made_up/data.pkl", pickled)
     with pytest.raises(SourceError, match="it holds Python objects, whose reading could run code"):
-        rows(tmp_path / "trap.pt")
-    assert capsys.readouterr().out == ""
+        rows(tmp_path / "made_up.pt")
+    assert asked == []
+
+
+def test_the_names_that_are_known_make_nothing_but_what_a_tensor_is_made_of() -> None:
+    assert set(torch_file.KNOWN) == {
+        ("torch._utils", "_rebuild_tensor_v2"),
+        ("collections", "OrderedDict"),
+        *(("torch", name) for name in torch_file.STORAGES),
+    }
+    assert torch_file.KNOWN["collections", "OrderedDict"] is OrderedDict
+    assert all(isinstance(torch_file.KNOWN["torch", name], str) for name in torch_file.STORAGES)
 
 
 def test_a_tensor_behind_its_storage_is_refused(tmp_path: Path) -> None:
@@ -79,16 +102,27 @@ def test_a_tensor_behind_its_storage_is_refused(tmp_path: Path) -> None:
         rows(tmp_path / "short.pt")
 
 
-@pytest.mark.parametrize("put", [b"r\xff\xff\xff\x7f", b"p2147483647\n", b"r\x00\x00\x10\x00"])
+@pytest.mark.parametrize("put", [b"r\x09\x00\x00\x00", b"p9\n", b"q\x09", b"r\x03\x00\x00\x00"])
 def test_a_pickle_gets_no_more_room_than_it_has_values(tmp_path: Path, put: bytes) -> None:
-    """Five bytes made Python take 16 bytes for each place up to the one that they name."""
+    """Python takes room for each place up to the one that is named: here it has come to the second."""
     path = tmp_path / "far.pt"
     with zipfile.ZipFile(path, "w") as packed:
         packed.writestr("archive/data.pkl", b"\x80\x02]" + put + b".")
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(SourceError, match="a place that it has not come to"):
         rows(path)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 16 << 10
+
+
+def test_a_file_that_unpacks_to_more_than_is_held_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name, by in ((torch_file, "MOST_PICKLED", 1 << 16), (arrays, "MOST_HELD", 1 << 20)):
+        monkeypatch.setattr(module, name, getattr(module, name) // by)
+    for name, size in (("data.pkl", 1_500), ("data/0", 2_500)):
+        with zipfile.ZipFile(FILES / "tensor.pt") as whole, zipfile.ZipFile(tmp_path / "long.pt", "w") as packed:
+            for one in whole.infolist():
+                packed.writestr(one.filename, whole.read(one).ljust(size if one.filename.endswith(name) else 0))
+        with pytest.raises(SourceError, match=r"its tensors have [\d,]+ bytes: store \.npy or \.safetensors"):
+            rows(tmp_path / "long.pt")
 
 
 @given(st.binary(max_size=60), st.integers(0, 400), st.booleans())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from sftui.errors import TokenizerError
 from sftui.model import Part, Piece, Rendered
 from sftui.recipe import Tokenize
 from sftui.tokens import LoadedTokenizer, TokenizerFacts, sentencepieces, tokenize
+from sftui.tokens.process import ANSWERING
 from sftui.tokens.sentencepieces import SentencePieceEngine
 
 KEPT = Path(__file__).parents[2] / "golden" / "trainers" / "pieces"
@@ -102,11 +102,9 @@ def test_what_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that takes longer than a row may, whatever the file does with it."""
     pytest.importorskip("sentencepiece")
     engine = SentencePieceEngine(KEPT / "bpe.model")
-    monkeypatch.setattr("sftui.tokens.process.ANSWERING", 0.05)
-    started = time.monotonic()
+    monkeypatch.setattr("sftui.tokens.process.ANSWERING", ANSWERING / 2400)
     with pytest.raises(TokenizerError, match=r"was ended.*look at the file"):
-        engine.ids_batch(["x y" * 2_000_000], False)
-    assert time.monotonic() - started < 20
+        engine.ids_batch(["x y" * 300_000], False)
 
 
 @pytest.mark.parametrize(
@@ -126,19 +124,13 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, content: bytes, told: st
         SentencePieceEngine(path)
 
 
-def test_a_broken_file_is_refused_or_encodes(tmp_path: Path) -> None:
-    """Bits that flip anywhere in a file end no process of ours: it is refused, or what it gives is taken."""
+def test_a_file_that_ends_early_is_refused_or_encodes(tmp_path: Path) -> None:
+    """It is refused, or what it gives is taken."""
     pytest.importorskip("sentencepiece")
-    import random
-
-    random_ = random.Random("sftui broken models")
     whole = (KEPT / "unigram.model").read_bytes()
     path = tmp_path / "tokenizer.model"
-    for _ in range(4):
-        broken = bytearray(whole)
-        for _ in range(random_.randrange(1, 200)):
-            broken[random_.randrange(len(broken))] = random_.randrange(256)
-        path.write_bytes(broken)
+    for part in (1, 2, 3):
+        path.write_bytes(whole[: len(whole) * part // 4])
         try:
             engine = SentencePieceEngine(path)
             assert len(engine.encode_batch(TEXTS, False)) == len(TEXTS)
@@ -150,10 +142,11 @@ def test_what_is_too_large_or_missing_is_not_tried(tmp_path: Path, monkeypatch: 
     path = tmp_path / "tokenizer.model"
     with pytest.raises(TokenizerError, match="No such file"):
         SentencePieceEngine(path)
-    with path.open("wb") as file:
-        file.truncate(sentencepieces.LARGEST + 1)
-    with pytest.raises(TokenizerError, match="larger than 64 MB"):
-        SentencePieceEngine(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(sentencepieces, "LARGEST", sentencepieces.LARGEST >> 6)
+        path.write_bytes(bytes(1_100_000))
+        with pytest.raises(TokenizerError, match="larger than 1 MB"):
+            SentencePieceEngine(path)
     path.write_bytes(b"x")
     monkeypatch.setattr(sentencepieces, "find_spec", lambda name: None)
     with pytest.raises(TokenizerError, match=r"not installed: sentencepiece.*pip install sentencepiece"):
