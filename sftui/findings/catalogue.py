@@ -13,6 +13,7 @@ from types import ModuleType
 from sftui.errors import RecipeError
 from sftui.findings import rules
 from sftui.findings.checks import DatasetCheck, Parts, RowCheck, SetupCheck
+from sftui.findings.model import GRADES
 from sftui.findings.rule import DROP, NAMED, TO_MESSAGES, Rule
 from sftui.nearest import did_you_mean
 
@@ -112,7 +113,7 @@ def explain(code: str) -> str:
         "",
         one.explanation,
         "",
-        f"Severity: {one.severity.value} ({one.grade.name.lower()}: {one.grade.reason}).",
+        f"Severity: {one.severity.value} ({one.grade.lower()}: {GRADES[one.grade].reason}).",
         f"Scope: {_SCOPES[one.scope]}.",
     ]
     if len(set(one.fixes.values())) == 1 and len(one.fixes) == len(NAMED):

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from sftui.findings.consequences import Consequence
-from sftui.findings.model import GRADES, Grade, Severity
+from sftui.findings.model import GRADES, Severity
 from sftui.trainers import TRAINERS, fixes_of, traits_of
 
 BY_HAND = next(name for name in TRAINERS if traits_of(name).by_hand)
@@ -62,98 +63,55 @@ FINE = Case([GOOD])
 """What raises nothing: the good example of most rules."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """All that is said of one code.
 
-    `scope` is `row`, `setup` or `dataset`. `fixes` maps a trainer to the exact key or step there; one that is not
-    in it has nothing to be reported. `data` is what can be done to the data, whatever the trainer. `repair` are what
-    `sftui repair` can do to the data against it, by the names that it takes, the gentlest first; a gentler one may
-    have nothing to do in a row, e.g. no text can be put in place of an answer that is null. `tags`: some of its
-    findings are repaired by generation tags in the chat template. `share`: which part of the rows has it is reported
-    with its count. `moves` names where a fix of the recipe or the
+    `grade` is one of `GRADES`, `scope` is `row`, `setup` or `dataset`. `data` is what to do to the data, which holds
+    for every trainer whose `fixes.json` does not name a key of its own against it; `spared` are trainers that it does
+    not concern, so that there is nothing to do. `repair` are what `sftui repair` can do to the data against it, by the
+    names that it takes, the gentlest first; a gentler one may have nothing to do in a row, e.g. no text can be put in
+    place of an answer that is null. `tags`: some of its findings are repaired by generation tags in the chat template.
+    `share`: which part of the rows has it is reported with its count. `moves` names where a fix of the recipe or the
     template may move labels, as the tests' `fix_proof.place_of` draws it. `aliases` are codes of the project's
     reference that are reported under this one. `leads_to`: what its errors and warnings mean for what the
     model learns, of rules of rows and of the set-up. `bad` raises it and `good` does not; `more` raise it where another
-    fix is offered, or where a repair has something to do.
+    fix is offered, or where a repair has something to do. ValueError for a trainer that there is not.
     """
 
     code: str
     name: str
-    grade: Grade
-    scope: str
+    grade: str
     title: str
     explanation: str
-    fixes: Mapping[str, str]
-    data: str
-    repair: tuple[str, ...]
-    tags: bool
-    share: bool
-    moves: tuple[str, ...]
-    aliases: tuple[str, ...]
-    leads_to: Consequence | None
-    bad: Case
-    good: Case
-    more: tuple[Case, ...]
+    scope: str = "row"
+    data: str = ""
+    spared: tuple[str, ...] = ()
+    repair: tuple[str, ...] = ()
+    tags: bool = False
+    share: bool = False
+    moves: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    leads_to: Consequence | None = None
+    bad: Case = field(kw_only=True)
+    good: Case = FINE
+    more: tuple[Case, ...] = ()
+
+    def __post_init__(self) -> None:
+        if strange := {*self.spared} - {*NAMED}:
+            raise ValueError(f"{self.code} spares {', '.join(sorted(strange))}, which is no trainer")
 
     @property
     def severity(self) -> Severity:
-        return self.grade.severity
+        return GRADES[self.grade].severity
+
+    @cached_property
+    def fixes(self) -> Mapping[str, str]:
+        """The exact key or step for each trainer; one that is not in it has nothing to be reported."""
+        return {one: text for one in NAMED if (text := self.fix_text(one))}
 
     def fix_text(self, trainer: str) -> str:
         """What to do against it under a trainer; hand-written loops all do the same. "" where there is nothing that
         this trainer could be given: what another one reads would lead nowhere."""
-        traits = traits_of(trainer)
-        if not traits.by_hand and trainer not in NAMED:
-            return traits.fixes.get(self.code, self.data)
-        return self.fixes.get(BY_HAND if traits.by_hand else trainer, "")
-
-
-def rule(
-    code: str,
-    name: str,
-    grade: str,
-    title: str,
-    explanation: str,
-    *,
-    scope: str = "row",
-    data: str = "",
-    spared: tuple[str, ...] = (),
-    repair: tuple[str, ...] = (),
-    tags: bool = False,
-    share: bool = False,
-    moves: tuple[str, ...] = (),
-    aliases: tuple[str, ...] = (),
-    leads_to: Consequence | None = None,
-    bad: Case,
-    good: Case = FINE,
-    more: tuple[Case, ...] = (),
-) -> Rule:
-    """A rule; `data` is what to do to the data, which holds for every trainer whose `fixes.json` does not name a key of
-    its own against it.
-
-    `grade` is one of `GRADES`. `spared` are trainers that it does not concern, so that there is nothing to do.
-    ValueError for a trainer that there is not.
-    """
-    if strange := {*spared} - {*NAMED}:
-        raise ValueError(f"{code} spares {', '.join(sorted(strange))}, which is no trainer")
-    texts = {one: fixes_of(one).get(code) or data for one in NAMED if one not in spared}
-    return Rule(
-        code,
-        name,
-        GRADES[grade],
-        scope,
-        title,
-        explanation,
-        {one: text for one, text in texts.items() if text},
-        data,
-        repair,
-        tags,
-        share,
-        moves,
-        aliases,
-        leads_to,
-        bad,
-        good,
-        more,
-    )
+        name = BY_HAND if traits_of(trainer).by_hand else trainer
+        return "" if name in self.spared else fixes_of(name).get(self.code, self.data)

@@ -16,7 +16,7 @@ PACKAGE = Path(sftui.__file__).parent
 NAMES = (*TRAINERS, *(traits_of(name).title for name in TRAINERS))
 NAMED = re.compile(rf"({'|'.join(map(re.escape, NAMES))})([@/:].*)?")
 WITHIN = re.compile(rf"(^|_)({'|'.join(name.replace('-', '_') for name in TRAINERS)})(_|$)", re.IGNORECASE)
-TABLES = ("rule", "case", "Case")
+TABLES = ("Rule", "case", "Case")
 """Calls that only present: what a rule says to each trainer, and the examples it brings, which begin with a preset.
 What a file assigns for them alone presents, too."""
 EXAMPLES = PACKAGE / "findings" / "examples.py"
@@ -76,9 +76,9 @@ def known(tree: ast.AST) -> Iterator[tuple[int, str]]:
         ("def axolotl_edges(look): pass", ["axolotl_edges"]),
         ("f(llamafactory='x')", ["llamafactory"]),
         ("def f():\n    'trl'\n    return 'as TRL does, trl 1.16'", []),
-        ("_SLOTS = {'render.template': 'llamafactory/qwen'}\nLAB = rule('LAB', bad=case(changes=_SLOTS))", []),
-        ("_MINE = ('trl',)\nLAB = rule('LAB', more=_MINE)\ndef f(x): return x in _MINE", ["trl"]),
-        ("LAB = rule('LAB', trl='x', bad=case(GOOD, preset='trl@1.16'))", []),
+        ("_SLOTS = {'render.template': 'llamafactory/qwen'}\nLAB = Rule('LAB', bad=case(changes=_SLOTS))", []),
+        ("_MINE = ('trl',)\nLAB = Rule('LAB', more=_MINE)\ndef f(x): return x in _MINE", ["trl"]),
+        ("LAB = Rule('LAB', trl='x', bad=case(GOOD, preset='trl@1.16'))", []),
     ],
 )
 def test_what_counts_as_knowing_a_trainer(text: str, found: list[str]) -> None:

@@ -9,12 +9,12 @@ from sftui.findings.checks import When, row_check
 from sftui.findings.examples import case
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import GOOD, rule
+from sftui.findings.rule import GOOD, Rule
 from sftui.model import Kind
 
 _TEXTS = ({"text": "<bos>Paris.<eos>"}, {"text": "Rome.<eos>"})
 
-BOS001 = rule(
+BOS001 = Rule(
     "BOS001",
     "double-bos",
     "MAJOR",
@@ -28,7 +28,7 @@ BOS001 = rule(
 )
 
 
-BOS002 = rule(
+BOS002 = Rule(
     "BOS002",
     "missing-bos",
     "MAJOR",
@@ -42,7 +42,7 @@ BOS002 = rule(
 )
 
 
-BOS003 = rule(
+BOS003 = Rule(
     "BOS003",
     "bos-decided-by-first-row",
     "MAJOR",

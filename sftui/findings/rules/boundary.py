@@ -11,14 +11,14 @@ from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.look import Look, newer, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import GOOD, rule
+from sftui.findings.rule import GOOD, Rule
 from sftui.findings.rules.template_setup import boundary_merges
 from sftui.findings.setup import about
 from sftui.model import Inspection, Kind, Part, common_prefix
 from sftui.text import visible_token
 from sftui.trainers.traits import Finds
 
-BND001 = rule(
+BND001 = Rule(
     "BND001",
     "boundary-token-merged",
     "MAJOR",
@@ -31,7 +31,7 @@ BND001 = rule(
 )
 
 
-BND008 = rule(
+BND008 = Rule(
     "BND008",
     "prompt-carries-eos",
     "MAJOR",
@@ -99,7 +99,7 @@ def _without_added(look: Look) -> list[tuple[str, Any]]:
     return [("tokenize.add_special_tokens", False), *eos]
 
 
-BND004 = rule(
+BND004 = Rule(
     "BND004",
     "response-marker-not-found",
     "FATAL",
@@ -121,7 +121,7 @@ BND004 = rule(
 )
 
 
-BND005 = rule(
+BND005 = Rule(
     "BND005",
     "marker-in-content",
     "MAJOR",
@@ -198,7 +198,7 @@ def markers(look: Look) -> Iterator[Finding]:
                     return
 
 
-BND009 = rule(
+BND009 = Rule(
     "BND009",
     "axolotl-dummy-edge",
     "MAJOR",
@@ -239,7 +239,7 @@ def dummy_edges(look: Look) -> Iterator[Finding]:
             return
 
 
-BND003 = rule(
+BND003 = Rule(
     "BND003",
     "pieces-differ-from-whole",
     "MINOR",
@@ -280,7 +280,7 @@ def pieces(look: Look) -> Iterator[Finding]:
         )
 
 
-BND010 = rule(
+BND010 = Rule(
     "BND010",
     "axolotl-legacy-splice",
     "MAJOR",

@@ -9,7 +9,7 @@ from sftui.findings.checks import When, row_check
 from sftui.findings.examples import case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, rule
+from sftui.findings.rule import DROP, Rule
 
 # Control characters but tab, line feed and carriage return; NUL; U+FFFD; lone surrogates; BOM; characters that are
 # none.
@@ -45,7 +45,7 @@ _LATEX = re.compile(
 _ESCAPED = "\\n"
 
 
-CON008 = rule(
+CON008 = Rule(
     "CON008",
     "broken-characters",
     "MINOR",
@@ -59,7 +59,7 @@ CON008 = rule(
 )
 
 
-CON012 = rule(
+CON012 = Rule(
     "CON012",
     "escaped-line-breaks",
     "MINOR",

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sftui.conversations.messages import UNPACKED, part_kind, printed_list
+from sftui.conversations.messages import FLAG_KEYS, UNPACKED, WEIGHT_KEYS, part_kind, printed_list
 from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import ROUNDS_OF, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, GOOD, rule
+from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.rules.roles import refused_roles
 from sftui.findings.rules.tools import unread_calls
 from sftui.findings.setup import about
-from sftui.findings.words import part_texts
+from sftui.findings.words import REASONING, part_texts
 from sftui.model import Inspection, Kind, Message, Stage
 
 _FORMATS = {
@@ -31,7 +31,7 @@ _FORMATS = {
 
 _NULL = {"messages": [{"role": "user", "content": None}, {"role": "assistant", "content": "Hello."}]}
 
-CON001 = rule(
+CON001 = Rule(
     "CON001",
     "content-none",
     "MAJOR",
@@ -45,7 +45,7 @@ CON001 = rule(
 )
 
 
-CON002 = rule(
+CON002 = Rule(
     "CON002",
     "content-is-a-list",
     "FATAL",
@@ -60,7 +60,7 @@ CON002 = rule(
 )
 
 
-CON003 = rule(
+CON003 = Rule(
     "CON003",
     "answer-empty",
     "MAJOR",
@@ -72,7 +72,7 @@ CON003 = rule(
 )
 
 
-CON004 = rule(
+CON004 = Rule(
     "CON004",
     "edge-white-space",
     "MAJOR",
@@ -86,7 +86,7 @@ CON004 = rule(
 )
 
 
-CON005 = rule(
+CON005 = Rule(
     "CON005",
     "content-not-text",
     "MAJOR",
@@ -140,28 +140,15 @@ def _no_text(look: Look, number: int, message: Message, content: Any) -> Iterato
         if _speaks(message):
             return
         what = "has no key `content`" if "content" not in message.data else "has null as content"
-        yield look.finding(
-            CON001,
-            f"message {number} ({role}) {what}",
-            message=number,
-            tokens=_place(look, number),
-            evidence="",
-            severity=_worse(look),
-        )
+        yield _about(look, CON001, number, f"({role}) {what}", severity=_worse(look))
     elif isinstance(content, (list, tuple)):
         yield from _parts(look, number, content)
     else:
-        yield look.finding(
-            CON005,
-            f"message {number} ({role}) has {type(content).__name__} {shown(str(content), 30)} as content, not text",
-            message=number,
-            tokens=_place(look, number),
-            evidence=shown(str(content)),
-            severity=_worse(look),
-        )
+        what = f"({role}) has {type(content).__name__} {shown(str(content), 30)} as content, not text"
+        yield _about(look, CON005, number, what, str(content), _worse(look))
 
 
-CON010 = rule(
+CON010 = Rule(
     "CON010",
     "torchtune-stale-content",
     "FATAL",
@@ -227,13 +214,7 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
         and not _speaks(message)
         and not any(text.strip() for part in content for text in part_texts(part))
     ):
-        yield look.finding(
-            CON003,
-            f"message {number} of the assistant is empty",
-            message=number,
-            tokens=_place(look, number),
-            evidence="",
-        )
+        yield _about(look, CON003, number, "of the assistant is empty")
     kinds = " and ".join(dict.fromkeys(f"`{kind}`" for part in content if (kind := part_kind(part)) != "text"))
     beside = f"; what it holds as {kinds} is no text" if kinds else ""
     if content and _stopped_here(look):
@@ -276,21 +257,9 @@ def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[
         if not content:
             if unread_calls(look, number):
                 return  # TOO002
-            yield look.finding(
-                CON003,
-                f"message {number} of the assistant is empty",
-                message=number,
-                tokens=_place(look, number),
-                evidence="",
-            )
+            yield _about(look, CON003, number, "of the assistant is empty")
             return
-        yield look.finding(
-            CON004,
-            f"message {number} of the assistant is white space only",
-            message=number,
-            tokens=_place(look, number),
-            evidence=shown(content),
-        )
+        yield _about(look, CON004, number, "of the assistant is white space only", content)
         return
     head, tail = len(content) - len(content.lstrip()), len(content) - len(content.rstrip())
     where = " and ".join([*([f"begins with {head}"] if head else []), *([f"ends with {tail}"] if tail else [])])
@@ -301,19 +270,23 @@ def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[
         if tail
         else content[: head + 24]
     )
-    yield look.finding(
-        CON004,
-        f"message {number} of the assistant {where} character{'s' if head + tail > 1 else ''} of white space",
-        message=number,
-        tokens=_place(look, number),
-        evidence=shown(edge),
-        severity=severity,
+    what = f"of the assistant {where} character{'s' if head + tail > 1 else ''} of white space"
+    yield _about(look, CON004, number, what, edge, severity)
+
+
+def _about(
+    look: Look, rule: Rule, number: int, what: str, content: str = "", severity: Severity | None = None
+) -> Finding:
+    """What a message has as its content: a finding at its tokens."""
+    place, evidence = _place(look, number), shown(content)
+    return look.finding(
+        rule, f"message {number} {what}", message=number, tokens=place, evidence=evidence, severity=severity
     )
 
 
 def _speaks(message: Message) -> bool:
     """Whether a message says something besides its content: calls or reasoning."""
-    return any(message.data.get(key) for key in ("tool_calls", "reasoning_content", "thinking", "reasoning"))
+    return any(message.data.get(key) for key in ("tool_calls", *REASONING))
 
 
 def _place(look: Look, number: int) -> tuple[int, int] | None:
@@ -321,12 +294,12 @@ def _place(look: Look, number: int) -> tuple[int, int] | None:
     if look.inspection.tokens is None or look.inspection.labels is None:
         return None
     turn = look.turn_of.get(number)
-    return (
-        (turn.content if turn.content[1] else turn.header) if turn is not None and turn.end + turn.header[1] else None
-    )
+    if turn is None or not turn.end + turn.header[1]:
+        return None
+    return turn.content if turn.content[1] else turn.header
 
 
-CON007 = rule(
+CON007 = Rule(
     "CON007",
     "messages-as-json-text",
     "LOUD",
@@ -361,7 +334,7 @@ def json_text(look: Look) -> Iterator[Finding]:
         )
 
 
-CON006 = rule(
+CON006 = Rule(
     "CON006",
     "ambiguous-columns",
     "MAJOR",
@@ -408,7 +381,7 @@ def _fits(column: str, value: Any, data: Mapping[str, Any]) -> bool:
     return isinstance(value, (str, list, tuple))
 
 
-CON011 = rule(
+CON011 = Rule(
     "CON011",
     "unknown-keys",
     "MINOR",
@@ -432,20 +405,8 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
             for key, value in message.data.items():
                 if value is not None and key not in ("role", "content") and key not in source:
                     counts[key] = counts.get(key, 0) + 1
-    flags = {
-        "weight",
-        "train",
-        "training",
-        "trainable",
-        "loss",
-        "loss_mask",
-        "loss_weight",
-        "reasoning_content",
-        "thinking",
-        "reasoning",
-        "tool_calls",
-    }
-    names = sorted(key for key in counts if key not in flags)
+    known = {*FLAG_KEYS, *WEIGHT_KEYS, *REASONING, "tool_calls"}
+    names = sorted(key for key in counts if key not in known)
     if names:
         names_shown = ", ".join(f"`{shown(key, 30)}`" for key in names[:6])
         yield about(context, CON011, f"messages have {names_shown}, which the chat template never reads", names_shown)
@@ -454,7 +415,7 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
 _ALPACA = {"instruction": "Capital of France?", "input": "", "output": "Paris."}
 _SLOTS = {"render.template": "llamafactory/qwen"}
 
-CON014 = rule(
+CON014 = Rule(
     "CON014",
     "history-unpacked",
     "FATAL",

@@ -10,7 +10,7 @@ from sftui.findings.checks import When, row_check
 from sftui.findings.examples import case, stored_case
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import GOOD, rule
+from sftui.findings.rule import GOOD, Rule
 from sftui.model import Kind
 from sftui.text import visible_token
 from sftui.tokens import LoadedTokenizer
@@ -55,7 +55,7 @@ def places(held: Sequence[int], anew: Sequence[int], tokenizer: LoadedTokenizer)
     return found
 
 
-TOK006 = rule(
+TOK006 = Rule(
     "TOK006",
     "retokenization-drift",
     "MAJOR",

@@ -13,7 +13,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.examples import GENERATION, ROUNDS, ROUNDS_OF, TEXT, case, chat, stored_case, tagged
 from sftui.findings.look import Look, Turn
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, GOOD, rule
+from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.shapes import Shape
 from sftui.findings.words import Marks, spoken_of, without_code
 from sftui.model import NOWHERE, Kind, Part, Reason
@@ -40,7 +40,7 @@ def _stopped(look: Look) -> bool:
     return last >= 0 and ids[last] in stops
 
 
-EOS001 = rule(
+EOS001 = Rule(
     "EOS001",
     "no-stop-token",
     "FATAL",
@@ -154,7 +154,7 @@ def is_prose(look: Look) -> bool:
     )
 
 
-EOS004 = rule(
+EOS004 = Rule(
     "EOS004",
     "terminator-not-trained",
     "FATAL",
@@ -168,7 +168,7 @@ EOS004 = rule(
 )
 
 
-EOS006 = rule(
+EOS006 = Rule(
     "EOS006",
     "stop-masked-by-max-length",
     "FATAL",
@@ -182,7 +182,7 @@ EOS006 = rule(
 )
 
 
-GEN003 = rule(
+GEN003 = Rule(
     "GEN003",
     "turn-end-outside-tag",
     "FATAL",
@@ -241,7 +241,7 @@ def _may_mask_stops(shape: Shape) -> bool:
     return not set(shape.trained(Part.CONTENT, "assistant")).isdisjoint(masked)
 
 
-EOS002 = rule(
+EOS002 = Rule(
     "EOS002",
     "eos-masked-as-pad",
     "FATAL",
@@ -287,7 +287,7 @@ def stop_as_pad(look: Look) -> Iterator[Finding]:
         )
 
 
-EOS007 = rule(
+EOS007 = Rule(
     "EOS007",
     "doubled-stop-token",
     "MINOR",
@@ -324,7 +324,7 @@ def _may_double(look: Look) -> bool:
     return len(trained) > 1 and any([before == i - 1 or look.blank(i - 1) for before, i in pairwise(trained)])
 
 
-EOS012 = rule(
+EOS012 = Rule(
     "EOS012",
     "foreign-stop-text",
     "FATAL",

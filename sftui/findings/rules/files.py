@@ -10,7 +10,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case
 from sftui.findings.model import Finding, Fix
-from sftui.findings.rule import GOOD, NAMED, rule
+from sftui.findings.rule import GOOD, NAMED, Rule
 from sftui.findings.setup import about
 from sftui.text import visible
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sftui.sources import Damage
 
 
-ROW006 = rule(
+ROW006 = Rule(
     "ROW006",
     "file-damaged",
     "LOUD",
@@ -49,7 +49,7 @@ def damaged_files(damage: Iterable[Damage]) -> tuple[Finding, ...]:
 MORE_FIRST = (
     "put what has more first, or write the key there, too; as Parquet, `sftui convert` gives all rows the same keys"
 )
-ROW010 = rule(
+ROW010 = Rule(
     "ROW010",
     "files-refused-by-loader",
     "LOUD",
@@ -74,7 +74,7 @@ def refused_files(problem: Problem | None) -> tuple[Finding, ...]:
     return (Finding(ROW010.code, ROW010.severity, f"{problem.what}; {problem.why}", fix=fix),)
 
 
-ROW011 = rule(
+ROW011 = Rule(
     "ROW011",
     "dates-become-times",
     "LOUD",

@@ -14,7 +14,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import GENERATION, ROUNDS, case, chat, chatml, tagged
 from sftui.findings.look import Look
 from sftui.findings.model import GENERATION_TAGS, Finding
-from sftui.findings.rule import DROP, GOOD, rule
+from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.setup import about
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.model import NOWHERE, Inspection, Kind, Part, Stage
@@ -25,7 +25,7 @@ _MOST_MESSAGES = 24
 _OTHERS = ("user", "system", "tool")
 
 
-GEN001 = rule(
+GEN001 = Rule(
     "GEN001",
     "no-generation-tags",
     "FATAL",
@@ -73,7 +73,7 @@ def refused_untagged(context: Context, inspection: Inspection) -> bool:
     )
 
 
-GEN009 = rule(
+GEN009 = Rule(
     "GEN009",
     "slow-tokenizer",
     "LOUD",
@@ -100,7 +100,7 @@ def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[F
         )
 
 
-GEN004 = rule(
+GEN004 = Rule(
     "GEN004",
     "mask-lost",
     "FATAL",
@@ -114,7 +114,7 @@ GEN004 = rule(
 )
 
 
-GEN005 = rule(
+GEN005 = Rule(
     "GEN005",
     "mask-runs-to-the-end",
     "FATAL",
@@ -219,7 +219,7 @@ _HEADER_TAGGED = (
     " endif %}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
 
-GEN002 = rule(
+GEN002 = Rule(
     "GEN002",
     "header-trained",
     "MINOR",
@@ -254,7 +254,7 @@ def header_trained(look: Look) -> Iterator[Finding]:
     )
 
 
-GEN011 = rule(
+GEN011 = Rule(
     "GEN011",
     "empty-think-trained",
     "MAJOR",
@@ -308,7 +308,7 @@ def empty_think(look: Look) -> Iterator[Finding]:
             return
 
 
-GEN000 = rule(
+GEN000 = Rule(
     "GEN000",
     "span-methods-disagree",
     "MAJOR",
@@ -380,7 +380,7 @@ def _disagreement(look: Look) -> tuple[int, str, tuple[int, int]] | None:
     return found[0], found[1], (max(0, found[2][0] - shift), max(0, found[2][1] - shift))
 
 
-GEN007 = rule(
+GEN007 = Rule(
     "GEN007",
     "offsets-wrong",
     "FATAL",

@@ -13,7 +13,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import ROUNDS_OF, case, chat
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
-from sftui.findings.rule import DROP, rule
+from sftui.findings.rule import DROP, Rule
 from sftui.findings.words import WANTED, marks_of, said, words
 from sftui.model import Kind, Part
 
@@ -43,7 +43,7 @@ def media_ids(context: Context) -> frozenset[int]:
     return context.once("media", lambda: frozenset(i for name in MEDIA if (i := token_id(name)) is not None))
 
 
-INJ001 = rule(
+INJ001 = Rule(
     "INJ001",
     "control-token-in-content",
     "MAJOR",
@@ -56,7 +56,7 @@ INJ001 = rule(
 )
 
 
-INJ002 = rule(
+INJ002 = Rule(
     "INJ002",
     "media-token-in-content",
     "FATAL",

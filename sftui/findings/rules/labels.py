@@ -12,7 +12,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.examples import GENERATION, ROUNDS, SYSTEM, case, chat, tagged
 from sftui.findings.look import Look, Turn, fix_of, shown
 from sftui.findings.model import GENERATION_TAGS, Finding, Severity
-from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, rule
+from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, Rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
 from sftui.findings.shapes import Shape
@@ -26,7 +26,7 @@ _OTHERS = ("user", "system", "tool", "developer")
 _FLAGS = (*FLAG_KEYS, *WEIGHT_KEYS)
 
 
-LAB001 = rule(
+LAB001 = Rule(
     "LAB001",
     "nothing-trained",
     "FATAL",
@@ -81,7 +81,7 @@ _STRICT = (
 )
 """A template that knows two roles and writes nothing of others."""
 
-LAB015 = rule(
+LAB015 = Rule(
     "LAB015",
     "no-answer-rendered",
     "FATAL",
@@ -128,7 +128,7 @@ def answers_unread(look: Look) -> Iterator[Finding]:
     )
 
 
-LAB002 = rule(
+LAB002 = Rule(
     "LAB002",
     "prompt-trained",
     "MAJOR",
@@ -201,7 +201,7 @@ def _at_border(look: Look, turn: Turn) -> bool:
     return look.drawn[end - 1] and (start == 0 or not look.drawn[start - 1])
 
 
-LAB010 = rule(
+LAB010 = Rule(
     "LAB010",
     "message-flags-ignored",
     "MAJOR",
@@ -271,7 +271,7 @@ def _flag(look: Look, number: int) -> tuple[bool | None, str, Any]:
     return (False, key, raw[key]) if key else (None, "", None)
 
 
-LAB014 = rule(
+LAB014 = Rule(
     "LAB014",
     "both-masks",
     "MINOR",
@@ -321,7 +321,7 @@ def both_masks(look: Look) -> Iterator[Finding]:
         )
 
 
-GEN006 = rule(
+GEN006 = Rule(
     "GEN006",
     "character-half-trained",
     "MINOR",

@@ -10,7 +10,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import LONG, ROUNDS, TEXT, case
 from sftui.findings.model import Finding
-from sftui.findings.rule import GOOD, Rule, rule
+from sftui.findings.rule import GOOD, Rule
 from sftui.findings.rules.truncation import round_up
 from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
@@ -37,7 +37,7 @@ def packs_of(
     return packs, tuple(rows), tuple(examples)
 
 
-PAC001 = rule(
+PAC001 = Rule(
     "PAC001",
     "cross-contamination",
     "MAJOR",
@@ -82,7 +82,7 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
     )
 
 
-PAC003 = rule(
+PAC003 = Rule(
     "PAC003",
     "pack-fragments",
     "MAJOR",
@@ -104,7 +104,7 @@ PAC003 = rule(
 )
 
 
-PAC004 = rule(
+PAC004 = Rule(
     "PAC004",
     "first-token-trained",
     "MINOR",
@@ -117,7 +117,7 @@ PAC004 = rule(
 )
 
 
-PAC006 = rule(
+PAC006 = Rule(
     "PAC006",
     "no-stop-between-documents",
     "FATAL",
@@ -131,7 +131,7 @@ PAC006 = rule(
 )
 
 
-PAC007 = rule(
+PAC007 = Rule(
     "PAC007",
     "masked-document-in-pack",
     "MINOR",

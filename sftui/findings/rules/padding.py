@@ -10,7 +10,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.look import Look
 from sftui.findings.model import Finding
-from sftui.findings.rule import GOOD, rule
+from sftui.findings.rule import GOOD, Rule
 from sftui.findings.rules.stored import LAB007
 from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Kind, Part
@@ -26,7 +26,7 @@ def _pad(context: Context) -> int | None:
         return None
 
 
-PAD004 = rule(
+PAD004 = Rule(
     "PAD004",
     "pad-token-in-text",
     "MAJOR",
@@ -69,7 +69,7 @@ def _may_be_in_text(look: Look) -> bool:
     return pad in look.tokens.input_ids
 
 
-PAD001 = rule(
+PAD001 = Rule(
     "PAD001",
     "pad-is-eos",
     "INFO",
@@ -80,7 +80,7 @@ PAD001 = rule(
 )
 
 
-PAD005 = rule(
+PAD005 = Rule(
     "PAD005",
     "pad-outside-embedding",
     "LOUD",
@@ -122,7 +122,7 @@ def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
         )
 
 
-PAD003 = rule(
+PAD003 = Rule(
     "PAD003",
     "left-padding",
     "MAJOR",

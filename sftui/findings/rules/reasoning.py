@@ -10,7 +10,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.examples import case, chat, chatml
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
-from sftui.findings.rule import DROP, rule
+from sftui.findings.rule import DROP, Rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.words import REASONING, Marks, Standing, spoken_of, thought_in, without_code
 
@@ -29,7 +29,7 @@ _THINKING = "{% set last = messages | length - 1 %}" + chatml(
     " }}{% endif %}<|im_end|>"
 )
 
-THK001 = rule(
+THK001 = Rule(
     "THK001",
     "history-reasoning-stripped",
     "MAJOR",
@@ -42,7 +42,7 @@ THK001 = rule(
 )
 
 
-THK003 = rule(
+THK003 = Rule(
     "THK003",
     "reasoning-ignored",
     "FATAL",
@@ -54,7 +54,7 @@ THK003 = rule(
 )
 
 
-THK004 = rule(
+THK004 = Rule(
     "THK004",
     "last-reasoning-stripped",
     "MAJOR",
@@ -131,7 +131,7 @@ def _reason(look: Look, number: int) -> str:
     return shown(said.strip())
 
 
-THK005 = rule(
+THK005 = Rule(
     "THK005",
     "think-tags-unbalanced",
     "MAJOR",

@@ -13,7 +13,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.examples import ROUNDS_OF, SYSTEM, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, rule
+from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, Rule
 from sftui.findings.words import Standing
 from sftui.model import NOWHERE, Kind, Stage
 from sftui.trainers import trainer_named
@@ -24,7 +24,7 @@ _ORDERS = ("system", "developer")
 _PLACE = re.compile(r"\[(\d{1,9})\]\Z")
 
 
-ROL001 = rule(
+ROL001 = Rule(
     "ROL001",
     "sharegpt-role-alias",
     "FATAL",
@@ -39,7 +39,7 @@ ROL001 = rule(
 )
 
 
-ROL002 = rule(
+ROL002 = Rule(
     "ROL002",
     "role-misspelt",
     "FATAL",
@@ -54,7 +54,7 @@ ROL002 = rule(
 )
 
 
-TPL010 = rule(
+TPL010 = Rule(
     "TPL010",
     "unknown-role",
     "FATAL",
@@ -150,7 +150,7 @@ def _template_names(look: Look, role: str) -> bool:
     return template is not None and (f"'{role}'" in template.source or f'"{role}"' in template.source)
 
 
-ROL003 = rule(
+ROL003 = Rule(
     "ROL003",
     "message-without-role",
     "LOUD",
@@ -191,7 +191,7 @@ def raw_message(look: Look, number: int) -> Mapping[str, Any]:
     return item if isinstance(item, Mapping) else {}
 
 
-ROL004 = rule(
+ROL004 = Rule(
     "ROL004",
     "system-not-first",
     "MAJOR",
@@ -225,7 +225,7 @@ def system_place(look: Look) -> Iterator[Finding]:
     yield look.finding(ROL004, what, message=number, evidence=shown(look.text_of(look.messages[number])))
 
 
-TPL002 = rule(
+TPL002 = Rule(
     "TPL002",
     "system-role-raises",
     "LOUD",
@@ -238,7 +238,7 @@ TPL002 = rule(
 )
 
 
-TPL006 = rule(
+TPL006 = Rule(
     "TPL006",
     "roles-do-not-alternate",
     "LOUD",
@@ -321,7 +321,7 @@ def _out_of_turn(roles: Sequence[str]) -> int | None:
     return None
 
 
-LAB012 = rule(
+LAB012 = Rule(
     "LAB012",
     "last-message-not-assistant",
     "FATAL",
@@ -387,7 +387,7 @@ def out_of_order(look: Look) -> Iterator[Finding]:
     )
 
 
-TPL003 = rule(
+TPL003 = Rule(
     "TPL003",
     "system-dropped",
     "MAJOR",

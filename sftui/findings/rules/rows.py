@@ -19,7 +19,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, rule
+from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, Rule
 from sftui.findings.rules.content import no_plain_text, stale_content
 from sftui.findings.rules.generation import refused_untagged
 from sftui.findings.rules.roles import refused_names, refused_roles, roleless
@@ -32,7 +32,7 @@ LONGEST_LOOKED_AT = 100_000
 """Characters of a record in which keys that stand twice are looked for."""
 
 
-ROW001 = rule(
+ROW001 = Rule(
     "ROW001",
     "row-unreadable",
     "LOUD",
@@ -52,7 +52,7 @@ def unreadable(look: Look) -> Iterator[Finding]:
         yield look.finding(ROW001, inspection.problem.sentence(), evidence=shown(inspection.row.raw))
 
 
-ROW007 = rule(
+ROW007 = Rule(
     "ROW007",
     "row-over-bound",
     "LOUD",
@@ -73,7 +73,7 @@ def over_bound(look: Look) -> Iterator[Finding]:
         yield look.finding(ROW007, problem.sentence(), evidence="")
 
 
-ROW002 = rule(
+ROW002 = Rule(
     "ROW002",
     "row-not-a-conversation",
     "LOUD",
@@ -130,7 +130,7 @@ def _doubled(raw: str) -> str:
     return f"; the key `{shown(keys[0], 40)}` stands twice in the record{where}, and the last one counts"
 
 
-ROW009 = rule(
+ROW009 = Rule(
     "ROW009",
     "set-not-read",
     "LOUD",
@@ -173,7 +173,7 @@ def _holds_data(value: object) -> bool:
     return isinstance(parse_json(value), (list, dict)) or printed_list(value) is not None
 
 
-LAB006 = rule(
+LAB006 = Rule(
     "LAB006",
     "length-mismatch",
     "LOUD",
@@ -211,7 +211,7 @@ def _mismatch(look: Look) -> str:
     return ""
 
 
-ROW005 = rule(
+ROW005 = Rule(
     "ROW005",
     "not-strict-json",
     "MINOR",
@@ -237,7 +237,7 @@ def not_strict(look: Look) -> Iterator[Finding]:
             return
 
 
-ROW008 = rule(
+ROW008 = Rule(
     "ROW008",
     "another-kind-of-value",
     "LOUD",
@@ -261,7 +261,7 @@ def late_kind(look: Look) -> Iterator[Finding]:
         yield look.finding(ROW008, late.problem.sentence(), evidence="", severity=severity)
 
 
-ROW003 = rule(
+ROW003 = Rule(
     "ROW003",
     "template-refuses-row",
     "LOUD",
@@ -295,7 +295,7 @@ def refused_by_template(look: Look) -> Iterator[Finding]:
     yield look.finding(ROW003, inspection.problem.sentence(), evidence="")
 
 
-ROW004 = rule(
+ROW004 = Rule(
     "ROW004",
     "trainer-refuses-row",
     "LOUD",
@@ -347,7 +347,7 @@ def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:
     return found
 
 
-ROW018 = rule(
+ROW018 = Rule(
     "ROW018",
     "cell-read-otherwise",
     "MAJOR",

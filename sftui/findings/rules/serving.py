@@ -14,7 +14,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import case
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import GOOD, rule
+from sftui.findings.rule import GOOD, Rule
 from sftui.findings.rules.template_truth import MOST_SIGNATURES, in_parts, place_of, place_words, says_all, signature
 from sftui.findings.setup import about
 from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, Rendered, Span, common_prefix
@@ -35,7 +35,7 @@ _MOST_BOS = 4
 _NO_TOKENS = {"bos_token": "", "eos_token": ""}
 """A template that writes a token which the tokenizer does not have fails."""
 
-TPL017 = rule(
+TPL017 = Rule(
     "TPL017",
     "served-otherwise",
     "FATAL",
@@ -51,7 +51,7 @@ TPL017 = rule(
     good=case(GOOD, serve="builtin:chatml"),
 )
 
-TPL021 = rule(
+TPL021 = Rule(
     "TPL021",
     "served-by-which-engine",
     "INFO",
@@ -82,7 +82,7 @@ def engine(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     )
 
 
-EOS013 = rule(
+EOS013 = Rule(
     "EOS013",
     "served-without-stop",
     "FATAL",

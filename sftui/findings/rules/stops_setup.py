@@ -11,7 +11,7 @@ from sftui.findings.context import FIRST_ANSWER, Context
 from sftui.findings.examples import GENERATION, ROUNDS, case, chatml, tagged
 from sftui.findings.look import Look, newer, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import FINE, GOOD, rule
+from sftui.findings.rule import FINE, GOOD, Rule
 from sftui.findings.setup import about, chats
 from sftui.model import Inspection, Kind
 from sftui.trainers import trainer_named
@@ -20,7 +20,7 @@ _CONTROL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<(?:start_of_turn|end_of_turn)>")
 _RESERVED = re.compile(r"reserved|<unused\d|<extra_id_|placeholder_\d|<\|dummy")
 
 
-EOS003 = rule(
+EOS003 = Rule(
     "EOS003",
     "wrong-stop-token",
     "FATAL",
@@ -87,7 +87,7 @@ def _named(context: Context, token: int) -> str:
     return f"{piece} {token}".strip()
 
 
-EOS008 = rule(
+EOS008 = Rule(
     "EOS008",
     "trained-after-stop",
     "MINOR",
@@ -148,7 +148,7 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         )
 
 
-EOS009 = rule(
+EOS009 = Rule(
     "EOS009",
     "trl-text-column-without-eos",
     "FATAL",
@@ -180,7 +180,7 @@ def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Itera
     )
 
 
-EOS010 = rule(
+EOS010 = Rule(
     "EOS010",
     "control-tokens-untrained",
     "MAJOR",
@@ -225,7 +225,7 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
                 return
 
 
-EOS011 = rule(
+EOS011 = Rule(
     "EOS011",
     "template-ends-without-stop",
     "FATAL",

@@ -12,7 +12,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import IDS, ROUNDS, STORED, case, stored_case
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, GOOD, rule
+from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.rules.drift import known_ids, places
 from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Stage, common_prefix
@@ -20,7 +20,7 @@ from sftui.model import IGNORE_INDEX, Inspection, Kind, Stage, common_prefix
 _LOW, _KEPT, _SURE = 0.5, 0.8, 0.95
 
 
-LAB003 = rule(
+LAB003 = Rule(
     "LAB003",
     "double-shift",
     "FATAL",
@@ -34,7 +34,7 @@ LAB003 = rule(
 )
 
 
-LAB008 = rule(
+LAB008 = Rule(
     "LAB008",
     "labels-unrelated",
     "FATAL",
@@ -65,17 +65,9 @@ def shifted(look: Look) -> Iterator[Finding]:
         return
     if look.recipe.loss.shift != "internal" or look.recipe.data.given_labels == "shifted":
         return
-    if conversation.extra.get("given_labels") == "shifted":
-        yield look.finding(
-            LAB003,
-            "the stored labels are shifted by one, and the model shifts them again",
-            tokens=(0, min(8, len(look.tokens))),
-            change=("data.given_labels", "shifted"),
-        )
-        return
     ids, labels = conversation.input_ids, conversation.labels
     found = alignment([(ids, labels)])
-    if found.convention == "shifted":
+    if "shifted" in (conversation.extra.get("given_labels"), found.convention):
         yield look.finding(
             LAB003,
             "the stored labels are shifted by one, and the model shifts them again",
@@ -100,7 +92,7 @@ def shifted(look: Look) -> Iterator[Finding]:
             )
 
 
-LAB005 = rule(
+LAB005 = Rule(
     "LAB005",
     "label-out-of-range",
     "LOUD",
@@ -129,7 +121,7 @@ def out_of_range(look: Look) -> Iterator[Finding]:
         yield look.finding(LAB005, f"label {labels[first]} at position {first} {what}{more}", tokens=(first, first + 1))
 
 
-LAB007 = rule(
+LAB007 = Rule(
     "LAB007",
     "pad-trained",
     "MAJOR",
@@ -143,7 +135,7 @@ LAB007 = rule(
 )
 
 
-PAD002 = rule(
+PAD002 = Rule(
     "PAD002",
     "attention-from-ids",
     "MAJOR",
@@ -187,7 +179,7 @@ def attention(look: Look) -> Iterator[Finding]:
         )
 
 
-PAC002 = rule(
+PAC002 = Rule(
     "PAC002",
     "positions-not-reset",
     "MAJOR",
@@ -225,7 +217,7 @@ def positions(look: Look) -> Iterator[Finding]:
         )
 
 
-LAB011 = rule(
+LAB011 = Rule(
     "LAB011",
     "mask-column-ignored",
     "MAJOR",
@@ -257,7 +249,7 @@ def mask_column_refused(look: Look) -> Iterator[Finding]:
         yield from mask_column(look)
 
 
-TOK004 = rule(
+TOK004 = Rule(
     "TOK004",
     "ids-of-another-tokenizer",
     "FATAL",
@@ -329,7 +321,7 @@ def foreign_id(look: Look) -> Iterator[Finding]:
             yield look.finding(TOK004, f"id {beyond} is beyond this tokenizer's {size} tokens", evidence=str(beyond))
 
 
-CFG001 = rule(
+CFG001 = Rule(
     "CFG001",
     "stale-cache",
     "FATAL",
@@ -384,7 +376,7 @@ def stale(look: Look) -> Iterator[Finding]:
     )
 
 
-LAB004 = rule(
+LAB004 = Rule(
     "LAB004",
     "shift-convention-mismatch",
     "FATAL",

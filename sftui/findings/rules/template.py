@@ -9,11 +9,11 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.examples import case, chat, chatml
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, GOOD, rule
+from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.words import Standing, without_thoughts
 from sftui.model import Kind, Part
 
-TPL009 = rule(
+TPL009 = Rule(
     "TPL009",
     "content-stripped",
     "MINOR",
@@ -59,7 +59,7 @@ def stripped(look: Look) -> Iterator[Finding]:
         return
 
 
-TPL015 = rule(
+TPL015 = Rule(
     "TPL015",
     "content-left-out",
     "FATAL",
@@ -108,7 +108,7 @@ def left_out(look: Look) -> Iterator[Finding]:
         return
 
 
-TPL007 = rule(
+TPL007 = Rule(
     "TPL007",
     "generation-prompt-not-a-prefix",
     "MAJOR",
@@ -159,7 +159,7 @@ def _shared(a: str, b: str) -> int:
     return low
 
 
-TPL012 = rule(
+TPL012 = Rule(
     "TPL012",
     "text-not-rendered-by-template",
     "MAJOR",

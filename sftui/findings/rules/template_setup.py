@@ -13,7 +13,7 @@ from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
 from sftui.findings.examples import ROUNDS, case, chat, chatml
 from sftui.findings.look import shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import GOOD, rule
+from sftui.findings.rule import GOOD, Rule
 from sftui.findings.rules.roles import TPL003
 from sftui.findings.rules.template import TPL007
 from sftui.findings.setup import about, chats
@@ -40,7 +40,7 @@ def answer(text: str = FIRST_ANSWER, **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": text, **more}
 
 
-TPL001 = rule(
+TPL001 = Rule(
     "TPL001",
     "no-chat-template",
     "LOUD",
@@ -97,7 +97,7 @@ def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         )
 
 
-TPL004 = rule(
+TPL004 = Rule(
     "TPL004",
     "default-system-injected",
     "MINOR",
@@ -140,7 +140,7 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         )
 
 
-TPL005 = rule(
+TPL005 = Rule(
     "TPL005",
     "date-in-template",
     "MAJOR",
@@ -232,7 +232,7 @@ def _dated(context: Context, one: str, other: str, at: int) -> str:
     )
 
 
-TPL008 = rule(
+TPL008 = Rule(
     "TPL008",
     "history-rewritten",
     "MAJOR",
@@ -298,7 +298,7 @@ def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]
         return
 
 
-TPL011 = rule(
+TPL011 = Rule(
     "TPL011",
     "template-drift",
     "MAJOR",
@@ -335,7 +335,7 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
             return
 
 
-TPL013 = rule(
+TPL013 = Rule(
     "TPL013",
     "template-token-not-atomic",
     "FATAL",
@@ -420,7 +420,7 @@ def _in_pieces(word: str, tokenizer: LoadedTokenizer) -> str:
     return f"{word} → {pieces}"
 
 
-TPL014 = rule(
+TPL014 = Rule(
     "TPL014",
     "thinking-flag-unset",
     "MINOR",
@@ -463,7 +463,7 @@ def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding
         )
 
 
-BND002 = rule(
+BND002 = Rule(
     "BND002",
     "template-boundary-merges",
     "MAJOR",
@@ -543,7 +543,7 @@ def boundary_merges(context: Context) -> bool:
     return context.once("boundary_merges", work)
 
 
-TOO004 = rule(
+TOO004 = Rule(
     "TOO004",
     "empty-tools-boilerplate",
     "MINOR",
@@ -579,7 +579,7 @@ def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         )
 
 
-THK006 = rule(
+THK006 = Rule(
     "THK006",
     "think-tag-not-a-token",
     "MINOR",

@@ -13,7 +13,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import case
 from sftui.findings.look import Look, fix_of, shown
 from sftui.findings.model import Finding, Fix, Severity
-from sftui.findings.rule import rule
+from sftui.findings.rule import Rule
 from sftui.findings.rules.template_setup import absent_words
 from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Rendered, Span
 from sftui.recipe import Render
@@ -31,7 +31,7 @@ _THOUGHT = "</think>"
 MOST_SIGNATURES = 300
 """Of so many kinds of rows the first is compared: a hostile set has a new kind in every row."""
 
-TPL016 = rule(
+TPL016 = Rule(
     "TPL016",
     "template-of-another-family",
     "FATAL",

@@ -12,7 +12,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
-from sftui.findings.rule import DROP, GOOD, rule
+from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.setup import about
 from sftui.model import NOWHERE, Inspection, Kind
 from sftui.text import visible
@@ -22,7 +22,7 @@ _BYTE = re.compile(r"<0x[0-9A-F]{2}>\Z")
 _MUCH, _ENOUGH = 0.3, 40
 
 
-TOK001 = rule(
+TOK001 = Rule(
     "TOK001",
     "unknown-or-byte-tokens",
     "MINOR",
@@ -66,7 +66,7 @@ def unknown(look: Look) -> Iterator[Finding]:
         )
 
 
-TOK002 = rule(
+TOK002 = Rule(
     "TOK002",
     "lossy-tokenizer",
     "MINOR",
@@ -79,7 +79,7 @@ TOK002 = rule(
 )
 
 
-TOK005 = rule(
+TOK005 = Rule(
     "TOK005",
     "dropped-characters",
     "FATAL",
@@ -194,7 +194,7 @@ def _written(text: str) -> str:
     return plain.translate(dict.fromkeys(map(ord, changed)))
 
 
-TOK003 = rule(
+TOK003 = Rule(
     "TOK003",
     "id-outside-embedding",
     "LOUD",
@@ -221,7 +221,7 @@ def outside_model(look: Look) -> Iterator[Finding]:
         )
 
 
-TOK007 = rule(
+TOK007 = Rule(
     "TOK007",
     "random-tokenizer",
     "MAJOR",
@@ -242,7 +242,7 @@ def random(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         yield about(context, TOK007, f"{context.facts.random}: the same text gets other ids each time it is encoded")
 
 
-TOK008 = rule(
+TOK008 = Rule(
     "TOK008",
     "doubled-id",
     "MAJOR",

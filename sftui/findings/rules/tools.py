@@ -15,7 +15,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.examples import CALL, CALLING, TOOL, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, rule
+from sftui.findings.rule import DROP, Rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.shapes import RESULT_ROLES
 from sftui.findings.words import Standing, all_texts, mappings, walk
@@ -33,7 +33,7 @@ def unread_calls(look: Look, number: int) -> list[Call]:
 
 _WEATHER = chat("Weather?", CALL, ("tool", "sunny and warm"), ("assistant", "It is sunny."))
 
-TOO001 = rule(
+TOO001 = Rule(
     "TOO001",
     "tool-arguments-double-encoded",
     "MAJOR",
@@ -85,7 +85,7 @@ def double_encoded(look: Look) -> Iterator[Finding]:
             return
 
 
-TOO002 = rule(
+TOO002 = Rule(
     "TOO002",
     "tool-call-dropped",
     "FATAL",
@@ -220,7 +220,7 @@ def _bare(text: str) -> str:
     return _NOT_BARE.sub("", text.replace("\\n", "").replace("\\u", ""))
 
 
-TOO003 = rule(
+TOO003 = Rule(
     "TOO003",
     "tools-not-passed",
     "MAJOR",
@@ -264,7 +264,7 @@ def _schema_stands(name: str, text: str) -> bool:
     )
 
 
-TOO005 = rule(
+TOO005 = Rule(
     "TOO005",
     "several-calls-unsupported",
     "LOUD",
@@ -302,7 +302,7 @@ def several_calls(look: Look) -> Iterator[Finding]:
         )
 
 
-TOO006 = rule(
+TOO006 = Rule(
     "TOO006",
     "tool-graph-broken",
     "MAJOR",
@@ -422,7 +422,7 @@ def _calls_in_text(look: Look, number: int) -> bool:
     )
 
 
-CON009 = rule(
+CON009 = Rule(
     "CON009",
     "none-keys-of-arrow",
     "MAJOR",

@@ -11,7 +11,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import case
 from sftui.findings.look import shown
 from sftui.findings.model import Finding
-from sftui.findings.rule import GOOD, rule
+from sftui.findings.rule import GOOD, Rule
 from sftui.findings.setup import about, chats
 from sftui.model import Conversation, Inspection
 from sftui.nearest import nearest
@@ -59,7 +59,7 @@ def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> Absent
     return AbsentRole(role, f"{sentence}: did you mean `{shown(meant, 40)}`?", tuple(repaired))
 
 
-ROL005 = rule(
+ROL005 = Rule(
     "ROL005",
     "trained-role-in-no-row",
     "FATAL",

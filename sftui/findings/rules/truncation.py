@@ -9,12 +9,12 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.examples import LONG, case, chat
 from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, GOOD, rule
+from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.rules.eos import is_prose
 from sftui.findings.rules.injection import media_ids
 from sftui.model import Reason
 
-TRU001 = rule(
+TRU001 = Rule(
     "TRU001",
     "answer-cut-off",
     "FATAL",
@@ -32,7 +32,7 @@ TRU001 = rule(
 )
 
 
-TRU002 = rule(
+TRU002 = Rule(
     "TRU002",
     "stop-token-cut",
     "MAJOR",
@@ -48,7 +48,7 @@ TRU002 = rule(
 )
 
 
-TRU003 = rule(
+TRU003 = Rule(
     "TRU003",
     "header-cut",
     "FATAL",
@@ -62,7 +62,7 @@ TRU003 = rule(
 )
 
 
-TRU004 = rule(
+TRU004 = Rule(
     "TRU004",
     "cut-from-the-left",
     "MAJOR",
@@ -82,7 +82,7 @@ _SAMPLED = {
         for role, text in (("user", "hi"), ("assistant", "Hello."), ("user", "Say it. " * 30), ("assistant", "It."))
     ]
 }
-TRU010 = rule(
+TRU010 = Rule(
     "TRU010",
     "sample-dropped",
     "MAJOR",
@@ -190,7 +190,7 @@ def _cut_inside(look: Look, end: int) -> bool:
     return look.labels.reasons[end] is Reason.TRUNCATED and look.tokens.messages[end] == look.tokens.messages[end - 1]
 
 
-TRU007 = rule(
+TRU007 = Rule(
     "TRU007",
     "media-placeholder-cut",
     "LOUD",
@@ -251,7 +251,7 @@ def _lost_header(look: Look) -> tuple[int, tuple[int, int]] | None:
     return None
 
 
-TRU006 = rule(
+TRU006 = Rule(
     "TRU006",
     "row-dropped",
     "MAJOR",
@@ -277,7 +277,7 @@ def dropped(look: Look) -> Iterator[Finding]:
         yield look.finding(TRU006, f"the row is dropped: {why}", evidence="", change=change)
 
 
-TRU009 = rule(
+TRU009 = Rule(
     "TRU009",
     "longer-than-the-model",
     "MAJOR",

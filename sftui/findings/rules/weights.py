@@ -12,7 +12,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.look import Look, Turn
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import rule
+from sftui.findings.rule import Rule
 from sftui.findings.rules.roles import raw_message
 from sftui.model import Kind
 from sftui.runs import clipped
@@ -27,7 +27,7 @@ def _answer(weight: Any, key: str = "weight") -> dict[str, Any]:
     return {"role": "assistant", "content": "Hello.", key: weight}
 
 
-LAB016 = rule(
+LAB016 = Rule(
     "LAB016",
     "weight-not-honoured",
     "MAJOR",
@@ -44,7 +44,7 @@ LAB016 = rule(
         case(chat({"role": "user", "content": "hi", "weight": 0.5}, "Hello."), changes=WEIGHED),
     ),
 )
-LAB017 = rule(
+LAB017 = Rule(
     "LAB017",
     "weight-no-number",
     "MAJOR",
@@ -58,7 +58,7 @@ LAB017 = rule(
         case(chat("hi", _answer("0")), preset="axolotl@0.19", changes={"data.message_keys": {"train_flag": "weight"}}),
     ),
 )
-LAB018 = rule(
+LAB018 = Rule(
     "LAB018",
     "weight-negative",
     "MAJOR",
@@ -68,7 +68,7 @@ LAB018 = rule(
     bad=case(chat("hi", _answer(-1.0)), changes=WEIGHED),
     good=case(chat("hi", _answer(0.1)), changes=WEIGHED),
 )
-LAB019 = rule(
+LAB019 = Rule(
     "LAB019",
     "weight-above-one",
     "INFO",

@@ -12,12 +12,12 @@ from sftui.findings.dataset import EARLY, ENOUGH_ROWS, EXAMPLES, LIMITS, RARE, D
 from sftui.findings.examples import IDS, LONG, ROUNDS, case, chat
 from sftui.findings.look import shown
 from sftui.findings.model import Finding
-from sftui.findings.rule import GOOD, Case, rule
+from sftui.findings.rule import GOOD, Case, Rule
 from sftui.findings.setup import about
 from sftui.model import Inspection, RecipeChange
 from sftui.text import share
 
-RUN002 = rule(
+RUN002 = Rule(
     "RUN002",
     "run-stops",
     "LOUD",
@@ -36,7 +36,7 @@ def stops_at_once(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
     return (about(context, RUN002, stop) for stop in context.tools.stops)
 
 
-RUN001 = rule(
+RUN001 = Rule(
     "RUN001",
     "nothing-is-trained",
     "FATAL",
@@ -64,7 +64,7 @@ def outcome(checks: DatasetChecks) -> Iterator[Finding]:
         yield checks.finding(RUN001, stop, Tally(checks.rows, list(range(min(checks.rows, EXAMPLES)))))
 
 
-DUP001 = rule(
+DUP001 = Rule(
     "DUP001",
     "duplicates",
     "MINOR",
@@ -86,7 +86,7 @@ def repeated_rows(checks: DatasetChecks) -> Iterator[Finding]:
         yield checks.finding(DUP001, f"{_rows(checks.same.count)} the same as an earlier one{rest}", checks.same)
 
 
-DUP002 = rule(
+DUP002 = Rule(
     "DUP002",
     "train-eval-leak",
     "MAJOR",
@@ -109,7 +109,7 @@ def leaked_prompts(checks: DatasetChecks) -> Iterator[Finding]:
         )
 
 
-DUP003 = rule(
+DUP003 = Rule(
     "DUP003",
     "prompt-with-several-answers",
     "INFO",
@@ -130,7 +130,7 @@ def other_answers(checks: DatasetChecks) -> Iterator[Finding]:
         )
 
 
-CON013 = rule(
+CON013 = Rule(
     "CON013",
     "column-only-in-few-rows",
     "MINOR",
@@ -160,7 +160,7 @@ def rare_columns(checks: DatasetChecks) -> Iterator[Finding]:
         )
 
 
-TRU005 = rule(
+TRU005 = Rule(
     "TRU005",
     "default-length",
     "MAJOR",
@@ -196,7 +196,7 @@ def usual_length(checks: DatasetChecks) -> Iterator[Finding]:
     )
 
 
-BND007 = rule(
+BND007 = Rule(
     "BND007",
     "mask-starts-at-once",
     "FATAL",
@@ -225,7 +225,7 @@ def early_masks(checks: DatasetChecks) -> Iterator[Finding]:
         )
 
 
-LAB009 = rule(
+LAB009 = Rule(
     "LAB009",
     "turns-not-all-trained",
     "INFO",
@@ -266,7 +266,7 @@ def some_turns(checks: DatasetChecks) -> Iterator[Finding]:
         )
 
 
-LAB013 = rule(
+LAB013 = Rule(
     "LAB013",
     "trained-share",
     "INFO",

@@ -56,7 +56,7 @@ def _section(rule: Rule) -> str:
     bad, good = rule.bad, rule.good
     lines = [
         f"\n### {rule.code}\n",
-        f"**{rule.name}** · {rule.severity.value} ({rule.grade.name.lower()}): {_safe(rule.title)}\n",
+        f"**{rule.name}** · {rule.severity.value} ({rule.grade.lower()}): {_safe(rule.title)}\n",
         f"{_safe(rule.explanation)}\n",
         *(f"- {told}" for told in _repair(rule)),
         f"- raised by {_example(bad, good)}",

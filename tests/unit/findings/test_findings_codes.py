@@ -46,7 +46,7 @@ def test_two_findings_with_one_code_are_refused() -> None:
 
 def test_no_code_is_written_outside_of_its_rule() -> None:
     """Else a new finding would have to be put into a second place, and a check could report what no rule says."""
-    package, quoted = PATH.parents[1], re.compile(r'(?<!= rule\(\n    )"([A-Z]{3}\d{3})"')
+    package, quoted = PATH.parents[1], re.compile(r'(?<!= Rule\(\n    )"([A-Z]{3}\d{3})"')
     found = {
         f"{path.relative_to(package)}: {code}"
         for path in sorted(package.rglob("*.py"))
