@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 
 from sftui.text import cell_width, clip, visible
 from sftui.tui.bars import Bar
+from sftui.tui.commands.command import STEPS, steps
 from sftui.tui.contexts import DIALOG
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
@@ -169,16 +170,8 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
 
     def obey(self, name: str, count: int) -> None:
         last = self.lines.line_count()
-        moves = {
-            "down": count,
-            "up": -count,
-            "page_down": count * self.lines.page,
-            "page_up": -count * self.lines.page,
-            "home": -last,
-            "end": last,
-        }
-        if name in moves:
-            self.lines.move(moves[name])
+        if name in STEPS:
+            self.lines.move(steps(name, count, self.lines.page, last))
             self.show_rest()
         elif name == "accept":
             self.choose(self.lines.marked if last else None)

@@ -28,23 +28,23 @@ TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The colours of one theme, as Rich reads them; `default` leaves the terminal's own."""
+    """The colours of one theme, as Rich reads them; `default`, where nothing is said, leaves the terminal's own."""
 
-    back: str
-    bar: str
-    raised: str
-    text: str
-    muted: str
-    faint: str
-    trained: str
-    special: str
-    accent: str
-    warning: str
-    error: str
-    system: str
-    user: str
-    assistant: str
-    tool: str
+    back: str = "default"
+    bar: str = "default"
+    raised: str = "default"
+    text: str = "default"
+    muted: str = "default"
+    faint: str = "default"
+    trained: str = "default"
+    special: str = "default"
+    accent: str = "default"
+    warning: str = "default"
+    error: str = "default"
+    system: str = "default"
+    user: str = "default"
+    assistant: str = "default"
+    tool: str = "default"
 
 
 PALETTES = {
@@ -83,11 +83,6 @@ PALETTES = {
         tool="#875f5f",
     ),
     "ansi": Palette(
-        back="default",
-        bar="default",
-        raised="default",
-        text="default",
-        muted="default",
         faint="bright_black",
         trained="blue",
         special="yellow",
@@ -99,23 +94,7 @@ PALETTES = {
         assistant="cyan",
         tool="bright_yellow",
     ),
-    "mono": Palette(
-        back="default",
-        bar="default",
-        raised="default",
-        text="default",
-        muted="default",
-        faint="default",
-        trained="default",
-        special="default",
-        accent="default",
-        warning="default",
-        error="default",
-        system="default",
-        user="default",
-        assistant="default",
-        tool="default",
-    ),
+    "mono": Palette(),
 }
 
 

@@ -107,7 +107,7 @@ MEANS = {
 }
 """What keys mean that work in several panes."""
 Move: TypeAlias = "Callable[[Inspector, str, int], None]"
-"""Moves in a pane by so many steps: down, up, page_down, page_up, home, end."""
+"""Moves in a pane by so many of the STEPS."""
 
 
 def moves(context: str, what: str, move: Move | None = None, when: When = always) -> tuple[Command, ...]:
@@ -137,6 +137,22 @@ def moves(context: str, what: str, move: Move | None = None, when: When = always
         )
         for kind, keys, title, help_text in declared
     )
+
+
+STEPS = ("down", "up", "page_down", "page_up", "home", "end")
+"""The movement keys."""
+
+
+def steps(kind: str, count: int, page: int, whole: int) -> int:
+    """How far a movement key goes, down where it is positive, in a pane that shows `page` of `whole` lines."""
+    return {
+        "down": count,
+        "up": -count,
+        "page_down": count * page,
+        "page_up": -count * page,
+        "home": -whole,
+        "end": whole,
+    }[kind]
 
 
 def _moved(move: Move, kind: str, here: Inspector, count: int | None) -> None:

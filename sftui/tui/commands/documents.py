@@ -1,10 +1,10 @@
-"""Panes to read in, while they hold the keys."""
+"""Panes to read in, while they hold the keys, and dialogs, which obey their keys themselves."""
 
 from __future__ import annotations
 
 from sftui.tui.commands import tokens
-from sftui.tui.commands.command import MEANS, command, moves
-from sftui.tui.contexts import CONVERSATION_PANE, DOCUMENT, WHY
+from sftui.tui.commands.command import MEANS, Command, command, moves, steps
+from sftui.tui.contexts import CONVERSATION_PANE, DIALOG, DOCUMENT, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.document_pane import DocumentPane
 from sftui.views import Action
@@ -20,11 +20,7 @@ def _held(here: Inspector) -> DocumentPane:
 
 def _move(here: Inspector, kind: str, count: int) -> None:
     pane = _held(here)
-    if kind in ("home", "end"):
-        pane.scroll_top(pane.line_count() if kind == "end" else 0)
-    else:
-        lines = count * (pane.page if kind.startswith("page") else 1)
-        pane.scroll_lines(lines if kind.endswith("down") else -lines)
+    pane.scroll_lines(steps(kind, count, pane.page, pane.line_count()))
 
 
 MOVES = moves(DOCUMENT, "line", _move)
@@ -48,3 +44,17 @@ def left(here: Inspector, count: int | None) -> None:
         tokens.act(here, Action.LEFT, count or 1)
         return
     pane.scroll_columns(-(count or 1) * COLUMNS, pane.widest)
+
+
+def _answer(name: str, key: str, title: str, help_text: str, means: str, was: tuple[str, ...] | None = None) -> Command:
+    return Command(f"dialog.{name}", (key,), title, help_text, "Move", DIALOG, means=MEANS[means], was=was)
+
+
+DIALOG_MOVES = moves(DIALOG, "line")
+ANSWERS = (
+    _answer("accept", "enter", "accept", "Accepts the selected line.", "enter"),
+    _answer("yes", "a", "apply", "Does what the dialog offers.", "apply", ("y",)),
+    _answer("export", "x", "export instead", "Goes to the export, where the dialog offers that.", "export"),
+    _answer("close", "escape", "close the dialog", "Closes the dialog and changes nothing.", "close"),
+    _answer("leave", "q", "leave the dialog", "Closes the dialog and changes nothing, as in less.", "leave", ()),
+)

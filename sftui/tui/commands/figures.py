@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sftui.text import clip, many, visible
 from sftui.tui.commands import findings, marks, repairs, rows
-from sftui.tui.commands.command import MEANS, command, moves
+from sftui.tui.commands.command import MEANS, command, moves, steps
 from sftui.tui.contexts import FIGURES, FINDINGS, TOKENS
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.figures_pane import Owned
@@ -272,10 +272,9 @@ def _move(here: Inspector, kind: str, count: int) -> None:
     pane = here.panes.figures
     if kind in ("home", "end"):
         pane.to_end(kind == "end")
-    elif kind in ("down", "up"):
-        pane.move(count if kind == "down" else -count)
-    else:
-        pane.scroll_lines(count * pane.page if kind == "page_down" else -count * pane.page)
+        return
+    move = pane.scroll_lines if kind.startswith("page") else pane.move
+    move(steps(kind, count, pane.page, 0))
 
 
 MOVES = moves(FIGURES, "line", _move, lambda here: None if marked(here) else Said())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sftui.errors import SftuiError
 from sftui.text import visible
 from sftui.tui.commands import compare, repairs, rows, search
-from sftui.tui.commands.command import MEANS, command, moves
+from sftui.tui.commands.command import MEANS, command, moves, steps
 from sftui.tui.commands.inputs import inputs
 from sftui.tui.contexts import FINDINGS, TOKENS
 from sftui.tui.copying import write_out
@@ -48,12 +48,8 @@ def on_findings(here: Inspector, event: ev.FindingsReady) -> None:
 
 def _move(here: Inspector, kind: str, count: int) -> None:
     pane = here.panes.findings
-    if kind in ("home", "end"):
-        pane.move(len(pane.findings) if kind == "end" else -len(pane.findings))
-    elif kind in ("down", "up"):
-        pane.move(count if kind == "down" else -count)
-    else:
-        pane.scroll_lines(count * pane.page if kind == "page_down" else -count * pane.page)
+    move = pane.scroll_lines if kind.startswith("page") else pane.move
+    move(steps(kind, count, pane.page, len(pane.findings)))
 
 
 MOVES = moves(FINDINGS, "finding", _move)

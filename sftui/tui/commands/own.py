@@ -1,4 +1,4 @@
-"""sftui itself: help, palette, themes, mouse, suspending, quitting."""
+"""sftui itself: help, palette, themes, mouse, suspending, quitting, the tour."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from sftui.tui.commands.command import MEANS, command
 from sftui.tui.dialogs import EXPORT, ONWARD
 from sftui.tui.inspector import Inspector
 from sftui.tui.themes import TITLES
+from sftui.tui.tour import toggled
 from sftui.views import Line, Role, change_text, line, wrap
 from sftui.workspace.history import Chosen, Unexported, unexported
 
@@ -147,3 +148,9 @@ def lost_lines(lost: Unexported, width: int) -> list[Line]:
         for kind, words in lost_parts(lost)
         for cells in wrap(line((f"{kind}  ", Role.KEY), (words, Role.PLAIN)), width, " " * 8)
     ]
+
+
+@command("tour", "f2", "tour", "Program")
+def toggle(here: Inspector, count: int | None) -> None:
+    """Starts the tour of the inspector in six steps, or leaves it."""
+    here.put(toggled(here.state.tour))

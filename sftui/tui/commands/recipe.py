@@ -11,7 +11,7 @@ from typing import Any
 from sftui.errors import SftuiError
 from sftui.recipe import changed
 from sftui.text import visible
-from sftui.tui.commands.command import MEANS, command, moves
+from sftui.tui.commands.command import MEANS, command, moves, steps
 from sftui.tui.contexts import RECIPE
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.recipe_pane import PRESET
@@ -23,15 +23,7 @@ from sftui.workspace import events as ev
 
 def _move(here: Inspector, kind: str, count: int) -> None:
     pane = here.panes.recipe
-    steps = {
-        "down": count,
-        "up": -count,
-        "page_down": count * pane.page,
-        "page_up": -count * pane.page,
-        "home": -len(pane.infos),
-        "end": len(pane.infos),
-    }
-    pane.move(steps[kind])
+    pane.move(steps(kind, count, pane.page, len(pane.infos)))
 
 
 MOVES = moves(RECIPE, "knob", _move)

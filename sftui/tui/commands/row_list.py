@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sftui.tui.commands.command import MEANS, command, moves
+from sftui.tui.commands.command import MEANS, command, moves, steps
 from sftui.tui.commands.rows import go, step
 from sftui.tui.contexts import LIST, TOKENS
 from sftui.tui.inspector import Inspector
@@ -12,16 +12,8 @@ def _move(here: Inspector, kind: str, count: int) -> None:
     pane = here.panes.rows
     if kind == "end" and pane.order is None:
         go(here, here.state.status.last)
-        return
-    steps = {
-        "down": count,
-        "up": -count,
-        "page_down": count * pane.page,
-        "page_up": -count * pane.page,
-        "home": -pane.rows,
-        "end": pane.rows,
-    }
-    step(here, steps[kind])
+    else:
+        step(here, steps(kind, count, pane.page, pane.rows))
 
 
 MOVES = moves(LIST, "row", _move)

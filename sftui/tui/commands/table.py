@@ -3,66 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 
-from sftui.tui.commands import (
-    batch,
-    compare,
-    convert,
-    copying,
-    dialogs,
-    documents,
-    export,
-    figures,
-    findings,
-    marks,
-    notes,
-    own,
-    panes,
-    recipe,
-    repairs,
-    row_list,
-    rows,
-    search,
-    sizes,
-    tokens,
-    tour,
-    views,
-    why,
-)
 from sftui.tui.commands.command import Command, declared_in
 from sftui.tui.contexts import ANY, DIALOG
 
-COMMANDS: tuple[Command, ...] = tuple(
-    one
-    for subject in (
-        tokens,
-        why,
-        row_list,
-        documents,
-        dialogs,
-        rows,
-        panes,
-        search,
-        views,
-        sizes,
-        notes,
-        batch,
-        findings,
-        figures,
-        compare,
-        marks,
-        recipe,
-        repairs,
-        convert,
-        export,
-        copying,
-        own,
-        tour,
-    )
-    for one in declared_in(subject)
+SUBJECTS = (
+    *("tokens", "why", "row_list", "documents", "rows", "panes", "search", "views", "notes", "batch"),
+    *("findings", "figures", "compare", "marks", "recipe", "repairs", "convert", "export", "copying", "own"),
 )
-"""Subjects in the order of the palette."""
-
+"""The modules that declare commands, in the order of the palette."""
+COMMANDS: tuple[Command, ...] = tuple(
+    one for subject in SUBJECTS for one in declared_in(import_module(f"sftui.tui.commands.{subject}"))
+)
 BY_ID = {command.id: command for command in COMMANDS}
 
 

@@ -1,4 +1,4 @@
-"""What is looked at: zoom and shift of the tokens, and the panes next to them."""
+"""What is looked at: zoom and shift of the tokens, the panes next to them, and how large the panes are."""
 
 from __future__ import annotations
 
@@ -81,3 +81,43 @@ def raw(here: Inspector, count: int | None) -> None:
 def boundary(here: Inspector, count: int | None) -> None:
     """Shows where the prompt tokenized alone ends, and differs from the whole."""
     here.open_view(BOUNDARY)
+
+
+@command("pane.alone", "m", "this pane alone", "Look", was=())
+def alone(here: Inspector, count: int | None) -> None:
+    """Gives the whole screen to the pane that has the keys; again brings the others back."""
+    now = here.state.open
+    here.put(now._replace(alone=not now.alone))
+
+
+CELLS, LINES = 6, 2
+"""What one key makes a pane wider and higher by."""
+
+
+def _resize(here: Inspector, cells: int, lines: int) -> None:
+    if not here.resize_pane(cells, lines):
+        here.say("no room for that" if cells + lines > 0 else "no pane next to it to give that to", Role.DIM)
+
+
+@command("pane.wider", "O >", "wider", "Look", counted=True, was=())
+def wider(here: Inspector, count: int | None) -> None:
+    """Makes the pane that has the keys wider."""
+    _resize(here, CELLS * (count or 1), 0)
+
+
+@command("pane.narrower", "O <", "narrower", "Look", counted=True, was=())
+def narrower(here: Inspector, count: int | None) -> None:
+    """Makes the pane that has the keys narrower."""
+    _resize(here, -CELLS * (count or 1), 0)
+
+
+@command("pane.higher", "O +", "higher", "Look", counted=True, was=())
+def higher(here: Inspector, count: int | None) -> None:
+    """Makes the pane that has the keys higher."""
+    _resize(here, 0, LINES * (count or 1))
+
+
+@command("pane.lower", "O -", "lower", "Look", counted=True, was=())
+def lower(here: Inspector, count: int | None) -> None:
+    """Makes the pane that has the keys lower."""
+    _resize(here, 0, -LINES * (count or 1))
