@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
-from sftui.model import Problem
 from sftui.session.opened import HEAVY, Opened
 from sftui.session.splitting import settling
 from sftui.workspace.events import AuditReady, CodeCount, OrderReady, VerdictLine
@@ -46,13 +45,8 @@ class Auditing:
     def run(self, session: Opened, request: AuditRequest, version: int) -> Iterator[AuditReady | None]:
         """Every row, checked and counted; stopped by not being asked for more, and asked again it goes on where it
         stopped."""
-        try:
-            ready = session.ready()
-            context = ready.checks()
-        except SftuiError as error:
-            self._gathered = None
-            yield AuditReady(request.ticket, version, 0, problem=Problem(error.what, error.why, error.fix))
-            return
+        ready = session.ready()
+        context = ready.checks()
         from sftui.audit import Audit, Filter, run_audit
         from sftui.audit.listing import Listing
         from sftui.findings import damaged_files, refused_files
@@ -102,13 +96,7 @@ class Auditing:
             return
         gathered = self._gathered
         if gathered is None:
-            yield OrderReady(
-                request.ticket,
-                version,
-                request.by,
-                problem=Problem("the dataset has not been audited yet", fix="press A"),
-            )
-            return
+            raise SftuiError("the dataset has not been audited yet", fix="press A")
         tokens, trained = self._tokens, self._trained
         listed = gathered.listing.rows(request.by) if gathered.listing is not None else None
         if listed is not None:

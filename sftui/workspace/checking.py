@@ -1,4 +1,4 @@
-"""What is wrong with a row and with the set-up, for the findings pane."""
+"""What is wrong with a row and with the set-up, and what would turn the label of a token over, for the panes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sftui.errors import SftuiError
-from sftui.model import Problem
+from sftui.session.deciding import decide
 from sftui.session.opened import HEAVY, Opened
 from sftui.session.ready import Ready
 from sftui.session.trial import with_cures
-from sftui.workspace.events import FindingsReady
-from sftui.workspace.requests import FindingsRequest
+from sftui.workspace.events import FindingsReady, WhyReady
+from sftui.workspace.requests import FindingsRequest, WhyRequest
 
 if TYPE_CHECKING:
     from sftui.findings import Context, Finding
@@ -23,12 +22,8 @@ SETUP = "the set-up's findings"
 def findings(session: Opened, request: FindingsRequest, version: int) -> Iterator[FindingsReady | None]:
     """The row's findings at once, then with those of the set-up, which are worked out once a recipe, then with the
     cures of each that were tried and help."""
-    try:
-        whole = session.ready()
-        context = whole.checks()
-    except SftuiError as error:
-        yield FindingsReady(request.ticket, version, request.index, problem=Problem(error.what, error.why, error.fix))
-        return
+    whole = session.ready()
+    context = whole.checks()
     found, waived = whole.sifted(whole.inspect(request.index))
     ready = FindingsReady(request.ticket, version, request.index, found, waived=waived, tried=False)
     known: tuple[tuple[Finding, ...], int] | None = context.memo.get(SETUP)
@@ -41,6 +36,12 @@ def findings(session: Opened, request: FindingsRequest, version: int) -> Iterato
     row = yield from _with_cures(whole, found)
     setup = yield from _with_cures(whole, known[0])
     yield replace(ready, findings=row, setup=setup, tried=True)
+
+
+def why(session: Opened, request: WhyRequest, version: int) -> Iterator[WhyReady | None]:
+    """The ways of a token, once all recipes were tried on its row."""
+    found = yield from decide(session.ready(), request.index, request.token)
+    yield WhyReady(request.ticket, version, request.index, request.token, found.ways, found.failing)
 
 
 def _with_cures(session: Ready, found: tuple[Finding, ...]) -> Generator[None, None, tuple[Finding, ...]]:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
-from sftui.model import Problem, Row
+from sftui.model import Row
 from sftui.recipe import Recipe
 from sftui.session.explaining import chosen, explain
 from sftui.session.opened import Opened
@@ -45,17 +45,7 @@ class Comparison:
 
     def compare(self, first: Opened, request: CompareRequest, version: int) -> Iterator[ComparisonReady | None]:
         """One row, aligned, with the second recipe's inspection."""
-        try:
-            other = yield from self._second(first, request.recipe, request.repairs)
-        except SftuiError as error:
-            yield ComparisonReady(
-                request.ticket,
-                version,
-                request.recipe,
-                problem=Problem(error.what, error.why, error.fix),
-                repairs=request.repairs,
-            )
-            return
+        other = yield from self._second(first, request.recipe, request.repairs)
         from sftui.comparison import compare_row
 
         splits = [session.settle_split(most=0) for session in (first, other)]
@@ -81,12 +71,8 @@ class Comparison:
     ) -> Iterator[CountReady | None]:
         """The count over every row, reported as it grows; `settled` is called once it is known which rows evaluate,
         where it was not."""
-        try:
-            first.ready().checks()
-            other = yield from self._second(first, request.recipe, request.repairs)
-        except SftuiError as error:
-            yield CountReady(request.ticket, version, problem=Problem(error.what, error.why, error.fix))
-            return
+        first.ready().checks()
+        other = yield from self._second(first, request.recipe, request.repairs)
         from sftui.comparison import ComparisonCount
 
         known = not (first.split.later or other.split.later)

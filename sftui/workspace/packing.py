@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sftui.errors import SftuiError
-from sftui.model import Inspection, Problem
+from sftui.model import Inspection
 from sftui.session.opened import Opened
 from sftui.workspace.events import PacksReady
 from sftui.workspace.requests import PacksRequest
@@ -17,12 +16,8 @@ MOST_TOKENS = 65_536
 
 def packs(session: Opened, request: PacksRequest, version: int) -> Iterator[PacksReady | None]:
     """Rows are prepared one at a time until they are a packing group, or many, and then packed as one."""
-    try:
-        ready = session.ready()
-        ready.checks()
-    except SftuiError as error:
-        yield PacksReady(request.ticket, version, problem=Problem(error.what, error.why, error.fix))
-        return
+    ready = session.ready()
+    ready.checks()
     recipe = ready.recipe
     made: list[Inspection] = []
     tokens, passed = 0, 0
@@ -38,9 +33,4 @@ def packs(session: Opened, request: PacksRequest, version: int) -> Iterator[Pack
         made.append(inspection)
         tokens += sum(len(one.input_ids) for one in inspection.examples)
         yield None
-    try:
-        found, batch = ready.packs(made)
-    except SftuiError as error:
-        yield PacksReady(request.ticket, version, rows=len(made), problem=Problem(error.what, error.why, error.fix))
-        return
-    yield PacksReady(request.ticket, version, found, batch, len(made))
+    yield PacksReady(request.ticket, version, *ready.packs(made), len(made))

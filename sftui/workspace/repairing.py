@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sftui.errors import SftuiError
-from sftui.model import Problem
 from sftui.pipeline import detect
 from sftui.repairs import TO_MESSAGES, Counts
 from sftui.session.ready import tokenizer_of
@@ -56,30 +54,22 @@ def count_repairs(session: Opened, request: RepairsRequest, version: int) -> Ite
 def write_job(session: Opened, request: WriteRequest) -> Iterator[RepairsWritten | None]:
     """Write what the repairs in force make of the data, as they are now, whatever is changed meanwhile."""
     target, journal = Path(request.target), Path(request.log)
-    try:
-        check_targets(session.options.paths, request.target, request.log)
-        conversion = None
-        if TO_MESSAGES in session.repairs:
-            conversion = conversion_of(
-                session.stored, session.requested, detect(session.stored.sample, session.requested)
+    check_targets(session.options.paths, request.target, request.log)
+    conversion = None
+    if TO_MESSAGES in session.repairs:
+        conversion = conversion_of(session.stored, session.requested, detect(session.stored.sample, session.requested))
+    plan = session_plan(tokenizer_of(session), session.repairs, request.marked, conversion=conversion)
+    if plan.codes or any(one.name == "strip-tokens" for one in plan.repairs):
+        session.ready().checks()  # the tokenizer decides on these
+    now, at = Written(Counts()), time.monotonic()
+    for now in write_repaired(session, plan, target, journal):
+        if time.monotonic() - at > REPORT_EVERY:
+            at = time.monotonic()
+            yield RepairsWritten(
+                request.ticket, request.target, request.log, count_of(now.counts), now.lost, session.count_now()
             )
-        plan = session_plan(tokenizer_of(session), session.repairs, request.marked, conversion=conversion)
-        if plan.codes or any(one.name == "strip-tokens" for one in plan.repairs):
-            session.ready().checks()  # the tokenizer decides on these
-        now, at = Written(Counts()), time.monotonic()
-        for now in write_repaired(session, plan, target, journal):
-            if time.monotonic() - at > REPORT_EVERY:
-                at = time.monotonic()
-                yield RepairsWritten(
-                    request.ticket, request.target, request.log, count_of(now.counts), now.lost, session.count_now()
-                )
-            else:
-                yield None
-    except SftuiError as error:
-        yield RepairsWritten(
-            request.ticket, request.target, request.log, problem=Problem(error.what, error.why, error.fix)
-        )
-        return
+        else:
+            yield None
     yield RepairsWritten(
         request.ticket, request.target, request.log, count_of(now.counts), now.lost, now.counts.rows, True
     )

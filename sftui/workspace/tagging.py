@@ -16,15 +16,11 @@ MOST_BYTES = 500_000
 
 
 def tags(session: Opened, request: TagsRequest, version: int) -> Iterator[TagsReady | None]:
-    """The tagged template with its diff, or why there is none."""
-    try:
-        tools = session.ready().checks().tools
-        template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
-        if template is None:
-            raise SftuiError("there is no chat template to put tags into", fix="pick one with T")
-    except SftuiError as error:
-        yield TagsReady(request.ticket, version, problem=Problem(error.what, error.why, error.fix))
-        return
+    """The tagged template with its diff; SftuiError where there is none."""
+    tools = session.ready().checks().tools
+    template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
+    if template is None:
+        raise SftuiError("there is no chat template to put tags into", fix="pick one with T")
     from sftui.templates.surgery import add_generation_tags
 
     chats: list[Conversation] = []
@@ -37,17 +33,13 @@ def tags(session: Opened, request: TagsRequest, version: int) -> Iterator[TagsRe
         if found is not None:
             chats.append(found)
         yield None
-    try:
-        done = add_generation_tags(
-            template.source,
-            template.name,
-            dict(tools.special_tokens),
-            chats,
-            options=session.recipe.render,
-            rendering=template.rendering,
-        )
-    except SftuiError as error:
-        yield TagsReady(request.ticket, version, template.name, problem=Problem(error.what, error.why, error.fix))
-        return
+    done = add_generation_tags(
+        template.source,
+        template.name,
+        dict(tools.special_tokens),
+        chats,
+        options=session.recipe.render,
+        rendering=template.rendering,
+    )
     refused = Problem(f"no tags were added to {template.name}", done.refused) if done.refused is not None else None
     yield TagsReady(request.ticket, version, template.name, done.source, done.diff, done.proven, refused)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sftui.errors import SftuiError
 from sftui.model import Problem
 from sftui.workspace.events import RepairsWritten, SourceChanged
 from sftui.workspace.requests import WriteRequest
@@ -57,6 +58,14 @@ def unless_lost(session: Opened, events: Iterator[Any], instead: Callable[[Probl
             yield event
     if gone is not None:
         yield instead(gone)
+
+
+def answered(events: Iterator[Any], instead: Callable[[Problem], Any]) -> Iterator[Any]:
+    """The events of a job; `instead` of what cannot be answered, the reason."""
+    try:
+        yield from events
+    except SftuiError as error:
+        yield instead(Problem(error.what, error.why, error.fix))
 
 
 def write_whole(session: Opened, request: WriteRequest) -> Iterator[RepairsWritten | None]:

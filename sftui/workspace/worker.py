@@ -42,7 +42,7 @@ from sftui.workspace.loader import Loaded, Loader
 from sftui.workspace.previews import leads_of
 from sftui.workspace.search import count_hits, search
 from sftui.workspace.summaries import TOO_HEAVY, summaries, summary
-from sftui.workspace.watching import unless_lost, write_whole
+from sftui.workspace.watching import answered, unless_lost, write_whole
 
 if TYPE_CHECKING:
     from sftui.workspace.auditing import Auditing
@@ -101,13 +101,8 @@ class Worker:
             except MemoryError:
                 self._give_up(item, Problem("there was not enough memory for this", fix="try a smaller row or batch"))
             except Exception as error:
-                self._give_up(
-                    item,
-                    Problem(
-                        f"sftui could not do this ({type(error).__name__}: {error})",
-                        fix="this is a bug, --debug shows the trace",
-                    ),
-                )
+                what = f"sftui could not do this ({type(error).__name__}: {error})"
+                self._give_up(item, Problem(what, fix="this is a bug, --debug shows the trace"))
 
     def _give_up(self, item: Any, problem: Problem) -> None:
         """Answer what could not be done; every other job goes on."""
@@ -385,7 +380,7 @@ class Worker:
         try:
             batch = session.ready().batch(request.start, request.rows)
         except SftuiError as error:
-            self.send(ev.BatchReady(request.ticket, self._version, None, Problem(error.what, error.why, error.fix)))
+            self.send(rq.refusal(request, self._version, Problem(error.what, error.why, error.fix)))
         else:
             self.send(ev.BatchReady(request.ticket, self._version, batch))
 
@@ -412,8 +407,7 @@ class Worker:
         self._jobs[type(item)] = (item, self._job(item, session))
 
     def _job(self, item: Any, session: Opened) -> Iterator[Any]:
-        from sftui.workspace.checking import findings
-        from sftui.workspace.deciding import why
+        from sftui.workspace.checking import findings, why
         from sftui.workspace.packing import packs
         from sftui.workspace.repairing import count_repairs
         from sftui.workspace.tagging import tags
@@ -443,7 +437,7 @@ class Worker:
             rq.AuditRequest: lambda: while_there(auditing.run(session, item, version), no_audit),
             rq.HitsRequest: lambda: while_there(count_hits(session, item, version), instead),
         }
-        return jobs[type(item)]()
+        return answered(jobs[type(item)](), no_audit if isinstance(item, rq.AuditRequest) else instead)
 
     def _audits(self) -> Auditing:
         if self._auditing is None:
