@@ -25,23 +25,13 @@ from sftui.model import IGNORE_INDEX, Inspection, Labels, Tokens
 from sftui.text import visible
 
 COUNTS = (
-    "tokenized",
-    "tokens",
-    "trained",
-    "received_rows",
-    "received_tokens",
-    "received_trained",
-    "evaluation_rows",
-    "evaluation_tokens",
+    *("tokenized", "tokens", "trained", "received_rows", "received_tokens", "received_trained"),
+    *("evaluation_rows", "evaluation_tokens"),
 )
 LONGEST_NAME = 200
 MOST_SOURCES = 5000
 NO_FINDINGS = "no findings"
-REPEATS = (
-    "duplicates of an earlier row",
-    "an earlier prompt, answered differently",
-    "prompts of the evaluation set",
-)
+REPEATS = ("duplicates of an earlier row", "an earlier prompt, answered differently", "prompts of the evaluation set")
 
 
 class Audit:
@@ -275,33 +265,11 @@ class Audit:
                 self.repeated.add(whole)
         for name in (*COUNTS, "rows"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in (
-            "lengths",
-            "shares",
-            "over",
-            "cut",
-            "trained_cut",
-            "unlabelled",
-            "dropped_tokens",
-            "dropped_trained",
-            "by_role",
-            "by_message",
-            "by_special",
-            "by_part",
-        ):
-            getattr(self, name).update(getattr(other, name))
-        for name in (
-            "drops",
-            "stops",
-            "signatures",
-            "branches",
-            "finding_sets",
-            "found",
-            "checks",
-            "verdicts",
-            "weights",
-        ):
-            getattr(self, name).merge(getattr(other, name))
+        for name, mine in vars(self).items():
+            if isinstance(mine, Counter):
+                mine.update(getattr(other, name))
+            elif isinstance(mine, (Tallies, Found, DatasetChecks, Verdicts, Weights)):
+                mine.merge(getattr(other, name))
         for source, theirs in other.sources.items():
             mine = self.sources.setdefault(source, [0, 0, 0, 0])
             for i, value in enumerate(theirs):

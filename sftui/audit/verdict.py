@@ -144,13 +144,7 @@ def _cause(label: str, codes: Iterable[tuple[int, str]]) -> str:
 
 
 def _verdict(
-    label: str,
-    severity: Severity,
-    rows: int,
-    of: int,
-    code: str,
-    first: Sequence[int],
-    dropped: str = "",
+    label: str, severity: Severity, rows: int, of: int, code: str, first: Sequence[int], dropped: str = ""
 ) -> Verdict:
     consequence = _NAMES[label]
     share = f"all {many(of, 'row')}" if rows == of > 1 else f"{rows:,} of {many(of, 'row')}"
