@@ -9,20 +9,6 @@ from typing import Any, TypeVar
 
 import click
 
-from sftui.cli.common import (
-    eval_option,
-    first_row,
-    first_rows,
-    force_option,
-    ignore_option,
-    jobs_option,
-    no_mouse,
-    sampled,
-    select_option,
-    text_or_json,
-    theme_option,
-    width_option,
-)
 from sftui.cli.engines import engine_options
 from sftui.cli.grouped import (
     CHECK,
@@ -83,6 +69,47 @@ def output_option(*names: str, group: str = WRITTEN, metavar: str = "FILE", **at
     return option(*names, group=group, type=OUTPUT, metavar=metavar, **attributes)
 
 
+first_row = number_option("--row", group=USUAL, default=0, least=0, help="the row to show first, from 0")
+theme_option = option(
+    "--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: by the terminal"
+)
+no_mouse = option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
+text_or_json = option(
+    "--format",
+    "form",
+    group=WRITTEN,
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="text to read, or json for programs",
+)
+width_option = number_option(
+    "--width", group=WRITTEN, least=20, help="columns of the output; default: the terminal, or 80"
+)
+force_option = option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
+first_rows = number_option("--max-rows", group=ROWS, help="only the first N rows")
+sampled = number_option("--sample", group=ROWS, help="only N rows, evenly spaced")
+select_option = option(
+    "--select",
+    group=FINDINGS,
+    multiple=True,
+    metavar="CODES",
+    help="only these codes or code prefixes, e.g. TRU,LAB001",
+)
+ignore_option = option(
+    "--ignore", group=FINDINGS, multiple=True, metavar="CODES", help="all but these codes or code prefixes"
+)
+eval_option = option(
+    "--eval",
+    "evaluation",
+    group=FINDINGS,
+    metavar="DATA",
+    help="the evaluation set, to find its prompts in the training data",
+)
+jobs_option = number_option(
+    "--jobs",
+    group=WORK,
+    help="processes; default: one fewer than the machine has cores, or with ray all that the cluster has",
+)
 new_file_option = output_option("-o", "--out", help="OUT.jsonl or OUT.parquet, a new file")
 log_option = output_option("--log", help="LOG.jsonl: every change, row by row; default: OUT.log.jsonl")
 

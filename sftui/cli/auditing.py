@@ -7,7 +7,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ import click
 from sftui.cli.data_notes import DataNotes
 from sftui.cli.engines import LOCAL, on_ray
 from sftui.cli.loading import loaded_session, open_data
-from sftui.cli.reading import repository_names
 from sftui.cli.writing import Progress, print_over_progress
 from sftui.session.checking import Checking, evaluation_options, prompts_of
 from sftui.session.inputs import data_files, labels_of
@@ -185,3 +185,21 @@ def _prompts(options: OpenOptions, evaluation: str, trained: Ready) -> Hashes:
     """The hashes of every prompt of the evaluation set, read by the same recipe."""
     with contextlib.closing(open_data(evaluation_options(options, evaluation), trained.recipe)) as held:
         return prompts_of(held, trained, lambda sentence: click.echo(f"sftui: {visible(sentence)}", err=True))
+
+
+def repository_names(files: Iterable[str]) -> dict[str, str]:
+    """Each file as a review names it: from the root of the repository that the run is in (else from here), with forward
+    slashes.
+
+    Files outside of it keep their name.
+    """
+    here = Path.cwd()
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    names = {}
+    for file in files:
+        places = (os.path.abspath(file), os.path.realpath(file))
+        inside = next(
+            (Path(os.path.relpath(place, root)) for place in places if Path(place).is_relative_to(root)), None
+        )
+        names[file] = file if inside is None else inside.as_posix()
+    return names

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sftui.exports.script_text import assign, literal
-
 CONFIG = "CONFIG"
 WIDTH = 120
 _IN_KNOWN = (ast.Constant, ast.Name, ast.Attribute, ast.Compare, ast.UnaryOp, ast.BoolOp, ast.List, ast.Tuple)
@@ -260,3 +258,27 @@ class _Filling:
     def _after(self, block: Sequence[ast.stmt]) -> int:
         """Where the line after a block begins."""
         return self._lines[block[-1].end_lineno or 0]
+
+
+def literal(value: Any) -> str:
+    """A Python literal in plain ASCII, strings in double quotes; only plain data is taken."""
+    if isinstance(value, str):
+        return '"' + "".join(_escaped(char) for char in value) + '"'
+    if value is None or isinstance(value, (bool, int, float)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(literal, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{literal(key)}: {literal(item)}" for key, item in value.items()) + "}"
+    raise TypeError(f"{type(value).__name__} has no literal here")
+
+
+def assign(name: str, value: Any) -> str:
+    """`NAME = literal`."""
+    return f"{name} = {literal(value)}"
+
+
+def _escaped(char: str) -> str:
+    if char == '"':
+        return '\\"'
+    return char if " " <= char <= "~" and char != "\\" else ascii(char)[1:-1].replace("\\'", "'")

@@ -14,9 +14,9 @@ from exported_scripts import run_alone, run_script, shown
 
 from sftui.cli.loading import loaded_session
 from sftui.errors import ExportError
+from sftui.exports.copying import literal
 from sftui.exports.plan import plan_export
 from sftui.exports.records import record
-from sftui.exports.script_text import literal
 from sftui.recipe import Recipe, changed
 from sftui.session.options import OpenOptions
 from sftui.trainers import preset
