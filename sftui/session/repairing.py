@@ -108,27 +108,16 @@ def session_plan(
     return plan_of(chosen, codes=tuple(CODES), instead={**exact, **converting}, marked=marked)
 
 
-def conversion_of(
-    stored: Stored,
-    recipe: Recipe,
-    detected: Detected,
-    reader: Recipe | None = None,
-    without: Sequence[str] = (),
-) -> Repair:
-    """The repair that makes messages of the rows of some data, which are read so under a recipe; for the trainer of
-    `reader`, where that is another one's. The columns `without` are left out."""
-    way = conversion_way(stored, recipe, detected, reader, without)
-    return to_messages(way, target_of(reader or recipe), without)
+def conversion_of(stored: Stored, recipe: Recipe, detected: Detected) -> Repair:
+    """The repair that makes messages of the rows of some data, which are read so under a recipe."""
+    return to_messages(conversion_way(stored, recipe, detected), target_of(recipe))
 
 
 def conversion_way(
-    stored: Stored,
-    recipe: Recipe,
-    detected: Detected,
-    reader: Recipe | None = None,
-    without: Sequence[str] = (),
+    stored: Stored, recipe: Recipe, detected: Detected, reader: Recipe | None = None, without: Sequence[str] = ()
 ) -> Way:
-    """How the rows become messages, or why they cannot: also where the trainer would then not read `messages`."""
+    """How the rows become messages, or why they cannot: also where the trainer would then not read `messages`; for the
+    trainer of `reader`, where that is another one's. The columns `without` are left out."""
     from sftui.pipeline import detect
 
     way, wanted = way_of(stored.sample, recipe, detected), reader or recipe

@@ -81,15 +81,8 @@ def raw_lines(row: Row, width: int) -> tuple[Line, ...]:
     if row.problem:
         head += wrap(line((f"✗ {visible(row.problem)}", Role.ERROR)), width)
     if row.left_out is not None:
-        head += wrap(
-            line(
-                (
-                    f"* a repair leaves this row out, because {visible(row.left_out)}; the file still has it",
-                    Role.CHANGED,
-                )
-            ),
-            width,
-        )
+        left = f"* a repair leaves this row out, because {visible(row.left_out)}; the file still has it"
+        head += wrap(line((left, Role.CHANGED)), width)
     elif row.skipped is not None:
         head += wrap(line((f"! not repaired: {visible(row.skipped)}", Role.WARNING)), width)
     elif row.repairs:
