@@ -41,7 +41,7 @@ def compare_recipes(
     from sftui.session.comparing import open_sides
     from sftui.session.explaining import chosen
     from sftui.session.versions import tokenized_otherwise
-    from sftui.views import unmarked_words
+    from sftui.views.compare import unmarked_words
 
     if not others:
         raise RecipeError(
@@ -99,7 +99,9 @@ def compare_recipes(
 def _print(
     count: ComparisonCount, causes: Sequence[Causes | None], names: Sequence[str], recipes: Sequence[Recipe], width: int
 ) -> None:
-    from sftui.views import cause_lines, compare_lines, count_lines, plain
+    from sftui.views.causes import cause_lines
+    from sftui.views.cells import plain
+    from sftui.views.compare import compare_lines, count_lines
 
     click.echo(plain(count_lines(count, names, width)), nl=False)
     for number, found in enumerate(causes, 1):
@@ -146,7 +148,7 @@ def as_record(count: ComparisonCount, names: Sequence[str]) -> dict[str, Any]:
 
 def causes_record(causes: Sequence[Causes | None], recipes: Sequence[Recipe]) -> list[dict[str, Any]]:
     """Why each further side differs from the first: a record a cause, those of most rows first."""
-    from sftui.views import does, keys_of_setting
+    from sftui.views.causes import does, keys_of_setting
 
     return [
         {

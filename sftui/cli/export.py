@@ -113,7 +113,8 @@ def refuse_untrainable(session: Opened, recipe: Recipe) -> None:
 def print_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit: int | None) -> None:
     """Count on stderr what becomes of the labels under the other trainer."""
     from sftui.session.comparing import open_sides
-    from sftui.views import count_lines, plain
+    from sftui.views.cells import plain
+    from sftui.views.compare import count_lines
 
     count = None
     try:

@@ -161,7 +161,7 @@ KINDS = {
 
 def _defaults(knob: Knob) -> str:
     """One default, or which presets begin with which."""
-    from sftui.views import value_text
+    from sftui.views.knobs import value_text
 
     by_value: dict[str, list[str]] = {}
     for name, value in knob.defaults.items():
@@ -193,7 +193,7 @@ def listed(described: Iterable[Knob], trainer: str | None, width: int, word: str
 
 
 def _line(knob: Knob, trainer: str | None, word: str | None) -> str:
-    from sftui.views import value_text
+    from sftui.views.knobs import value_text
 
     default = value_text(knob.defaults.get(trainer or "", knob.info.default))
     keys = {

@@ -64,20 +64,12 @@ def text_lines(
     inspection: Inspection, recipe: Recipe, view: str, shift: bool, explain: bool, width: int
 ) -> Iterator[str]:
     """The row as lines of visible text, at most `width` cells wide where that is possible."""
-    from sftui.views import (
-        GridState,
-        Zoom,
-        convention,
-        draw_all,
-        evaluation_words,
-        lay_out,
-        make_table,
-        plain,
-        shift_warning,
-        why_stopped,
-        wrap,
-    )
-    from sftui.views.cells import line
+    from sftui.views.cells import line, plain, wrap
+    from sftui.views.draw import draw_all
+    from sftui.views.grid import GridState, Zoom
+    from sftui.views.layout import lay_out
+    from sftui.views.table import make_table
+    from sftui.views.words import convention, evaluation_words, shift_warning, why_stopped
 
     def wrapped(text: str) -> Iterator[str]:
         yield from plain(wrap(line(visible(text)), width)).splitlines()
@@ -109,7 +101,8 @@ def text_lines(
 
 
 def _head(inspection: Inspection, recipe: Recipe) -> str:
-    from sftui.views import EVALUATES, weighted_tokens
+    from sftui.views.table import weighted_tokens
+    from sftui.views.words import EVALUATES
 
     parts = [f"row {inspection.row.index}", recipe.preset]
     if inspection.dropped is not None:

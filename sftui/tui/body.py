@@ -12,7 +12,7 @@ from textual.widget import Widget
 from sftui.tui.arrangement import Arrangement, Box
 from sftui.tui.contexts import TOKENS
 from sftui.tui.line_view import LineView
-from sftui.views import Line
+from sftui.views.cells import Line
 from sftui.views.frame import DrawnFrame, Framed
 
 Places = Callable[[Size], Mapping[str, Box]]

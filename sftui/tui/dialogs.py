@@ -17,8 +17,7 @@ from sftui.tui.contexts import DIALOG
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
 from sftui.tui.themes import Styles
-from sftui.views import Line, Over, Role, wrap
-from sftui.views.cells import LineBuilder, line
+from sftui.views.cells import Line, LineBuilder, Over, Role, line, wrap
 
 EXPORT = 1
 """The answer of a dialog that goes to the export instead."""

@@ -10,8 +10,7 @@ from textual import events
 from sftui.text import visible
 from sftui.tui.dialogs import Dialog
 from sftui.tui.prompt import edit
-from sftui.views import Line, Over, Role
-from sftui.views.cells import LineBuilder
+from sftui.views.cells import Line, LineBuilder, Over, Role
 
 MOVES = {"up": "up", "down": "down", "pageup": "page_up", "pagedown": "page_down"}
 

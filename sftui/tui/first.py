@@ -13,8 +13,7 @@ from sftui.tui.filtering import Filtering
 from sftui.tui.keys import Keymap
 from sftui.tui.picking import Picking, matching
 from sftui.tui.themes import Styles
-from sftui.views import Line, Role, line, wrap
-from sftui.views.cells import LineBuilder
+from sftui.views.cells import Line, LineBuilder, Role, line, wrap
 
 WIDEST_NAME = 44
 

@@ -10,7 +10,7 @@ from sftui.text import many, visible
 from sftui.tui.commands import batch, compare, convert, figures, findings, recipe, repairs, rows, search, why, writing
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.token_pane import changed_tokens
-from sftui.views import Role
+from sftui.views.cells import Role
 from sftui.workspace import events as ev
 
 # — the row —

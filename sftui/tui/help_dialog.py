@@ -8,7 +8,7 @@ from sftui.tui.filtering import Filtering
 from sftui.tui.help_text import help_lines
 from sftui.tui.keys import Keymap
 from sftui.tui.themes import Styles
-from sftui.views import Line
+from sftui.views.cells import Line
 
 
 class Help(Filtering):

@@ -7,8 +7,7 @@ from functools import lru_cache
 from sftui.docs import markdown
 from sftui.docs import rendering as pages
 from sftui.text import visible
-from sftui.views import Line, Role
-from sftui.views.cells import LineBuilder
+from sftui.views.cells import Line, LineBuilder, Role
 
 _ROLES = {
     pages.TITLE: Role.TITLE,

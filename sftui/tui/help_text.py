@@ -11,7 +11,7 @@ from sftui.tui.commands.command import Command, show_key
 from sftui.tui.commands.table import available, groups
 from sftui.tui.contexts import ANY, CONTEXTS, DIALOG
 from sftui.tui.keys import Keymap
-from sftui.views import Line, Role, line, wrap
+from sftui.views.cells import Line, Role, line, wrap
 from sftui.views.legend import SIGNS
 
 KEYS_WIDTH = 14

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from sftui.views import Line, Role
+from sftui.views.cells import Line, Role
 
 if TYPE_CHECKING:
     from sftui.tui.panes.document_pane import DocumentPane

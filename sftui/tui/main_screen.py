@@ -39,7 +39,8 @@ from sftui.tui.prompt import Prompt
 from sftui.tui.side import VIEWS
 from sftui.tui.state import Compared, Kept, Memo, Part, Said, Seen, State
 from sftui.tui.themes import Styles
-from sftui.views import Action, Line, Role
+from sftui.views.cells import Line, Role
+from sftui.views.grid import Action
 from sftui.workspace import Workspace
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq

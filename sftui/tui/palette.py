@@ -15,8 +15,7 @@ from sftui.tui.commands.table import available
 from sftui.tui.filtering import Filtering
 from sftui.tui.keys import Keymap
 from sftui.tui.themes import Styles
-from sftui.views import Line, Role, line
-from sftui.views.cells import LineBuilder
+from sftui.views.cells import Line, LineBuilder, Role, line
 
 KEYS_WIDTH = 14
 TITLE_WIDTH = 24

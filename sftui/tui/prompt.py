@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from sftui.text import cell_width, visible
 from sftui.tui.line_view import LineView
-from sftui.views import Line, Over, Role, Segment
+from sftui.views.cells import Line, Over, Role, Segment
 
 
 def edit(text: str, cursor: int, key: str, character: str | None) -> tuple[str, int]:

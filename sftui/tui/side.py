@@ -12,7 +12,7 @@ from sftui.tui.commands import batch, compare, figures, findings, why
 from sftui.tui.contexts import BATCH, BOUNDARY, COMPARE, CONVERSATION, FIGURES, FINDINGS, PACKS, RAW, RENDERED, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.document_pane import HINT
-from sftui.views import Line, Role, line, wrap
+from sftui.views.cells import Line, Role, line, wrap
 
 Show = Callable[[Inspector, str, bool], None]
 """Shows a view by its name; True: where the reader is."""
@@ -45,7 +45,8 @@ def _no_row(here: Inspector, width: int) -> tuple[Line, ...]:
 
 
 def _lines(name: str, inspection: Inspection, width: int) -> tuple[Line, ...]:
-    from sftui.views import boundary_lines, conversation_lines, raw_lines, rendered_lines
+    from sftui.views.boundary import boundary_lines
+    from sftui.views.panes import conversation_lines, raw_lines, rendered_lines
 
     views: dict[str, Callable[[Inspection, int], tuple[Line, ...]]] = {
         CONVERSATION: conversation_lines,

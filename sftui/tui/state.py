@@ -28,7 +28,7 @@ from sftui.tui.contexts import (
     TOKENS,
     WHY,
 )
-from sftui.views import Line, Role
+from sftui.views.cells import Line, Role
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace.marks import GLYPHS, NOTE_GLYPH, Mark, Marks

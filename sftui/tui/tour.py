@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from sftui.tui.contexts import FIGURES, FINDINGS
 from sftui.tui.state import Seen, Tour
-from sftui.views import Line, Role, wrap
-from sftui.views.cells import LineBuilder
+from sftui.views.cells import Line, LineBuilder, Role, wrap
 
 
 class Step(NamedTuple):

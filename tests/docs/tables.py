@@ -21,7 +21,7 @@ from sftui.trainers.pins import loads_by_transformers, pins_of, reference_versio
 from sftui.tui.commands.command import show_key
 from sftui.tui.commands.table import COMMANDS as KEYS
 from sftui.tui.contexts import CONTEXTS
-from sftui.views import value_text
+from sftui.views.knobs import value_text
 from sftui.views.legend import SIGNS
 
 _TABLE = re.compile(r"(<!-- table: (?P<name>[a-z]+) ?(?P<words>[^>]*?) -->\n).*?(<!-- table: end -->)", re.DOTALL)

@@ -198,7 +198,8 @@ def _inspect(rows: list[Row], recipe: Recipe, tools: Any, more: float) -> None:
         _together(seen, recipe, tools)
     elif more < 0.8:
         from sftui.comparison import compare_row
-        from sftui.views import compare_lines, plain
+        from sftui.views.cells import plain
+        from sftui.views.compare import compare_lines
 
         other = changed(_preset(0), "mask.rule", "all")
         over = pipeline.detect(rows, other)
@@ -207,7 +208,9 @@ def _inspect(rows: list[Row], recipe: Recipe, tools: Any, more: float) -> None:
             comparison = compare_row([inspection, against])
             _drawable(plain(compare_lines(comparison, ("one", "other"), 60)))
     elif more < 0.88:
-        from sftui.views import boundary_lines, conversation_lines, plain, raw_lines, rendered_lines
+        from sftui.views.boundary import boundary_lines
+        from sftui.views.cells import plain
+        from sftui.views.panes import conversation_lines, raw_lines, rendered_lines
 
         for inspection in seen:
             for lines in (conversation_lines, rendered_lines, boundary_lines):
@@ -229,7 +232,8 @@ def _repair(rows: list[Row], detected: Any) -> None:
 
 
 def _together(seen: list[Inspection], recipe: Recipe, tools: Any) -> None:
-    from sftui.views import batch_lines, pack_lines, plain
+    from sftui.views.batch import batch_lines, pack_lines
+    from sftui.views.cells import plain
 
     batch = pipeline.make_batch(seen, recipe, tools)
     _drawable(plain(batch_lines(batch, 60)))

@@ -16,7 +16,7 @@ from sftui.trainers import preset
 from sftui.tui.app import SftuiApp
 from sftui.tui.commands.command import nothing
 from sftui.tui.commands.table import COMMANDS
-from sftui.views import plain
+from sftui.views.cells import plain
 from sftui.workspace import events as ev
 
 STEPS = (

@@ -9,7 +9,7 @@ from sftui.tui.commands.table import COMMANDS
 from sftui.tui.contexts import ANY, CONTEXTS, DIALOG, LIST
 from sftui.tui.help_text import help_lines
 from sftui.tui.keys import EATEN, KeymapError, KeyReader, build_keymap, keymap_problems
-from sftui.views import plain
+from sftui.views.cells import plain
 
 
 def test_ids_are_unique_and_contexts_known() -> None:

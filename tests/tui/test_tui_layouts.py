@@ -6,7 +6,7 @@ import pytest
 from tui_driver import Driven, check_golden, running
 
 from sftui.tui.contexts import CONVERSATION, CONVERSATION_PANE, DOCUMENT, FINDINGS, LIST, RECIPE, TOKENS
-from sftui.views import plain
+from sftui.views.cells import plain
 
 SIZES = ((60, 20), (80, 24), (120, 36), (200, 50), (300, 80))
 STEPS = (

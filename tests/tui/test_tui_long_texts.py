@@ -6,7 +6,7 @@ from tui_driver import running
 
 from sftui.repairs.catalogue import DEDUPLICATE, TITLES
 from sftui.tui.bars import message_lines
-from sftui.views import Role, plain
+from sftui.views.cells import Role, plain
 from sftui.views.frame import title_cells
 
 LONG = "the file could not be written, because the folder that it is to stand in is not there; name another folder"

@@ -17,7 +17,7 @@ from words_worker import WordsWorker
 
 from sftui.tui.copying import OSC52_LIMIT, copy_out, editor, read_only_copy, write_out
 from sftui.tui.themes import PALETTES, Styles
-from sftui.views import Over, Role
+from sftui.views.cells import Over, Role
 from sftui.workspace import events as ev
 
 TUI = Path(__file__).resolve().parents[2] / "sftui" / "tui"

@@ -12,7 +12,7 @@ from sftui.text import many
 from sftui.tui.commands.command import command
 from sftui.tui.contexts import BATCH, PACKS
 from sftui.tui.inspector import Inspector
-from sftui.views import Line, Role, line, wrap
+from sftui.views.cells import Line, Role, line, wrap
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 
@@ -66,7 +66,7 @@ def on_answer(here: Inspector, event: ev.BatchReady | ev.PacksReady) -> None:
 
 
 def batch_lines(here: Inspector, width: int) -> tuple[Line, ...]:
-    from sftui.views import batch_lines
+    from sftui.views.batch import batch_lines
 
     answer = here.state.batched.batch
     if answer is None:
@@ -78,7 +78,7 @@ def batch_lines(here: Inspector, width: int) -> tuple[Line, ...]:
 
 def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     """What was packed and how, the rectangle, then the packs one by one."""
-    from sftui.views import batch_lines, pack_lines
+    from sftui.views.batch import batch_lines, pack_lines
 
     answer, recipe, first = here.state.batched.packs, here.workspace.recipe, here.state.batched.packs_row or 0
     if answer is None:

@@ -18,7 +18,7 @@ from sftui.tui.contexts import COMPARE, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.presets import preset_like
 from sftui.tui.state import Said
-from sftui.views import Line, Role, line, wrap
+from sftui.views.cells import Line, Role, line, wrap
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.history import Chosen
@@ -158,7 +158,7 @@ def paint(here: Inspector, name: str, keep: bool = True) -> None:
 
 def lines(here: Inspector, width: int) -> tuple[Line, ...]:
     """The row under both, then the count."""
-    from sftui.views import count_lines, unmarked_words
+    from sftui.views.compare import count_lines, unmarked_words
 
     now = here.state.compared
     names = (here.workspace.recipe.preset, now.name) if now.repairs is None else REPAIR_NAMES
@@ -187,7 +187,7 @@ def _repaired(here: Inspector, answer: ev.ComparisonReady, width: int) -> tuple[
 
 def _row(here: Inspector, answer: ev.ComparisonReady, names: tuple[str, str], width: int) -> tuple[Line, ...]:
     """The row's own lines, kept while the count below it grows."""
-    from sftui.views import compare_lines
+    from sftui.views.compare import compare_lines
 
     now, compared = here.state.compared, answer.comparison
     if compared is None:
@@ -220,7 +220,7 @@ def _counted(
         return list(wrap(line((text, Role.DIM)), width))
     found = list(count_lines(count.count, names, width))
     if count.causes is not None and now.other is not None:
-        from sftui.views import cause_lines
+        from sftui.views.causes import cause_lines
 
         found += [(), *cause_lines(count.causes, here.workspace.recipe, now.other, width, (0, 1))]
     if count.repaired is not None and now.repairs is not None:

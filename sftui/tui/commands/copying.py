@@ -15,7 +15,7 @@ from sftui.tui.commands.command import Command
 from sftui.tui.commands.inputs import inputs
 from sftui.tui.copying import copy_out, editor, read_only_copy, write_out
 from sftui.tui.inspector import Inspector
-from sftui.views import Role
+from sftui.views.cells import Role
 
 WHAT = ("row", "ids", "labels", "text")
 ENDINGS = {"row": "json", "ids": "json", "labels": "json", "text": "txt", "template": "jinja"}

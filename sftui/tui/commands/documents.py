@@ -7,7 +7,7 @@ from sftui.tui.commands.command import MEANS, Command, command, moves, steps
 from sftui.tui.contexts import CONVERSATION_PANE, DIALOG, DOCUMENT, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.document_pane import DocumentPane
-from sftui.views import Action
+from sftui.views.grid import Action
 
 COLUMNS = 8
 """Cells that one key scrolls a wide pane."""

@@ -12,7 +12,8 @@ from sftui.tui.commands import marks, writing
 from sftui.tui.commands.command import MEANS, command
 from sftui.tui.commands.inputs import inputs
 from sftui.tui.inspector import Inspector
-from sftui.views import Line, Role, diff_text_lines, line, wrap
+from sftui.views.cells import Line, Role, line, wrap
+from sftui.views.knobs import diff_text_lines
 
 if TYPE_CHECKING:
     from sftui.exports.plan import ExportPlan

@@ -16,7 +16,8 @@ from sftui.tui.contexts import FIGURES, FINDINGS, TOKENS
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.figures_pane import Owned
 from sftui.tui.state import Said
-from sftui.views import Action, Line, Over, Role, line, wrap
+from sftui.views.cells import Line, Over, Role, line, wrap
+from sftui.views.grid import Action
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.requests import GROUPS, REPAIRED

@@ -17,7 +17,9 @@ from sftui.tui.contexts import FINDINGS, TOKENS
 from sftui.tui.copying import write_out
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Said
-from sftui.views import Action, Line, Role, line, new_values, wrap
+from sftui.views.cells import Line, Role, line, wrap
+from sftui.views.grid import Action
+from sftui.views.knobs import new_values
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -274,7 +276,7 @@ def _tag(here: Inspector, finding: Finding) -> None:
 
 def on_tags(here: Inspector, event: ev.TagsReady) -> None:
     """The tagged template is here: what changes in it is shown before it is written."""
-    from sftui.views import diff_text_lines
+    from sftui.views.knobs import diff_text_lines
 
     finding = here.state.judged.tagging
     here.put(here.state.judged._replace(tagging=None))

@@ -13,7 +13,7 @@ from sftui.tui.contexts import FIGURES
 from sftui.tui.copying import file_next_to, write_out
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Said
-from sftui.views import Line, Role, line, wrap
+from sftui.views.cells import Line, Role, line, wrap
 from sftui.workspace.marks import KINDS, NOTED, Marks
 
 MARKED = "marked"

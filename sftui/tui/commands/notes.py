@@ -6,7 +6,8 @@ from sftui.model import Inspection
 from sftui.text import visible
 from sftui.tui.commands.command import command
 from sftui.tui.inspector import Inspector
-from sftui.views import Line, Role, note_lines, row_notes
+from sftui.views.cells import Line, Role
+from sftui.views.status import note_lines, row_notes
 from sftui.workspace.marks import NOTE_GLYPH
 
 Notes = tuple[tuple[str, tuple[tuple[str, Role], ...]], ...]

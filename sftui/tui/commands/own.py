@@ -9,7 +9,8 @@ from sftui.tui.dialogs import EXPORT, ONWARD
 from sftui.tui.inspector import Inspector
 from sftui.tui.themes import TITLES
 from sftui.tui.tour import toggled
-from sftui.views import Line, Role, change_text, line, wrap
+from sftui.views.cells import Line, Role, line, wrap
+from sftui.views.knobs import change_text
 from sftui.workspace.history import Chosen, Unexported, unexported
 
 

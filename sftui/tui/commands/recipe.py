@@ -17,7 +17,8 @@ from sftui.tui.inspector import Inspector
 from sftui.tui.panes.recipe_pane import PRESET
 from sftui.tui.presets import preset_like
 from sftui.tui.state import Said
-from sftui.views import Role, change_text, value_text
+from sftui.views.cells import Role
+from sftui.views.knobs import change_text, value_text
 from sftui.workspace import events as ev
 
 

@@ -15,7 +15,7 @@ from sftui.tui.commands.command import command
 from sftui.tui.commands.compare import applied, start
 from sftui.tui.contexts import FIGURES
 from sftui.tui.inspector import Inspector
-from sftui.views import Line, Role, line
+from sftui.views.cells import Line, Role, line
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 

@@ -11,7 +11,7 @@ from sftui.tui.commands import notes
 from sftui.tui.commands.command import MEANS, command
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Status
-from sftui.views import Role
+from sftui.views.cells import Role
 
 _NUMBER = re.compile(r"[+-]?\d{1,18}")
 RELOADING = "reloading the data"

@@ -11,8 +11,8 @@ from sftui.tui.commands.command import MEANS, command
 from sftui.tui.contexts import FINDINGS
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Hit, Hits, Said, Search
-from sftui.views import Action, Role
-from sftui.views.grid import hit_starts
+from sftui.views.cells import Role
+from sftui.views.grid import Action, hit_starts
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -38,7 +38,7 @@ def ask(here: Inspector, count: int | None) -> None:
 def _answer(here: Inspector, text: str) -> str | None:
     if not text:
         return None
-    from sftui.views import check_query
+    from sftui.views.search import check_query
 
     query = parse_query(text)
     try:

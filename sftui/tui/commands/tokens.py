@@ -8,7 +8,8 @@ from sftui.tui.commands import why
 from sftui.tui.commands.command import MEANS, Command, Run, moves
 from sftui.tui.contexts import TOKENS
 from sftui.tui.inspector import Inspector
-from sftui.views import Action, Role
+from sftui.views.cells import Role
+from sftui.views.grid import Action
 
 STILL = {
     Action.NEXT_CHANGE: "the mask does not change after this token",

@@ -6,7 +6,8 @@ from sftui.tui.commands.command import command
 from sftui.tui.contexts import BOUNDARY, CONVERSATION, RAW, RENDERED
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Said
-from sftui.views import Action, Role
+from sftui.views.cells import Role
+from sftui.views.grid import Action
 
 
 def unseen(here: Inspector) -> Said | None:

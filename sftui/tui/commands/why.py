@@ -13,13 +13,14 @@ from sftui.tui.commands.command import MEANS, command
 from sftui.tui.contexts import TOKENS, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Said, Why
-from sftui.views import Line, Role, line, new_values, wrap
+from sftui.views.cells import Line, Role, line, wrap
+from sftui.views.knobs import new_values
 from sftui.views.table import LEARNT
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 
 if TYPE_CHECKING:
-    from sftui.views import Offer
+    from sftui.views.why import Offer
 
 HINT = "t trains or masks it · h l others · Esc closes"
 
@@ -61,7 +62,7 @@ def follow(here: Inspector) -> None:
 
 def lines(here: Inspector, width: int) -> tuple[Line, ...]:
     from sftui.trainers import trainer_named
-    from sftui.views import why_lines
+    from sftui.views.why import why_lines
 
     tokens, recipe, elsewhere = here.panes.tokens, here.workspace.recipe, _under_b(here)
     if elsewhere is not None:
@@ -82,7 +83,7 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
 
 
 def _offer(here: Inspector) -> Offer:
-    from sftui.views import Effect, Offer
+    from sftui.views.why import Effect, Offer
 
     now = here.state.why
     if now.answer is None:

@@ -13,7 +13,7 @@ from sftui.tui.commands.inputs import inputs
 from sftui.tui.contexts import FIGURES
 from sftui.tui.copying import file_next_to
 from sftui.tui.inspector import Inspector
-from sftui.views import Line, Role, line, wrap
+from sftui.views.cells import Line, Role, line, wrap
 from sftui.workspace import events as ev
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sftui.tui.line_view import LineView
-from sftui.views import Line, Role
-from sftui.views.cells import line
+from sftui.views.cells import Line, Role, line
 from sftui.views.frame import title_cells
 
 HINT = "o next pane · Esc closes"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sftui.tui.panes.document_pane import DocumentPane
-from sftui.views import Line, Role
-from sftui.views.cells import line
+from sftui.views.cells import Line, Role, line
 
 Owned = tuple[tuple[Line, str], ...]
 """Lines, each with what lists the rows behind it, a code or a number of the figures; "" where there are none."""

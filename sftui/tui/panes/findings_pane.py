@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sftui.tui.line_view import LineView
-from sftui.views import Line, Role, line, wrap
+from sftui.views.cells import Line, Role, line, wrap
 
 if TYPE_CHECKING:
     from sftui.findings import Finding

@@ -6,8 +6,8 @@ from typing import Any
 
 from sftui.recipe import KnobInfo, get, knobs_of, value_of
 from sftui.tui.line_view import LineView
-from sftui.views import Line, Role, crop, knob_paths, recipe_lines, value_text
-from sftui.views.cells import LineBuilder
+from sftui.views.cells import Line, LineBuilder, Role, crop
+from sftui.views.knobs import knob_paths, recipe_lines, value_text
 from sftui.workspace import Workspace
 
 PRESET = KnobInfo("preset", "str", "the trainer whose defaults apply", (), None, "")

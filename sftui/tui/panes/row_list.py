@@ -10,7 +10,8 @@ from textual.message import Message
 
 from sftui.model import Inspection
 from sftui.tui.line_view import STRIPS, LineView
-from sftui.views import Line, Over, Role, row_heading, row_line, row_sentence
+from sftui.views.cells import Line, Over, Role
+from sftui.views.status import row_heading, row_line, row_sentence
 from sftui.views.strip import strip_of
 from sftui.workspace.events import RowSummary
 

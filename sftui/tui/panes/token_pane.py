@@ -8,30 +8,13 @@ from sftui.model import Inspection, Problem, Stage, common_prefix
 from sftui.recipe import Recipe
 from sftui.text import visible
 from sftui.tui.line_view import LineView
-from sftui.views import (
-    Action,
-    GridState,
-    Layout,
-    Line,
-    Role,
-    TokenTable,
-    Zoom,
-    apply,
-    draw,
-    lay_out,
-    line,
-    make_table,
-    settle,
-    shift_lines,
-    stop_lines,
-    token_line,
-    wrap,
-)
-from sftui.views.cells import Segment
-from sftui.views.draw import DrawnBands
-from sftui.views.layout import LABEL_WIDTH, prelude_width
+from sftui.views.cells import Line, Role, Segment, line, wrap
+from sftui.views.draw import DrawnBands, draw
+from sftui.views.grid import Action, GridState, Layout, Zoom, apply, settle
+from sftui.views.layout import LABEL_WIDTH, lay_out, prelude_width
+from sftui.views.status import shift_lines, stop_lines, token_line
 from sftui.views.strip import strip, with_cursor
-from sftui.views.table import LEARNT
+from sftui.views.table import LEARNT, TokenTable, make_table
 from sftui.views.words import fact
 
 NO_TOKENS = TokenTable((), (), (), (), None, None, (), (), (), "", "", ())

@@ -20,7 +20,8 @@ from sftui.session.comparing import open_sides
 from sftui.session.options import OpenOptions
 from sftui.text import cell_width
 from sftui.trainers import preset
-from sftui.views import compare_lines, count_lines, difference_words, plain, role_map
+from sftui.views.cells import plain, role_map
+from sftui.views.compare import compare_lines, count_lines, difference_words
 
 FOLDER = Path(__file__).parents[2] / "golden" / "compare"
 CHAT = [

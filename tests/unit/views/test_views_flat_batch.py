@@ -4,7 +4,8 @@ mistake."""
 from __future__ import annotations
 
 from sftui.model import Batch
-from sftui.views import batch_lines, plain
+from sftui.views.batch import batch_lines
+from sftui.views.cells import plain
 
 
 def flat(tail: tuple[int, ...] = ()) -> Batch:

@@ -26,27 +26,16 @@ from sftui.model import Inspection, RecipeChange
 from sftui.recipe import Recipe, changed
 from sftui.session.deciding import Way
 from sftui.text import cell_width
-from sftui.views import (
-    Effect,
-    GridState,
-    Line,
-    Offer,
-    Zoom,
-    batch_lines,
-    boundary_lines,
-    conversation_lines,
-    draw,
-    lay_out,
-    make_table,
-    pack_lines,
-    plain,
-    raw_lines,
-    rendered_lines,
-    role_map,
-    settle,
-    shift_lines,
-    why_lines,
-)
+from sftui.views.batch import batch_lines, pack_lines
+from sftui.views.boundary import boundary_lines
+from sftui.views.cells import Line, plain, role_map
+from sftui.views.draw import draw
+from sftui.views.grid import GridState, Zoom, settle
+from sftui.views.layout import lay_out
+from sftui.views.panes import conversation_lines, raw_lines, rendered_lines
+from sftui.views.status import shift_lines
+from sftui.views.table import make_table
+from sftui.views.why import Effect, Offer, why_lines
 
 FOLDER = Path(__file__).parents[2] / "golden" / "views"
 SIZES = [(60, 20), (80, 24), (200, 50)]
@@ -149,7 +138,7 @@ def test_one_row_and_several_are_said_in_english() -> None:
 
 def test_a_comparison_says_which_rows_evaluate() -> None:
     from sftui.comparison import ComparisonCount, compare_row
-    from sftui.views import compare_lines, count_lines
+    from sftui.views.compare import compare_lines, count_lines
 
     row = inspection()
     made = compare_row([row, replace(row, evaluates=True)])
@@ -173,7 +162,7 @@ def test_weights_that_differ_are_marked_and_told() -> None:
     assert made.labels is not None and made.example is not None
     plainly = replace(made, labels=replace(made.labels, weights=None), example=replace(made.example, weights=None))
     from sftui.comparison import ComparisonCount, compare_row
-    from sftui.views import compare_lines, count_lines
+    from sftui.views.compare import compare_lines, count_lines
 
     found = compare_row([made, plainly])
     told = plain(compare_lines(found, ("acme@2.1", "acme@2.0"), 100))

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inspections_by_hand import inspection, long_row, tool_chat
 
-from sftui.views import Action, GridState, TokenTable, Zoom, apply, draw, lay_out, make_table, settle
-from sftui.views.draw import DrawnBands
+from sftui.views.draw import DrawnBands, draw
+from sftui.views.grid import Action, GridState, Zoom, apply, settle
+from sftui.views.layout import lay_out
+from sftui.views.table import TokenTable, make_table
 
 A = Action
 ROW = make_table(inspection())

@@ -13,8 +13,8 @@ from sftui.recipe import changed, knobs_of
 from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data, tokenized
 from sftui.trainers import preset, trainer_named
-from sftui.views import plain
 from sftui.views.batch import BORDER, PAD, pack_lines, scaled
+from sftui.views.cells import plain
 from sftui.views.status import row_line
 from sftui.workspace.events import RowSummary
 

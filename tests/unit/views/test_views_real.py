@@ -14,18 +14,14 @@ from sftui.sources import SourceSpec, open_source
 from sftui.text import cell_width, visible
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset
-from sftui.views import (
-    GridState,
-    Zoom,
-    boundary_lines,
-    conversation_lines,
-    draw,
-    find,
-    lay_out,
-    make_table,
-    plain,
-    settle,
-)
+from sftui.views.boundary import boundary_lines
+from sftui.views.cells import plain
+from sftui.views.draw import draw
+from sftui.views.grid import GridState, Zoom, settle
+from sftui.views.layout import lay_out
+from sftui.views.panes import conversation_lines
+from sftui.views.search import find
+from sftui.views.table import make_table
 
 ROWS = 5
 WIDTH = 60

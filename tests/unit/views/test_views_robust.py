@@ -14,37 +14,18 @@ from rich.cells import cell_len
 from sftui.model import Batch, Conversation, Inspection, Kind, Pack, Row, Stage
 from sftui.recipe import Recipe
 from sftui.trainers import preset
-from sftui.views import (
-    Action,
-    GridState,
-    Line,
-    Offer,
-    Zoom,
-    apply,
-    batch_lines,
-    boundary_lines,
-    boundary_words,
-    conversation_lines,
-    draw,
-    explain,
-    lay_out,
-    make_table,
-    note_lines,
-    pack_lines,
-    plain,
-    raw_lines,
-    recipe_lines,
-    rendered_lines,
-    role_map,
-    row_notes,
-    settle,
-    shift_lines,
-    stop_lines,
-    token_line,
-    what_is_learnt,
-    why_lines,
-    why_stopped,
-)
+from sftui.views.batch import batch_lines, pack_lines
+from sftui.views.boundary import boundary_lines, boundary_words
+from sftui.views.cells import Line, plain, role_map
+from sftui.views.draw import draw
+from sftui.views.grid import Action, GridState, Zoom, apply, settle
+from sftui.views.knobs import recipe_lines
+from sftui.views.layout import lay_out
+from sftui.views.panes import conversation_lines, raw_lines, rendered_lines
+from sftui.views.status import note_lines, row_notes, shift_lines, stop_lines, token_line
+from sftui.views.table import make_table
+from sftui.views.why import Offer, why_lines
+from sftui.views.words import explain, what_is_learnt, why_stopped
 
 texts = st.text(st.characters(exclude_categories=()), min_size=1, max_size=30)
 token_rows = st.lists(st.tuples(texts, st.integers(-1, 1), st.sampled_from([H, C, T]), st.integers(0, 1)), max_size=25)

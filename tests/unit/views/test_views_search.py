@@ -7,7 +7,7 @@ from inspections_by_hand import hostile_chat, inspection, stopped
 
 from sftui.errors import SftuiError
 from sftui.model import Stage
-from sftui.views import check_query, find
+from sftui.views.search import check_query, find
 
 
 @pytest.mark.parametrize(

@@ -11,18 +11,10 @@ from sftui.model import Stage
 from sftui.recipe import changed, knobs
 from sftui.text import cell_width, share, visible_blanks
 from sftui.trainers import preset
-from sftui.views import (
-    Role,
-    diff_text_lines,
-    knob_paths,
-    plain,
-    recipe_lines,
-    row_line,
-    token_line,
-    value_text,
-)
 from sftui.views.batch import scaled
-from sftui.views.status import gathered, note_lines, row_notes, stop_lines
+from sftui.views.cells import Role, plain
+from sftui.views.knobs import diff_text_lines, knob_paths, recipe_lines, value_text
+from sftui.views.status import gathered, note_lines, row_line, row_notes, stop_lines, token_line
 from sftui.views.table import make_table
 from sftui.views.words import explain
 from sftui.workspace.events import RowSummary

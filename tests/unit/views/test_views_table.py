@@ -9,9 +9,8 @@ from inspections_by_hand import CHAT, C, H, inspection, stopped, weighted
 
 from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Reason, Rendered, Stage
 from sftui.runs import joined
-from sftui.views import TokenTable, explain, make_table, what_is_learnt, why_stopped
-from sftui.views.table import loss_changes
-from sftui.views.words import REASONS, convention, shift_warning, what_is_trained
+from sftui.views.table import TokenTable, loss_changes, make_table
+from sftui.views.words import REASONS, convention, explain, shift_warning, what_is_learnt, what_is_trained, why_stopped
 
 
 def table(made: Inspection) -> TokenTable:

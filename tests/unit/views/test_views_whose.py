@@ -14,7 +14,9 @@ from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data, tokenized
 from sftui.trainers import preset, traits_of
-from sftui.views import make_table, plain, token_line
+from sftui.views.cells import plain
+from sftui.views.status import token_line
+from sftui.views.table import make_table
 from sftui.views.why import Offer, place, why_lines
 from sftui.views.words import fact, who
 

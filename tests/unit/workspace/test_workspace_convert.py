@@ -13,7 +13,7 @@ from sftui.model import Stage
 from sftui.recipe import changed
 from sftui.session.ready import Ready, open_data, tokenized, under
 from sftui.trainers import preset
-from sftui.views import why_stopped
+from sftui.views.words import why_stopped
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 

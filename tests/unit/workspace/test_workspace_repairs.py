@@ -15,7 +15,7 @@ from sftui.recipe import changed
 from sftui.session.opened import Opened
 from sftui.session.overlay import Overlay
 from sftui.session.ready import Ready, open_data, tokenized, under
-from sftui.views import why_stopped
+from sftui.views.words import why_stopped
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
