@@ -59,7 +59,7 @@ class Plan(PipelineStep):  # type: ignore[misc]
 
     def run(self, data: Any = None, rank: int = 0, world_size: int = 1) -> Iterator[Any]:
         from sftui.api.opening import prepared
-        from sftui.audit import Filter
+        from sftui.audit.found import Filter
         from sftui.engines.checking import JoinedChecking, piece_size
         from sftui.engines.parts import Folder, plan
 

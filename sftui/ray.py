@@ -28,7 +28,7 @@ from sftui.sources.arrow_rows import ArrowDecoder
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from sftui.audit import Audit
+    from sftui.audit.audit import Audit
     from sftui.model import Row
     from sftui.session.sent import Sent
 
@@ -45,7 +45,7 @@ class Setup:
 
 def setup(sample: Sequence[Mapping[str, Any]], **opening: Unpack[Opening]) -> Setup:
     """Open the first rows of a dataset (32 will do) as `sftui.open` does, and check the set-up by them; SftuiError."""
-    from sftui.audit import Filter
+    from sftui.audit.found import Filter
     from sftui.engines.checking import JoinedChecking
     from sftui.session.splitting import held_out_by
 
@@ -120,7 +120,7 @@ class Encode:
 def report(checked: Any, setup: Setup) -> Report:
     """What a dataset of `Check`, or its rows, comes to: findings and figures of all rows, those of a batch once however
     often it is there. SftuiError where rows have no numbers."""
-    from sftui.audit import Filter
+    from sftui.audit.found import Filter
     from sftui.engines.checking import JoinedChecking
 
     parts: dict[int, tuple[int, Part]] = {}

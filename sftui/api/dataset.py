@@ -159,7 +159,7 @@ class OpenDataset:
         are more than one, the program's main module must be importable, as with multiprocessing). `progress` is called
         with the rows that are done and all of them (None: not known yet). SftuiError.
         """
-        from sftui.audit import Filter
+        from sftui.audit.found import Filter
         from sftui.session.checking import Checking, codes_of, evaluation_options, prompts_of
         from sftui.session.ready import open_data
 

@@ -13,7 +13,8 @@ from sftui.exports.report_model import Checked, counted
 from sftui.findings import CODES, Finding, Severity
 
 if TYPE_CHECKING:
-    from sftui.audit import Figures, Verdict
+    from sftui.audit.figures import Figures
+    from sftui.audit.verdict import Verdict
 
 
 class FindingsError(SftuiError):

@@ -23,7 +23,8 @@ from sftui.session.inputs import data_files, labels_of
 from sftui.text import visible
 
 if TYPE_CHECKING:
-    from sftui.audit import AuditProgress, Filter
+    from sftui.audit.found import Filter
+    from sftui.audit.run import AuditProgress
     from sftui.exports.report_model import Checked
     from sftui.findings.hashes import Hashes
     from sftui.session.options import OpenOptions
@@ -92,7 +93,7 @@ def _run(checking: Checking, files: tuple[str, ...]) -> None:
 
     `files` hold the data; without any it is not known whether the data is the same, and nothing is kept.
     """
-    from sftui.audit import drop_state, load_state, save_state, state_key
+    from sftui.audit.state import drop_state, load_state, save_state, state_key
     from sftui.tokens.cache import cache_root
 
     options = checking.session.options

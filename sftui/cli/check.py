@@ -45,7 +45,7 @@ def check_data(
 ) -> int:
     """Print or write what was found, and `also` as (format, file); 1 where something at or above `fail_on` stands, else
     0."""
-    from sftui.audit import Filter
+    from sftui.audit.found import Filter
     from sftui.exports.baseline import Baseline, baseline_text, may_replace, read_baseline
     from sftui.exports.report_model import counted_word
     from sftui.findings import Severity

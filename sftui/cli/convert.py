@@ -44,7 +44,8 @@ def convert_data(
     """
     from sftui.exports.plan import check_target
     from sftui.findings import CODES
-    from sftui.repairs import DROP_REASONS, DROPPING, plan_of
+    from sftui.repairs.rows import DROP_REASONS
+    from sftui.repairs.run import DROPPING, plan_of
     from sftui.session.converting import alike, conversion, opens_with, plan_config, refuse_stuck
     from sftui.session.harm import refuse_harm
 

@@ -20,7 +20,7 @@ from sftui.session.inputs import inputs_of
 from sftui.text import many, visible
 
 if TYPE_CHECKING:
-    from sftui.repairs import Counts, Plan
+    from sftui.repairs.run import Counts, Plan
     from sftui.session.opened import Opened
     from sftui.session.options import OpenOptions
     from sftui.session.repairing import Written
@@ -41,7 +41,10 @@ def repair_data(
     Exit 1 where rows stay as they were because a repair could not be made on them.
     """
     from sftui.findings import CODES
-    from sftui.repairs import DROP_REASONS, DROPPING, TO_MESSAGES, layout_of, own_names, plan_of
+    from sftui.findings.rule import TO_MESSAGES
+    from sftui.repairs.rows import DROP_REASONS
+    from sftui.repairs.run import DROPPING, layout_of, plan_of
+    from sftui.repairs.turns import own_names
     from sftui.session.harm import refuse_harm
     from sftui.session.ready import tokenizer_of
     from sftui.session.repairing import conversion_of, session_plan
@@ -82,7 +85,8 @@ def repair_data(
 
 def list_repairs() -> int:
     """Print every repair and every reason to drop a row."""
-    from sftui.repairs import DROP_REASONS, TITLES
+    from sftui.repairs.catalogue import TITLES
+    from sftui.repairs.rows import DROP_REASONS
 
     names = {name: title for name, title in TITLES.items() if name != "drop"}
     width = max(map(len, [*names, *DROP_REASONS]))
@@ -148,7 +152,7 @@ def opened_for(options: OpenOptions, codes: bool, *, unread: bool = False) -> Op
 
 def written(session: Opened, plan: Plan, target: Target | None, journal: Target | None) -> Written:
     """Write the rows after a plan and the log, or count only, and print on stderr how far it is."""
-    from sftui.repairs import Counts
+    from sftui.repairs.run import Counts
     from sftui.session.repairing import Written, write_repaired
 
     progress = Progress(session.count_now())

@@ -28,7 +28,7 @@ def write_report(
     **given: Any,
 ) -> int:
     """Write the page; what it shows does not change the exit code, `sftui check` is for that."""
-    from sftui.audit import Filter
+    from sftui.audit.found import Filter
     from sftui.exports.report import report_html
 
     wanted = Filter(codes_of(select, "--select"), codes_of(ignore, "--ignore"))

@@ -16,8 +16,10 @@ from sftui.session.checking import Checking
 from sftui.sources.source import Piece
 
 if TYPE_CHECKING:
-    from sftui.audit import Audit, AuditProgress, Filter
+    from sftui.audit.audit import Audit
+    from sftui.audit.found import Filter
     from sftui.audit.repeats import Repeated
+    from sftui.audit.run import AuditProgress
     from sftui.findings.hashes import Hashes
     from sftui.session.ready import Ready
 
@@ -48,7 +50,7 @@ class JoinedChecking(Checking):
 
     def task(self) -> CheckPieces:
         """What whoever makes the parts needs; the set-up must be checked here."""
-        from sftui.audit import check_head
+        from sftui.audit.run import check_head
         from sftui.session.sent import sent
 
         session = self.session
@@ -63,9 +65,8 @@ class JoinedChecking(Checking):
     ) -> Iterator[AuditProgress]:
         """Take in the parts in order, each with its piece and whether some of that is damaged, and then what is
         `repeated` in each of so many shares of the rows. None of both: nothing new yet."""
-        from sftui.audit import AuditProgress
         from sftui.audit.repeats import add_repeated
-        from sftui.audit.run import progress
+        from sftui.audit.run import AuditProgress, progress
 
         audit, begun = self.audit, time.monotonic()
         for made in parts:

@@ -24,8 +24,9 @@ from sftui.errors import SftuiError
 from sftui.sources.source import Piece
 
 if TYPE_CHECKING:
-    from sftui.audit import Audit, AuditProgress
+    from sftui.audit.audit import Audit
     from sftui.audit.repeats import Repeated
+    from sftui.audit.run import AuditProgress
     from sftui.session.ready import Ready
 
 PLAN = "plan.pickle"

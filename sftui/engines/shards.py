@@ -11,7 +11,8 @@ from sftui.sources.pieces import PieceReader
 from sftui.sources.source import Piece
 
 if TYPE_CHECKING:
-    from sftui.audit import Audit, Filter
+    from sftui.audit.audit import Audit
+    from sftui.audit.found import Filter
     from sftui.audit.processes import Loaded
     from sftui.findings.hashes import Hashes
     from sftui.model import Inspection

@@ -15,7 +15,7 @@ from sftui.findings import CODES
 from sftui.side_files import parse_json, read_side_bytes, reason
 
 if TYPE_CHECKING:
-    from sftui.audit import Found
+    from sftui.audit.found import Found
     from sftui.tokens.facts import TokenizerFacts
 
 VERSION = 2

@@ -9,7 +9,9 @@ from sftui.exports.report_model import Checked, findings_in_order, tried_as
 from sftui.findings import CODES, Severity
 
 if TYPE_CHECKING:
-    from sftui.audit import Figures, FoundFinding, Verdict
+    from sftui.audit.figures import Figures
+    from sftui.audit.found import FoundFinding
+    from sftui.audit.verdict import Verdict
 
 
 def as_json_text(checked: Checked) -> str:

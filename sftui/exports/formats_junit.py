@@ -10,7 +10,7 @@ from sftui.findings import CODES, Severity
 from sftui.text import visible
 
 if TYPE_CHECKING:
-    from sftui.audit import FoundCode
+    from sftui.audit.found import FoundCode
 
 
 def as_junit(checked: Checked) -> str:

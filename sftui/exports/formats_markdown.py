@@ -12,7 +12,7 @@ from sftui.findings import CODES
 from sftui.text import ELLIPSIS, visible
 
 if TYPE_CHECKING:
-    from sftui.audit import FoundCode, FoundFinding
+    from sftui.audit.found import FoundCode, FoundFinding
 
 LONGEST = 600
 """Characters of one text: GitHub shows a summary up to 1 MiB, which is room for every code."""

@@ -11,7 +11,7 @@ from sftui.exports.report_model import Checked, findings_in_order
 from sftui.findings import CODES, Severity
 
 if TYPE_CHECKING:
-    from sftui.audit import FoundFinding
+    from sftui.audit.found import FoundFinding
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -11,7 +11,7 @@ from sftui.findings import CODES, Severity
 from sftui.text import visible
 
 if TYPE_CHECKING:
-    from sftui.audit import FoundCode, FoundFinding
+    from sftui.audit.found import FoundCode, FoundFinding
 
 SHOWN = 3
 """Findings of one code that are printed in full."""

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sftui.conversations import detect
+from sftui.findings.rule import TO_MESSAGES
 from sftui.recipe import Data
 from sftui.recipe_io import parse_yaml
-from sftui.repairs import TO_MESSAGES
 from sftui.sources.files import format_of
 from sftui.trainers import trainer_named
 from sftui.trainers.yaml_edit import edit

@@ -13,8 +13,8 @@ from sftui.findings import CODES, Finding
 from sftui.text import many, share
 
 if TYPE_CHECKING:
-    from sftui.audit import FoundCode
     from sftui.audit.figures import WeightFigures
+    from sftui.audit.found import FoundCode
 
 SHOWN = 3
 """Findings of one code that are shown in full."""

@@ -10,7 +10,7 @@ from sftui.exports.report_markup import parts
 from sftui.text import share
 
 if TYPE_CHECKING:
-    from sftui.audit import Figures, GroupFigure
+    from sftui.audit.figures import Figures, GroupFigure
 
 SHOWN = 12
 """Groups, roles and tokens that are listed; more are counted together."""

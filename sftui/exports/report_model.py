@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from sftui.findings import Finding, Severity, fix_text
 
 if TYPE_CHECKING:
-    from sftui.audit import Audit, FoundFinding, Verdict
+    from sftui.audit.audit import Audit
+    from sftui.audit.found import FoundFinding
+    from sftui.audit.verdict import Verdict
     from sftui.model import Inspection
     from sftui.recipe import Recipe
     from sftui.tokens.facts import TokenizerFacts

@@ -12,7 +12,9 @@ from sftui.exports.report_model import Checked, Look, tried_as
 from sftui.nearest import did_you_mean
 
 if TYPE_CHECKING:
-    from sftui.audit import Audit, AuditProgress, Filter
+    from sftui.audit.audit import Audit
+    from sftui.audit.found import Filter
+    from sftui.audit.run import AuditProgress
     from sftui.findings import Context, Finding
     from sftui.findings.hashes import Hashes
     from sftui.session.opened import Opened
@@ -43,7 +45,7 @@ class Checking:
         sample: int | None = None,
         jobs: int = 1,
     ) -> None:
-        from sftui.audit import Audit
+        from sftui.audit.audit import Audit
 
         self.session, self.prompts, self.jobs = session, prompts, jobs
         self.max_rows, self.sample = max_rows, sample
@@ -73,7 +75,7 @@ class Checking:
 
     def steps(self) -> Iterator[AuditProgress]:
         """Take in the rows behind those that the audit holds; the last progress is `done`."""
-        from sftui.audit import check_head, run_audit
+        from sftui.audit.run import check_head, run_audit
         from sftui.session.comparing import chosen_rows
 
         session, audit = self.session, self.audit

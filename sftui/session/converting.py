@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import ConversationError
 from sftui.exports.plan import RECIPE_FILE, ExportPlan, plan_export
+from sftui.findings.rule import TO_MESSAGES
 from sftui.model import Inspection, Row
 from sftui.pipeline import detect
 from sftui.recipe_io import parse_yaml
-from sftui.repairs import TO_MESSAGES, Plan, apply_plan, layout_after, row_of, target_of, to_messages
+from sftui.repairs.lines import row_of
+from sftui.repairs.run import Plan, apply_plan, layout_after
+from sftui.repairs.to_messages import target_of, to_messages
 from sftui.session.ready import Ready, tokenizer_of, under
 from sftui.session.repairing import conversion_way, reading_messages, session_plan
 from sftui.trainers import hand_written, preset, trainer_named

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sftui.errors import RecipeError, SftuiError
+from sftui.findings.rule import TO_MESSAGES
 from sftui.model import Inspection
-from sftui.repairs import DROPPING, REPAIRS, TO_MESSAGES
+from sftui.repairs.catalogue import REPAIRS
+from sftui.repairs.run import DROPPING
 from sftui.session.opened import HEAVY, Opened
 from sftui.session.ready import under
 from sftui.trainers import trainer_named

@@ -275,7 +275,7 @@ class Opened:
         overlay = self.overlay
         if overlay is None:
             return row
-        from sftui.repairs import row_of
+        from sftui.repairs.lines import row_of
 
         return row_of(overlay.repair(row))
 

@@ -6,9 +6,10 @@ from array import array
 from collections.abc import Iterator
 
 from sftui.model import Row
-from sftui.repairs import Counts, Layout, Plan, Repaired, apply_plan, double_of, row_of
+from sftui.repairs.lines import Repaired, row_of
+from sftui.repairs.model import Layout
 from sftui.repairs.rows import fingerprint
-from sftui.repairs.run import Codes
+from sftui.repairs.run import Codes, Counts, Plan, apply_plan, double_of
 from sftui.sources import Change, Count, Damage, Source
 
 

@@ -187,7 +187,7 @@ class Ready(Tokenized):
 
     @cached_property
     def _checking(self) -> tuple[Context, tuple[Waiver, ...]]:
-        from sftui.audit import audit_context
+        from sftui.audit.context import audit_context
         from sftui.findings import read_waivers
 
         return audit_context(self.recipe, self.detected, self.tools), read_waivers(self.recipe.waivers)

@@ -17,31 +17,14 @@ from sftui.conversations.openai import MESSAGES
 from sftui.errors import ExportError, SftuiError
 from sftui.exports.files import atomic_file
 from sftui.exports.typed_rows import write_typed
+from sftui.findings.rule import TO_MESSAGES
 from sftui.findings.words import WANTED
 from sftui.model import Problem, Row
-from sftui.repairs import (
-    CONVERTED,
-    TO_MESSAGES,
-    Counts,
-    Layout,
-    Plan,
-    Repair,
-    Repaired,
-    Way,
-    apply_plan,
-    has_calls,
-    layout_after,
-    lost_calls,
-    plan_of,
-    repaired,
-    row_of,
-    strip_tokens,
-    target_of,
-    to_messages,
-    way_of,
-)
-from sftui.repairs.lines import TOO_DEEP, as_it_was, line_of
-from sftui.repairs.texts import looks_like_control
+from sftui.repairs.lines import TOO_DEEP, Repaired, as_it_was, line_of, row_of
+from sftui.repairs.model import Layout, Repair
+from sftui.repairs.run import Counts, Plan, apply_plan, layout_after, plan_of, repaired
+from sftui.repairs.texts import looks_like_control, strip_tokens
+from sftui.repairs.to_messages import CONVERTED, Way, has_calls, lost_calls, target_of, to_messages, way_of
 from sftui.repairs.values import as_json
 from sftui.session.overlay import Overlay
 from sftui.sources.files import format_of

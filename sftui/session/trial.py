@@ -31,7 +31,8 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
     A cure helps where the finding goes away or shrinks in the rows that it concerns, and no row tried can be prepared
     no more, is dropped, or has an error that it had not. Yields after each step of the work.
     """
-    from sftui.repairs import DROP, DROPPING, fixes_for
+    from sftui.repairs.catalogue import DROP, fixes_for
+    from sftui.repairs.run import DROPPING
 
     declined: list[str] = []
     fix = finding.fix

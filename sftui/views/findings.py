@@ -50,7 +50,7 @@ def finding_block(
 
 def _repairs(finding: Finding, width: int) -> list[Line]:
     """What can be done to the data instead."""
-    from sftui.repairs import DROP, TITLES, fixes_for
+    from sftui.repairs.catalogue import DROP, TITLES, fixes_for
 
     lines: list[Line] = []
     named = fixes_for(finding.code).repairs if finding.repairs is None else finding.repairs

@@ -14,7 +14,9 @@ from sftui.workspace.events import AuditReady, CodeCount, OrderReady, VerdictLin
 from sftui.workspace.requests import REPAIRED, AuditRequest, OrderRequest
 
 if TYPE_CHECKING:
-    from sftui.audit import Audit, AuditProgress, Figures, GroupFigure, SourceFigure
+    from sftui.audit.audit import Audit
+    from sftui.audit.figures import Figures, GroupFigure, SourceFigure
+    from sftui.audit.run import AuditProgress
     from sftui.model import Inspection, Row
 
 REPORT_EVERY = 0.5
@@ -47,8 +49,10 @@ class Auditing:
         stopped."""
         ready = session.ready()
         context = ready.checks()
-        from sftui.audit import Audit, Filter, run_audit
+        from sftui.audit.audit import Audit
+        from sftui.audit.found import Filter
         from sftui.audit.listing import Listing
+        from sftui.audit.run import run_audit
         from sftui.findings import damaged_files, refused_files
         from sftui.tokens.bulk import Bulk
 
@@ -166,7 +170,7 @@ def _event(request: AuditRequest, version: int, gathered: Audit, progress: Audit
 
 def brief(figures: Figures, *, whole: bool = False) -> Figures:
     """Figures small enough to travel often: the largest groups, the rest of them as one; `whole`: every group, once."""
-    from sftui.audit import SourceFigure
+    from sftui.audit.figures import SourceFigure
 
     def groups(all_of: tuple[GroupFigure, ...]) -> tuple[GroupFigure, ...]:
         largest = all_of if whole else all_of[:MOST_SENT]

@@ -14,7 +14,7 @@ from sftui.model import Batch, Inspection, Pack, Problem
 from sftui.recipe import Recipe
 
 if TYPE_CHECKING:
-    from sftui.audit import Figures
+    from sftui.audit.figures import Figures
     from sftui.comparison import Causes, ComparisonCount, RowComparison
     from sftui.findings import Finding
     from sftui.session.deciding import Way

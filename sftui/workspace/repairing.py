@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sftui.findings.rule import TO_MESSAGES
 from sftui.pipeline import detect
-from sftui.repairs import TO_MESSAGES, Counts
+from sftui.repairs.run import Counts
 from sftui.session.ready import tokenizer_of
 from sftui.session.repairing import Written, check_targets, conversion_of, session_plan, write_repaired
 from sftui.workspace.events import RepairCount, RepairsCounted, RepairsWritten

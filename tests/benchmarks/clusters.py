@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rows import SHARED, write_rows
 
-from sftui.audit import Filter
+from sftui.audit.found import Filter
 from sftui.engines.checking import RayChecking
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions

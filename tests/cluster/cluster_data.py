@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from sftui.audit import Filter
+from sftui.audit.found import Filter
 from sftui.recipe import changed
 from sftui.session.checking import Checking
 from sftui.session.options import OpenOptions

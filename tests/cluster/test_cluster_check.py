@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sftui.audit import Filter
+from sftui.audit.found import Filter
 from sftui.engines import checking as engine
 from sftui.engines import pool
 from sftui.engines.checking import RayChecking

@@ -12,7 +12,7 @@ from sftui.cli.app import COMMANDS, inspect
 from sftui.cli.opening import OPENING
 from sftui.findings import CODES
 from sftui.recipe import knobs, knobs_of
-from sftui.repairs import TITLES
+from sftui.repairs.catalogue import TITLES
 from sftui.repairs.rows import DROP_REASONS
 from sftui.safe_yaml import load_yaml
 from sftui.templates import builtin_names

@@ -165,7 +165,8 @@ _OPTION_NAMES = (
 
 
 def _inspect(rows: list[Row], recipe: Recipe, tools: Any, more: float) -> None:
-    from sftui.audit import Audit, audit_context
+    from sftui.audit.audit import Audit
+    from sftui.audit.context import audit_context
     from sftui.cli.show import text_lines
     from sftui.exports.records import as_json, records
     from sftui.findings import check_row
@@ -221,7 +222,10 @@ def _inspect(rows: list[Row], recipe: Recipe, tools: Any, more: float) -> None:
 
 
 def _repair(rows: list[Row], detected: Any) -> None:
-    from sftui.repairs import DROP_REASONS, REPAIRS, layout_after, line_of, make_plan, repaired
+    from sftui.repairs.catalogue import REPAIRS
+    from sftui.repairs.lines import line_of
+    from sftui.repairs.rows import DROP_REASONS
+    from sftui.repairs.run import layout_after, make_plan, repaired
 
     for conversion in ((), ("to-messages",)):
         plan = make_plan([*conversion, *REPAIRS, "deduplicate"], DROP_REASONS)

@@ -20,8 +20,8 @@ sys.path.append(str(Path(__file__).parents[1] / "unit" / "repairs"))
 from conversions import SHAPES
 
 from sftui import trainers
+from sftui.findings.rule import TO_MESSAGES
 from sftui.recipe import changed
-from sftui.repairs import TO_MESSAGES
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized
 from sftui.session.repairing import conversion_of, reading_messages, session_plan, write_repaired

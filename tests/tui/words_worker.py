@@ -365,7 +365,7 @@ class WordsWorker:
         return self.audit(rows).figures()
 
     def audit(self, rows: int) -> Any:
-        from sftui.audit import Audit
+        from sftui.audit.audit import Audit
         from sftui.audit.listing import Listing
 
         facts = SimpleNamespace(name="builtin:gemma", eos_id=None, bos_id=None, special_tokens={})

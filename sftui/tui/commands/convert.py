@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @command("convert", "M", "make messages of the rows", "Recipe", was=())
 def convert(here: Inspector, count: int | None) -> None:
     """Shows the rows as messages with tool_calls and tools; pressed again, it writes them to a new file."""
-    from sftui.repairs import TO_MESSAGES
+    from sftui.findings.rule import TO_MESSAGES
 
     if TO_MESSAGES in here.workspace.repairs:
         writing.ask(here, "messages")

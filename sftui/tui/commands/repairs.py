@@ -30,7 +30,8 @@ HINT = "a applies it, Esc goes back"
 
 def cures(here: Inspector, finding: Finding, in_force: bool = False) -> list[tuple[str, str]]:
     """The repairs that cure a finding and are not in force (or are), each with what it does."""
-    from sftui.repairs import DROP, DROPPING, TITLES, fixes_for
+    from sftui.repairs.catalogue import DROP, TITLES, fixes_for
+    from sftui.repairs.run import DROPPING
 
     code = finding.code
     named = [
@@ -80,7 +81,9 @@ def apply(here: Inspector, name: str) -> None:
 @command("repairs", "R", "repairs of the data", "Recipe")
 def pick(here: Inspector, count: int | None) -> None:
     """Picks repairs to apply to the rows; the file is not changed, export writes a new one."""
-    from sftui.repairs import DROP, DROP_REASONS, DROPPING, TITLES, fixes_for
+    from sftui.repairs.catalogue import DROP, TITLES, fixes_for
+    from sftui.repairs.rows import DROP_REASONS
+    from sftui.repairs.run import DROPPING
 
     now = here.workspace.repairs
     known = {name: title for name, title in TITLES.items() if name != DROP}
@@ -157,7 +160,7 @@ def _without_effect(here: Inspector, name: str, counted: ev.RepairCount) -> None
 
 
 def _converts(here: Inspector) -> bool:
-    from sftui.repairs import TO_MESSAGES
+    from sftui.findings.rule import TO_MESSAGES
 
     return here.state.repairing.seen[-1:] == (TO_MESSAGES,)
 

@@ -112,7 +112,7 @@ def _write(here: Inspector, target: str, log: str) -> None:
 
 def _config_hint(here: Inspector) -> str:
     """Where the rows were converted, that their config is another one now."""
-    from sftui.repairs import TO_MESSAGES
+    from sftui.findings.rule import TO_MESSAGES
 
     return " · x writes the config that reads it" if TO_MESSAGES in here.workspace.repairs else ""
 

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from sftui import pipeline, trainers
-from sftui.audit import Audit, Filter, audit_context, run_audit
+from sftui.audit.audit import Audit
+from sftui.audit.context import audit_context
+from sftui.audit.found import Filter
 from sftui.audit.listing import Listing
+from sftui.audit.run import run_audit
 from sftui.findings import Context
 from sftui.model import Inspection, Row
 from sftui.recipe import changed

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from audit_rows import Opened, chat, rows_of, talk
 
-from sftui.audit import Audit, Figures, GroupFigure
+from sftui.audit.audit import Audit
+from sftui.audit.figures import Figures, GroupFigure
 from sftui.audit.lengths import best_fit, quantiles
 from sftui.findings import check_row
 from sftui.model import IGNORE_INDEX
@@ -142,7 +143,7 @@ def test_merged_parts_equal_the_whole(parts: int) -> None:
     opened = Opened(rows)
     whole = opened.audit()
     context = opened.context
-    from sftui.audit import Audit
+    from sftui.audit.audit import Audit
 
     pieces = []
     for part in range(parts):
@@ -183,7 +184,7 @@ def test_groups_name_rows_that_take_another_way() -> None:
 
 def test_duplicates_and_prompts_of_the_evaluation_set_are_counted() -> None:
     opened = Opened([talk(1), talk(2), talk(3)])
-    from sftui.audit import Audit
+    from sftui.audit.audit import Audit
 
     held = opened.audit([talk(2)])
     rows = [talk(1), talk(2), talk(3), talk(1), chat(4, ("user", "What is 3 plus one?"), ("assistant", "Who knows?"))]
@@ -203,7 +204,7 @@ def test_chunks_in_order_equal_the_whole_row_for_row(size: int) -> None:
     rows = [talk(i * i % 23, i * 7 % 5) for i in range(120)]
     rows = [type(row)(i, row.data, row.raw, row.where) for i, row in enumerate(rows)]
     opened = Opened(rows)
-    from sftui.audit import Audit
+    from sftui.audit.audit import Audit
 
     context = opened.context
     joined = Audit(context)

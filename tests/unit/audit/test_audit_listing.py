@@ -8,7 +8,8 @@ import re
 import pytest
 from audit_rows import Opened, chat, talk
 
-from sftui.audit import Audit, Figures
+from sftui.audit.audit import Audit
+from sftui.audit.figures import Figures
 from sftui.audit.listing import KINDS, Listing, listed_by
 from sftui.audit.tallies import MOST_NAMES, OTHERS
 from sftui.model import Row

@@ -16,9 +16,12 @@ from pathlib import Path
 import pytest
 from audit_rows import Opened, talk
 
-from sftui.audit import Audit, Figures, Filter, load_state, run_audit, save_state, state_key
-from sftui.audit.found import KEPT
+from sftui.audit.audit import Audit
+from sftui.audit.figures import Figures
+from sftui.audit.found import KEPT, Filter
 from sftui.audit.marks import row_mark
+from sftui.audit.run import run_audit
+from sftui.audit.state import load_state, save_state, state_key
 from sftui.audit.tallies import FIRST_ROWS, MOST_NAMES, OTHERS, Tallies
 from sftui.findings import Finding, Severity
 from sftui.model import Row
@@ -84,8 +87,8 @@ def test_what_was_stopped_and_kept_goes_on_to_the_same_figures(tmp_path: Path) -
 def test_the_key_says_the_same_in_every_process() -> None:
     """Strings hash differently in each process, and a set follows its hashes."""
     script = (
-        "import sys; sys.path.insert(0, sys.argv[1])\nfrom audit_rows import Opened, talk\nfrom sftui.audit import"
-        " Filter, state_key\nknown = frozenset(f'{i:016x}' for i in"
+        "import sys; sys.path.insert(0, sys.argv[1])\nfrom audit_rows import Opened, talk\nfrom sftui.audit.found"
+        " import Filter\nfrom sftui.audit.state import state_key\nknown = frozenset(f'{i:016x}' for i in"
         " range(50))\nprint(state_key(Opened([talk(1)]).context, ('data.jsonl',), Filter(known=known), known, {'a': {1,"
         " 'b'}, 'c': None}))\n"
     )

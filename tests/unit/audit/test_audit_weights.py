@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from audit_rows import Opened
 
-from sftui.audit import Audit, Figures
+from sftui.audit.audit import Audit
+from sftui.audit.figures import Figures
 from sftui.audit.weights import Weights, name_of
 from sftui.exports.formats_json import figures_record
 from sftui.model import Example, Row

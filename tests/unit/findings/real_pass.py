@@ -12,8 +12,10 @@ from functools import cache
 from pathlib import Path
 
 from sftui import trainers
-from sftui.audit import Audit, audit_context, run_audit
+from sftui.audit.audit import Audit
+from sftui.audit.context import audit_context
 from sftui.audit.found import Found
+from sftui.audit.run import run_audit
 from sftui.findings import Severity
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions

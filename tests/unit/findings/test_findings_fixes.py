@@ -31,7 +31,7 @@ from fix_proof import (
 import sftui.findings
 from sftui.findings import CODES, Finding
 from sftui.recipe import knobs
-from sftui.repairs import fixes_for
+from sftui.repairs.catalogue import fixes_for
 
 PRESETS = ("hf-trainer", "trl@1.16", "axolotl@0.19", "llamafactory@0.9", "unsloth@2026.10", "torchtune@0.7")
 

@@ -31,7 +31,7 @@ from sftui.findings.rule import FINE, GOOD, Case
 from sftui.findings.run import _BY_MOMENT
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.recipe import changed
-from sftui.repairs import TITLES
+from sftui.repairs.catalogue import TITLES
 from sftui.templates import compile_template
 from sftui.text import visible
 from sftui.trainers import dump_recipe, load_recipe

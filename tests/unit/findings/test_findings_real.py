@@ -76,7 +76,7 @@ def test_errors_on_all_rows_are_the_listed_ones(name: str, shared: Path) -> None
 def test_processes_find_the_same(shared: Path, tmp_path: Path) -> None:
     """The path of `sftui check` for large sets, against the list."""
     from sftui import trainers
-    from sftui.audit import Filter
+    from sftui.audit.found import Filter
     from sftui.cli.auditing import audited
     from sftui.recipe import changed
     from sftui.session.options import OpenOptions

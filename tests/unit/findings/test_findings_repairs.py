@@ -18,20 +18,11 @@ from fix_proof import changed_place, lost, moved, place_of, trained_elsewhere
 
 from sftui.findings import CODES, check_row
 from sftui.findings.catalogue import REPAIR_OF
-from sftui.findings.rule import DROP, Case
-from sftui.repairs import (
-    REPAIRS,
-    TITLES,
-    TO_MESSAGES,
-    Repaired,
-    layout_of,
-    line_of,
-    make_plan,
-    repaired,
-    target_of,
-    to_messages,
-    way_of,
-)
+from sftui.findings.rule import DROP, TO_MESSAGES, Case
+from sftui.repairs.catalogue import REPAIRS, TITLES
+from sftui.repairs.lines import Repaired, line_of
+from sftui.repairs.run import layout_of, make_plan, repaired
+from sftui.repairs.to_messages import target_of, to_messages, way_of
 from sftui.session.repairing import exact_repairs
 
 CASES = [

@@ -15,7 +15,8 @@ from sftui import pipeline, trainers
 from sftui.conversations import Detected
 from sftui.findings import CODES, Context, DatasetChecks, check_dataset, check_row
 from sftui.model import Inspection, Part, Row
-from sftui.repairs import REPAIRS, fixes_for, layout_of, make_plan, repair_row, repaired
+from sftui.repairs.catalogue import REPAIRS, fixes_for
+from sftui.repairs.run import layout_of, make_plan, repair_row, repaired
 from sftui.sources import SourceSpec, open_source
 from sftui.templates import builtin_template
 from sftui.tokens import LoadedTokenizer, load_tokenizer

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sftui.repairs import REPAIRS, Layout, Repaired, line_of, repair_row, row_of
+from sftui.repairs.catalogue import REPAIRS
+from sftui.repairs.lines import Repaired, line_of, row_of
+from sftui.repairs.model import Layout
+from sftui.repairs.run import repair_row
 from sftui.repairs.splice import Splice
 from sftui.sources.records import one_line, parse_record
 

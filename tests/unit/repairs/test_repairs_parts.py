@@ -12,8 +12,10 @@ from sftui.errors import ConversationError
 from sftui.model import Row
 from sftui.pipeline import detect
 from sftui.recipe import Recipe
-from sftui.repairs import REPAIRS, Layout, apply_plan, fixes_for, make_plan, target_of, to_messages, way_of
-from sftui.repairs.run import repair_row
+from sftui.repairs.catalogue import REPAIRS, fixes_for
+from sftui.repairs.model import Layout
+from sftui.repairs.run import apply_plan, make_plan, repair_row
+from sftui.repairs.to_messages import target_of, to_messages, way_of
 from sftui.trainers import preset
 
 LAYOUT = Layout()

@@ -13,20 +13,11 @@ from sftui.errors import RecipeError
 from sftui.findings import CODES
 from sftui.model import Row
 from sftui.recipe import Data
-from sftui.repairs import (
-    REPAIRS,
-    TITLES,
-    Layout,
-    Plan,
-    Repaired,
-    fixes_for,
-    layout_of,
-    make_plan,
-    repair_row,
-    repaired,
-    strip_tokens,
-)
-from sftui.repairs.lines import line_of
+from sftui.repairs.catalogue import REPAIRS, TITLES, fixes_for
+from sftui.repairs.lines import Repaired, line_of
+from sftui.repairs.model import Layout
+from sftui.repairs.run import Plan, layout_of, make_plan, repair_row, repaired
+from sftui.repairs.texts import strip_tokens
 from sftui.repairs.turns import known_role
 
 LAYOUT = Layout()

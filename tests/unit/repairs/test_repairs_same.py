@@ -12,7 +12,8 @@ from sftui.conversations import detect
 from sftui.conversations.identity import identity
 from sftui.model import Row
 from sftui.recipe import Data
-from sftui.repairs import Layout, layout_of, make_plan, repaired
+from sftui.repairs.model import Layout
+from sftui.repairs.run import layout_of, make_plan, repaired
 
 U, A = {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}
 CHAT = {"messages": [U, A]}

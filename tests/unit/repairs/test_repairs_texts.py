@@ -11,8 +11,10 @@ import pytest
 from sftui.conversations import detect
 from sftui.model import Row
 from sftui.recipe import Data
-from sftui.repairs import REPAIRS, TITLES, Layout, layout_of, make_plan, repair_row, repaired
+from sftui.repairs.catalogue import REPAIRS, TITLES
 from sftui.repairs.literals import lossless
+from sftui.repairs.model import Layout
+from sftui.repairs.run import layout_of, make_plan, repair_row, repaired
 
 ALPACA = {"instruction": "Go on", "input": "", "output": "ok", "history": [["a", "b"]]}
 

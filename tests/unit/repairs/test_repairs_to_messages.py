@@ -15,9 +15,10 @@ from sftui.errors import ConversationError, SftuiError
 from sftui.model import Row
 from sftui.pipeline import detect
 from sftui.recipe import Recipe, changed
-from sftui.repairs import Plan, Repaired, apply_plan, target_of, to_messages, way_of
+from sftui.repairs.lines import Repaired
 from sftui.repairs.model import Layout
-from sftui.repairs.to_messages import CONVERTED, each_alone
+from sftui.repairs.run import Plan, apply_plan
+from sftui.repairs.to_messages import CONVERTED, each_alone, target_of, to_messages, way_of
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset
 

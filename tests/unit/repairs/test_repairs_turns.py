@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sftui.repairs import REPAIRS, Layout, repair_row
+from sftui.repairs.catalogue import REPAIRS
+from sftui.repairs.model import Layout
+from sftui.repairs.run import repair_row
 
 LAYOUT = Layout()
 U, A, S = {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}, {"role": "system", "content": "s"}

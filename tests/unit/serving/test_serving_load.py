@@ -156,7 +156,7 @@ def test_a_gguf_is_served_by_name(data: Path, tmp_path: Path) -> None:
 
 
 def test_an_audit_is_remembered_by_what_is_served(data: Path) -> None:
-    from sftui.audit import state_key
+    from sftui.audit.state import state_key
     from sftui.session.arguments import Arguments
     from sftui.session.ready import open_data, tokenized
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sftui.audit import Figures, GroupFigure, LimitFigure, SourceFigure
+from sftui.audit.figures import Figures, GroupFigure, LimitFigure, SourceFigure
 from sftui.text import cell_width
 from sftui.views.cells import Line, plain
 from sftui.views.figures import apart, bar_lines, figure_lines

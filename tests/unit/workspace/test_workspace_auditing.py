@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from sftui import trainers
-from sftui.audit import Figures, GroupFigure, SourceFigure
+from sftui.audit.figures import Figures, GroupFigure, SourceFigure
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized
