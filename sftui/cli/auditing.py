@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -86,6 +86,11 @@ def audited(
         )
     finally:
         session.close()
+
+
+def work_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What the options of a command say of how `audited` is to work, and on which rows."""
+    return {name: given[name] for name in ("max_rows", "sample", "evaluation", "jobs", "engine", "address")}
 
 
 def _run(checking: Checking, files: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sftui.cli.auditing import audited
+from sftui.cli.auditing import audited, work_of
 from sftui.cli.opening import open_options
 from sftui.cli.writing import STDOUT, outputs
 from sftui.errors import RecipeError
@@ -31,16 +31,10 @@ def check_data(
     fail_on: str,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
-    max_rows: int | None,
-    sample: int | None,
     baseline: str | None,
     write_baseline: bool,
-    evaluation: str | None,
     out: str | None,
     force: bool,
-    jobs: int | None,
-    engine: str,
-    address: str | None,
     **given: Any,
 ) -> int:
     """Print or write what was found, and `also` as (format, file); 1 where something at or above `fail_on` stands, else
@@ -64,21 +58,12 @@ def check_data(
         )
     options = open_options(given)
     remembered = baseline if write_baseline else None
-    inputs = inputs_of(options, evaluation, None if write_baseline else baseline)
+    inputs = inputs_of(options, given["evaluation"], None if write_baseline else baseline)
     more = [file for _, file in also]
     target, (memory, *others) = outputs(inputs, force, out or STDOUT, remembered, *more, ours=remembered)
     if memory is not None and memory.path is not None:
         may_replace(memory.path)
-    found = audited(
-        options,
-        wanted,
-        max_rows=max_rows,
-        sample=sample,
-        evaluation=evaluation,
-        jobs=jobs,
-        engine=engine,
-        address=address,
-    )
+    found = audited(options, wanted, **work_of(given))
     other = known.other_ids(found.tokenizer) if baseline is not None and not write_baseline else ""
     if other:
         click.echo(
