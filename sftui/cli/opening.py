@@ -121,14 +121,12 @@ def opening_options(command: F) -> F:
     return shared(command, _opening())
 
 
-def serving_option(command: F) -> F:
-    """Decorate a command that reports findings with what the model will be served with."""
-    return option(
-        "--serve",
-        group=FINDINGS,
-        metavar="FILE|NAME",
-        help="what you will serve with: a template file, a tokenizer, a bundled name or a .gguf; prompts are compared",
-    )(command)
+serving_option = option(
+    "--serve",
+    group=FINDINGS,
+    metavar="FILE|NAME",
+    help="what you will serve with: a template file, a tokenizer, a bundled name or a .gguf; prompts are compared",
+)
 
 
 def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
