@@ -584,6 +584,32 @@ class Pack:
 
 
 @dataclass(frozen=True, slots=True)
+class RowSummary:
+    """One line of the row list; figures are None while not known.
+
+    `tokens` and `trained` are what the trainer receives (of a row that it never gets: what there
+    is of it); `cut` tokens were there before. `errors` and `warnings` count findings.
+    `repaired`: a repair changes the row or leaves it out. `evaluates`: the trainer sets it aside for evaluation.
+    `verdict` is what its findings come to, as `error` or `warning` and a few words; `strip` what is trained, over a few
+    cells.
+    """
+
+    index: int
+    preview: str
+    tokens: int | None = None
+    trained: int | None = None
+    cut: int = 0
+    dropped: str | None = None
+    problem: str | None = None
+    errors: int | None = None
+    warnings: int | None = None
+    repaired: bool = False
+    evaluates: bool = False
+    verdict: tuple[str, str] | None = None
+    strip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RecipeChange:
     """One field of the recipe that differs: dotted `path`, the value before, the value after."""
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Protocol
 
-from sftui.model import Inspection
+from sftui.model import Inspection, RowSummary
 from sftui.text import cell_width, clip, fit, many, prose, share, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 from sftui.views.frame import ACTIVE, HEAVY, LIGHT
@@ -20,35 +19,6 @@ LEAST_PREVIEW = 20
 BEGINS = "begins with"
 LEAST_TOKEN = 8
 """Cells that the text of the token under the cursor keeps where its reason is long."""
-
-
-class Summary(Protocol):
-    """One line of the row list; token figures are None while not known."""
-
-    @property
-    def index(self) -> int: ...
-    @property
-    def preview(self) -> str: ...
-    @property
-    def tokens(self) -> int | None: ...
-    @property
-    def trained(self) -> int | None: ...
-    @property
-    def cut(self) -> int: ...
-    @property
-    def dropped(self) -> str | None: ...
-    @property
-    def problem(self) -> str | None: ...
-    @property
-    def errors(self) -> int | None: ...
-    @property
-    def warnings(self) -> int | None: ...
-    @property
-    def evaluates(self) -> bool: ...
-    @property
-    def verdict(self) -> tuple[str, str] | None: ...
-    @property
-    def strip(self) -> str: ...
 
 
 def count_words(rows: int, *, exact: bool) -> str:
@@ -166,7 +136,7 @@ FLAGS = 5
 
 
 def row_line(
-    summary: Summary,
+    summary: RowSummary,
     width: int,
     *,
     current: bool = False,
@@ -221,7 +191,7 @@ def row_heading(width: int, *, digits: int = 6, gutter: int = 0, active: bool = 
     return builder.add(rule * (width - builder.width), role).line()
 
 
-def row_sentence(summary: Summary) -> Line:
+def row_sentence(summary: RowSummary) -> Line:
     """A line of the row list in words, and what the row begins with, for where the list has no room for it."""
     parts: list[tuple[str, Role]] = []
     if summary.tokens is not None:
@@ -247,19 +217,19 @@ def row_sentence(summary: Summary) -> Line:
     return builder.line()
 
 
-def _add_strip(builder: LineBuilder, summary: Summary, over: Over) -> None:
+def _add_strip(builder: LineBuilder, summary: RowSummary, over: Over) -> None:
     for glyph in summary.strip.ljust(SMALL):
         builder.add(glyph, Role.MASKED if glyph == MASKED else Role.TRAINED, over)
 
 
-def _share_role(summary: Summary) -> Role:
+def _share_role(summary: RowSummary) -> Role:
     """A share of trained tokens looks good only where what is trained is."""
     if summary.verdict is not None and not summary.evaluates:
         return Role.ERROR if summary.verdict[0] == "error" else Role.WARNING
     return Role.TRAINED if summary.trained and not summary.evaluates else Role.MASKED
 
 
-def _flag(summary: Summary) -> tuple[str, Role]:
+def _flag(summary: RowSummary) -> tuple[str, Role]:
     if summary.problem is not None or summary.dropped is not None:
         return f"✗{summary.errors or ''}", Role.ERROR
     grave = [f"{sign}{count}" for sign, count in (("✗", summary.errors), ("!", summary.warnings)) if count]

@@ -10,7 +10,7 @@ from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sftui.model import Batch, Inspection, Pack, Problem
+from sftui.model import Batch, Inspection, Pack, Problem, RowSummary
 from sftui.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -97,32 +97,6 @@ class RowReady(NamedTuple):
     ticket: int
     version: int
     inspection: Inspection
-
-
-@dataclass(frozen=True, slots=True)
-class RowSummary:
-    """One line of the row list; figures are None while not known.
-
-    `tokens` and `trained` are what the trainer receives (of a row that it never gets: what there
-    is of it); `cut` tokens were there before. `errors` and `warnings` count findings.
-    `repaired`: a repair changes the row or leaves it out. `evaluates`: the trainer sets it aside for evaluation.
-    `verdict` is what its findings come to, as `error` or `warning` and a few words; `strip` what is trained, over a few
-    cells.
-    """
-
-    index: int
-    preview: str
-    tokens: int | None = None
-    trained: int | None = None
-    cut: int = 0
-    dropped: str | None = None
-    problem: str | None = None
-    errors: int | None = None
-    warnings: int | None = None
-    repaired: bool = False
-    evaluates: bool = False
-    verdict: tuple[str, str] | None = None
-    strip: str = ""
 
 
 class SummariesReady(NamedTuple):

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sftui.errors import SftuiError
-from sftui.model import Inspection, Row
+from sftui.model import Inspection, Row, RowSummary
 from sftui.session.opened import HEAVY, Opened
-from sftui.workspace.events import RowSummary, SummariesReady
+from sftui.workspace.events import SummariesReady
 from sftui.workspace.previews import Leads, clipped, leads_of, preview
 from sftui.workspace.requests import SummariesRequest
 

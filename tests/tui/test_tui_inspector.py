@@ -9,7 +9,7 @@ from tui_driver import SIZES, Driven, check_golden, running
 from words_worker import WordsWorker, over
 
 from sftui.comparison import compare_row
-from sftui.model import Inspection, Problem, Stage
+from sftui.model import Inspection, Problem, RowSummary, Stage
 from sftui.recipe import Recipe, changed
 from sftui.settings import Settings
 from sftui.trainers import preset
@@ -425,7 +425,7 @@ async def test_a_row_too_heavy_for_the_list_is_listed_with_its_figures_once_it_w
     worker = WordsWorker()
     whole = worker.summary
 
-    def summary(index: int) -> ev.RowSummary:
+    def summary(index: int) -> RowSummary:
         return replace(whole(index), tokens=None, trained=None, cut=0) if index == 3 else whole(index)
 
     worker.summary = summary  # type: ignore[method-assign]

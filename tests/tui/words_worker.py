@@ -30,6 +30,7 @@ from sftui.model import (
     RecipeChange,
     Rendered,
     Row,
+    RowSummary,
     Span,
     Tokens,
     TokenText,
@@ -304,12 +305,12 @@ class WordsWorker:
         if held != self.version:
             self.emit(ev.RowReady(self.ticket, self.version, self.make(index)))
 
-    def summary(self, index: int) -> ev.RowSummary:
+    def summary(self, index: int) -> RowSummary:
         made = self.make(index)
         assert made.tokens is not None and made.labels is not None
         kept = made.labels.kept[0][1]
         repaired = bool(made.row.repairs) or made.row.left_out is not None
-        return ev.RowSummary(
+        return RowSummary(
             index,
             self.data[index % len(self.data)][0],
             len(made.tokens),

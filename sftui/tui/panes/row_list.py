@@ -8,12 +8,11 @@ from dataclasses import replace
 from textual.cache import LRUCache
 from textual.message import Message
 
-from sftui.model import Inspection
+from sftui.model import Inspection, RowSummary
 from sftui.tui.line_view import STRIPS, LineView
 from sftui.views.cells import Line, Over, Role
 from sftui.views.status import row_heading, row_line, row_sentence
 from sftui.views.strip import strip_of
-from sftui.workspace.events import RowSummary
 
 BLOCK = 64
 """Rows requested beyond the screen on each side, so that paging finds them at hand."""

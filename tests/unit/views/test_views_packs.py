@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sftui.model import IGNORE_INDEX, Pack
+from sftui.model import IGNORE_INDEX, Pack, RowSummary
 from sftui.recipe import changed, knobs_of
 from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data, tokenized
@@ -16,7 +16,6 @@ from sftui.trainers import preset, trainer_named
 from sftui.views.batch import BORDER, PAD, pack_lines, scaled
 from sftui.views.cells import plain
 from sftui.views.status import row_line
-from sftui.workspace.events import RowSummary
 
 ROWS = [
     {"messages": [{"role": "user", "content": f"{'Why? ' * n}"}, {"role": "assistant", "content": "So. " * (3 * n)}]}

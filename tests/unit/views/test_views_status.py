@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from inspections_by_hand import inspection, stopped
 
-from sftui.model import Stage
+from sftui.model import RowSummary, Stage
 from sftui.recipe import changed, knobs
 from sftui.text import cell_width, share, visible_blanks
 from sftui.trainers import preset
@@ -17,7 +17,6 @@ from sftui.views.knobs import diff_text_lines, knob_paths, recipe_lines, value_t
 from sftui.views.status import gathered, note_lines, row_line, row_notes, stop_lines, token_line
 from sftui.views.table import make_table
 from sftui.views.words import explain
-from sftui.workspace.events import RowSummary
 
 
 @pytest.mark.parametrize(

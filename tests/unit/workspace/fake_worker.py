@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any
 
-from sftui.model import Inspection, Row
+from sftui.model import Inspection, Row, RowSummary
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 
@@ -33,7 +33,7 @@ def main() -> None:
         if isinstance(request, rq.SummariesRequest):
             if behaviour == "list-crash":
                 os.kill(os.getpid(), 11)
-            send(ev.SummariesReady(request.ticket, version, (ev.RowSummary(14, ""),)))
+            send(ev.SummariesReady(request.ticket, version, (RowSummary(14, ""),)))
         if isinstance(request, rq.RowRequest):
             if behaviour == "late":  # the answers of all questions come only after the third, the oldest last
                 late.append(row(request.ticket, request.index, version))

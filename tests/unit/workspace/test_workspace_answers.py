@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sftui.model import RowSummary
 from sftui.recipe import changed
 from sftui.trainers import preset
 from sftui.workspace import OpenOptions, SearchQuery
@@ -80,7 +81,7 @@ def test_the_list_is_answered_and_answered_again(open_workspace: Callable[..., A
     workspace, heard = open_workspace()
     heard.wait(ev.RowReady, proven_row)
     ticket = workspace.ask(rq.SummariesRequest, 35, 60)
-    rows: list[ev.RowSummary] = []
+    rows: list[RowSummary] = []
     while len(rows) < 5:
         event = heard.wait(ev.SummariesReady)
         assert event.ticket == ticket
