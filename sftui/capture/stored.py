@@ -14,8 +14,6 @@ META = "sftui_capture"
 FORMAT = 1
 IGNORE_INDEX = -100
 """What masked labels are kept as, whatever a loss of its own ignores."""
-ALONG = ("labels", "attention_mask", "position_ids", "token_type_ids", "loss_weights")
-"""The columns along `input_ids` that have a meaning of their own."""
 WEIGHTS = ("loss_weights", "loss_weight", "weights", "loss_scale")
 """What pipelines call the weights of labels in the loss."""
 LENGTHS = ("seq_lens", "seq_lengths")

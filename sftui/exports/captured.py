@@ -7,8 +7,6 @@ from typing import IO, Any
 
 from sftui.capture import META, Captured
 
-FIXED = ("batch", "sequence", "input_ids", "labels")
-
 
 def write_captured(captured: Captured, file: IO[bytes]) -> None:
     """The columns are `batch`, `sequence`, `input_ids`, `labels` and what else went along the ids (null where a batch

@@ -21,11 +21,6 @@ LEAST_TOKEN = 8
 """Cells that the text of the token under the cursor keeps where its reason is long."""
 
 
-def count_words(rows: int, *, exact: bool) -> str:
-    """The number of rows, honest while it is being counted: `≥ 41,203`."""
-    return f"{rows:,}" if exact else f"≥ {rows:,}"
-
-
 def stop_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     """Why the row stopped, or why the trainer drops it; empty where neither."""
     why = why_stopped(inspection)
