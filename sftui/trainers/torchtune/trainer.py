@@ -19,8 +19,7 @@ from typing import Any
 
 from sftui.conversations import Detected
 from sftui.errors import RecipeError
-from sftui.labels import Drawn, drawn, on_ids, outside, refuse_too_large, unshifted
-from sftui.labels.length import Kept
+from sftui.labels import Drawn, Kept, drawn, on_ids, outside, refuse_too_large, unshifted
 from sftui.model import (
     IGNORE_INDEX,
     Batch,

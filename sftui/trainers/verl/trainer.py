@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import RecipeError, TemplateError
-from sftui.labels.masks import Verdict
+from sftui.labels import Verdict
 from sftui.model import Batch, Conversation, Example, Labels, Part, Reason, Rendered, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize

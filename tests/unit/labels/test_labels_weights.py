@@ -6,9 +6,8 @@ import pickle
 
 import pytest
 
-from sftui.labels import collate, label, weights_joined, weights_within
+from sftui.labels import by_message, collate, label, weights_joined, weights_within
 from sftui.labels import example as made_of
-from sftui.labels.weights import by_message
 from sftui.model import Batch, Conversation, Example, Kind, Labels, Message, Part, Reason, Rendered, Tokens, Trained
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Length, Loss, Mask, Recipe

@@ -1,19 +1,210 @@
-"""The mask rules: which tokens are trained, and why, one pure function a rule.
+"""Tokens → Labels: truncation, weights, the batch, the mask rules, and the shift.
 
-Every rule returns one flag and one reason per token, as runs. A token belongs to the span in which its first
+Every mask rule returns one flag and one reason per token, as runs. A token belongs to the span in which its first
 character lies, so a token that straddles a border counts to the left of it.
+
+Source of the batch: transformers 5.23, DataCollatorForSeq2Seq (data/data_collator.py, labels) and
+tokenization_utils_base.py `_pad` (ids and attention mask): longest row or max length, rounded up to a multiple, on one
+side; ids get the pad token, the attention mask 0, labels `labels_pad`, loss weights 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from sftui.errors import RecipeError
-from sftui.flat import Ranges
-from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Kind, Part, Reason, Rendered, Tokens, Trained
-from sftui.recipe import Mask
-from sftui.runs import Runs, as_runs, joined, together
+from sftui.flat import Ranges, cut, moved
+from sftui.model import (
+    IGNORE_INDEX,
+    NOWHERE,
+    Batch,
+    Conversation,
+    Example,
+    Kind,
+    Labels,
+    Message,
+    Part,
+    Reason,
+    Rendered,
+    Tokens,
+    Trained,
+    counted,
+    flat_example,
+    flat_labels,
+)
+from sftui.recipe import Batch as BatchOptions
+from sftui.recipe import Length, Mask, Recipe
+from sftui.runs import Runs, as_runs, clipped, joined, together
+from sftui.text import many
 from sftui.values import value_class
+
+Kept = Ranges
+
+
+def keep(count: int, options: Length) -> tuple[Kept, str | None]:
+    """The token ranges that survive and, where the whole row goes, why.
+
+    `cut_right` keeps the first `max` tokens, `cut_left` the last. RecipeError for a policy that
+    only a trainer's own preset knows.
+    """
+    everything: Kept = ((0, count),)
+    if count < options.min_tokens:
+        return everything, f"{count} tokens, fewer than length.min_tokens {options.min_tokens}"
+    if options.max is None or count <= options.max:
+        return everything, None
+    if options.over == "cut_right":
+        return ((0, options.max),), None
+    if options.over == "cut_left":
+        return ((count - options.max, count),), None
+    if options.over == "drop":
+        return everything, f"{count} tokens, more than length.max {options.max}"
+    if options.over == "error":
+        raise RecipeError(
+            f"the row has {count} tokens and the trainer stops at rows over length.max {options.max}",
+            fix="raise length.max or remove the row",
+        )
+    raise RecipeError(
+        f"length.over {options.over} belongs to a trainer's own preset", fix="choose that trainer's preset"
+    )
+
+
+def unlabelled(labels: Sequence[int]) -> bool:
+    """Whether nothing of it is trained."""
+    if type(labels) is Trained:
+        return not labels.ranges
+    return labels.count(IGNORE_INDEX) == len(labels)
+
+
+def within(kept: Kept, values: Sequence[int]) -> tuple[int, ...]:
+    """The values inside the kept ranges, in order."""
+    if kept == ((0, len(values)),) and isinstance(values, tuple):
+        return values
+    if len(kept) == 1:
+        return tuple(values[kept[0][0] : kept[0][1]])
+    return tuple(value for start, end in kept for value in values[start:end])
+
+
+USUAL = 1.0
+"""The weight of a message that says none."""
+NO_LOSS = 0.0
+"""The weight of what is masked, and of padding."""
+
+
+def by_message(flags: Runs[bool], messages: Sequence[int], given: Sequence[Message]) -> Runs[float]:
+    """Each trained token's weight is that of its message, 1 where the message says none; what is masked weighs 0.
+
+    `flags` and `messages` run along the tokens; a token of no message (an appended EOS) weighs 1.
+    """
+    said = [USUAL if message.weight is None else message.weight for message in given]
+    return joined(
+        (end - start, (said[owner] if 0 <= owner < len(said) else USUAL) if on else NO_LOSS)
+        for start, end, on, owner in together(flags, messages)
+    )
+
+
+def weights_within(kept: Kept, weights: Runs[float] | None) -> Runs[float] | None:
+    """The weights inside the kept ranges, in order; None where there are none."""
+    if weights is None or kept == ((0, len(weights)),):
+        return weights
+    return joined((b - a, weight) for start, end in kept for a, b, weight in clipped(weights, start, end))
+
+
+def weights_joined(stretches: Iterable[tuple[Example, int, int]], padding: int = 0) -> Runs[float] | None:
+    """The weights of stretches of examples end to end, and of so much padding behind them; None where none has any.
+
+    A stretch of an example without weights counts as it does elsewhere: 1 for each token.
+    """
+    held = list(stretches)
+    if all(example.weights is None for example, _, _ in held):
+        return None
+    parts: list[tuple[int, float]] = []
+    for example, start, end in held:
+        if example.weights is None:
+            parts.append((end - start, USUAL))
+        else:
+            parts += [(b - a, weight) for a, b, weight in clipped(example.weights, start, end)]
+    return joined([*parts, (padding, NO_LOSS)])
+
+
+def weights_padded(
+    rows: Sequence[Runs[float] | None], width: int, side: str = "right"
+) -> tuple[Runs[float], ...] | None:
+    """The weights of the rows of a rectangle, 0 at padding; None where not every row has some."""
+    made: list[Runs[float]] = []
+    for one in rows:
+        if one is None:
+            return None
+        gap = (width - len(one), NO_LOSS)
+        parts = [(end - start, weight) for start, end, weight in one.runs()]
+        made.append(joined([gap, *parts] if side == "left" else [*parts, gap]))
+    return tuple(made)
+
+
+MOST_POSITIONS = 1 << 24
+"""Positions of a batch that is shown; 64 rows of 131,072 tokens are half as many."""
+
+
+def collate(
+    examples: Sequence[Example],
+    rows: Sequence[int],
+    options: BatchOptions,
+    *,
+    pad_id: int | None,
+    padding_side: str,
+    max_length: int | None = None,
+    notes: tuple[str, ...] = (),
+) -> Batch:
+    """Pad examples to one rectangle; `padding_side` is the tokenizer's, `options.pad_side` may override it."""
+    side = padding_side if options.pad_side == "tokenizer" else options.pad_side
+    lengths = tuple(len(example.input_ids) for example in examples)
+    width = padded_width(lengths, options, max_length)
+    refuse_too_large(len(examples), width)
+    if pad_id is None and any(length != width for length in lengths):
+        raise RecipeError(
+            "the batch cannot be padded",
+            why="the tokenizer has no pad token",
+            fix="set tokenizer.pad_token, or batch.pad_token to auto",
+        )
+
+    def pad(values: Sequence[int], filler: int) -> tuple[int, ...]:
+        gap = (filler,) * (width - len(values))
+        return (*gap, *values) if side == "left" else (*values, *gap)
+
+    attention = None
+    if options.attention != "none":
+        attention = tuple(pad(example.attention_mask, 0) for example in examples)
+    return Batch(
+        rows=tuple(rows),
+        lengths=lengths,
+        input_ids=tuple(pad(example.input_ids, pad_id or 0) for example in examples),
+        labels=tuple(pad(example.labels, options.labels_pad) for example in examples),
+        attention_mask=attention,
+        pad_side=side,
+        notes=notes,
+        weights=weights_padded([example.weights for example in examples], width, side),
+    )
+
+
+def refuse_too_large(rows: int, width: int) -> None:
+    """RecipeError where so many rows of so many positions are more than can be shown."""
+    if rows * width > MOST_POSITIONS:
+        raise RecipeError(
+            "the batch is too large to show",
+            why=f"{many(rows, 'row')} of {width:,} positions are more than {MOST_POSITIONS:,}",
+            fix="lower batch.multiple, batch.size or length.max",
+        )
+
+
+def padded_width(lengths: Sequence[int], options: BatchOptions, max_length: int | None) -> int:
+    """How many positions each row of the batch has."""
+    width = max(lengths, default=0)
+    if options.pad_to == "max" and max_length is not None:
+        width = max_length
+    if options.multiple:
+        width = -(-width // options.multiple) * options.multiple
+    return width
+
 
 Drawn = tuple[Runs[bool], Runs[Reason]]
 Verdict = tuple[int, tuple[bool, Reason]]
@@ -308,3 +499,83 @@ def _inside_turn(part: Part, options: Mask) -> tuple[bool, Reason]:
 
 def _appended(tokens: Tokens, i: int) -> bool:
     return tokens.placed and tokens.starts[i] == NOWHERE and i == len(tokens) - 1 and tokens.parts[i] is Part.INJECTED
+
+
+UNLABELLED = "no trained token is left"
+
+
+def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe: Recipe) -> Labels:
+    """One label and one reason per token, what survives truncation, and why a row is dropped.
+
+    Labels are un-shifted. With loss.weights `float` each token has its message's weight; one that weighs 0 is given
+    as masked by it. RecipeError where the recipe's rule cannot apply to the row.
+    """
+    subject = Subject(tokens, rendered, conversation)
+    mask, reasons = draw(subject, recipe.mask)
+    kept, dropped = keep(len(tokens), recipe.length)
+    may_drop = dropped is None and recipe.length.drop_unlabelled
+    notes = () if rendered.exact else ("who wrote which token is a best effort here",)
+    if tokens.flat is not None and recipe.loss.weights != "float":
+        ranges = trained(mask)
+        if may_drop and not moved(ranges, kept):
+            dropped = UNLABELLED
+        return flat_labels(tokens.flat, ranges, reasons, kept, dropped, notes)
+    if conversation.kind is Kind.TOKENS:
+        labels = applied(mask, tokens.input_ids if conversation.labels is None else conversation.labels)
+    else:
+        labels = applied_to_ids(mask, tokens.input_ids)
+    weights: Runs[float] | None = None
+    if recipe.loss.weights == "float":
+        stored = conversation.extra.get("loss_weights") if conversation.kind is Kind.TOKENS else None
+        weights = as_runs(stored) if stored else by_message(mask, tokens.messages, conversation.messages)
+        reasons = weightless(reasons, mask, weights)
+    if may_drop and unlabelled(within(kept, counted(labels, weights, IGNORE_INDEX))):
+        dropped = UNLABELLED
+    return Labels(labels, reasons, kept, dropped, notes, weights)
+
+
+def on_ids(
+    tokens: Tokens, mask: Drawn, kept: Ranges, dropped: str | None = None, notes: tuple[str, ...] = ()
+) -> Labels:
+    """Labels that are the row's own ids where a mask trains them, as arrays where the ids came so."""
+    if tokens.flat is not None:
+        return flat_labels(tokens.flat, trained(mask[0]), mask[1], kept, dropped, notes)
+    return Labels(applied_to_ids(mask[0], tokens.input_ids), mask[1], kept, dropped, notes)
+
+
+def weightless(reasons: Runs[Reason], mask: Runs[bool], weights: Runs[float]) -> Runs[Reason]:
+    """The reasons, with what a mask trains and a weight of 0 takes out of the loss given as such."""
+    off = joined((end - start, on and weight == 0) for start, end, on, weight in together(mask, weights))
+    return joined((end - start, Reason.WEIGHT if none else why) for start, end, why, none in together(reasons, off))
+
+
+def unshifted(tokens: Tokens, labels: Labels) -> Example:
+    """What is left of a row whose labels are not shifted and carry no weights, as arrays where they came so."""
+    if labels.flat is not None:
+        return flat_example(cut(labels.kept, labels.flat), moved(labels.ranges, labels.kept))
+    ids = within(labels.kept, tokens.input_ids)
+    return Example(ids, within(labels.kept, labels.labels), (1,) * len(ids))
+
+
+def example(tokens: Tokens, labels: Labels, recipe: Recipe, attention: tuple[int, ...] | None = None) -> Example | None:
+    """What the trainer receives for the row; None where it is dropped.
+
+    Cut first, then shifted: `preshifted` drops the last input and the first label, so that
+    `labels[i]` is what must be predicted from `input_ids[i]`. Weights go with the labels.
+    """
+    if labels.dropped is not None:
+        return None
+    ignore = recipe.mask.ignore_index
+    if labels.flat is not None and attention is None and ignore == IGNORE_INDEX and recipe.loss.shift == "internal":
+        return unshifted(tokens, labels)
+    ids = within(labels.kept, tokens.input_ids)
+    values = within(labels.kept, labels.labels)
+    if ignore != IGNORE_INDEX:
+        values = tuple(ignore if v == IGNORE_INDEX else v for v in values)
+    mask = within(labels.kept, attention) if attention is not None else (1,) * len(ids)
+    weights = weights_within(labels.kept, labels.weights)
+    whole = Example(ids, values, mask, ignore_index=ignore, weights=weights)
+    if recipe.loss.shift == "internal":
+        return whole
+    later = weights[1:] if weights is not None else None
+    return replace(whole, input_ids=ids[:-1], labels=values[1:], attention_mask=mask[:-1], shifted=True, weights=later)
