@@ -130,10 +130,6 @@ def _parameter(name: str, one: Mapping[str, Any], parameters: Mapping[str, Any])
     return f"  - {name} ({one.get('type', '')}{required}): {one.get('description', '')}{choices}{items}\n"
 
 
-def _describe_gemma4(tools: Sequence[Mapping[str, Any]], today: date) -> str:
-    return "\n".join(_declaration(_bare(tool, tool)) for tool in tools)
-
-
 def _declaration(tool: Mapping[str, Any]) -> str:
     text = f"declaration:{tool['name']}{{description:{_quoted(tool.get('description', ''))}"
     parameters, response = tool.get("parameters"), tool.get("response")
@@ -164,10 +160,6 @@ def _quoted(text: Any) -> str:
     return f'<|"|>{text}<|"|>'
 
 
-def _describe_glm4(tools: Sequence[Mapping[str, Any]], today: date) -> str:
-    return _prompt("glm4", "".join(_glm4(_bare(tool)) for tool in tools))
-
-
 def _glm4(tool: Mapping[str, Any]) -> str:
     return f"\n\n## {tool['name']}\n\n{_dump(tool, 4)}\n在调用上述函数时，请使用 Json 格式表示调用的参数。"
 
@@ -177,44 +169,8 @@ def _describe_llama3(tools: Sequence[Mapping[str, Any]], today: date) -> str:
     return _prompt("llama3", text, date=f"{today.day:02} {_MONTHS[today.month - 1]} {today.year}")
 
 
-def _describe_minimax1(tools: Sequence[Mapping[str, Any]], today: date) -> str:
-    return _prompt("minimax_m1", "".join(_dump(_bare(tool)) + "\n" for tool in tools))
-
-
-def _describe_minimax2(tools: Sequence[Mapping[str, Any]], today: date) -> str:
-    return _prompt("minimax_m2", "".join(f"<tool>{_dump(_bare(tool))}</tool>\n" for tool in tools))
-
-
-def _describe_mistral(tools: Sequence[Mapping[str, Any]], today: date) -> str:
-    return f"[AVAILABLE_TOOLS] {_dump([_wrapped(tool) for tool in tools])}[/AVAILABLE_TOOLS]"
-
-
 def _wrapped_lines(tools: Sequence[Mapping[str, Any]]) -> str:
     return "".join("\n" + _dump(_wrapped(tool)) for tool in tools)
-
-
-def _describe_qwen(tools: Sequence[Mapping[str, Any]], today: date) -> str:
-    return _prompt("qwen", _wrapped_lines(tools))
-
-
-def _describe_qwen3_5(tools: Sequence[Mapping[str, Any]], today: date) -> str:
-    return _prompt("qwen35", "".join("\n" + _dump(_bare(tool, tool)) for tool in tools))
-
-
-def _describe_glm4_moe(tools: Sequence[Mapping[str, Any]], today: date) -> str:
-    return _prompt("glm4_moe", _wrapped_lines(tools))
-
-
-def _describe_seed_oss(tools: Sequence[Mapping[str, Any]], today: date) -> str:
-    return _prompt("seed", "\n" + _dump(tools))
-
-
-def _describe_ling(tools: Sequence[Mapping[str, Any]], today: date) -> str:
-    return _prompt("ling", _wrapped_lines(tools)) + "\ndetailed thinking off"
-
-
-def _describe_lfm2(tools: Sequence[Mapping[str, Any]], today: date) -> str:
-    return _prompt("lfm2", _dump([_bare(tool, tool) for tool in tools]))
 
 
 def _calls_default(calls: Sequence[Call]) -> str:
@@ -304,18 +260,20 @@ def _lfm2(value: Any) -> str:
 
 _DESCRIBE: Mapping[str, Callable[[Sequence[Mapping[str, Any]], date], str]] = {
     "default": _describe_default,
-    "gemma4": _describe_gemma4,
-    "glm4": _describe_glm4,
-    "glm4_moe": _describe_glm4_moe,
-    "lfm2": _describe_lfm2,
-    "ling": _describe_ling,
+    "gemma4": lambda tools, _: "\n".join(_declaration(_bare(tool, tool)) for tool in tools),
+    "glm4": lambda tools, _: _prompt("glm4", "".join(_glm4(_bare(tool)) for tool in tools)),
+    "glm4_moe": lambda tools, _: _prompt("glm4_moe", _wrapped_lines(tools)),
+    "lfm2": lambda tools, _: _prompt("lfm2", _dump([_bare(tool, tool) for tool in tools])),
+    "ling": lambda tools, _: _prompt("ling", _wrapped_lines(tools)) + "\ndetailed thinking off",
     "llama3": _describe_llama3,
-    "minimax1": _describe_minimax1,
-    "minimax2": _describe_minimax2,
-    "mistral": _describe_mistral,
-    "qwen": _describe_qwen,
-    "qwen3_5": _describe_qwen3_5,
-    "seed_oss": _describe_seed_oss,
+    "minimax1": lambda tools, _: _prompt("minimax_m1", "".join(_dump(_bare(tool)) + "\n" for tool in tools)),
+    "minimax2": lambda tools, _: _prompt(
+        "minimax_m2", "".join(f"<tool>{_dump(_bare(tool))}</tool>\n" for tool in tools)
+    ),
+    "mistral": lambda tools, _: f"[AVAILABLE_TOOLS] {_dump([_wrapped(tool) for tool in tools])}[/AVAILABLE_TOOLS]",
+    "qwen": lambda tools, _: _prompt("qwen", _wrapped_lines(tools)),
+    "qwen3_5": lambda tools, _: _prompt("qwen35", "".join("\n" + _dump(_bare(tool, tool)) for tool in tools)),
+    "seed_oss": lambda tools, _: _prompt("seed", "\n" + _dump(tools)),
 }
 _CALLS: Mapping[str, Callable[[Sequence[Call]], str]] = {
     "default": _calls_default,
