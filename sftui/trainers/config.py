@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
@@ -135,6 +136,17 @@ def files_at(config: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]
     if not all(isinstance(name, str) for name in names):
         raise wrong_value(key, value, "a file name or a list of them", where)
     return tuple(names)
+
+
+LOADERS = ("json", "csv", "parquet", "text", "arrow")
+"""The loaders of `datasets` for files of a kind."""
+
+
+def data_files(entry: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
+    """The paths of `data_files`: in `data_dir` for a loader of `datasets`, else in the folder `name`; RecipeError as of
+    `files_at`."""
+    root = Path(str(entry.get("data_dir") or "")) if name in LOADERS else Path(name)
+    return tuple(str(root / one) for one in files_at(entry, "data_files", where))
 
 
 def wrong_value(key: str, value: Any, wanted: str, where: str) -> RecipeError:

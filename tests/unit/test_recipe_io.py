@@ -13,7 +13,7 @@ from sftui import recipe_io
 from sftui.errors import RecipeError
 from sftui.recipe import KnobInfo, Preset, changed, diff, get, knobs, knobs_of
 from sftui.trainers import dump_recipe, load_recipe, preset, preset_names
-from sftui.trainers.axolotl.own import AxolotlOptions
+from sftui.trainers.axolotl import AxolotlOptions
 
 
 @pytest.mark.parametrize("name", preset_names())

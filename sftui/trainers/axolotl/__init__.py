@@ -3,9 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from sftui.recipe import Own, knob
 from sftui.trainers.traits import Finds, Traits, own_keys
+
+TRAIN_ON = {
+    "all": "behind every turn, trained or not",
+    "turn": "behind the turns that are trained",
+    "last": "behind the last turn alone",
+    "none": "nowhere",
+}
+"""Where the token that ends a turn is trained (axolotl 0.19.0, prompt_strategies/chat_template.py)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AxolotlOptions(Own):
+    """Top-level keys and keys of a `datasets:` entry without an equal elsewhere (axolotl 0.19.0, utils/schemas)."""
+
+    type: str | Mapping[str, Any] | None = knob(
+        None, "the dataset's type by name, or a mapping that describes it; null: as data.format says"
+    )
+    ds_type: str | None = knob(None, "the loader of a local file: json, csv, text, …; null: by the ending of its name")
+    field: str | None = knob(None, "the column of plain text; null: `text`")
+    train_on_eos: str | None = knob(None, "where EOS is trained; null: behind trained turns", choices=TRAIN_ON)
+    train_on_eot: str | None = knob(None, "where eot_tokens are trained; null: as train_on_eos", choices=TRAIN_ON)
+    eot_tokens: tuple[str, ...] | None = knob(None, "tokens that end a turn; null: EOS alone")
+    drop_system_message: bool = knob(False, "a system message at the front is left out")
+    split_thinking: bool = knob(False, "reasoning inside of content is told apart from it")
+    template_thinking_key: str | None = knob(
+        None, "the key under which the template reads reasoning; null: reasoning_content"
+    )
+    field_thinking: str | None = knob(None, "the message's key for reasoning, which Axolotl passes over")
+    field_tools: str | None = knob(None, "the column of tools, which Axolotl passes over for `tools`")
+    message_property_mappings: Mapping[str, str] = knob({}, "the template's name → the message's key")
+    chat_template_jinja: str | None = knob(None, "the chat template as text or file, for render.template axolotl/jinja")
+    special_tokens: Mapping[str, Any] = knob({}, "special tokens beside EOS, BOS and pad by name")
+    tokens: tuple[str, ...] = knob((), "tokens added to the vocabulary")
+    added_tokens_overrides: Mapping[int, str] = knob({}, "the id of a reserved token → its new text")
+    sample_packing_bin_size: int | None = knob(None, "rows in a pack at most; null: 200")
+    sample_packing_sequentially: bool = knob(False, "rows are packed in the order of the dataset")
+    multipack_real_batches: bool | None = knob(None, "a pack is one row of a batch; null: as the attention asks")
+    curriculum_sampling: bool = knob(False, "rows are trained in the order of the dataset")
+    shuffle_merged_datasets: bool = knob(True, "rows are shuffled once")
+    dataset_exact_deduplication: bool = knob(False, "rows that become equal are left out")
+    attn_implementation: str | None = knob(None, "how the model attends; null: as the model type says")
+    val_set_size: float | None = knob(None, "rows set aside for evaluation: a number of rows, or below 1 a share")
+    eval_sample_packing: bool | None = knob(None, "whether the rows set aside are packed; null: as sample_packing")
+    weight: float | None = knob(None, "the share of this dataset's rows that are taken; null: all of them")
+    seed: int | None = knob(None, "the seed of shuffling and splitting; null: another in each run")
 
 
 def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:

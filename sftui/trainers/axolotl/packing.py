@@ -15,7 +15,7 @@ from sftui.labels import refuse_too_large
 from sftui.model import Batch, Example, Pack
 from sftui.recipe import Recipe
 from sftui.side_files import object_of
-from sftui.trainers.axolotl.own import AxolotlOptions
+from sftui.trainers.axolotl import AxolotlOptions
 
 BIN_SIZE = 200
 """sample_packing_bin_size: no more rows than this in one bin."""

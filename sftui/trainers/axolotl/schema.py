@@ -13,7 +13,7 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.side_files import object_of
-from sftui.trainers.axolotl.own import TRAIN_ON
+from sftui.trainers.axolotl import TRAIN_ON
 from sftui.trainers.axolotl.templates import FALLBACK
 from sftui.trainers.known import Known
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
-from sftui.trainers.axolotl.own import AxolotlOptions
+from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.remembering import last_asked
 
 CHAT = "chat_template"

@@ -13,7 +13,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.side_files import object_of
 from sftui.trainers import versions
-from sftui.trainers.axolotl.own import AxolotlOptions
+from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.axolotl.packing import varlen
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER

@@ -24,7 +24,7 @@ from sftui.recipe import Recipe
 from sftui.side_files import object_of
 from sftui.templates import ChatTemplate, Rendering, choose_template, compile_template, load_template_file
 from sftui.tokens import LoadedTokenizer
-from sftui.trainers.axolotl.own import AxolotlOptions
+from sftui.trainers.axolotl import AxolotlOptions
 
 FALLBACK = "tokenizer_default_fallback_"
 TOKENIZER = "tokenizer_default"

@@ -42,9 +42,8 @@ from sftui.side_files import object_of
 from sftui.templates import ChatTemplate
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
-from sftui.trainers.axolotl import TRAITS, formats, mask, packing, parts, pretrain
+from sftui.trainers.axolotl import TRAITS, AxolotlOptions, formats, mask, packing, parts, pretrain
 from sftui.trainers.axolotl.locate import Locator
-from sftui.trainers.axolotl.own import AxolotlOptions
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, Settings, ineffective, settings_of
 from sftui.trainers.axolotl.templates import message_keys
 from sftui.trainers.axolotl.turns import turns_of

@@ -16,7 +16,7 @@ from sftui.errors import RecipeError, TokenizerError
 from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loaded import FastEngine
-from sftui.trainers.axolotl.own import AxolotlOptions
+from sftui.trainers.axolotl import AxolotlOptions
 
 LLAMA = ("LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer", "CodeLlamaTokenizerFast")
 NAMED = ("bos_token", "eos_token", "unk_token", "pad_token")

@@ -29,8 +29,7 @@ from sftui.trainers.config import (
     wrong_value,
 )
 from sftui.trainers.known import Known
-from sftui.trainers.llamafactory import formats
-from sftui.trainers.llamafactory.own import LlamaFactoryOptions
+from sftui.trainers.llamafactory import LlamaFactoryOptions, formats
 from sftui.trainers.llamafactory.pretrain import STAGE, is_pretraining
 from sftui.trainers.llamafactory.registry import NAMES, RELEASE, TEMPLATES
 from sftui.trainers.llamafactory.table import FORMATTING, KEYS, LEAST, TABLE, number_of

@@ -28,8 +28,8 @@ from sftui.model import (
 )
 from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer
+from sftui.trainers.llamafactory import LlamaFactoryOptions
 from sftui.trainers.llamafactory.formats import DROPPED
-from sftui.trainers.llamafactory.own import LlamaFactoryOptions
 
 STAGE = "pt"
 LLAMA3_EOS = "<|end_of_text|>"

@@ -40,8 +40,7 @@ from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
 from sftui.trainers.held_out import HeldOut
-from sftui.trainers.llamafactory import TRAITS, encode, formats, length, pretrain
-from sftui.trainers.llamafactory.own import LlamaFactoryOptions
+from sftui.trainers.llamafactory import TRAITS, LlamaFactoryOptions, encode, formats, length, pretrain
 from sftui.trainers.llamafactory.parse import source
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, RELEASE, TEMPLATES, Slots, SlotTemplate, Special
 from sftui.trainers.llamafactory.special import eos_under, fix_special_tokens, with_tokens

@@ -19,8 +19,8 @@ from sftui.recipe_io import parse_yaml
 from sftui.side_files import read_side_bytes, reason
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile, text_at
 from sftui.trainers.known import Known
+from sftui.trainers.llamafactory_v1 import LlamaFactoryV1Options
 from sftui.trainers.llamafactory_v1.formats import CONVERTERS
-from sftui.trainers.llamafactory_v1.own import LlamaFactoryV1Options
 from sftui.trainers.llamafactory_v1.table import CUSTOM, KEYS, OWN, STRATEGIES, TABLE
 from sftui.trainers.table import Keys, changes_of, read_into, written
 from sftui.trainers.yaml_edit import REMOVE, edit

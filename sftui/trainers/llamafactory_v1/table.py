@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from sftui.recipe import Recipe
+from sftui.trainers.llamafactory_v1 import LlamaFactoryV1Options
 from sftui.trainers.llamafactory_v1.formats import CONVERTERS
-from sftui.trainers.llamafactory_v1.own import LlamaFactoryV1Options
 from sftui.trainers.table import (
     Config,
     Entry,

@@ -36,8 +36,7 @@ from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize
 from sftui.runs import as_runs, joined, together
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
-from sftui.trainers.llamafactory_v1 import TRAITS, formats, samples
-from sftui.trainers.llamafactory_v1.own import LlamaFactoryV1Options
+from sftui.trainers.llamafactory_v1 import TRAITS, LlamaFactoryV1Options, formats, samples
 from sftui.trainers.llamafactory_v1.table import CUSTOM
 from sftui.trainers.processors import brings_processor
 

@@ -25,7 +25,7 @@ from sftui.trainers.config import (
     OpenedConfig,
     WrittenConfig,
     WrittenFile,
-    files_at,
+    data_files,
     text_at,
     wrong_value,
 )
@@ -110,7 +110,6 @@ FILE = "mlx_lora.yaml"
 TRAIN = TRAITS.data_name
 USUAL_DATA = "mlx-community/WikiSQL"
 USUAL_SPLIT = "train[:80%]"
-LOADERS = ("json", "csv", "parquet", "text", "arrow")
 NO_KNOB = frozenset({"data", "hf_dataset", "train"})
 """Keys about data that no knob says."""
 LOADED = ("name", "data_files", "data_dir", "split", "revision")
@@ -222,8 +221,7 @@ def _of_entry(entry: Mapping[str, Any], recipe: Recipe, where: str) -> DatasetRe
     split = text_at(entry, "train_split", where) or USUAL_SPLIT
     paths: tuple[str, ...] = (name,)
     if options.get("data_files"):
-        root = Path(str(options.get("data_dir") or "")) if name in LOADERS else Path(name)
-        paths = tuple(str(root / one) for one in files_at(options, "data_files", where))
+        paths = data_files(options, name, where)
     local = bool(options.get("data_files")) and split == "train"
     return DatasetRef(
         ", ".join(paths),

@@ -20,8 +20,8 @@ from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile
 from sftui.trainers.known import Known
+from sftui.trainers.ms_swift import MsSwiftOptions
 from sftui.trainers.ms_swift.models import model_of, prepares
-from sftui.trainers.ms_swift.own import MsSwiftOptions
 from sftui.trainers.ms_swift.registry import TITLE
 from sftui.trainers.ms_swift.table import KEYS, TABLE, TRUE, word
 from sftui.trainers.table import Keys, changes_of, read_into, written

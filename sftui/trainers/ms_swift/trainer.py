@@ -42,10 +42,9 @@ from sftui.text import clip
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels
 from sftui.trainers.held_out import IN_ORDER, HeldOut, in_order
-from sftui.trainers.ms_swift import TRAITS, contexts, packing, registry, rows
+from sftui.trainers.ms_swift import TRAITS, MsSwiftOptions, contexts, packing, registry, rows
 from sftui.trainers.ms_swift.draws import Drawn
 from sftui.trainers.ms_swift.models import NAMING, Model, model_of
-from sftui.trainers.ms_swift.own import MsSwiftOptions
 from sftui.trainers.ms_swift.prepare import PREPARED, Prepared, Thinking, prepared
 from sftui.trainers.ms_swift.registry import TITLE, Slots, Template
 from sftui.trainers.ms_swift.table import COLUMNS, OWN

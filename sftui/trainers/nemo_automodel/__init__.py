@@ -2,15 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
 
+from sftui.recipe import Own, knob
 from sftui.trainers.traits import Finds, Traits, places_named
 
+DATASETS = {
+    "chat": "ChatDataset: `messages` as OpenAI has them, or `conversations` with from and value",
+    "agent": "make_agent_chat_dataset: messages with tool_call and tool_response turns as well",
+    "columns": "ColumnMappedTextInstructionDataset: context, question and answer from named columns",
+    "squad": "make_squad_dataset: context, question and answers as SQuAD has them",
+    "xlam": "make_xlam_dataset: query, tools and answers as xLAM has them",
+}
+"""The datasets whose rows are known, and what each of them reads."""
+INLINE = "inline"
+"""The one template of its own (render.template `nemo-automodel/inline`): what `chat_template` holds as text."""
 
-def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """The paths of `_target_` keys in a parsed config that name something of NeMo Automodel."""
-    return places_named(config, "_target_", "nemo_automodel.")
+
+@dataclass(frozen=True, slots=True)
+class NemoOptions(Own):
+    """Keys of its datasets and its packing without an equal elsewhere (nemo-automodel 0.7.0, components/datasets)."""
+
+    dataset: str = knob("chat", "the dataset class that reads the rows", choices=DATASETS)
+    mask_reasoning_content: bool = knob(False, "what reasoning_content adds to the text is masked")
+    mask_generation_prompt: bool = knob(
+        False, "what the template's generation prompt supplies at the start of an answer is masked"
+    )
+    use_hf_chat_template: bool = knob(False, "columns: rows become chats where the tokenizer has a template")
+    drop_history_reasoning_content: bool = knob(
+        False, "agent: reasoning_content of all answers but the last is left out"
+    )
+    truncate_history: bool = knob(
+        False, "agent: the oldest exchanges go until the row fits into length.max, or own.seq_length"
+    )
+    seq_length: int | None = knob(
+        None,
+        "no row is cut, but truncate_history fits it into so many tokens, and padding fills it up to them",
+        minimum=1,
+    )
+    limit_dataset_samples: int | None = knob(None, "rows behind so many are not read; null: all are", minimum=1)
+    skip_invalid_samples: bool = knob(False, "chat: lines that are no JSON are left out instead of stopping the run")
+    trim_incomplete_last_turn: bool = knob(False, "agent: messages behind the last answer go")
+    filter_no_assistant: bool = knob(False, "agent: rows without an answer are dropped")
+    chat_template: str | None = knob(None, "the chat template itself, as the config holds it")
+    tokenizer_backend: str = knob(
+        "nemo_auto",
+        "what loads the tokenizer, and renders with it",
+        choices={
+            "nemo_auto": "NeMo's own class for its model, else AutoTokenizer in NeMo's wrapper",
+            "nemo_wrapped_auto": "AutoTokenizer in NeMo's wrapper, which merges a system message where it must",
+            "transformers_auto": "AutoTokenizer alone",
+        },
+    )
+    pad_to_multiple_of: int = knob(1, "THD packs: each row is padded to a multiple of it", minimum=1)
+    max_packs: int | None = knob(None, "packs at most; null: all", minimum=1)
+    packed_sequence_size: int | None = knob(None, "tokens of a pack; null: length.max", minimum=1)
 
 
 TRAITS = Traits(
@@ -34,5 +81,5 @@ TRAITS = Traits(
     empty_stop="",
     reads="sftui.trainers.nemo_automodel.config",
     writes="sftui.trainers.nemo_automodel.config",
-    claims=claimed,
+    claims=partial(places_named, key="_target_", package="nemo_automodel."),
 )

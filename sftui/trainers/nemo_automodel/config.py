@@ -29,8 +29,8 @@ from sftui.trainers.config import (
     wrong_value,
 )
 from sftui.trainers.known import Known
+from sftui.trainers.nemo_automodel import NemoOptions
 from sftui.trainers.nemo_automodel.formats import GUESSES, MAPPED
-from sftui.trainers.nemo_automodel.own import NemoOptions
 from sftui.trainers.nemo_automodel.table import HF_TOKENIZER, NEMO_TOKENIZER, OFF, TABLE, TARGETS, TITLE, entry
 from sftui.trainers.table import Keys, changes_of, read_into, written
 from sftui.trainers.yaml_edit import REMOVE, edit

@@ -20,7 +20,7 @@ from sftui.model import Conversation, Kind, Message, Problem, Row
 from sftui.recipe import Recipe
 from sftui.side_files import object_of
 from sftui.sources.records import ONE_LIST, OVER_LINES, AsStored
-from sftui.trainers.nemo_automodel.own import NemoOptions
+from sftui.trainers.nemo_automodel import NemoOptions
 from sftui.trainers.reading import by_python
 
 Raw = Mapping[str, Any]

@@ -16,8 +16,8 @@ from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Rendered, Sp
 from sftui.recipe import Recipe, Render
 from sftui.templates import ChatTemplate
 from sftui.trainers.base import Toolbox, pick_template
+from sftui.trainers.nemo_automodel import NemoOptions
 from sftui.trainers.nemo_automodel.formats import PLAIN
-from sftui.trainers.nemo_automodel.own import NemoOptions
 from sftui.trainers.stages import to_render
 from sftui.values import value_class
 

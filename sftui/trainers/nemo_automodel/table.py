@@ -12,8 +12,8 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
+from sftui.trainers.nemo_automodel import INLINE, NemoOptions
 from sftui.trainers.nemo_automodel.formats import MAPPED
-from sftui.trainers.nemo_automodel.own import INLINE, NemoOptions
 from sftui.trainers.table import (
     Config,
     Entry,

@@ -38,8 +38,7 @@ from sftui.runs import together
 from sftui.side_files import object_of
 from sftui.tokens import ToEncode
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels
-from sftui.trainers.nemo_automodel import TRAITS, formats, masks, packing, renders
-from sftui.trainers.nemo_automodel.own import INLINE, NemoOptions
+from sftui.trainers.nemo_automodel import INLINE, TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.remembering import last_asked
 

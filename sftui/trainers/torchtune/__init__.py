@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from sftui.recipe import Own, knob
 from sftui.trainers.traits import Finds, Traits, places_named
 
 
-def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """The paths of `_component_` keys in a parsed config that name something of torchtune."""
-    return places_named(config, "_component_", "torchtune.")
+@dataclass(frozen=True, slots=True)
+class TorchtuneOptions(Own):
+    """Keys of the `tokenizer` and `dataset` blocks without an equal elsewhere (torchtune 0.6.1, torchtune/datasets)."""
+
+    prompt_template: str | Mapping[str, Any] | None = knob(
+        None,
+        "text around each role's messages: a template of torchtune's, or a mapping of roles to [before, after]; null is"
+        " the tokenizer's own, {} none",
+    )
+    special_tokens_path: str | None = knob(None, "a file of special tokens that the tokenizer is built with")
+    tokenizer_path: str | None = knob(
+        None, "the SentencePiece model, where it is not tokenizer.model in the tokenizer's folder"
+    )
+    split_across_pack: bool = knob(False, "a text goes on in the next pack")
+    builder: str | None = knob(
+        None,
+        "a dataset builder with rules of its own",
+        choices={"gsm8k_sft": "question and worked answer as one prompt and one text that is trained"},
+    )
+    partition: str | None = knob(None, "the part of the rows that gsm8k_sft trains on, as 1-10/10")
 
 
 TRAITS = Traits(
@@ -31,5 +51,5 @@ TRAITS = Traits(
     separates=("bfd", "sequential"),
     reads="sftui.trainers.torchtune.config",
     writes="sftui.trainers.torchtune.config",
-    claims=claimed,
+    claims=partial(places_named, key="_component_", package="torchtune."),
 )

@@ -17,13 +17,14 @@ from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
 from sftui.trainers.config import (
+    LOADERS,
     DatasetRef,
     KeyNote,
     KeyUse,
     OpenedConfig,
     WrittenConfig,
     WrittenFile,
-    files_at,
+    data_files,
     wrong_value,
 )
 from sftui.trainers.interpolation import resolved
@@ -236,13 +237,7 @@ def _reference(entry: Mapping[str, Any], recipe: Recipe, source: str, path: str)
     split = str(entry.get("split") or "train")
     revision, subset = entry.get("revision"), entry.get("name")
     if files:
-        listed = files_at(entry, "data_files", path)
-        root = (
-            Path(str(entry.get("data_dir") or ""))
-            if source in ("json", "csv", "parquet", "text", "arrow")
-            else Path(source)
-        )
-        paths = tuple(str(root / one) for one in listed)
+        paths = data_files(entry, source, path)
         return DatasetRef(", ".join(paths), paths, recipe, None if split == "train" else split)
     return DatasetRef(
         source, (source,), recipe, split, str(subset) if subset else None, str(revision) if revision else None
@@ -320,7 +315,6 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
 
 
 ROOT = "torchtune."
-FILES = ("json", "csv", "parquet", "arrow", "text")
 
 
 def _component_of(block: Mapping[str, Any], known: Known) -> Component | None:
@@ -361,7 +355,7 @@ def _complete(name: str, known: Known) -> bool:
 def _at_load(key: str, block: Mapping[str, Any], known: Known) -> str | None:
     """What load_dataset says of a keyword; a set on the Hub may be of any kind of file."""
     source = str(block.get("source"))
-    kind = source if source in FILES else "any"
+    kind = source if source in LOADERS else "any"
     if not known.load_dataset or key in known.load_dataset[kind] or key == "trust_remote_code":
         return None
     return f"load_dataset of {source if kind != 'any' else 'any file'} got an unexpected keyword argument"

@@ -16,7 +16,7 @@ from sftui.conversations.detected import refusal
 from sftui.errors import ConversationError, RecipeError
 from sftui.model import Conversation, Kind, Row
 from sftui.recipe import Recipe
-from sftui.trainers.torchtune.own import TorchtuneOptions
+from sftui.trainers.torchtune import TorchtuneOptions
 
 NAME, COMPONENT, SOURCE = "gsm8k_sft", "torchtune.dev.grpo.gsm8k.gsm8k_sft", "openai/gsm8k"
 SUBSET = "main"

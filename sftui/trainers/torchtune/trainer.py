@@ -45,7 +45,7 @@ from sftui.templates import ChatTemplate, choose_template, compile_template
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
-from sftui.trainers.torchtune import TRAITS, gsm8k, sentencepieces, special
+from sftui.trainers.torchtune import TRAITS, TorchtuneOptions, gsm8k, sentencepieces, special
 from sftui.trainers.torchtune import messages as message_rules
 from sftui.trainers.torchtune.models import (
     JINJA,
@@ -55,7 +55,6 @@ from sftui.trainers.torchtune.models import (
     pad_id,
     reading_files,
 )
-from sftui.trainers.torchtune.own import TorchtuneOptions
 from sftui.trainers.torchtune.packing import pack_sequential
 from sftui.trainers.torchtune.sentencepieces import PieceFrames
 

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
 
+from sftui.recipe import Own, knob
 from sftui.trainers.traits import Changes, Finds, Traits, own_keys
+
+
+@dataclass(frozen=True, slots=True)
+class SftOptions(Own):
+    """Keys of SFTConfig without an equal elsewhere (trl 1.16.0, trl/trainer/sft_config.py)."""
+
+    completion_only_loss: bool | None = knob(
+        None, "beside generation tags or markers: whether prompts are masked as well"
+    )
+    dataset_text_field: str | None = knob(None, "the column of plain text; null: `text`")
+
+
+@dataclass(frozen=True, slots=True)
+class TrlOptions(SftOptions):
+    """Those that unsloth_zoo's preparation, which takes the place of TRL's, does not read."""
+
+    shuffle_dataset: bool = knob(False, "rows are shuffled before they are packed, and the packs once more")
+    seed: int | None = knob(42, "the seed by which they are shuffled; null: another in each run")
+
 
 BEST_FIT: Changes = (("pack.strategy", "bfd"), ("pack.isolate", True), ("batch.flatten", True))
 """packing_strategy: bfd, whose collator is told padding_free (trl 1.16.0, sft_trainer.py)."""
-
-
-def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys of a parsed config that are TRL's alone."""
-    return own_keys(__file__, config)
 
 
 TRAITS = Traits(
@@ -37,5 +52,5 @@ TRAITS = Traits(
     training_arguments=(99,),
     reads="sftui.trainers.trl.config",
     writes="sftui.trainers.trl.config",
-    claims=claimed,
+    claims=partial(own_keys, __file__),
 )

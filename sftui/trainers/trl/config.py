@@ -25,7 +25,7 @@ from sftui.trainers.config import (
     OpenedConfig,
     WrittenConfig,
     WrittenFile,
-    files_at,
+    data_files,
     text_at,
     with_arguments,
 )
@@ -192,11 +192,7 @@ def _mixture_entry(item: Mapping[str, Any], recipe: Recipe, path: str) -> Datase
     name = str(item["path"])
     paths: tuple[str, ...] = (name,)
     if files:
-        listed = files_at(item, "data_files", path)
-        root = (
-            Path(str(item.get("data_dir") or "")) if name in ("json", "csv", "parquet", "text", "arrow") else Path(name)
-        )
-        paths = tuple(str(root / one) for one in listed)
+        paths = data_files(item, name, path)
     split = str(item.get("split") or "train")
     return DatasetRef(
         name if not files else ", ".join(paths),

@@ -24,9 +24,8 @@ from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox
 from sftui.trainers.held_out import HeldOut, Shuffled, in_order
 from sftui.trainers.remembering import last_asked
-from sftui.trainers.trl import TRAITS, formats
+from sftui.trainers.trl import TRAITS, SftOptions, TrlOptions, formats
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
-from sftui.trainers.trl.own import SftOptions, TrlOptions
 from sftui.trainers.trl.packing import Collated, pack_bfd, pack_wrapped
 
 REPEATS = (

@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from sftui.recipe import knob
 from sftui.trainers.traits import Finds, Traits, keys_among
-from sftui.trainers.trl import BEST_FIT
-from sftui.trainers.trl import claimed as of_trl
+from sftui.trainers.trl import BEST_FIT, SftOptions
+from sftui.trainers.trl import TRAITS as TRL
+
+
+@dataclass(frozen=True, slots=True)
+class UnslothOptions(SftOptions):
+    """Beside those of TRL, whose trainer trains, arguments by their names (unsloth_zoo 2026.10.7, dataset_utils.py) and
+    the script's own steps."""
+
+    standardize: bool = knob(False, "the script calls standardize_data_formats")
+    text_from: str | None = knob(None, "the column of messages that the script renders to a text column")
+    formatting_func: bool = knob(False, "the script hands SFTTrainer a formatting_func")
+    trl_version: str | float | None = knob(
+        None, "the installed TRL, on which Unsloth before 2026.10 depends for prompt and completion"
+    )
+    force_match: bool = knob(True, "markers are found with white space around them taken off")
+    mask_out_tokens: tuple[str, ...] = knob((), "tokens that are masked inside responses")
+
 
 OWN = frozenset({"responses", "standardize", "text_from", "formatting", "formatting_func", "max_seq_length", "data"})
 """The options that sftui takes for its arguments, and that no other trainer has."""
@@ -17,7 +35,7 @@ def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
     """The keys of a parsed config that are those of no other trainer, and where there is one those of TRL's SFTConfig,
     which the rest of its options are."""
     found = keys_among(OWN, config)
-    return (*found, *(key for key in of_trl(config) if not key.startswith("dataset_"))) if found else ()
+    return (*found, *(key for key in TRL.claims(config) if not key.startswith("dataset_"))) if found else ()
 
 
 TRAITS = Traits(

@@ -15,7 +15,7 @@ from sftui.conversations.detected import NO_ROW, refusal
 from sftui.model import Row
 from sftui.recipe import Recipe, changed
 from sftui.trainers.trl.formats import CONVERT, by_chance
-from sftui.trainers.unsloth.own import UnslothOptions
+from sftui.trainers.unsloth import UnslothOptions
 
 KEYS = {"role": "role", "content": "content"}
 ALIASES = {

@@ -23,8 +23,8 @@ from sftui.runs import Marks, as_runs, clipped, places_of
 from sftui.trainers.base import Toolbox
 from sftui.trainers.trl.trainer import completion_only, stored_masks
 from sftui.trainers.trl.training_templates import training_toolbox, training_twin
+from sftui.trainers.unsloth import UnslothOptions
 from sftui.trainers.unsloth.markers import Markers, hidden_places, spans_of
-from sftui.trainers.unsloth.own import UnslothOptions
 
 Kept = tuple[tuple[int, int], ...]
 

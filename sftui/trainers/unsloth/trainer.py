@@ -39,9 +39,8 @@ from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.packing import Collated, pack_bfd, pack_wrapped
 from sftui.trainers.trl.trainer import completion_only
-from sftui.trainers.unsloth import TRAITS, formats, masks
+from sftui.trainers.unsloth import TRAITS, UnslothOptions, formats, masks
 from sftui.trainers.unsloth.markers import Markers, resolve
-from sftui.trainers.unsloth.own import UnslothOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,8 @@ from sftui.trainers.interpolation import resolved
 from sftui.trainers.known import Known
 from sftui.trainers.table import Keys, changes_of, read_into
 from sftui.trainers.table import written as written_by
-from sftui.trainers.verl import hydra, script
+from sftui.trainers.verl import VerlOptions, hydra, script
 from sftui.trainers.verl.alone import ACTING, GIVEN
-from sftui.trainers.verl.own import VerlOptions
 from sftui.trainers.verl.table import APPENDED, CUSTOM, KEYS, TABLE, TITLE
 from sftui.trainers.yaml_edit import REMOVE, edit
 

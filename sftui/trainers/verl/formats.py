@@ -16,7 +16,7 @@ from sftui.conversations.detected import NO_ROW, refusal, type_word
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Row
 from sftui.recipe import Recipe
-from sftui.trainers.verl.own import VerlOptions
+from sftui.trainers.verl import VerlOptions
 
 STOPS = "verl stops at this row"
 FORMATS = ("auto", "messages")

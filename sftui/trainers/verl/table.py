@@ -29,8 +29,8 @@ from sftui.trainers.table import (
     silent,
     typed,
 )
+from sftui.trainers.verl import VerlOptions
 from sftui.trainers.verl.formats import FORMATS
-from sftui.trainers.verl.own import VerlOptions
 
 TITLE = "verl"
 CUSTOM = "custom"

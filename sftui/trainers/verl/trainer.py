@@ -28,9 +28,8 @@ from sftui.trainers.base import Shaped, Toolbox, Trainer
 from sftui.trainers.held_out import HeldOut, Sampled
 from sftui.trainers.processors import brings_processor
 from sftui.trainers.remembering import last_asked
-from sftui.trainers.verl import TRAITS, formats
+from sftui.trainers.verl import TRAITS, VerlOptions, formats
 from sftui.trainers.verl.alone import Apart, Frame, apart, frame_of, measured, owner_parts
-from sftui.trainers.verl.own import VerlOptions
 from sftui.trainers.verl.table import CUSTOM
 
 if TYPE_CHECKING:

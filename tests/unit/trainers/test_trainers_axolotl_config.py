@@ -12,7 +12,7 @@ import yaml
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed, get
 from sftui.trainers import preset, trainer_named
-from sftui.trainers.axolotl.own import AxolotlOptions
+from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.config import KeyUse
 
 # The shape of a published LoRA example, with our own values.

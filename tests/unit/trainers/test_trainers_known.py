@@ -9,7 +9,7 @@ import pytest
 from sftui.errors import RecipeError
 from sftui.recipe import changed
 from sftui.trainers import trainer_named
-from sftui.trainers.axolotl.own import AxolotlOptions
+from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.config import KeyNote, KeyUse
 from sftui.trainers.known import known_keys
 

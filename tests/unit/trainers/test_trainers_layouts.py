@@ -14,7 +14,7 @@ from sftui.model import Problem, Row
 from sftui.recipe import Recipe
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset
-from sftui.trainers.nemo_automodel.own import NemoOptions
+from sftui.trainers.nemo_automodel import NemoOptions
 
 TURNS = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]
 ROW = {"messages": TURNS}

@@ -16,8 +16,8 @@ from sftui.templates import compile_template, rendering_of
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.bulk import Bulk
 from sftui.trainers import preset
+from sftui.trainers.unsloth import UnslothOptions
 from sftui.trainers.unsloth.markers import Marker, Markers, hidden_places, spans_of
-from sftui.trainers.unsloth.own import UnslothOptions
 
 ASK, ANSWER, EOS, BOS = (1, 2), (1, 3), 8, 9
 TURNS = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi."}]
