@@ -95,7 +95,7 @@ class DatasetChecks:
     def again(self) -> Tally:
         """The first row of each answer to a prompt that an earlier row answers differently; repeated rows are
         `same`. Those that were found `elsewhere` count, too."""
-        found = Tally(len(self.others), [_number(one[:ROW]) for one in nsmallest(EXAMPLES, self.others.values())])
+        found = Tally(len(self.others), [number_of(one[:ROW]) for one in nsmallest(EXAMPLES, self.others.values())])
         found.merge(self.elsewhere)
         return found
 
@@ -238,7 +238,7 @@ class DatasetChecks:
         for whole, number in other.seen.items():
             before = self._see(whole, number)
             if before is not None:
-                repeated.merge(Tally(1, [_number(max(number, before))]))
+                repeated.merge(Tally(1, [number_of(max(number, before))]))
         self.same.merge(repeated)
         for answer, later in other.others.items():
             known = self.others.add(answer, later)
@@ -291,5 +291,6 @@ def _said(message: Mapping[str, Any]) -> str:
     return content if type(content) is str and not calls else f"{content}{calls or ''}"
 
 
-def _number(row: bytes) -> int:
-    return int.from_bytes(row, "big")
+def number_of(given: bytes) -> int:
+    """A row, or a hash as it stands in the marks of baselines, as a number."""
+    return int.from_bytes(given, "big")

@@ -29,9 +29,6 @@ class Bar(LineView):
             self.lines = lines
             self.repaint()
 
-    def line_count(self) -> int:
-        return len(self.lines)
-
     def line_cells(self, line: int) -> Line:
         return crop(self.lines[line], self.size.width)
 

@@ -47,7 +47,6 @@ class Frame(LineView):
     def __init__(self) -> None:
         super().__init__("frame")
         self.make: Callable[[int, int], tuple[Line, ...]] = lambda width, height: ()
-        self.lines: tuple[Line, ...] = ()
 
     def resized(self) -> None:
         self.lines = self.make(self.size.width, self.size.height)
@@ -55,12 +54,6 @@ class Frame(LineView):
     def draw(self) -> None:
         self.resized()
         self.repaint()
-
-    def line_count(self) -> int:
-        return len(self.lines)
-
-    def line_cells(self, line: int) -> Line:
-        return self.lines[line]
 
 
 class Body(Widget, inherit_bindings=False):

@@ -51,9 +51,6 @@ class DialogLines(LineView):
         else:
             self.scroll_lines(lines)
 
-    def line_count(self) -> int:
-        return len(self.lines)
-
     def line_cells(self, number: int) -> Line:
         cells = self.lines[number]
         if not self.picking or number != self.marked:

@@ -30,10 +30,11 @@ WHEEL = 3
 
 
 class LineView(Widget, can_focus=False, inherit_bindings=False):
-    """A pane of lines. Subclasses say `line_count` and `line_cells`; `repaint` after any change."""
+    """A pane of `lines`, or of what subclasses say by `line_count` and `line_cells`; `repaint` after any change."""
 
     ALLOW_SELECT = False
     name_of_pane = ""
+    lines: tuple[Line, ...] = ()
 
     class Clicked(Message):
         """The user clicked a cell of the content."""
@@ -66,10 +67,10 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     # — what a subclass says —
 
     def line_count(self) -> int:
-        return 0
+        return len(self.lines)
 
     def line_cells(self, line: int) -> Line:
-        return ()
+        return self.lines[line]
 
     def title(self, width: int, active: bool) -> Line:
         """Its name, in the rule above it where there is one (`headed`); `active`: it holds the keys."""

@@ -9,8 +9,8 @@ from typing import Any
 from sftui.model import Conversation, Inspection, Kind, Message, Part, Row
 from sftui.text import many, visible, visible_blanks
 from sftui.views.cells import Line, LineBuilder, Role, line, text_lines, wrap
+from sftui.views.status import stop_lines
 from sftui.views.table import LEARNT, MASKED, TRAINED, TokenTable, make_table
-from sftui.views.words import why_stopped
 from sftui.views.writers import writer
 
 BLOCK_LIMIT = 20_000
@@ -31,7 +31,7 @@ PART_ROLES = {
 
 def conversation_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     """The messages (or prompt and completion, or text) with role, origin and what is trained."""
-    lines = list(_stop_lines(inspection, width))
+    lines = list(stop_lines(inspection, width))
     conversation = inspection.conversation
     if conversation is None:
         return tuple(lines) or wrap(line(("no conversation", Role.DIM)), width)
@@ -56,7 +56,7 @@ def conversation_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
 
 def rendered_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     """The rendered text, every character visible, coloured by part, its own lines kept."""
-    lines = list(_stop_lines(inspection, width))
+    lines = list(stop_lines(inspection, width))
     rendered = inspection.rendered
     if rendered is None:
         return tuple(lines) or wrap(line(("not rendered", Role.DIM)), width)
@@ -92,11 +92,6 @@ def raw_lines(row: Row, width: int) -> tuple[Line, ...]:
     if row.data is not None and row.size <= PANE_LIMIT * 4:
         return (*head, *_block(_json(dict(row.data)), width, limit=PANE_LIMIT))
     return (*head, *_block(row.raw, width, limit=PANE_LIMIT, size=max(row.size, len(row.raw))))
-
-
-def _stop_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
-    why = why_stopped(inspection)
-    return wrap(line((f"✗ {visible(why)}", Role.ERROR)), width) if why else ()
 
 
 def _shape(conversation: Conversation) -> str:

@@ -8,7 +8,7 @@ from sftui import trainers
 from sftui.findings.checks import dataset_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.dataset import EARLY, ENOUGH_ROWS, EXAMPLES, LIMITS, RARE, DatasetChecks, Tally
+from sftui.findings.dataset import EARLY, ENOUGH_ROWS, EXAMPLES, LIMITS, RARE, DatasetChecks, Tally, number_of
 from sftui.findings.examples import IDS, LONG, ROUNDS, case, chat
 from sftui.findings.look import shown
 from sftui.findings.model import Finding
@@ -79,7 +79,7 @@ DUP001 = Rule(
 )
 
 
-@dataset_check(DUP001, parts=lambda _, repeated: map(_number, repeated))
+@dataset_check(DUP001, parts=lambda _, repeated: map(number_of, repeated))
 def repeated_rows(checks: DatasetChecks) -> Iterator[Finding]:
     if checks.same.count:
         rest = f"; {checks.unremembered:,} rows were not compared" if checks.unremembered else ""
@@ -100,7 +100,7 @@ DUP002 = Rule(
 
 
 @dataset_check(
-    DUP002, parts=lambda checks, _: (_number(prompt) for prompt in checks.evaluation if prompt in checks.by_prompt)
+    DUP002, parts=lambda checks, _: (number_of(prompt) for prompt in checks.evaluation if prompt in checks.by_prompt)
 )
 def leaked_prompts(checks: DatasetChecks) -> Iterator[Finding]:
     if checks.leaked.count:
@@ -122,7 +122,7 @@ DUP003 = Rule(
 )
 
 
-@dataset_check(DUP003, parts=lambda checks, _: map(_number, checks.others))
+@dataset_check(DUP003, parts=lambda checks, _: map(number_of, checks.others))
 def other_answers(checks: DatasetChecks) -> Iterator[Finding]:
     if checks.again.count:
         yield checks.finding(
@@ -300,8 +300,3 @@ def _rows(count: int) -> str:
 
 def _rare(checks: DatasetChecks) -> dict[str, Tally]:
     return {column: tally for column, tally in checks.columns.items() if tally.count < RARE * checks.read}
-
-
-def _number(given: bytes) -> int:
-    """A hash as it stands in the marks of baselines."""
-    return int.from_bytes(given, "big")

@@ -66,7 +66,6 @@ class FindingsPane(LineView):
         self.marked = NONE
         self._wanted: list[Identity] = []
         self._at = 0
-        self.lines: tuple[Line, ...] = ()
         self._owner: tuple[int, ...] = ()
 
     # — content —
@@ -170,9 +169,3 @@ class FindingsPane(LineView):
         if owner >= 0:
             self.move(owner - self.marked)
         return owner >= 0
-
-    def line_count(self) -> int:
-        return len(self.lines)
-
-    def line_cells(self, number: int) -> Line:
-        return self.lines[number]
