@@ -410,11 +410,7 @@ def flat_labels(
 
 
 @value_class
-@late(
-    input_ids=lambda own: tuple(own.flat),
-    labels=_labels,
-    attention_mask=lambda own: (1,) * len(own.flat),
-)
+@late(input_ids=lambda own: tuple(own.flat), labels=_labels, attention_mask=lambda own: (1,) * len(own.flat))
 class Example:
     """What the trainer receives for one row, shifted if the recipe stores labels shifted.
 

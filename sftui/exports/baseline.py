@@ -64,10 +64,7 @@ def read_baseline(path: Path) -> Baseline:
         return Baseline(frozenset(str(mark) for marks in codes.values() for mark in marks), outdated, whose)
     except OSError as error:
         raise RecipeError(
-            "the baseline cannot be read",
-            where=str(path),
-            why=reason(error),
-            fix="write it with --write-baseline",
+            "the baseline cannot be read", where=str(path), why=reason(error), fix="write it with --write-baseline"
         ) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecipeError(

@@ -132,12 +132,7 @@ class Checking:
             tools.tokenizer.facts,
             tools.template_name,
             complete=self.whole and not source.damage,
-            notes=(
-                *options.notes,
-                *source.notes,
-                *session.detected.notes,
-                *trainer_named(recipe.preset).notes(recipe),
-            ),
+            notes=(*options.notes, *source.notes, *session.detected.notes, *trainer_named(recipe.preset).notes(recipe)),
             looks=tuple(_looks(audit, session, looks)),
             failing=_failing(audit, session),
             files=files,
