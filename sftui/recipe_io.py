@@ -354,20 +354,6 @@ def unknown_knob(path: str, recipe: Recipe) -> str:
     return f"no knob `{path}`{_did_you_mean(path, paths)}"
 
 
-def cross_check(recipe: Recipe) -> tuple[str, ...]:
-    """Sentences on knobs that contradict each other; empty when the recipe makes sense."""
-    found = []
-    if recipe.mask.rule == "markers" and not recipe.mask.response_marker:
-        found.append("mask.rule markers needs mask.response_marker")
-    if recipe.batch.pad_to == "max" and recipe.length.max is None:
-        found.append("batch.pad_to max needs length.max")
-    if recipe.length.over in ("proportional", "split") and recipe.length.max is None:
-        found.append(f"length.over {recipe.length.over} needs length.max")
-    if recipe.pack.strategy != "none" and recipe.length.max is None:
-        found.append(f"pack.strategy {recipe.pack.strategy} needs length.max")
-    return tuple(found)
-
-
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
@@ -435,7 +421,6 @@ def _did_you_mean(word: str, options: Any) -> str:
 __all__ = [
     "Misfit",
     "check",
-    "cross_check",
     "dump",
     "from_mapping",
     "get",

@@ -15,6 +15,6 @@ The grid (all zooms, both views):
 Around it, each `…_lines(…, width) -> tuple[Line, ...]`: `conversation_lines`, `rendered_lines`,
 `raw_lines`, `boundary_lines`, `batch_lines`, `pack_lines`, `recipe_lines`,
 `diff_text_lines`, `compare_lines`, `count_lines`, `cause_lines`, `shift_lines`, `stop_lines`, `note_lines`,
-`why_lines`; one line each: `row_line`, `row_heading`, `row_sentence`, `token_line`. Search:
-`find(inspection, kind, query)`. For plain text and tests: `plain(lines)`, `role_map(lines)`.
+`why_lines`; one line each: `row_line`, `row_heading`, `row_sentence`, `token_line`. As plain text:
+`plain(lines)`.
 """

@@ -1,7 +1,7 @@
 """Cells as data: a line is a tuple of segments, each a run of one role.
 
-Roles say what a run means, never how it looks; a theme maps them to styles, and `ROLE_LETTERS`
-to letters, for tests. Nothing may be shown by role alone: a glyph always says it too.
+Roles say what a run means, never how it looks; a theme maps them to styles. Nothing may be shown by role alone: a glyph
+always says it too.
 """
 
 from __future__ import annotations
@@ -53,39 +53,6 @@ class Over(str, Enum):
     CURSOR = "cursor"
     HIT = "hit"
     MARK = "mark"
-
-
-ROLE_LETTERS: dict[Role, str] = {
-    Role.PLAIN: ".",
-    Role.TRAINED: "T",
-    Role.WEIGHTED: "w",
-    Role.MASKED: "m",
-    Role.SPECIAL: "S",
-    Role.HEADER: "h",
-    Role.CUT: "x",
-    Role.GHOST: "g",
-    Role.PAD: "p",
-    Role.BORDER: "|",
-    Role.LABEL: "l",
-    Role.POSITION: "n",
-    Role.NUMBER: "#",
-    Role.TITLE: "t",
-    Role.DIM: "d",
-    Role.KEY: "k",
-    Role.VALUE: "v",
-    Role.CHANGED: "c",
-    Role.WARNING: "!",
-    Role.ERROR: "E",
-    Role.GOOD: "o",
-    Role.ADDED: "+",
-    Role.REMOVED: "-",
-    Role.FOCUS: "F",
-    Role.SYSTEM: "s",
-    Role.USER: "u",
-    Role.ASSISTANT: "a",
-    Role.TOOL: "f",
-}
-OVER_LETTERS: dict[Over, str] = {Over.CURSOR: "@", Over.HIT: "?", Over.MARK: "*"}
 
 
 class Segment(NamedTuple):
@@ -207,16 +174,6 @@ def text_lines(text: str, width: int, role: Role = Role.PLAIN) -> tuple[Line, ..
 def plain(lines: Iterable[Line]) -> str:
     """The lines as text, without trailing spaces."""
     return "\n".join("".join(s.text for s in cells).rstrip() for cells in lines) + "\n"
-
-
-def role_map(lines: Iterable[Line]) -> str:
-    """One letter for the role of each cell, in the shape of `plain`."""
-    rows = []
-    for cells in lines:
-        letters = "".join((OVER_LETTERS.get(s.over) or ROLE_LETTERS[s.role]) * s.width for s in cells)
-        text_width = cell_width("".join(s.text for s in cells).rstrip())
-        rows.append(letters[:text_width])
-    return "\n".join(rows) + "\n"
 
 
 def _words(text: str) -> Iterator[str]:

@@ -21,6 +21,7 @@ from inspections_by_hand import (
     weighted,
     weighted_batch,
 )
+from role_letters import role_map
 
 from sftui.model import Inspection, RecipeChange
 from sftui.recipe import Recipe, changed
@@ -28,7 +29,7 @@ from sftui.session.deciding import Way
 from sftui.text import cell_width
 from sftui.views.batch import batch_lines, pack_lines
 from sftui.views.boundary import boundary_lines
-from sftui.views.cells import Line, plain, role_map
+from sftui.views.cells import Line, plain
 from sftui.views.draw import draw
 from sftui.views.grid import GridState, Zoom, settle
 from sftui.views.layout import lay_out

@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inspections_by_hand import CHAT, C, H, T, hostile_chat, inspection, long_row, packed, padded, stopped, tool_chat
 from rich.cells import cell_len
+from role_letters import role_map
 
 from sftui.model import Batch, Conversation, Inspection, Kind, Pack, Row, Stage
 from sftui.recipe import Recipe
 from sftui.trainers import preset
 from sftui.views.batch import batch_lines, pack_lines
 from sftui.views.boundary import boundary_lines, boundary_words
-from sftui.views.cells import Line, plain, role_map
+from sftui.views.cells import Line, plain
 from sftui.views.draw import draw
 from sftui.views.grid import Action, GridState, Zoom, apply, settle
 from sftui.views.knobs import recipe_lines

@@ -1,4 +1,4 @@
-"""Finding tokens: across token borders, by pattern, by token, by id; and refusing politely."""
+"""Finding tokens: across token borders, by pattern, by id; and refusing politely."""
 
 from __future__ import annotations
 
@@ -6,8 +6,21 @@ import pytest
 from inspections_by_hand import hostile_chat, inspection, stopped
 
 from sftui.errors import SftuiError
-from sftui.model import Stage
-from sftui.views.search import check_query, find
+from sftui.model import Inspection, Stage
+from sftui.session.opened import Opened
+from sftui.session.options import SearchQuery
+from sftui.views.search import check_query
+from sftui.workspace.requests import SearchRequest
+from sftui.workspace.search import Positions, matcher
+
+
+def find(shown: Inspection, kind: str, query: str) -> Positions | None:
+    """The tokens that the worker finds in a row; None where it goes on to the next one."""
+
+    def now() -> Opened:
+        raise AssertionError("neither text nor ids need the data")
+
+    return matcher(now, SearchRequest(1, SearchQuery(kind, query), 0))(shown)
 
 
 @pytest.mark.parametrize(
@@ -16,32 +29,23 @@ from sftui.views.search import check_query, find
         ("text", "the sky", (7, 8)),
         ("text", " the", (7,)),
         ("text", "e sk", (7, 8)),
-        ("text", "BLUE", ()),
+        ("text", "BLUE", None),
         ("text", "blue", (15,)),
         ("text", "e, most d", (15, 16, 17, 18)),
         ("text", "turn>", (1, 10, 12, 20)),
-        ("text", "nowhere", ()),
+        ("text", "nowhere", None),
         ("regex", r"\bm\w+", (13, 17)),
-        ("regex", "x*", ()),
         ("regex", "[.?]", (9, 19)),
-        ("token", "␣most", (17,)),
-        ("token", " most", (17,)),
-        ("token", "▁most", (17,)),
-        ("token", "most", ()),
-        ("token", "⏎", (3, 11, 14, 21)),
         ("id", "211", (3, 11, 14, 21)),
-        ("id", "544 581", (15, 16)),
-        ("id", "544, 581,618", (15, 16, 17)),
-        ("id", "999", ()),
+        ("id", "999", None),
     ],
 )
-def test_find(kind: str, query: str, found: tuple[int, ...]) -> None:
+def test_find(kind: str, query: str, found: Positions | None) -> None:
     assert find(inspection(), kind, query) == found
 
 
 def test_hostile_text_can_be_found() -> None:
     assert find(hostile_chat(), "text", "\x1b") == (1,)
-    assert find(hostile_chat(), "token", "␛]0;pwned␇") == (1,)
     assert find(hostile_chat(), "text", "[/INST]") == (5,)
 
 
@@ -62,10 +66,8 @@ def test_bad_queries_say_what_and_what_to_do(kind: str, query: str, why: str) ->
     with pytest.raises(SftuiError, match=why) as caught:
         check_query(kind, query)
     assert caught.value.fix
-    with pytest.raises(SftuiError):
-        find(inspection(), kind, query)
 
 
 @pytest.mark.parametrize("stage", Stage)
 def test_nothing_is_found_where_there_are_no_tokens(stage: Stage) -> None:
-    assert find(stopped(stage), "text", "never there") == ()
+    assert find(stopped(stage), "text", "never there") is None

@@ -1,6 +1,6 @@
 """The comparison on screen: the five masks of one ChatML row, and what holds for any rows.
 
-`SFTUI_GOLDEN=write pytest tests/unit/compare/test_compare_view.py` writes the goldens anew; read the diff.
+`SFTUI_GOLDEN=write pytest tests/unit/views/test_views_compare.py` writes the goldens anew; read the diff.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from role_letters import role_map
 
 from sftui.comparison import ComparisonCount, RowComparison, compare_row
 from sftui.model import Inspection, Problem, Row, Stage
@@ -20,7 +21,7 @@ from sftui.session.comparing import open_sides
 from sftui.session.options import OpenOptions
 from sftui.text import cell_width
 from sftui.trainers import preset
-from sftui.views.cells import plain, role_map
+from sftui.views.cells import plain
 from sftui.views.compare import compare_lines, count_lines, difference_words
 
 FOLDER = Path(__file__).parents[2] / "golden" / "compare"
