@@ -9,7 +9,7 @@ from typing import Any
 
 from case import Case, shared_folder
 
-from sftui.trainers.nemo_automodel.table import COLLATER, HF_TOKENIZER, TARGETS, THD
+from sftui.trainers.nemo_automodel.config import COLLATER, HF_TOKENIZER, TARGETS, THD
 
 QWEN, QWEN3, LLAMA, PHI, MINI, BERT, T5 = (
     "qwen2.5",

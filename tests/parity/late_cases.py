@@ -8,7 +8,7 @@ from typing import Any
 import late_rows
 from case import Case
 
-from sftui.trainers.nemo_automodel.table import TARGETS
+from sftui.trainers.nemo_automodel.config import TARGETS
 
 CHATS = tuple(kind for kind in late_rows.KINDS if late_rows.KINDS[kind][0](0).keys() >= {"messages"})
 SHAREGPT = ("sharegpt_system", "sharegpt_tools")

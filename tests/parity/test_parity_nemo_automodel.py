@@ -23,7 +23,7 @@ from sftui.recipe import changed
 from sftui.session.verifying import piece
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset, trainer_named
-from sftui.trainers.nemo_automodel.table import TARGETS
+from sftui.trainers.nemo_automodel.config import TARGETS
 from sftui.trainers.verify.session import read_result
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]

@@ -2,9 +2,8 @@
 
 Source: llamafactory 0.9.6.dev0 (ff6d4d1), v1/config/*.py, v1/core/data_engine.py, v1/plugins/data_plugins/loader.py.
 `train_dataset` is a file or folder of rows, a dataset of the Hub, or a YAML that lists such ones; all paths are
-relative to the working folder.
-Where the user opened a config, the YAML is theirs with the changed keys only, and what describes the dataset is written
-only if what it says of the data changed.
+relative to the working folder. Where the user opened a config, the YAML is theirs with the changed keys only, and what
+describes the dataset is written only if what it says of the data changed.
 """
 
 from __future__ import annotations

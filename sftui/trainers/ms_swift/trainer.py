@@ -43,11 +43,11 @@ from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels
 from sftui.trainers.held_out import IN_ORDER, HeldOut, in_order
 from sftui.trainers.ms_swift import TRAITS, MsSwiftOptions, contexts, packing, registry, rows
+from sftui.trainers.ms_swift.config import COLUMNS, OWN
 from sftui.trainers.ms_swift.draws import Drawn
 from sftui.trainers.ms_swift.models import NAMING, Model, model_of
 from sftui.trainers.ms_swift.prepare import PREPARED, Prepared, Thinking, prepared
 from sftui.trainers.ms_swift.registry import TITLE, Slots, Template
-from sftui.trainers.ms_swift.table import COLUMNS, OWN
 from sftui.trainers.ms_swift.texts import Ids, said
 from sftui.trainers.pieces import Pieced, numbered, owners
 from sftui.trainers.remembering import last_asked

@@ -1,9 +1,9 @@
 """torchtune's OmegaConf YAML: components read into recipes, and written back with the changed keys only.
 
-Source: torchtune 0.6.1, recipes/configs/**, torchtune/config/_instantiate.py, torchtune/datasets/*; 0.7.0.
-`${key.sub}` stands for another value of the file. Paths are relative to the working folder. Every key of a block but
-`_component_` is a keyword argument of its component; a dataset builder hands what it does not know to
-`datasets.load_dataset`, and that to the configuration of the kind of file.
+Source: torchtune 0.6.1, recipes/configs/**, torchtune/config/_instantiate.py, torchtune/datasets/*; 0.7.0. `${key.sub}`
+stands for another value of the file. Paths are relative to the working folder. Every key of a block but `_component_`
+is a keyword argument of its component; a dataset builder hands what it does not know to `datasets.load_dataset`, and
+that to the configuration of the kind of file.
 """
 
 from __future__ import annotations

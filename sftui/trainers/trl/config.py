@@ -1,10 +1,10 @@
 """TRL's own YAML config: read into recipes, and written back with the changed keys only.
 
-Source: trl 1.16.0, trl/scripts/utils.py (TrlParser, ScriptArguments, DatasetMixtureConfig,
-get_dataset), trl/trainer/sft_config.py. `trl sft --config x.yaml` reads a flat YAML; paths are
-relative to the working folder. Its values become the defaults of argparse (TrlParser.set_defaults_with_config,
-scripts/_hf_argparser.py), which puts a default that is text through the type of its argument, and leaves any other as
-it is; what belongs to `accelerate launch` goes there as words.
+Source: trl 1.16.0, trl/scripts/utils.py (TrlParser, ScriptArguments, DatasetMixtureConfig, get_dataset),
+trl/trainer/sft_config.py. `trl sft --config x.yaml` reads a flat YAML; paths are relative to the working folder. Its
+values become the defaults of argparse (TrlParser.set_defaults_with_config, scripts/_hf_argparser.py), which puts a
+default that is text through the type of its argument, and leaves any other as it is; what belongs to `accelerate
+launch` goes there as words.
 """
 
 from __future__ import annotations

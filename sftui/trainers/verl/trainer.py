@@ -30,7 +30,7 @@ from sftui.trainers.processors import brings_processor
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.verl import TRAITS, VerlOptions, formats
 from sftui.trainers.verl.alone import Apart, Frame, apart, frame_of, measured, owner_parts
-from sftui.trainers.verl.table import CUSTOM
+from sftui.trainers.verl.config import CUSTOM
 
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate

@@ -13,8 +13,7 @@ from sftui.recipe import changed, get
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import KeyUse, OpenedConfig
-from sftui.trainers.nemo_automodel.config import NAMES, REFUSED
-from sftui.trainers.nemo_automodel.table import TARGETS
+from sftui.trainers.nemo_automodel.config import NAMES, REFUSED, TARGETS
 from sftui.trainers.recognise import recognise
 
 BASE = "model:\n  pretrained_model_name_or_path: M\n"

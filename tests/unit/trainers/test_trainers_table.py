@@ -12,16 +12,16 @@ from sftui.recipe import KnobInfo, Recipe, changed, get, knobs_of
 from sftui.trainers import preset
 from sftui.trainers.axolotl.table import DATASET as AXOLOTL_DATASET
 from sftui.trainers.axolotl.table import TOP as AXOLOTL_TOP
-from sftui.trainers.llamafactory.table import TABLE as LLAMAFACTORY
+from sftui.trainers.llamafactory.config import TABLE as LLAMAFACTORY
 from sftui.trainers.llamafactory_v1.table import TABLE as LLAMAFACTORY_V1
 from sftui.trainers.mlx_lm.config import TABLE as MLX_LM
-from sftui.trainers.ms_swift.table import TABLE as MS_SWIFT
+from sftui.trainers.ms_swift.config import TABLE as MS_SWIFT
 from sftui.trainers.nemo_automodel.config import TABLE as NEMO_AUTOMODEL
 from sftui.trainers.table import Entry, Keys, key_of, read_into, written
 from sftui.trainers.torchtune.table import DATASET, TOP
 from sftui.trainers.trl.config import TABLE as TRL
 from sftui.trainers.unsloth.options import TABLE as UNSLOTH
-from sftui.trainers.verl.table import TABLE as VERL
+from sftui.trainers.verl.config import TABLE as VERL
 
 TABLES: Mapping[str, tuple[Entry, ...]] = {
     "trl@1.16": TRL,
