@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sftui.model import Inspection
 from sftui.recipe import Recipe
@@ -434,21 +434,9 @@ class Moved(NamedTuple):
         return Moved(LIST if context == LIST else TOKENS, row, token)
 
 
-Part = (
-    Tour
-    | Open
-    | Status
-    | Said
-    | Reading
-    | Searching
-    | Compared
-    | Why
-    | Audited
-    | Judged
-    | Repairing
-    | Batched
-    | Kept
-    | Moved
+Part: TypeAlias = (
+    "Tour | Open | Status | Said | Reading | Searching | Compared | Why | Audited | Judged | Repairing | Batched"
+    " | Kept | Moved"
 )
 
 

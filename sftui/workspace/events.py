@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sftui.model import Batch, Inspection, Pack, Problem, RowSummary
 from sftui.recipe import Recipe
@@ -345,29 +345,9 @@ class WorkLeft(NamedTuple):
     problem: Problem
 
 
-Event = (
-    SourceOpened
-    | DataLoading
-    | ExportPrepared
-    | CountChanged
-    | SourceChanged
-    | TokenizerChanged
-    | RecipeChanged
-    | RowReady
-    | SummariesReady
-    | BatchReady
-    | SearchFound
-    | HitsCounted
-    | FindingsReady
-    | WhyReady
-    | ComparisonReady
-    | CountReady
-    | PacksReady
-    | AuditReady
-    | OrderReady
-    | TagsReady
-    | RepairsCounted
-    | RepairsWritten
-    | WorkerFailed
-    | WorkLeft
+Event: TypeAlias = (
+    "SourceOpened | DataLoading | ExportPrepared | CountChanged | SourceChanged | TokenizerChanged"
+    " | RecipeChanged | RowReady | SummariesReady | BatchReady | SearchFound | HitsCounted | FindingsReady"
+    " | WhyReady | ComparisonReady | CountReady | PacksReady | AuditReady | OrderReady | TagsReady"
+    " | RepairsCounted | RepairsWritten | WorkerFailed | WorkLeft"
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from sftui.bound import Overrun
 from sftui.model import Problem
@@ -188,24 +188,12 @@ class Cancel(NamedTuple):
     ticket: int
 
 
-Question = (
-    RowRequest
-    | BatchRequest
-    | SummariesRequest
-    | SearchRequest
-    | HitsRequest
-    | FindingsRequest
-    | WhyRequest
-    | CompareRequest
-    | CountRequest
-    | PacksRequest
-    | AuditRequest
-    | OrderRequest
-    | TagsRequest
-    | RepairsRequest
-    | WriteRequest
+Question: TypeAlias = (
+    "RowRequest | BatchRequest | SummariesRequest | SearchRequest | HitsRequest | FindingsRequest | WhyRequest"
+    " | CompareRequest | CountRequest | PacksRequest | AuditRequest | OrderRequest | TagsRequest | RepairsRequest"
+    " | WriteRequest"
 )
-Request = Open | SetRecipe | Question | Cancel
+Request: TypeAlias = "Open | SetRecipe | Question | Cancel"
 
 SCREEN, LASTING, ONCE = "screen", "lasting", "once"
 """How long a question stands: on screen, and answered again under every recipe; lasting, the same in slices; or once,
