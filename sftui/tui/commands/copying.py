@@ -17,7 +17,6 @@ from sftui.tui.copying import copy_out, editor, read_only_copy, write_out
 from sftui.tui.inspector import Inspector
 from sftui.views.cells import Role
 
-WHAT = ("row", "ids", "labels", "text")
 ENDINGS = {"row": "json", "ids": "json", "labels": "json", "text": "txt", "template": "jinja"}
 
 
@@ -134,61 +133,28 @@ def _take(out: Out, what: str, here: Inspector, count: int | None) -> None:
         out(here, what, text)
 
 
-def _way(
-    verb: str, key: str, out: Out, after: str, helps: tuple[str, ...], *, shown: bool = True
-) -> tuple[Command, ...]:
+WHAT = {"row": "the row as JSON", "ids": "input_ids", "labels": "labels", "text": "the rendered text"}
+
+
+def _way(verb: str, key: str, out: Out, after: str, help_text: str, *, shown: bool = True) -> tuple[Command, ...]:
     """One way out for every subject: `y` and the letter of the subject; not `shown`: in the palette alone."""
     return tuple(
         Command(
             f"{verb}.{what}",
             (f"{key} {letter}",) if shown else (),
             f"{verb} the {what}{after}",
-            help_text,
+            help_text.format(words, " as the trainer receives them" if what in ("ids", "labels") else ""),
             "Copy",
             run=partial(_take, out, what),
             was=None if shown else (f"{key} {letter}",),
         )
-        for what, letter, help_text in zip(WHAT, (key, "i", "l", "t"), helps)
+        for (what, words), letter in zip(WHAT.items(), (key, "i", "l", "t"))
     )
 
 
-COPY = _way(
-    "copy",
-    "y",
-    _copy,
-    "",
-    (
-        "Copies the row as JSON.",
-        "Copies input_ids as the trainer receives them.",
-        "Copies labels as the trainer receives them.",
-        "Copies the rendered text.",
-    ),
-)
-WRITE = _way(
-    "write",
-    "w",
-    _write,
-    "",
-    (
-        "Writes the row as JSON to a file you name.",
-        "Writes input_ids to a file you name.",
-        "Writes labels to a file you name.",
-        "Writes the rendered text to a file you name.",
-    ),
-)
-PRINT = _way(
-    "print",
-    "p",
-    _print_on_exit,
-    " on exit",
-    (
-        "Prints the row as JSON once sftui has quit.",
-        "Prints input_ids once sftui has quit.",
-        "Prints labels once sftui has quit.",
-        "Prints the rendered text once sftui has quit.",
-    ),
-    shown=False,
-)
+COPY = _way("copy", "y", _copy, "", "Copies {}{}.")
+WRITE = _way("write", "w", _write, "", "Writes {} to a file you name.")
+PRINT = _way("print", "p", _print_on_exit, " on exit", "Prints {} once sftui has quit.", shown=False)
 EDIT = tuple(
     Command(
         f"edit.{what}", (f"e {letter}",), f"{what} in the editor", help_text, "Copy", run=partial(_take, _edit, what)
