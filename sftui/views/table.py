@@ -8,11 +8,12 @@ because it is what is trained on.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Part, Reason, Tokens, TokenText
+from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Part, Reason, Tokens
 from sftui.text import EMPTY, SPACE, visible, visible_token
 from sftui.views.cells import Role
 
@@ -135,7 +136,7 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
     loss = _loss(labels, kept, count, ignore_index)
     if weights is not None:
         loss = weighed(loss, weights)
-    cells = _cells(inspection.token_text)
+    cells = _of_each(zip(inspection.token_text.surfaces, inspection.token_text.pieces), visible_token)
     return TokenTable(
         ids=ids,
         cells=cells,
@@ -145,7 +146,7 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
         reasons=tuple(inspection.labels.reasons) if inspection.labels is not None else None,
         parts=_part_names(inspection, tokens),
         messages=tuple(tokens.messages),
-        roles=_roles(tokens, inspection.token_text.special, loss),
+        roles=_of_each(zip(loss, inspection.token_text.special, tokens.parts), _role),
         loss=loss,
         loss_shifted=_shifted(loss, kept, joined) if labels is not None else loss,
         kept=kept,
@@ -271,15 +272,10 @@ def _shifted(loss: str, kept: Ranges, joined: bool) -> str:
     return "".join((*out, loss[at:]))
 
 
-def _cells(text: TokenText) -> tuple[str, ...]:
-    seen: dict[tuple[bytes, str], str] = {}
-    cells = []
-    for key in zip(text.surfaces, text.pieces):
-        cell = seen.get(key)
-        if cell is None:
-            cell = seen[key] = visible_token(*key)
-        cells.append(cell)
-    return tuple(cells)
+def _of_each(keys: Iterable[tuple[Any, ...]], make: Callable[..., T]) -> tuple[T, ...]:
+    """What is made of each key, once for all that are alike."""
+    seen: dict[tuple[Any, ...], T] = {}
+    return tuple([seen[key] if key in seen else seen.setdefault(key, make(*key)) for key in keys])
 
 
 _BLANKS = (EMPTY, SPACE, "▁")
@@ -327,27 +323,12 @@ def _writers(inspection: Inspection) -> tuple[str, ...]:
 
 def _part_names(inspection: Inspection, tokens: Tokens) -> tuple[str, ...]:
     writers = _writers(inspection)
-    seen: dict[tuple[int, Part], str] = {}
-    names = []
-    for key in zip(tokens.messages, tokens.parts):
-        name = seen.get(key)
-        if name is None:
-            message, part = key
-            role = writers[message] if 0 <= message < len(writers) else ""
-            name = seen[key] = f"{role} {part.value}" if role else part.value
-        names.append(name)
-    return tuple(names)
 
+    def name(message: int, part: Part) -> str:
+        role = writers[message] if 0 <= message < len(writers) else ""
+        return f"{role} {part.value}" if role else part.value
 
-def _roles(tokens: Tokens, special: tuple[bool, ...], loss: str) -> tuple[Role, ...]:
-    seen: dict[tuple[str, bool, Part], Role] = {}
-    roles = []
-    for key in zip(loss, special, tokens.parts):
-        role = seen.get(key)
-        if role is None:
-            role = seen[key] = _role(*key)
-        roles.append(role)
-    return tuple(roles)
+    return _of_each(zip(tokens.messages, tokens.parts), name)
 
 
 def _role(glyph: str, special: bool, part: Part) -> Role:
