@@ -176,38 +176,22 @@ class Styles:
 
 def textual_theme(name: str) -> Theme:
     """The Textual theme, for the stock widgets (inputs, the palette) and the rules between panes."""
-    p = PALETTES[name]
-    if name in ("ansi", "mono"):
-        base = BUILTIN_THEMES["ansi-dark"]
-        return Theme(
-            name=f"sftui-{name}",
-            ansi=True,
-            primary=f"ansi_{p.trained}",
-            secondary=f"ansi_{p.accent}",
-            warning=f"ansi_{p.warning}",
-            error=f"ansi_{p.error}",
-            success=f"ansi_{p.trained}",
-            accent=f"ansi_{p.special}",
-            foreground="ansi_default",
-            background="ansi_default",
-            surface="ansi_default",
-            panel="ansi_default",
-            boost="ansi_default",
-            variables={**base.variables, "rule": f"ansi_{p.faint}"},
-        )
+    p, flat = PALETTES[name], name in ("ansi", "mono")
+    prefix = "ansi_" if flat else ""
     return Theme(
         name=f"sftui-{name}",
-        dark=name == "dark",
-        primary=p.trained,
-        secondary=p.accent,
-        accent=p.special,
-        warning=p.warning,
-        error=p.error,
-        success=p.trained,
-        foreground=p.text,
-        background=p.back,
-        surface=p.bar,
-        panel=p.bar,
-        boost=p.raised,
-        variables={"rule": p.faint},
+        dark=name != "light",
+        ansi=flat,
+        primary=prefix + p.trained,
+        secondary=prefix + p.accent,
+        accent=prefix + p.special,
+        warning=prefix + p.warning,
+        error=prefix + p.error,
+        success=prefix + p.trained,
+        foreground=prefix + p.text,
+        background=prefix + p.back,
+        surface=prefix + p.bar,
+        panel=prefix + p.bar,
+        boost=prefix + p.raised,
+        variables={**(BUILTIN_THEMES["ansi-dark"].variables if flat else {}), "rule": prefix + p.faint},
     )
