@@ -1,9 +1,8 @@
 """The one reader of YAML, for recipes, trainers' configs and settings: no code is run, and no text costs more than its
 size.
 
-YAML can name a list once and repeat it a thousand times a thousand times in 600 bytes (`*anchor`, `<<: *anchor`), hold
-itself (`&a [*a]`), or nest beyond what Python can recurse. So the tree is counted as if every alias were written out,
-before a value is made of it.
+YAML can name a list once and repeat it many times over, hold itself, or nest beyond what Python can recurse. So the
+tree is counted as if every alias were written out, before a value is made of it.
 """
 
 from __future__ import annotations

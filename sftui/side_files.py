@@ -1,7 +1,7 @@
 """The one way to a file that stands next to the data: a recipe, a config, a template, marks, a baseline.
 
 Such a file may come with a dataset, and a config may name any path. So it must be a plain file of a bearable size:
-/dev/zero is read for ever, and a pipe without a writer is waited for in silence.
+a device may be read for ever, and a pipe without a writer is waited for in silence.
 """
 
 from __future__ import annotations

@@ -86,8 +86,8 @@ class _Tensors(pickle.Unpickler):
 def _refuse_far_places(pickled: bytes) -> None:
     """ValueError where a pickle puts a value into a place of its memo that no pickler would.
 
-    Picklers number the places from 0 on. Python makes room for all up to the one that is named, 16 bytes each, so that
-    five bytes may ask for 64 GB (CPython 3.11, Modules/_pickle.c `_Unpickler_MemoPut`).
+    Picklers number the places from 0 on. Python makes room for all up to the one that is named (CPython 3.11,
+    Modules/_pickle.c `_Unpickler_MemoPut`).
     """
     for number, (opcode, place, _) in enumerate(pickletools.genops(pickled)):
         if opcode.name in PUTS and isinstance(place, int) and place > number:

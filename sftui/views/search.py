@@ -1,8 +1,8 @@
 """What may be searched for: text, a pattern, a token, an id.
 
-A pattern can be made to take forever ((a+)+b), and Python's `re` cannot be stopped. So patterns are short, repetition
-inside repetition is refused, and the worker searches (`workspace.search`), never the interface. Alternations that
-overlap, like (a|a)*b, are not recognised.
+A pattern can be made to take forever, and Python's `re` cannot be stopped. So patterns are short, repetition inside
+repetition is refused, and the worker searches (`workspace.search`), never the interface. Alternations that overlap are
+not recognised.
 """
 
 from __future__ import annotations

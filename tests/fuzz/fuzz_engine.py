@@ -22,8 +22,6 @@ from sftui.errors import SftuiError
 CORPUS = Path(__file__).parent / "corpus"
 PATIENCE = 10.0
 """Seconds of processor time that one input may take."""
-MEMORY = 4 << 30
-"""Bytes of address space beyond what the process has at the beginning."""
 
 
 class Hang(BaseException):

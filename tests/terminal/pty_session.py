@@ -19,7 +19,7 @@ import pyte
 
 REPO = Path(__file__).resolve().parents[2]
 SAMPLE = (
-    '{"messages": [{"role": "user", "content": "Question %d: what is [/INST] and \\u001b]2;owned\\u0007?"}, {"role":'
+    '{"messages": [{"role": "user", "content": "Question %d: what is [/INST] and \\u001b[2mowned\\u0007?"}, {"role":'
     ' "assistant", "content": "Answer %d: the end of an instruction, \\u001b[31mred\\u001b[0m and more words to'
     ' read."}]}'
 )

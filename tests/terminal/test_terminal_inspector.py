@@ -320,7 +320,7 @@ def test_print_on_exit_goes_to_the_shell_made_visible(tmp_path: Path) -> None:
         terminal.send("q")
         assert terminal.wait() == 0
         tail = terminal.raw[terminal.raw.rfind(b"\x1b[?1049l") :]
-        assert b"Question 0" in tail and b"\x1b]" not in tail
+        assert b"Question 0" in tail and b"\x1b]" not in tail and b"owned\x07" not in tail
 
 
 def test_what_another_program_wrote_can_be_drawn_over(tmp_path: Path) -> None:

@@ -65,6 +65,6 @@ def test_marks_survive_sigterm_and_repairs_go_to_a_new_file(tmp_path: Path) -> N
         assert [(one["row"], one["dropped"]) for one in told] == [(0, "marked"), (1, None)]
         terminal.send("q")
         assert terminal.wait() == 0 and terminal.restored() == []
-        assert b"\x1b]2;owned" not in terminal.raw and not list(tmp_path.glob(".*.part"))
+        assert b"\x1b[2mowned" not in terminal.raw and not list(tmp_path.glob(".*.part"))
     finally:
         terminal.close()

@@ -116,7 +116,7 @@ async def test_a_hostile_note_is_only_shown() -> None:
     assert path is not None
     path.parent.mkdir(parents=True)
     path.write_text(
-        json.dumps({"row": 0, "mark": None, "note": "\x1b]2;owned\x07 [/INST] [@click=app.quit]x[/]\u202e"})
+        json.dumps({"row": 0, "mark": None, "note": "\x1b[2mowned\x07 [/INST] [@click=app.quit]x[/]\u202e"})
     )
     async with running((80, 24)) as driven:
         assert "[@click=app.quit]" in await driven.press("i") and not set(driven.text) & {"\x1b", "\x07", "\u202e"}

@@ -196,7 +196,7 @@ async def test_a_config_written_before_the_data_says_so() -> None:
 async def test_what_changed_in_hostile_data_is_only_shown() -> None:
     class Hostile(Blank):
         def answer_compare(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> None:
-            self.data = [("\x1b]2;owned\x07", "[@click=app.quit]x[/] \x1b[31m")]
+            self.data = [("\x1b[2mowned\x07", "[@click=app.quit]x[/] \x1b[31m")]
             super().answer_compare(index, recipe, repairs)
 
     async with running((140, 45), Hostile()) as driven:
@@ -228,7 +228,7 @@ async def test_rows_with_an_audited_finding_can_be_left_out() -> None:
         ("org/set", "set-x.jsonl"),
         ("data/*.parquet", "data-x.jsonl"),
         ("-", "data-x.jsonl"),
-        ("a\x1b]2;b\x07.json", "a2b-x.jsonl"),
+        ("a\x1b[2mb\x07.json", "a2mb-x.jsonl"),
     ],
 )
 def test_the_name_of_a_file_made_from_the_data(data: str, name: str) -> None:

@@ -22,7 +22,7 @@ from sftui.workspace import events as ev
 
 TUI = Path(__file__).resolve().parents[2] / "sftui" / "tui"
 HOSTILE = [
-    ("[/INST] [b]x[/b] [@click=app.quit]quit[/] [red", "\x1b[31mred\x1b]0;title\x07 \x1b]52;c;aGk=\x07 \x9b31m"),
+    ("[/INST] [b]x[/b] [@click=app.quit]quit[/] [red", "\x1b[31mred\x1b[0mtitle\x07 \x1b[4mcopy\x07 \x9b31m"),
     ("\u202eevil\u202c \u200b\u200d\ufeff", "\x00\x07\x08\x7f\ud800 ok"),
     ("{{ 7*7 }} {% generation %}", "[/] \\[ [[ ]] [link=file:///etc/passwd]x[/link]"),
 ]

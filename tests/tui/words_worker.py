@@ -52,7 +52,7 @@ from sftui.workspace.requests import REPAIRED
 PROMPT = "<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n"
 DATA = [
     ("What is the capital of France?", "Paris is the capital of France."),
-    ("Say [/INST] and [b]bold[/b]", "[@click=app.quit]no[/] \x1b]2;owned\x07 \x1b[31mred"),
+    ("Say [/INST] and [b]bold[/b]", "[@click=app.quit]no[/] \x1b[2mowned\x07 \x1b[31mred"),
     ("你好，世界 ❤️ नमस्ते 👩‍👩‍👧", "שלום עולם \u202eabc\u202c zero\u200bwidth"),
     ("Tell me a long story", " ".join(f"word{i}" for i in range(400))),
     ("Code?", "def f(x):\n\treturn x + 1\n\nprint(f(2))"),

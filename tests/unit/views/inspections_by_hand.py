@@ -172,7 +172,7 @@ def long_row(count: int) -> Inspection:
 
 HOSTILE = [
     ("<bos>", -1, B, 0),
-    ("\x1b]0;pwned\x07", 0, C, 0),
+    ("\x1b[0mpwned\x07", 0, C, 0),
     (" \u202edesrever", 0, C, 0),
     ("中文", 0, C, 0),
     ("\t", 0, C, 0),

@@ -10,6 +10,7 @@ from sftui.model import Inspection, Stage
 from sftui.session.opened import Opened
 from sftui.session.options import SearchQuery
 from sftui.views.search import check_query
+from sftui.workspace import search
 from sftui.workspace.requests import SearchRequest
 from sftui.workspace.search import Positions, matcher
 
@@ -53,8 +54,9 @@ def test_hostile_text_can_be_found() -> None:
     ("kind", "query", "why"),
     [
         ("regex", "(", "cannot be read"),
-        ("regex", "(a+)+b", "repeats a repetition"),
-        ("regex", "(a*){2,}", "repeats a repetition"),
+        ("regex", "(a+b)+", "repeats a repetition"),
+        ("regex", "(a*b){2,}", "repeats a repetition"),
+        ("regex", "(a{1,2}b)*", "repeats a repetition"),
         ("regex", "a" * 501, "longer than"),
         ("id", "x", "no token id"),
         ("id", "-1", "no token id"),
@@ -71,3 +73,11 @@ def test_bad_queries_say_what_and_what_to_do(kind: str, query: str, why: str) ->
 @pytest.mark.parametrize("stage", Stage)
 def test_nothing_is_found_where_there_are_no_tokens(stage: Stage) -> None:
     assert find(stopped(stage), "text", "never there") is None
+
+
+def test_no_more_of_a_row_is_searched_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = find(hostile_chat(), "text", "[/INST]")
+    assert found == (5,)
+    monkeypatch.setattr(search, "REGEX_LIMIT", search.REGEX_LIMIT // 50_000)
+    assert find(hostile_chat(), "text", "[/INST]") is None
+    assert find(hostile_chat(), "text", "\x1b") == (1,)

@@ -37,7 +37,7 @@ def test_the_next_and_the_previous_marked_row_wrap_round() -> None:
 
 
 def test_text_and_back() -> None:
-    hostile = MARKS.noted(5, "\x1b]2;x\x07 \ud800 \u2028 line")
+    hostile = MARKS.noted(5, "\x1b[2mx\x07 \ud800 \u2028 line")
     text = hostile.to_text()
     assert text.isascii() and len(text.splitlines()) == 4
     assert read_marks(text, "here") == hostile
