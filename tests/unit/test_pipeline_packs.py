@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from sftui import labels
 from sftui.errors import RecipeError
-from sftui.labels import batch
 from sftui.model import IGNORE_INDEX, Batch, Inspection, Pack, Row
 from sftui.pipeline import Toolbox, detect, feed_packs, inspect, make_batch, make_packs, make_toolbox
 from sftui.recipe import Recipe, changed
@@ -70,7 +70,7 @@ def test_padding_that_the_packer_adds_is_padding() -> None:
 def test_a_batch_of_more_positions_than_are_shown_is_refused(
     name: str, knobs: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch, "MOST_POSITIONS", batch.MOST_POSITIONS >> 14)
+    monkeypatch.setattr(labels, "MOST_POSITIONS", labels.MOST_POSITIONS >> 14)
     recipe = changed(changed(preset(name), "batch.multiple", 2_000), "length.max", 64)
     for path, value in knobs.items():
         recipe = changed(recipe, path, value)
