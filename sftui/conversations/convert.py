@@ -41,11 +41,7 @@ def _read(row: Row, detected: Detected, data: Data) -> Conversation:
     if row.data is None:
         raise ConversationError(row.problem or "the row could not be read", where=where)
     if type(row.data) is not dict and not isinstance(row.data, Mapping):
-        raise ConversationError(
-            f"the row is {type_word(row.data)}, not a JSON object",
-            where=where,
-            fix="drop the row",
-        )
+        raise ConversationError(f"the row is {type_word(row.data)}, not a JSON object", where=where, fix="drop the row")
     conversation = _READERS[detected.format](row.data, where, detected, data)
     if data.strict_turns == "error" and conversation.kind is Kind.CHAT:
         broken = turns_problem(conversation.messages)
@@ -95,9 +91,7 @@ def _history(history: Any, column: str, where: str) -> list[Message]:
     for i, pair in enumerate(history):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not all(isinstance(turn, str) for turn in pair):
             raise ConversationError(
-                f"`{column}[{i}]` is not a pair of texts",
-                where=where,
-                fix="each entry is [question, answer]",
+                f"`{column}[{i}]` is not a pair of texts", where=where, fix="each entry is [question, answer]"
             )
         messages.append(Message({"role": "user", "content": pair[0]}, f"{column}[{i}][0]"))
         messages.append(Message({"role": "assistant", "content": pair[1]}, f"{column}[{i}][1]"))
@@ -166,10 +160,7 @@ def _from_segments(row: Mapping[str, Any], where: str, detected: Detected, data:
             )
         segments.append((item["text"], item["label"]))
     return Conversation(
-        Kind.TEXT,
-        "segments",
-        text="".join(text for text, _ in segments),
-        extra={"segments": tuple(segments)},
+        Kind.TEXT, "segments", text="".join(text for text, _ in segments), extra={"segments": tuple(segments)}
     )
 
 
@@ -182,11 +173,7 @@ def _from_tokens(row: Mapping[str, Any], where: str, detected: Detected, data: D
 
 
 def _messages(
-    row: Mapping[str, Any],
-    column: str,
-    where: str,
-    detected: Detected,
-    data: Data,
+    row: Mapping[str, Any], column: str, where: str, detected: Detected, data: Data
 ) -> tuple[tuple[Message, ...], list[str]]:
     items, note = message_list(_value(row, column, where), column, where, verbatim=detected.verbatim)
     if not items:

@@ -22,10 +22,7 @@ _TOLD = object_of(Path(__file__).with_name("names.json"))
 MESSAGE_COLUMNS: tuple[str, ...] = tuple(_TOLD["message columns"].split())
 PAIRS: tuple[tuple[str, str], ...] = tuple(tuple(pair.split()) for pair in _TOLD["pairs"])
 TEXT_COLUMNS = ("text", "content", "document", "raw_content")
-OPTIONAL = {
-    "tools": ("tools",),
-    "template_kwargs": ("chat_template_kwargs",),
-}
+OPTIONAL = {"tools": ("tools",), "template_kwargs": ("chat_template_kwargs",)}
 _OWNERS: Mapping[str, str] = _TOLD["owners"]
 SHAPE_OF: Mapping[str, str] = _TOLD["shape of format"]
 _REQUIRED = {name: tuple(words.split()) for name, words in _TOLD["required"].items()}
@@ -97,11 +94,7 @@ def _detect(rows: Sequence[Row], data: Data) -> Detected:
 
 
 def _finish(
-    best: Candidate,
-    others: Sequence[Candidate],
-    samples: Sequence[Sample],
-    columns: Sequence[str],
-    data: Data,
+    best: Candidate, others: Sequence[Candidate], samples: Sequence[Sample], columns: Sequence[str], data: Data
 ) -> Detected:
     format_name = best.format if data.format == "auto" else data.format
     fields = dict(best.fields)

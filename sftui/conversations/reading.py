@@ -182,9 +182,8 @@ _KINDS = {str: "string", bool: "boolean", float: "number", dict: "object", list:
 
 
 def other_kind(value: Any, place: Place) -> tuple[str, str, str] | None:
-    """The first place inside a value that holds another kind than it was seen to hold: its path as Arrow writes it,
-    the kind seen, and the kind that it has. Every row is looked at, so that the path is put together on the way
-    back."""
+    """The first place inside a value that holds another kind than it was seen to hold: its path as Arrow writes it, the
+    kind seen, and the kind that it has. Every row is looked at, so that the path is put together on the way back."""
     if value is None or place.kind is None or place.kind == "several":
         return None
     kind = _KINDS.get(type(value)) or kind_of(value)

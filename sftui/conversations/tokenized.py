@@ -20,9 +20,8 @@ _CHANCE = 0.9
 class Alignment:
     """Evidence on how stored labels are aligned (P6 of the failure catalogue).
 
-    `unshifted` and `shifted` are the shares of trained positions where the label equals the id at
-    the same and at the next position; `positions` is on how many positions that rests, counting
-    only those where the two answers differ.
+    `unshifted` and `shifted` are the shares of trained positions where the label equals the id at the same and at the
+    next position; `positions` is on how many positions that rests, counting only those where the two answers differ.
     """
 
     unshifted: float
@@ -107,13 +106,7 @@ def read_tokenized(row: Mapping[str, Any], where: str, detected: Detected, moved
     if weights:
         extra["loss_weights"] = weights
     return Conversation(
-        Kind.TOKENS,
-        "tokenized",
-        input_ids=ids,
-        labels=labels,
-        attention_mask=mask,
-        extra=extra,
-        notes=tuple(notes),
+        Kind.TOKENS, "tokenized", input_ids=ids, labels=labels, attention_mask=mask, extra=extra, notes=tuple(notes)
     )
 
 
@@ -150,12 +143,7 @@ UNKNOWN_SHIFT = (
 
 
 def _optional(
-    row: Mapping[str, Any],
-    column: str,
-    where: str,
-    length: int,
-    *,
-    minimum: int | None,
+    row: Mapping[str, Any], column: str, where: str, length: int, *, minimum: int | None
 ) -> tuple[int, ...] | None:
     if row.get(column) is None:
         return None
@@ -180,9 +168,7 @@ def _ints(row: Mapping[str, Any], column: str, where: str, *, minimum: int | Non
     for i, value in enumerate(values):
         if type(value) is not int:
             raise ConversationError(
-                f"`{column}[{i}]` is {type_word(value)}, not a whole number",
-                where=where,
-                fix="store ids as integers",
+                f"`{column}[{i}]` is {type_word(value)}, not a whole number", where=where, fix="store ids as integers"
             )
         if minimum is not None and value < minimum:
             raise ConversationError(

@@ -82,10 +82,7 @@ def elsewhere(
     from sftui.session.sent import sent
 
     same: dict[str, Any] = {one.name: getattr(session, one.name) for one in fields(Ready)}
-    with (
-        connected(address, jobs) as cluster,
-        Pool(cluster, InspectRows(sent(session), whole), notify) as pool,
-    ):
+    with connected(address, jobs) as cluster, Pool(cluster, InspectRows(sent(session), whole), notify) as pool:
         yield Elsewhere(**same, pool=pool, size=piece_size(session, cluster.workers))
 
 

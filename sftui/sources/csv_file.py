@@ -1,9 +1,8 @@
 """CSV and TSV, read as `datasets.load_dataset("csv")` reads them: pandas in chunks, into Arrow.
 
-`datasets` decides column types per chunk of 10,000 rows with pandas and casts to the first
-chunk's types (packaged_modules/csv/csv.py, ArrowWriter.write_table). The same is done here, one
-chunk at a time into an unnamed temporary file, so values and row numbers are the same by
-construction and memory stays at one chunk.
+`datasets` decides column types per chunk of 10,000 rows with pandas and casts to the first chunk's types
+(packaged_modules/csv/csv.py, ArrowWriter.write_table). The same is done here, one chunk at a time into an unnamed
+temporary file, so values and row numbers are the same by construction and memory stays at one chunk.
 """
 
 from __future__ import annotations

@@ -34,11 +34,10 @@ SPOOL_LIMIT = 4 << 30
 class ParquetSource(Source):
     """Rows of one Parquet file. The count is in its footer, so it is exact at once.
 
-    pyarrow cannot start inside a row group, so reading goes forwards: an iterator is kept open
-    per file, and a row further on in the same group continues it. The last row of a group of a
-    million costs a second that way, so `index_more` unpacks large groups once into a temporary
-    file, up to 4 GiB, after which every row is at hand. Raises SourceError where the file is not
-    Parquet.
+    pyarrow cannot start inside a row group, so reading goes forwards: an iterator is kept open per file, and a row
+    further on in the same group continues it. The last row of a group of a million costs a second that way, so
+    `index_more` unpacks large groups once into a temporary file, up to 4 GiB, after which every row is at hand. Raises
+    SourceError where the file is not Parquet.
     """
 
     kind = "parquet"

@@ -97,11 +97,7 @@ def parted(
     at = common_prefix(ours.text, theirs.text)
     moved = {(gap.before, gap.after) for gap in one} != set(other)
     return Difference(
-        Apart.FRAME if moved else Apart.CONTENT,
-        NOWHERE,
-        NOWHERE,
-        ours.text[at : at + 40],
-        theirs.text[at : at + 40],
+        Apart.FRAME if moved else Apart.CONTENT, NOWHERE, NOWHERE, ours.text[at : at + 40], theirs.text[at : at + 40]
     )
 
 

@@ -30,11 +30,10 @@ def render(
 ) -> Rendered:
     """The rendered text of a conversation, with spans and, where requested, the prompt alone.
 
-    `special_tokens` is what transformers passes to templates (`bos_token`, `eos_token`, …);
-    `prompt_messages` how many leading messages make the prompt, None where none is wanted;
-    `special_literals` further added tokens that may end a turn. `spans=False` leaves `spans` empty, for
-    bulk encoding: one render instead of about one per message. TemplateError for whatever the template
-    refuses, for a chat without a template and for rows that are ids already.
+    `special_tokens` is what transformers passes to templates (`bos_token`, `eos_token`, …); `prompt_messages` how many
+    leading messages make the prompt, None where none is wanted; `special_literals` further added tokens that may end a
+    turn. `spans=False` leaves `spans` empty, for bulk encoding: one render instead of about one per message.
+    TemplateError for whatever the template refuses, for a chat without a template and for rows that are ids already.
     """
     if conversation.kind is Kind.TEXT:
         text = conversation.text or ""

@@ -1,9 +1,8 @@
 """The Jinja environment of transformers, with limits. With `tracing` the only module that imports jinja2.
 
-Text for text what `transformers.utils.chat_template_utils._compile_jinja_template` gives: the immutable
-sandbox, `trim_blocks`, `lstrip_blocks`, loop controls, the `generation` tag, `tojson`, `raise_exception`,
-`strftime_now`, `dict` and `namespace`, each as in the version requested. There is no loader, so a template reaches no
-file.
+Text for text what `transformers.utils.chat_template_utils._compile_jinja_template` gives: the immutable sandbox,
+`trim_blocks`, `lstrip_blocks`, loop controls, the `generation` tag, `tojson`, `raise_exception`, `strftime_now`, `dict`
+and `namespace`, each as in the version requested. There is no loader, so a template reaches no file.
 """
 
 from __future__ import annotations

@@ -501,17 +501,7 @@ class _Filling:
 class _Skeleton:
     """One way through a template for the rows of one shape."""
 
-    __slots__ = (
-        "_any",
-        "_bare",
-        "_generation",
-        "_overlapping",
-        "_tagged",
-        "_times",
-        "held",
-        "plan",
-        "steps",
-    )
+    __slots__ = ("_any", "_bare", "_generation", "_overlapping", "_tagged", "_times", "held", "plan", "steps")
 
     def __init__(
         self,
@@ -653,14 +643,7 @@ def _skeleton(sighting: Sighting, template: Followed, spans: bool) -> _Skeleton:
             if not sighting.edges:
                 raise
             plan = _planned(sighting, template, recording, parts, sighting.edges)
-    return _Skeleton(
-        recording,
-        _Rope(parts),
-        None if prompt is None else _Rope(prompt),
-        generation,
-        template,
-        plan,
-    )
+    return _Skeleton(recording, _Rope(parts), None if prompt is None else _Rope(prompt), generation, template, plan)
 
 
 def _lost(why: str) -> Exception:
@@ -815,13 +798,7 @@ def _planned(
     if _MARKED in literals:
         raise _lost("marks")
     found = attribute(
-        text,
-        messages,
-        draw,
-        literals=request.literals,
-        bos=request.bos,
-        injected=request.injected,
-        comparing=sure,
+        text, messages, draw, literals=request.literals, bos=request.bos, injected=request.injected, comparing=sure
     )
     if steps + written // 100 + len(request.messages) > limits.SPAN_WORK:
         raise _lost("too much work")

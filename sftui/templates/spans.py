@@ -1,12 +1,11 @@
 """Whose text is it: every character of a rendered text, its message and its part.
 
-Nothing is read out of the template. The conversation is rendered again with marks in place of what its
-messages say, and where text and marked text agree around a mark, what stands there is proven to come
-from that message: one render with every message marked settles most conversations; messages it cannot
-settle are marked one at a time, and only two different marks that both leave no trace prove that a message
-is left out. Where one message ends and the next begins comes from rendering the leading messages alone.
-`terminator` is the text right after the content to the end of the first special token, `separator` the white
-space after it.
+Nothing is read out of the template. The conversation is rendered again with marks in place of what its messages say,
+and where text and marked text agree around a mark, what stands there is proven to come from that message: one render
+with every message marked settles most conversations; messages it cannot settle are marked one at a time, and only two
+different marks that both leave no trace prove that a message is left out. Where one message ends and the next begins
+comes from rendering the leading messages alone. `terminator` is the text right after the content to the end of the
+first special token, `separator` the white space after it.
 """
 
 from __future__ import annotations

@@ -210,10 +210,7 @@ def _wanted_conditions(leaf: Leaf, vectors: Sequence[Vector], message: str) -> l
 
 
 def plan(
-    tree: Tree,
-    evidence: Sequence[Evidence],
-    sets: Mapping[int, int],
-    conditions: Mapping[int, Sequence[str]],
+    tree: Tree, evidence: Sequence[Evidence], sets: Mapping[int, int], conditions: Mapping[int, Sequence[str]]
 ) -> tuple[dict[int, LeafPlan], dict[int, list[str]]]:
     """A plan for every place that wrote something; for those whose ways of writing could not yet be distinguished, what
     to ask."""

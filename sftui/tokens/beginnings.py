@@ -52,10 +52,7 @@ class Beginnings:
         self._last = -1, ""
 
     def of(
-        self,
-        begun: Sequence[Begun],
-        special: bool,
-        encode: Callable[[Sequence[str]], Sequence[Own]],
+        self, begun: Sequence[Begun], special: bool, encode: Callable[[Sequence[str]], Sequence[Own]]
     ) -> list[Ids | None]:
         """The ids of texts, encoded with special tokens or without, each an array where the other one's are; None where
         a text shares no added token with it. `encode` is given the tails that are not known yet, to be encoded without

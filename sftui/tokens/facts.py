@@ -17,18 +17,16 @@ class TokenizerFacts:
     `special_tokens` is the mapping that `apply_chat_template` hands to the template (transformers 5.23,
     `special_tokens_map`), `special_lists` what transformers 4 hands over next to it (`additional_special_tokens`).
     `chat_templates` maps names to sources; the key `default` is the one used where none is named. `vocab_size` counts
-    added tokens.
-    `model_max_length` is None where the tokenizer sets no limit. `front`/`back` are the ids that
-    add_special_tokens=True was seen to put before and after a text; `adds_bos`/`adds_eos` say
-    whether the BOS/EOS id is among them. `engine` names what encodes: `tokenizers` or
-    `transformers`. `split_special_tokens`: special-token text is encoded as plain text.
-    `commit` is the Hub commit, `probes` how many probe strings were compared equal in the proof.
-    `transformers` is the version that loaded it, `backend` the sha256 of the serialised backend that was proven
+    added tokens. `model_max_length` is None where the tokenizer sets no limit. `front`/`back` are the ids that
+    add_special_tokens=True was seen to put before and after a text; `adds_bos`/`adds_eos` say whether the BOS/EOS id is
+    among them. `engine` names what encodes: `tokenizers` or `transformers`. `split_special_tokens`: special-token text
+    is encoded as plain text. `commit` is the Hub commit, `probes` how many probe strings were compared equal in the
+    proof. `transformers` is the version that loaded it, `backend` the sha256 of the serialised backend that was proven
     (both "" for a provisional or built-in one). `elsewhere` maps a version of transformers whose loading was redone
-    next to the proof (see `four`) to the number of probe strings that get other ids under it than under
-    `transformers`. `loader` is the class that loaded it in place of the one that the running release chooses, as the
-    release `transformers` does. `random` says what cuts a text otherwise each time (empty: nothing). `doubled` are the
-    ids that the files give to several tokens, with those.
+    next to the proof (see `four`) to the number of probe strings that get other ids under it than under `transformers`.
+    `loader` is the class that loaded it in place of the one that the running release chooses, as the release
+    `transformers` does. `random` says what cuts a text otherwise each time (empty: nothing). `doubled` are the ids that
+    the files give to several tokens, with those.
     """
 
     name: str

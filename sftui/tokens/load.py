@@ -28,11 +28,10 @@ def load_tokenizer(
 ) -> LoadedTokenizer:
     """Load a tokenizer by Hub name, folder, tokenizer.json, .gguf or builtin:NAME; TokenizerError.
 
-    mode `proven`: from its proof in the cache (transformers is not imported), which is made first
-    in a subprocess where there is none yet. mode `provisional`: the proof if there is one, by a part of a large
-    vocabulary at first (see `sftui.tokens.early`), else
-    tokenizer.json as it stands, with `facts.state` saying so; where there is none that can be read
-    (not downloaded yet, sentencepiece only, .gguf), the proof is made after all: it knows the reason.
+    mode `proven`: from its proof in the cache (transformers is not imported), which is made first in a subprocess where
+    there is none yet. mode `provisional`: the proof if there is one, by a part of a large vocabulary at first (see
+    `sftui.tokens.early`), else tokenizer.json as it stands, with `facts.state` saying so; where there is none that can
+    be read (not downloaded yet, sentencepiece only, .gguf), the proof is made after all: it knows the reason.
 
     `environment` is whose transformers loads it (None: our own). `loader` is the class that loads it (empty:
     AutoTokenizer's choice), which only a proof can tell of.

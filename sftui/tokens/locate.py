@@ -117,8 +117,7 @@ def cached_snapshot(repo: str, revision: str | None) -> Path | None:
 def fingerprint(place: Location) -> dict[str, str]:
     """sha256 of every file that may decide how the tokenizer loads, by its name in the folder.
 
-    All files of a folder but weights count (config.json too: it decides the class). Empty where
-    nothing is on disk yet.
+    All files of a folder but weights count (config.json too: it decides the class). Empty where nothing is on disk yet.
     """
     if place.path is None:
         return {}

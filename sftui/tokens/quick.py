@@ -125,11 +125,7 @@ def _pack(found: Mapping[str, Any], model: Mapping[str, Any]) -> bytes | None:
         "tokens": len(tokens),
         "count": len(vocab),
         "added": found["added_tokens"],
-        "rest": {
-            **found,
-            "added_tokens": [],
-            "model": {**model, "vocab": {}, "merges": []},
-        },
+        "rest": {**found, "added_tokens": [], "model": {**model, "vocab": {}, "merges": []}},
     }
     return b"".join((json.dumps(header).encode(), b"\n", tokens, ids.tobytes(), merges.tobytes()))
 

@@ -20,11 +20,10 @@ _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
 class Decoding:
     """How a tokenizer turns pieces back into text.
 
-    `space` is the character that stands for a space (Metaspace or Replace), `continuing` the
-    prefix of pieces that go on a word (WordPiece), `word_end` the suffix that ends one (BPE).
-    `dummy_prefix`: a text gets a leading space that it did not have, so a first piece may show one.
-    `one_byte`: a piece of one character stands for the byte of that code point (ByT5). `normalizes`: a text may be
-    rewritten before it is cut.
+    `space` is the character that stands for a space (Metaspace or Replace), `continuing` the prefix of pieces that go
+    on a word (WordPiece), `word_end` the suffix that ends one (BPE). `dummy_prefix`: a text gets a leading space that
+    it did not have, so a first piece may show one. `one_byte`: a piece of one character stands for the byte of that
+    code point (ByT5). `normalizes`: a text may be rewritten before it is cut.
     """
 
     byte_level: bool = False

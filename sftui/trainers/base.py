@@ -622,11 +622,7 @@ def stored_tokens(conversation: Conversation, rendered: Rendered, tools: Toolbox
     starts, ends = byte_offsets(surfaces, tuple(tokenizer.piece(i) for i in conversation.input_ids))
     n = len(conversation.input_ids)
     return Tokens(
-        input_ids=conversation.input_ids,
-        starts=starts,
-        ends=ends,
-        messages=(0,) * n,
-        parts=(PartOf.CONTENT,) * n,
+        input_ids=conversation.input_ids, starts=starts, ends=ends, messages=(0,) * n, parts=(PartOf.CONTENT,) * n
     )
 
 

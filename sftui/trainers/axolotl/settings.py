@@ -33,9 +33,8 @@ DEFAULT_MAPPING: Mapping[str, str] = {"role": "role", "content": "content"}
 class Settings:
     """The dataset's keys with Axolotl's defaults filled in.
 
-    `type` is a name, or the mapping of a user-defined type, or "" where the recipe leaves it to
-    the columns. `mapping` is message_property_mappings, in which Axolotl's own validation always
-    fills role and content.
+    `type` is a name, or the mapping of a user-defined type, or "" where the recipe leaves it to the columns. `mapping`
+    is message_property_mappings, in which Axolotl's own validation always fills role and content.
     """
 
     type: str | Mapping[str, Any]

@@ -1,11 +1,10 @@
 """Axolotl's SFT preparation, 0.18 to 0.21.
 
-Source: axolotl 0.19.0 and 0.18.0, utils/data/sft.py and utils.py, utils/trainer.py,
-core/builders/causal.py; in 0.20.0 and 0.21.0 what they do by default is the same: `weight` (0.20) takes a part of the
-rows, balance_labels (0.21) orders batches. The recipe stands for the config so: mask.rule `all` is train_on_inputs,
-mask.roles roles_to_train, length.over `drop`, `cut_right` and `error` the three values of
-excess_length_strategy, batch.multiple null is pad_to_sequence_len: false and batch.pad_to `max` is
-true; keys without an equal are in recipe.own under their own names (see `own`).
+Source: axolotl 0.19.0 and 0.18.0, utils/data/sft.py and utils.py, utils/trainer.py, core/builders/causal.py; in 0.20.0
+and 0.21.0 what they do by default is the same: `weight` (0.20) takes a part of the rows, balance_labels (0.21) orders
+batches. The recipe stands for the config so: mask.rule `all` is train_on_inputs, mask.roles roles_to_train, length.over
+`drop`, `cut_right` and `error` the three values of excess_length_strategy, batch.multiple null is pad_to_sequence_len:
+false and batch.pad_to `max` is true; keys without an equal are in recipe.own under their own names (see `own`).
 """
 
 from __future__ import annotations

@@ -52,11 +52,7 @@ def turns_of(
 
 
 def _turns(
-    row: Mapping[str, Any],
-    settings: Settings,
-    template_keys: frozenset[str] | None,
-    has_system: bool,
-    where: str,
+    row: Mapping[str, Any], settings: Settings, template_keys: frozenset[str] | None, has_system: bool, where: str
 ) -> tuple[list[dict[str, Any]], list[str]]:
     column = settings.field_messages
     messages = _messages(row.get(column), column, where)

@@ -251,10 +251,7 @@ class Writer:
         stop = self._terminator
         at = text.find(stop) if stop and not ended else -1
         if at >= 0:
-            runs += [
-                _Run(text[:at], 0, Part.SEPARATOR if trained else Part.HEADER),
-                _Run(stop, 0, Part.TERMINATOR),
-            ]
+            runs += [_Run(text[:at], 0, Part.SEPARATOR if trained else Part.HEADER), _Run(stop, 0, Part.TERMINATOR)]
             text = text[at + len(stop) :]
         rest = text.lstrip()
         runs.append(_Run(text[: len(text) - len(rest)], 0, Part.SEPARATOR))
@@ -318,8 +315,7 @@ def _worded(content: str, role: str, template: SlotTemplate) -> str:
 def _thinking(contents: list[str], template: SlotTemplate, options: Options) -> tuple[list[str], dict[int, bool]]:
     """Contents without the thoughts that go, and for each answer whether an empty thought is trained.
 
-    An answer that is not in the result gets none. `enable_thinking` None adds to the prompt but
-    removes nothing.
+    An answer that is not in the result gets none. `enable_thinking` None adds to the prompt but removes nothing.
     """
     found = list(contents)
     discard = options.mask_history and not options.preserve_thinking

@@ -19,8 +19,7 @@ Pair = tuple[int, int]
 def shares(source: int, target: int, room: int) -> Pair:
     """How many tokens of a source and its target are kept in `room` tokens, both from their start.
 
-    A target under half the room is kept whole, else a source under half the room, else both are
-    cut in proportion.
+    A target under half the room is kept whole, else a source under half the room, else both are cut in proportion.
     """
     if target * 2 < room:
         most = room

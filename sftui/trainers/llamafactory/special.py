@@ -1,8 +1,7 @@
 """What a template does to the tokenizer: EOS and pad tokens, and stop words that become special.
 
-Source: llamafactory 0.9.5, data/template.py `fix_special_tokens`; transformers 5,
-tokenization_utils_base.py `add_special_tokens`: also a known token is added anew, as special and
-without the stripping it may have had.
+Source: llamafactory 0.9.5, data/template.py `fix_special_tokens`; transformers 5, tokenization_utils_base.py
+`add_special_tokens`: also a known token is added anew, as special and without the stripping it may have had.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """LLaMA-Factory's supervised fine-tuning, 0.9.5 (v0 engine).
 
-Source: llamafactory 0.9.5, data/ and train/sft/workflow.py. The recipe stands for the config so:
-mask.rule `parts` trains the answers, `all` is train_on_prompt; mask.turns `last` is mask_history;
-length.over `proportional` is its only cut; pack.strategy `knapsack` is packing, `neat`
-neat_packing; render.template `llamafactory/NAME` is template, `tokenizer` template: null;
-render.inject_system is default_system; render.kwargs hold enable_thinking and preserve_thinking.
-own holds formatting where it is openai, tool_format, max_samples, ignore_pad_token_for_loss, add_tokens,
-add_special_tokens and stage where it is pt (then pack.strategy is `wrapped`, see `pretrain`).
+Source: llamafactory 0.9.5, data/ and train/sft/workflow.py. The recipe stands for the config so: mask.rule `parts`
+trains the answers, `all` is train_on_prompt; mask.turns `last` is mask_history; length.over `proportional` is its only
+cut; pack.strategy `knapsack` is packing, `neat` neat_packing; render.template `llamafactory/NAME` is template,
+`tokenizer` template: null; render.inject_system is default_system; render.kwargs hold enable_thinking and
+preserve_thinking. own holds formatting where it is openai, tool_format, max_samples, ignore_pad_token_for_loss,
+add_tokens, add_special_tokens and stage where it is pt (then pack.strategy is `wrapped`, see `pretrain`).
 """
 
 from __future__ import annotations
@@ -19,19 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
-from sftui.model import (
-    Batch,
-    Conversation,
-    Example,
-    Labels,
-    Pack,
-    Part,
-    Reason,
-    Rendered,
-    Row,
-    Span,
-    Tokens,
-)
+from sftui.model import Batch, Conversation, Example, Labels, Pack, Part, Reason, Rendered, Row, Span, Tokens
 from sftui.nearest import did_you_mean
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of

@@ -30,13 +30,7 @@ LEAST = 1e-6
 MEDIA = {"<image>": ("image_url", "images"), "<video>": ("video_url", "videos"), "<audio>": ("audio_url", "audios")}
 """Tags in a text → what they stand for, and the column of the files (v1/utils/constants.py)."""
 _TAGS = re.compile("(" + "|".join(map(re.escape, MEDIA)) + ")")
-ROLES = {
-    "system": "system",
-    "human": "user",
-    "gpt": "assistant",
-    "observation": "tool",
-    "function_call": "assistant",
-}
+ROLES = {"system": "system", "human": "user", "gpt": "assistant", "observation": "tool", "function_call": "assistant"}
 FIELDS = {
     "messages": {"messages": "messages"},
     "sharegpt": {"messages": "conversations"},

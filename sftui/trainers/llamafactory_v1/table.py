@@ -10,20 +10,7 @@ from typing import Any
 from sftui.recipe import Recipe
 from sftui.trainers.llamafactory_v1 import LlamaFactoryV1Options
 from sftui.trainers.llamafactory_v1.formats import CONVERTERS
-from sftui.trainers.table import (
-    Config,
-    Entry,
-    Keys,
-    Noted,
-    Said,
-    Write,
-    keys_read,
-    limit,
-    nothing,
-    rule,
-    silent,
-    typed,
-)
+from sftui.trainers.table import Config, Entry, Keys, Noted, Said, Write, keys_read, limit, nothing, rule, silent, typed
 
 OWN = "llamafactory-v1/"
 CUSTOM = "custom"

@@ -1,11 +1,10 @@
 """mlx-lm's flat YAML (`mlx_lm.lora -c FILE`): read into recipes, and written back with the changed keys only.
 
-Source: mlx-lm 0.32.2, lora.py (CONFIG_DEFAULTS, main) and tuner/datasets.py (load_dataset and what it calls). A flag
-of the command line wins over the file, the file over the defaults, and a key that is null is as one that is not there.
+Source: mlx-lm 0.32.2, lora.py (CONFIG_DEFAULTS, main) and tuner/datasets.py (load_dataset and what it calls). A flag of
+the command line wins over the file, the file over the defaults, and a key that is null is as one that is not there.
 Keys that nothing reads are taken without a word, values as they are: a number in quotes stops the run where it is
-counted with (build_parser). `data` is a folder with train.jsonl, valid.jsonl and test.jsonl, or a
-dataset of the Hub; `hf_dataset` takes its place, one mapping or a list of them. Paths are relative to the working
-folder.
+counted with (build_parser). `data` is a folder with train.jsonl, valid.jsonl and test.jsonl, or a dataset of the Hub;
+`hf_dataset` takes its place, one mapping or a list of them. Paths are relative to the working folder.
 """
 
 from __future__ import annotations

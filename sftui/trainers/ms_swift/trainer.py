@@ -246,9 +246,7 @@ class MsSwift(Trainer):
         held = tuple(owners(tokens, rendered.pieces, rendered.spans))
         messages = joined((length, message) for length, message, _ in held)
         return replace(
-            tokens,
-            messages=Pieced.of(messages, pieces),
-            parts=joined((length, part) for length, _, part in held),
+            tokens, messages=Pieced.of(messages, pieces), parts=joined((length, part) for length, _, part in held)
         )
 
     def label(

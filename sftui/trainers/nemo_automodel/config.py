@@ -579,11 +579,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         notes = [_by_words(opened.path, changes)] if changes else []
         return WrittenConfig((WrittenFile(Path(opened.path).name, text),), tuple(losses), tuple(notes))
     data, split = str(facts.get("data") or "DATA"), facts.get("split")
-    base: Keys = {
-        ("recipe",): RECIPE,
-        ("dataset", "_target_"): TARGETS[kind],
-        **_data_keys(kind, data, split),
-    }
+    base: Keys = {("recipe",): RECIPE, ("dataset", "_target_"): TARGETS[kind], **_data_keys(kind, data, split)}
     if kind == "columns" and ("dataset", "column_mapping") not in wanted:
         base["dataset", "column_mapping"] = _mapping(facts.get("fields") or {})
     text = edit("", {**base, **wanted})

@@ -18,19 +18,7 @@ from typing import TYPE_CHECKING
 from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import RecipeError, SftuiError
-from sftui.model import (
-    Batch,
-    Conversation,
-    Example,
-    Inspection,
-    Labels,
-    Pack,
-    Part,
-    Rendered,
-    Row,
-    Span,
-    Tokens,
-)
+from sftui.model import Batch, Conversation, Example, Inspection, Labels, Pack, Part, Rendered, Row, Span, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize, Tokenizer
 from sftui.recipe import Pack as PackOptions

@@ -175,9 +175,7 @@ def _dataset(
     if component not in BUILDERS or takes is None:
         named = f"`{entry.get('_component_')}`" if entry.get("_component_") else "without _component_"
         raise RecipeError(
-            f"sftui does not model torchtune's dataset {named}",
-            where=path,
-            fix=f"it knows {', '.join(BUILDERS)}",
+            f"sftui does not model torchtune's dataset {named}", where=path, fix=f"it knows {', '.join(BUILDERS)}"
         )
     kind, source, columns = BUILDERS[component]
     wrong = _refused_keys(entry, where, known)

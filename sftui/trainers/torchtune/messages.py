@@ -1,9 +1,8 @@
 """How torchtune's dataset builders make messages of a row, and which conversations they refuse.
 
-Source: torchtune 0.6.1, torchtune/data/_messages.py (OpenAIToMessages, ShareGPTToMessages,
-InputOutputToMessages, AlpacaToMessages, validate_messages). torchtune is told the builder by its
-config; data.format stands for it: messages and sharegpt are chat_dataset, columns instruct_dataset,
-alpaca alpaca_dataset, text text_completion_dataset.
+Source: torchtune 0.6.1, torchtune/data/_messages.py (OpenAIToMessages, ShareGPTToMessages, InputOutputToMessages,
+AlpacaToMessages, validate_messages). torchtune is told the builder by its config; data.format stands for it: messages
+and sharegpt are chat_dataset, columns instruct_dataset, alpaca alpaca_dataset, text text_completion_dataset.
 """
 
 from __future__ import annotations

@@ -72,11 +72,7 @@ def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
 
 
 def reading_files(
-    model: str,
-    tokenizer: LoadedTokenizer,
-    special_path: Any = None,
-    folder: Path | None = None,
-    model_path: Any = None,
+    model: str, tokenizer: LoadedTokenizer, special_path: Any = None, folder: Path | None = None, model_path: Any = None
 ) -> LoadedTokenizer:
     """The tokenizer as torchtune makes it of vocabulary and merges: with the model's own cutting of text, and with its
     own special tokens or those of `special_path` (see `special.special_tokens`). One of a SentencePiece model is made

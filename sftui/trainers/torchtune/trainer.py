@@ -1,14 +1,12 @@
 """torchtune 0.6.1 and 0.7: per-message tokenization and a mask by message, header included.
 
-Source: torchtune 0.6.1 (torchtune/models/*/_tokenizer.py, data/_messages.py, datasets/_sft.py,
-_text_completion.py, data/_collate.py) and 0.7.0 as recorded in the goldens (masking strategies,
-truncation_type, labels stored shifted). The recipe stands for the config so: data.format the
-dataset builder (see `messages`), render.template `torchtune/MODEL` the model tokenizer (`tokenizer`:
-by its special tokens), length.max max_seq_len, length.over truncation_type, mask.rule `all` and
-`turn_full` with mask.turns the masking strategy (`auto`: the builder's own), render.inject_system
-new_system_prompt, tokenize.append_eos add_eos of text, own `prompt_template`,
-`split_across_pack`, `special_tokens_path` and `tokenizer_path`, and `builder` and `partition` of gsm8k_sft (see
-`gsm8k`).
+Source: torchtune 0.6.1 (torchtune/models/*/_tokenizer.py, data/_messages.py, datasets/_sft.py, _text_completion.py,
+data/_collate.py) and 0.7.0 as recorded in the goldens (masking strategies, truncation_type, labels stored shifted). The
+recipe stands for the config so: data.format the dataset builder (see `messages`), render.template `torchtune/MODEL` the
+model tokenizer (`tokenizer`: by its special tokens), length.max max_seq_len, length.over truncation_type, mask.rule
+`all` and `turn_full` with mask.turns the masking strategy (`auto`: the builder's own), render.inject_system
+new_system_prompt, tokenize.append_eos add_eos of text, own `prompt_template`, `split_across_pack`,
+`special_tokens_path` and `tokenizer_path`, and `builder` and `partition` of gsm8k_sft (see `gsm8k`).
 """
 
 from __future__ import annotations
@@ -47,14 +45,7 @@ from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
 from sftui.trainers.torchtune import TRAITS, TorchtuneOptions, gsm8k, sentencepieces, special
 from sftui.trainers.torchtune import messages as message_rules
-from sftui.trainers.torchtune.models import (
-    JINJA,
-    Frames,
-    jinja_pieces,
-    model_of,
-    pad_id,
-    reading_files,
-)
+from sftui.trainers.torchtune.models import JINJA, Frames, jinja_pieces, model_of, pad_id, reading_files
 from sftui.trainers.torchtune.packing import pack_sequential
 from sftui.trainers.torchtune.sentencepieces import PieceFrames
 

@@ -1,9 +1,8 @@
 """A row's chat_template_kwargs that are no template variables but arguments of apply_chat_template itself.
 
-Source: trl 1.16.0, trl/trainer/sft_trainer.py `tokenize_fn`, unsloth_zoo 2026.10.7,
-unsloth_zoo/dataset_utils.py `_tokenize_messages`, and transformers 5.23,
-tokenization_utils_base.py `apply_chat_template`. Arrow gives every row all the names, null where
-a row does not have one.
+Source: trl 1.16.0, trl/trainer/sft_trainer.py `tokenize_fn`, unsloth_zoo 2026.10.7, unsloth_zoo/dataset_utils.py
+`_tokenize_messages`, and transformers 5.23, tokenization_utils_base.py `apply_chat_template`. Arrow gives every row all
+the names, null where a row does not have one.
 """
 
 from __future__ import annotations

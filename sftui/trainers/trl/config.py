@@ -157,14 +157,7 @@ def _note(key: str, value: Any) -> KeyNote:
         return KeyNote(key, value, KeyUse.UNSUPPORTED, "skip_prepare_dataset leaves the data to your own code")
     if key == "test_split_size" and value:
         return KeyNote(key, value, KeyUse.UNSUPPORTED, "rows for evaluation are drawn without a seed; all are shown")
-    if key in (
-        "eval_packing",
-        "test_split_size",
-        "dataset_streaming",
-        "streaming",
-        "trust_remote_code",
-        "seed",
-    ):
+    if key in ("eval_packing", "test_split_size", "dataset_streaming", "streaming", "trust_remote_code", "seed"):
         return KeyNote(key, value, KeyUse.PASSED)
     return KeyNote(key, value, KeyUse.USED)
 

@@ -1,9 +1,8 @@
 """TRL's SFTTrainer, 1.0 to 1.16.
 
-Source: trl 1.16.0, 1.14.0 and 1.8.0, trl/trainer/sft_trainer.py `_prepare_dataset` and
-DataCollatorForLanguageModeling. The recipe stands for the config so: mask.rule `auto` is
-completion_only_loss=None, `completion` True, `all` False, `generation_tag` assistant_only_loss;
-own.completion_only_loss may stand beside the last (see `own`).
+Source: trl 1.16.0, 1.14.0 and 1.8.0, trl/trainer/sft_trainer.py `_prepare_dataset` and DataCollatorForLanguageModeling.
+The recipe stands for the config so: mask.rule `auto` is completion_only_loss=None, `completion` True, `all` False,
+`generation_tag` assistant_only_loss; own.completion_only_loss may stand beside the last (see `own`).
 """
 
 from __future__ import annotations

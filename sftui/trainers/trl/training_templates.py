@@ -1,10 +1,9 @@
 """The template TRL swaps in for assistant_only_loss when the tokenizer's has no generation tag.
 
-Source: trl 1.16.0, trl/chat_template_utils.py `get_training_chat_template`: exact string equality
-with one of its stored templates, else the run is refused. `training_edits.json` holds the hash of
-each stored template and the edits that lead to its twin (recorded by
-tests/parity/record_trl_templates.py); the twin is rebuilt from the user's own text and checked
-against its hash.
+Source: trl 1.16.0, trl/chat_template_utils.py `get_training_chat_template`: exact string equality with one of its
+stored templates, else the run is refused. `training_edits.json` holds the hash of each stored template and the edits
+that lead to its twin (recorded by tests/parity/record_trl_templates.py); the twin is rebuilt from the user's own text
+and checked against its hash.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Which tokens Unsloth trains: the masks drawn before train_on_responses_only, and its own.
 
-Source: unsloth_zoo 2026.10.7 and 2026.8.13, unsloth_zoo/dataset_utils.py `sft_prepare_dataset`
-(completion_mask, assistant_masks), `train_on_responses_only`. The collator that sft_prepare_dataset
-sets for ready ids (which would never train the pad id) is none that a run sees: TRL's constructor
-puts its own in place afterwards.
+Source: unsloth_zoo 2026.10.7 and 2026.8.13, unsloth_zoo/dataset_utils.py `sft_prepare_dataset` (completion_mask,
+assistant_masks), `train_on_responses_only`. The collator that sft_prepare_dataset sets for ready ids (which would never
+train the pad id) is none that a run sees: TRL's constructor puts its own in place afterwards.
 """
 
 from __future__ import annotations

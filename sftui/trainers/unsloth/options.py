@@ -1,10 +1,9 @@
 """Unsloth's arguments as a file of options, and the Python that says the same.
 
-Unsloth has no config file: it is called from a script. sftui reads the arguments of such a script
-as YAML: `tokenizer`, `data` (with `split`, `revision`), the keys of SFTConfig, the arguments of
-train_on_responses_only under `responses` ({} to have the markers found), and what the script does
-before: `standardize`, `text_from`, `formatting`, and the arguments of `from_pretrained` and `get_peft_model`. What is
-written back is a piece of Python.
+Unsloth has no config file: it is called from a script. sftui reads the arguments of such a script as YAML: `tokenizer`,
+`data` (with `split`, `revision`), the keys of SFTConfig, the arguments of train_on_responses_only under `responses` ({}
+to have the markers found), and what the script does before: `standardize`, `text_from`, `formatting`, and the arguments
+of `from_pretrained` and `get_peft_model`. What is written back is a piece of Python.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Unsloth: SFTTrainer with its own dataset preparation, and train_on_responses_only.
 
 Source: unsloth_zoo 2026.10.7 and 2026.8.13, unsloth_zoo/dataset_utils.py `sft_prepare_dataset`,
-`train_on_responses_only`; unsloth/models/rl.py (padding side right, length from the model). The
-recipe stands for the arguments so: mask.rule `auto`, `completion`, `all` and `generation_tag` as for
-TRL; `markers` is train_on_responses_only, with instruction_marker and response_marker (both none:
-found in the template) and mask.turns `last` for last_response_only. recipe.own holds the others
-by their own names (see `own`).
+`train_on_responses_only`; unsloth/models/rl.py (padding side right, length from the model). The recipe stands for the
+arguments so: mask.rule `auto`, `completion`, `all` and `generation_tag` as for TRL; `markers` is
+train_on_responses_only, with instruction_marker and response_marker (both none: found in the template) and mask.turns
+`last` for last_response_only. recipe.own holds the others by their own names (see `own`).
 """
 
 from __future__ import annotations
@@ -18,19 +17,7 @@ from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.conversations.detected import refusal
 from sftui.errors import ConversationError, RecipeError, SftuiError
-from sftui.model import (
-    IGNORE_INDEX,
-    Batch,
-    Conversation,
-    Example,
-    Kind,
-    Labels,
-    Message,
-    Pack,
-    Rendered,
-    Row,
-    Tokens,
-)
+from sftui.model import IGNORE_INDEX, Batch, Conversation, Example, Kind, Labels, Message, Pack, Rendered, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
@@ -186,12 +173,7 @@ class Unsloth(Collated):
                 "this Unsloth has no mask_out_tokens", why="it came with 2026.10", fix="remove the option"
             )
         return resolve(
-            str(given[0]),
-            str(given[1]),
-            tools.tokenizer,
-            force=own.force_match,
-            hidden=list(hidden),
-            eager=eager,
+            str(given[0]), str(given[1]), tools.tokenizer, force=own.force_match, hidden=list(hidden), eager=eager
         )
 
     def after_script(self, recipe: Recipe, detected: Detected) -> Recipe:
@@ -229,8 +211,7 @@ class Unsloth(Collated):
             # keys of `messages` that are null it drops itself
             if conversation.prompt_messages is None and not rendered_by_script(conversation, recipe):
                 shaped = replace(
-                    shaped,
-                    conversation=conversation.with_messages(tuple(map(_without_nulls, conversation.messages))),
+                    shaped, conversation=conversation.with_messages(tuple(map(_without_nulls, conversation.messages)))
                 )
         return super().render(shaped, recipe, tools, spans=spans)
 

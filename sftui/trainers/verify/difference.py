@@ -1,8 +1,7 @@
 """Where what sftui says of rows differs from what the real trainer made of them.
 
-Both sides are plain data. A row is a list of pieces, because some trainers split rows: none means
-dropped. Records are those of `exchange`: `kind` row or pack, `row`, `input_ids`, `labels`, and `loss_weights` where the
-trainer has some.
+Both sides are plain data. A row is a list of pieces, because some trainers split rows: none means dropped. Records are
+those of `exchange`: `kind` row or pack, `row`, `input_ids`, `labels`, and `loss_weights` where the trainer has some.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Axolotl's own config loading, dataset preparation and collator, as `axolotl preprocess` and `train` call them.
 
-Run with the python of an environment that has `axolotl`; see `exchange` for requests and results.
-`config` holds top-level keys of its YAML, `dataset` one entry of `datasets:` without its path. The
-tokenizer comes from `base_model`, a folder with the tokenizer and a tiny Llama's config. Rows are
-told apart by an extra column of the data (see `exchange.carry_rows`), so shuffling does no harm.
-Two things differ from a real run, neither touches data: maps run in this process instead of
-spawned ones, and the prepared dataset is not saved.
+Run with the python of an environment that has `axolotl`; see `exchange` for requests and results. `config` holds
+top-level keys of its YAML, `dataset` one entry of `datasets:` without its path. The tokenizer comes from `base_model`,
+a folder with the tokenizer and a tiny Llama's config. Rows are told apart by an extra column of the data (see
+`exchange.carry_rows`), so shuffling does no harm. Two things differ from a real run, neither touches data: maps run in
+this process instead of spawned ones, and the prepared dataset is not saved.
 """
 
 from __future__ import annotations
@@ -52,13 +51,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     path = work / "config.yml"
     path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
     (model_folder / "config.json").write_text(
-        json.dumps(
-            {
-                "architectures": ["LlamaForCausalLM"],
-                "model_type": "llama",
-                **tiny_config(1000),
-            }
-        )
+        json.dumps({"architectures": ["LlamaForCausalLM"], "model_type": "llama", **tiny_config(1000)})
     )
     warnings = Warnings()
     cfg = load_cfg(str(path), is_preprocess=True)

@@ -1,10 +1,9 @@
 """LLaMA-Factory's own argument parser, tokenizer loading, `get_dataset` and collator, as `run_sft` and `run_pt` call
 them.
 
-Run with the python of an environment that has `llamafactory`; see `exchange` for requests and
-results. `config` holds keys of its YAML, `dataset` the entry of dataset_info.json without
-file_name. Rows are told apart by an extra column of the data (see `exchange.carry_rows`); packs
-are recorded in order without row numbers, also where each holds one row.
+Run with the python of an environment that has `llamafactory`; see `exchange` for requests and results. `config` holds
+keys of its YAML, `dataset` the entry of dataset_info.json without file_name. Rows are told apart by an extra column of
+the data (see `exchange.carry_rows`); packs are recorded in order without row numbers, also where each holds one row.
 """
 
 from __future__ import annotations
@@ -81,13 +80,7 @@ def configuration(request: Mapping[str, Any], work: Path) -> dict[str, Any]:
     given = yaml.safe_load(Path(request["config_file"]).read_text()) if request.get("config_file") else {}
     folder = tokenizer_folder(request, work)
     (folder / "config.json").write_text(
-        json.dumps(
-            {
-                "architectures": ["LlamaForCausalLM"],
-                "model_type": "llama",
-                **tiny_config(1000),
-            }
-        )
+        json.dumps({"architectures": ["LlamaForCausalLM"], "model_type": "llama", **tiny_config(1000)})
     )
     dataset = {}
     if brings_rows(request):

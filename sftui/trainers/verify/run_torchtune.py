@@ -1,15 +1,13 @@
 """torchtune's own dataset builders, tokenizers and collator, as its recipes instantiate them.
 
-Run with the python of an environment that has `torchtune`; see `exchange` for requests and
-results. `dataset` holds the `dataset:` block of its YAML (`_component_`, with its arguments but
-without source and files; `packed` included), `config` may hold `tokenizer` (the `tokenizer:`
-block: `_component_`, max_seq_len, prompt_template …), and `pad_to_multiple_of`. torchtune's own
-tokenizer files are made from the request's tokenizer.json: vocab.json and merges.txt for the Qwen
-family, a tiktoken file for Llama 3; a SentencePiece model is the one in the request's folder. A
-`special_tokens_path` whose file lies in the request's folder is that one; without one torchtune takes
-the special tokens that it has itself. Labels
-are given un-shifted: 0.7 stores them shifted by one, which `labels_shifted` in the head says.
-torchtune drops a row only by a builder's own filter, whose rows are named.
+Run with the python of an environment that has `torchtune`; see `exchange` for requests and results. `dataset` holds the
+`dataset:` block of its YAML (`_component_`, with its arguments but without source and files; `packed` included),
+`config` may hold `tokenizer` (the `tokenizer:` block: `_component_`, max_seq_len, prompt_template …), and
+`pad_to_multiple_of`. torchtune's own tokenizer files are made from the request's tokenizer.json: vocab.json and
+merges.txt for the Qwen family, a tiktoken file for Llama 3; a SentencePiece model is the one in the request's folder. A
+`special_tokens_path` whose file lies in the request's folder is that one; without one torchtune takes the special
+tokens that it has itself. Labels are given un-shifted: 0.7 stores them shifted by one, which `labels_shifted` in the
+head says. torchtune drops a row only by a builder's own filter, whose rows are named.
 """
 
 from __future__ import annotations

@@ -41,10 +41,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     warnings = Warnings()
     logging.getLogger("trl").addHandler(warnings)
     trainer = SFTTrainer(
-        model=tiny_model(len(tokenizer)),
-        processing_class=tokenizer,
-        train_dataset=numbered(dataset),
-        args=arguments,
+        model=tiny_model(len(tokenizer)), processing_class=tokenizer, train_dataset=numbered(dataset), args=arguments
     )
     logging.getLogger("trl").removeHandler(warnings)
     done = trainer.train_dataset

@@ -5,8 +5,7 @@ Run with the python of an environment that has `verl`, `transformers`, `tensordi
 `datasets`; see `exchange` for requests and results. `config` holds overrides by their dotted keys (`data.max_length`),
 `flags` the words of a command line, over which they are laid; `config_file` is a YAML over the trainer's own
 (`--config-path`, `--config-name`). verl reads Parquet alone: rows of another file are written by pandas. No model is
-loaded: one without weights stands for it, and what only trains (`engine_workers`, Ray where it is missing) is left
-out.
+loaded: one without weights stands for it, and what only trains (`engine_workers`, Ray where it is missing) is left out.
 
 A row at which the dataset stops gives a record of kind `refused` with the error, and the head has the first of them, at
 which a run would end. Batches are the first ones in the order of the file; the trainer's sampler draws others.
