@@ -7,6 +7,7 @@ nothing but this machine is answered unless requested.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
 import os
@@ -16,11 +17,12 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
 from sftui.errors import SftuiError
+from sftui.text import many
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -33,6 +35,8 @@ IN_A_BROWSER = {"LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
 # As in `sftui.starting`: nothing is imported from the current folder, which may be a dataset's.
 _START = "import sys; sys.path[:] = filter(None, sys.path); from sftui.cli import main; main()"
 TOKEN_BYTES = 24
+GOODBYE = 0.7
+"""Seconds that open pages have to close when the server ends."""
 
 
 def serve(given: Mapping[str, Any], words: list[str], host: str, port: int, public: bool) -> int:
@@ -119,8 +123,27 @@ def _run(words: list[str], listening: socket.socket, address: str, token: str) -
     class Inspectors(Server):
         """Every page below the token, without words of its own on stdout."""
 
+        pages: ClassVar[set[asyncio.Task[Any]]] = set()
+
         async def on_startup(self, app: web.Application) -> None:
             """What is served is reported by the command."""
+
+        async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+            page = asyncio.current_task()
+            assert page is not None
+            self.pages.add(page)
+            try:
+                return await super().handle_websocket(request)
+            finally:
+                self.pages.discard(page)
+
+        async def on_shutdown(self, app: web.Application) -> None:
+            """Each page ends its inspector; a browser that does not answer is not waited for."""
+            if self.pages:
+                click.echo(f"sftui: {many(len(self.pages), 'open page')} closed", err=True)
+                for page in self.pages:
+                    page.cancel()
+                await asyncio.wait(self.pages, timeout=GOODBYE)
 
     server = Inspectors(command, title="sftui", public_url=address)
 
@@ -132,7 +155,7 @@ def _run(words: list[str], listening: socket.socket, address: str, token: str) -
     click.echo(f"{address}/{token}/")
     click.echo("sftui: open this address in a browser; it is new each time, and Ctrl-C stops", err=True)
     sys.stdout.flush()
-    web.run_app(made(), sock=listening, print=None, access_log=None)
+    web.run_app(made(), sock=listening, print=None, access_log=None, shutdown_timeout=GOODBYE / 10)
 
 
 def guard(token: str, address: str) -> Any:

@@ -15,6 +15,7 @@ from textual.filter import LineFilter, NoColor
 
 from sftui.tui.ascii import Ascii
 from sftui.tui.on_screen import OnScreen, writing_changes
+from sftui.tui.served import ending_with_server
 from sftui.tui.themes import DEFAULT, Styles, textual_theme
 
 ResultT = TypeVar("ResultT")
@@ -50,7 +51,7 @@ class KeyedApp(App[ResultT], inherit_bindings=False):
         self.theme = theme.name
 
     def get_driver_class(self) -> type[Driver]:
-        return writing_changes(super().get_driver_class(), self.on_screen)
+        return writing_changes(ending_with_server(super().get_driver_class()), self.on_screen)
 
     def forget_cells(self) -> None:
         """What stands on the terminal is not known: all of the next frame is written."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -105,6 +106,53 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield told
     process.send_signal(2)
     assert process.wait(30) in (0, 130) and process.stdout.read() == ""
+
+
+def below(parent: int) -> set[int]:
+    """The processes that a process started, and those that they did."""
+    shown = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    parents = {int(pid): int(of) for pid, of in map(str.split, shown.splitlines())}
+    found, last = {parent}, 0
+    while len(found) > last:
+        last = len(found)
+        found |= {pid for pid, of in parents.items() if of in found}
+    return found - {parent}
+
+
+def runs(pid: int) -> bool:
+    shown = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True).stdout.strip()
+    return shown[:1] not in ("", "Z")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+async def test_no_page_outlives_its_server(how: signal.Signals, tmp_path: Path) -> None:
+    aiohttp = pytest.importorskip("aiohttp")
+    (tmp_path / "rows.jsonl").write_text(ROW)
+    rows = str(tmp_path / "rows.jsonl")
+    command = [sys.executable, "-m", "sftui", "serve", rows, "-t", "builtin:chatml", "--set", "mask.rule=all"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None and server.stderr is not None
+        base = server.stdout.readline().strip().replace("http", "ws")
+        async with aiohttp.ClientSession() as session:
+            pages = [await session.ws_connect(f"{base}ws?width=100&height=24") for _ in range(2)]
+            for page in pages:
+                drawn = b""
+                while b"100 %" not in drawn:  # a page that shows its row, and does not answer when it is closed
+                    given = await page.receive(timeout=60)
+                    drawn += given.data if isinstance(given.data, bytes) else given.data.encode()
+            inspectors = below(server.pid)
+            assert len(inspectors) >= 4  # each with its worker
+            server.send_signal(how)
+            ended = asyncio.get_running_loop().time() + 8  # two seconds on a machine that does nothing else
+            while server.poll() is None or any(map(runs, inspectors)):
+                assert asyncio.get_running_loop().time() < ended, [*filter(runs, inspectors)]
+                await asyncio.sleep(0.05)
+        told = server.stderr.read()
+    finally:
+        server.kill()
+        server.communicate()
+    assert ("2 open pages closed" in told) == (how != signal.SIGKILL) and "Traceback" not in told
 
 
 def answer(url: str, **headers: str) -> tuple[int, str, Any]:
