@@ -72,7 +72,7 @@ def test_a_row_of_too_many_turns_is_shown_as_far_as_it_went(
     rows = [{"messages": CHAT}, {"messages": CHAT * 40}, {"messages": CHAT}]
     whole = made(tokenizer, rows, version=version)
     assert all(one.labels is not None for one in whole)
-    monkeypatch.setattr(locate, "WORK", 10_000)
+    monkeypatch.setattr(locate, "WORK", locate.WORK // 250)
     short, long, after = made(tokenizer, rows, version=version)
     assert long.stopped_at is Stage.LABELS and long.problem is not None and long.problem.ours
     assert "160 of them" in long.problem.what and long.tokens == whole[1].tokens and long.labels is None

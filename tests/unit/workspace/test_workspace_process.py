@@ -17,6 +17,7 @@ from sftui import bound
 from sftui.starting import COMMAND
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
+from sftui.workspace import workspace as workspace_of
 
 
 def test_t4_close_does_not_wait_for_a_busy_worker(open_workspace: Callable[..., Any]) -> None:
@@ -171,3 +172,20 @@ def test_a_template_that_overruns_on_every_row_is_given_up_after_a_few(
     answer = heard.wait(ev.RowReady, lambda event: event.inspection.row.index == 20 and event.inspection.problem)
     assert "needs more than 0.4 seconds" in answer.inspection.problem.what
     assert not [event for event in heard.rest() if isinstance(event, ev.WorkLeft)]
+
+
+def test_a_worker_that_rows_end_too_often_counts_as_one_that_crashes(
+    costly: None, open_workspace: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspace_of, "MOST_OVERRUN", workspace_of.MOST_OVERRUN // 40)
+    template = tmp_path / "t.jinja"
+    rows = "['Question 5?', 'Question 9?']"
+    template.write_text("{% if messages[0].content in " + rows + " %}{{ spin() }}{% endif %}" + PLAIN)
+    workspace, heard = open_workspace(template=f"file:{template}")
+    heard.wait(ev.RowReady, lambda event: event.inspection.tokens is not None)
+    workspace.request_row(5)
+    heard.wait(ev.WorkLeft)
+    heard.wait(ev.RowReady, lambda event: event.inspection.row.index == 5 and event.inspection.problem is not None)
+    workspace.request_row(9)
+    failed = heard.wait(ev.WorkerFailed)
+    assert "the worker process ended while row 9 was open" in failed.problem.what
