@@ -49,6 +49,7 @@ TRAITS = Traits(
     separates_by_positions=True,
     separate=BEST_FIT,
     whole=BEST_FIT,
+    groups_hold_dropped=True,  # rows of no ids, which packing leaves out (data_utils.py)
     training_arguments=(99,),
     reads="sftui.trainers.trl.config",
     writes="sftui.trainers.trl.config",

@@ -12,6 +12,7 @@ from typing import Any
 from sftui.conversations import Detected
 from sftui.conversations.detected import NO_ROW, refusal
 from sftui.model import Problem, Row
+from sftui.recipe import Recipe
 
 MESSAGE_KEYS = {"role": "role", "content": "content"}
 ASKED = ("prompt", "completion", "chosen", "rejected", "messages")
@@ -139,3 +140,14 @@ def _from_value(row: Mapping[str, Any]) -> bool:
 
 def _is_messages(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and "role" in value[0]
+
+
+def holds_no_ids(row: Row, detected: Detected, recipe: Recipe, *, takes_null: bool) -> bool:
+    """Whether a row of ids has none, and so is no reason to stop. Null is none where it is packed: packing leaves the
+    row out (data_utils.py, _pack_bfd, _pack_wrapped), as long as no labels are left without their ids."""
+    if detected.format != "tokenized" or not isinstance(row.data, Mapping):
+        return False
+    ids, packing = row.data.get(detected.fields["input_ids"]), recipe.pack.strategy
+    if ids is not None or packing == "none" or not takes_null:
+        return ids == []
+    return packing != "wrapped" or not row.data.get("labels")

@@ -82,8 +82,8 @@ class Trl(Collated):
         )
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
-        if detected.format == "tokenized" and row.data and row.data.get(detected.fields["input_ids"]) == []:
-            return EMPTY
+        if formats.holds_no_ids(row, detected, recipe, takes_null="labels" in detected.fields):
+            return EMPTY  # without labels TRL makes them of the ids, and stops at null
         conversation = super().convert(row, detected, recipe)
         refuse_empty_tools(row, detected, conversation, self.title)
         self._refuse_roleless(row, conversation, recipe)
@@ -216,6 +216,8 @@ class Trl(Collated):
         if packing:  # truncation_mode is not asked: bfd keeps the start, the others cut nothing
             length = replace(length, over="cut_right", max=length.max if recipe.pack.strategy == "bfd" else None)
         kept, dropped = label_rules.keep(len(tokens), length)
+        if packing and not len(tokens):
+            dropped = "it holds no token: packing leaves it out"
         # The drop step runs right after truncation and is skipped with it (no max_length, or packing).
         drops = length.drop_unlabelled and length.max is not None and not packing
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)

@@ -56,6 +56,8 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
     )
     # what a script leaves in place beside the text it adds goes before that text
     ready = not {"labels", "input_ids"}.isdisjoint(columns) or {"prompt", "completion"} <= columns.keys()
+    if "images" in columns or "image" in columns:
+        return refusal("the dataset has images", "Unsloth's vision collator prepares them, which sftui does not model")
     if column is not None and not itself and not ready:
         return _rendered(column, data, own, newest)
     if own.formatting_func and column is None:
@@ -64,8 +66,6 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
             "it is Python of your own",
             "store its result in a text column, or name the column of messages it renders as text_from",
         )
-    if "images" in columns or "image" in columns:
-        return refusal("the dataset has images", "Unsloth's vision collator prepares them, which sftui does not model")
     if "labels" in columns or "input_ids" in columns:
         if "input_ids" not in columns:
             return refusal(

@@ -16,6 +16,7 @@ from typing import Any
 from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.conversations.detected import refusal
+from sftui.conversations.tokenized import EMPTY
 from sftui.errors import ConversationError, RecipeError, SftuiError
 from sftui.model import IGNORE_INDEX, Batch, Conversation, Example, Kind, Labels, Message, Pack, Rendered, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
@@ -24,6 +25,7 @@ from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
+from sftui.trainers.trl.formats import holds_no_ids
 from sftui.trainers.trl.packing import Collated, pack_bfd, pack_wrapped
 from sftui.trainers.trl.trainer import completion_only
 from sftui.trainers.unsloth import TRAITS, UnslothOptions, formats, masks
@@ -97,6 +99,8 @@ class Unsloth(Collated):
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         if detected.format == "text" and isinstance(row.data, Mapping):
             _refuse_list_of_texts(row, detected.fields["text"])
+        if holds_no_ids(row, detected, recipe, takes_null=True):
+            return EMPTY
         conversation = super().convert(row, detected, recipe)
         if detected.verbatim and detected.format == "prompt_completion":
             _refuse_other_kind(conversation, detected)

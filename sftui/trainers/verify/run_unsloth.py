@@ -90,7 +90,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     for record in done:
         feature = {name: record[name] for name in columns}
         alone = one_by_one(trainer.data_collator) if numbered else trainer.data_collator
-        labels = feature["labels"] if "labels" in feature else collated_labels(alone, feature)
+        labels = feature["labels"] if numbered and "labels" in feature else collated_labels(alone, feature)
         made = row_record(
             record[ROW] if numbered else None,
             record["input_ids"],

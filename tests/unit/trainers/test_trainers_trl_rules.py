@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import pytest
 from sftui import pipeline
 from sftui.model import Inspection, Row
 from sftui.recipe import changed
+from sftui.session.options import OpenOptions
+from sftui.session.ready import open_data, tokenized
 from sftui.tokens import LoadedTokenizer, load_tokenizer
-from sftui.trainers import preset
+from sftui.trainers import preset, trainer_named
 
 TURNS = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi."}]
 PAIR = {"prompt": "Say ", "completion": "hi"}
@@ -209,3 +212,44 @@ def test_a_row_of_no_ids_is_left_out_and_stops_nothing(
     assert full.problem is None and full.example is not None
     assert empty.problem is None and bool(empty.dropped) is left_out
     assert left_out or (empty.example is not None and empty.example.input_ids == ())
+
+
+ALONG: dict[str, Any] = {"input_ids": None, "labels": None, "attention_mask": None}
+
+
+@pytest.mark.parametrize(
+    ("row", "strategy", "goes_on"),
+    [
+        ({"input_ids": []}, "bfd", True),
+        ({"input_ids": []}, "wrapped", True),
+        (ALONG, "bfd", True),
+        (ALONG, "wrapped", True),
+        ({**ALONG, "labels": [7]}, "bfd", True),
+        ({**ALONG, "labels": [7]}, "wrapped", False),  # they would go to the row behind
+        (ALONG, "none", False),
+        ({"input_ids": None}, "bfd", False),  # TRL makes the labels of the ids
+    ],
+)
+@pytest.mark.parametrize("trainer", ["trl@1.16", "unsloth@2026.10"])
+def test_packing_leaves_out_a_row_of_no_ids(row: dict[str, Any], strategy: str, goes_on: bool, trainer: str) -> None:
+    """Recorded with TRL 1.16.0 and unsloth_zoo 2026.10.9: 60 rows, every fourth of them without ids."""
+    goes_on |= trainer.startswith("unsloth") and row == {"input_ids": None}
+    recipe = changed(changed(preset(trainer), "pack.strategy", strategy), "length.max", 8)
+    source = [Row(i, {**{key: [5, 6] for key in row}, **one}, "", f"row {i}") for i, one in enumerate(({}, row))]
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml", mode="provisional"))
+    detected = pipeline.detect(source, recipe)
+    made = [pipeline.inspect(one, detected, recipe, tools) for one in source]
+    assert made[0].problem is None and (made[1].problem is None) is goes_on
+    if strategy != "none" and goes_on:
+        packs = list(pipeline.pack_rows(made, recipe, tools))
+        assert [pack.input_ids for pack in packs] == [(5, 6)]
+
+
+def test_nothing_but_rows_of_no_ids_stops_trl(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text('{"input_ids": [], "labels": []}\n' * 3)
+    recipe = changed(changed(preset("trl"), "pack.strategy", "bfd"), "tokenizer.name", "builtin:chatml")
+    options = OpenOptions((str(tmp_path / "d.jsonl"),), recipe=recipe)
+    with contextlib.closing(open_data(options)) as data:
+        made = list(tokenized(data, "provisional").ready().all_rows())
+    assert [bool(one.dropped) for one in made] == [True] * 3
+    assert "TRL stops: all 3 rows are dropped" in (trainer_named("trl").stop_of(3, 0, 0, "auto", 4) or "")
