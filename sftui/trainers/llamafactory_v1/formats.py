@@ -120,8 +120,8 @@ def convert(row: Row, detected: Detected) -> Conversation:
     if detected.refused is not None:
         raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
     data, notes = row.data or {}, list[str]()
-    if detected.format == "alpaca":
-        messages, tools = _alpaca(data), None
+    if detected.format == "alpaca":  # a column that some row has is there, as null, in every row of the loaded dataset
+        messages, tools = _alpaca({**dict.fromkeys(detected.fields.values()), **data}), None
     elif detected.format == "sharegpt":
         messages, tools = _sharegpt(data, notes)
     else:

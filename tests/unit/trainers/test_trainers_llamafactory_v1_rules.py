@@ -179,6 +179,17 @@ def test_the_converters(row: Mapping[str, Any], trained: list[str]) -> None:
     assert learnt(inspected(row)) == trained
 
 
+@pytest.mark.parametrize("column", ["input", "system"])
+def test_a_column_that_a_later_row_brings_is_null_in_those_before_and_stops_them(column: str) -> None:
+    recipe = changed(preset("llamafactory-v1"), "data.format", "alpaca")
+    rows = [{"instruction": "Ask.", "output": "Say."}, {"instruction": "Ask.", "output": "Say.", column: "More."}]
+    source = [Row(i, row, "", f"row {i}") for i, row in enumerate(rows)]
+    detected = pipeline.detect(source, recipe)
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml", mode="provisional"))
+    made = [pipeline.inspect(row, detected, recipe, tools) for row in source]
+    assert [one.problem is not None for one in made] == [True, False]
+
+
 def test_a_system_column_is_a_message_even_where_it_is_empty() -> None:
     made = inspected({"system": "", "instruction": "Say", "input": "it", "output": "It."})
     assert made.rendered is not None
