@@ -531,7 +531,9 @@ class Batch:
 
     `position_ids` is None where the collator does not make them. `rows` are the dataset row
     numbers, in order; `lengths` their lengths before padding. `weights` are the loss weights along `labels`, 0 at
-    padding; None for a trainer that has none.
+    padding; None for a trainer that has none. `documents` are set where the collator makes, in place of an attention
+    mask along the ids, one of every position against every other: the number of the document at each position, which
+    sees what is before it of its number; 0 sees nothing.
     """
 
     rows: tuple[int, ...]
@@ -543,6 +545,7 @@ class Batch:
     pad_side: str = "right"
     notes: tuple[str, ...] = ()
     weights: tuple[Runs[float], ...] | None = None
+    documents: tuple[tuple[int, ...], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

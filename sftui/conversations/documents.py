@@ -27,7 +27,8 @@ def documents_of(conversation: Conversation) -> Ranges:
         places = [0, *accumulate(lengths)]
         return tuple((a, b) for a, b in pairwise(places) if a < end)
     if mask is not None and len(set(mask) - {0}) > 1:
-        return tuple(_numbered(mask))
+        ranges = [*_numbered(mask)]  # a mask of every position against each other may number padding, too
+        return tuple(ranges[:-1] if conversation.labels and _pads(conversation, ranges) else ranges)
     positions = _numbers(conversation.extra.get("position_ids"))
     if len(positions) == count:
         starts = [start, *(i for i in range(start + 1, end) if positions[i] == 0)]
@@ -40,9 +41,9 @@ def documents_of(conversation: Conversation) -> Ranges:
 
 
 def _pads(conversation: Conversation, ranges: Sequence[tuple[int, int]]) -> bool:
-    """Whether the last of some documents is one more padding token, which nothing trains."""
-    ids, (at, _) = conversation.input_ids, ranges[-1]
-    return ids[at] == ids[-1] and (conversation.labels is None or conversation.labels[at] < 0)
+    """Whether the last of some documents is padding: one token over and over, which nothing trains."""
+    ids, own = conversation.input_ids, slice(*ranges[-1])
+    return len({*ids[own], ids[-1]}) == 1 and max((conversation.labels or (-1,))[own], default=-1) < 0
 
 
 def _numbered(mask: Sequence[int]) -> Iterator[tuple[int, int]]:

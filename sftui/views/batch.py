@@ -59,6 +59,15 @@ def _batch_words(batch: Batch, ignore_index: int) -> Iterator[tuple[str, Role]]:
     names += ["position_ids"] if batch.position_ids is not None else []
     names += ["loss_weights"] if batch.weights is not None else []
     yield f"{', '.join(names)}: each {shape}", Role.TITLE
+    if batch.documents is not None:
+        alone = any(0 in one for one in batch.documents)
+        yield (
+            (
+                f"attention mask, {length:,} × {length:,} a row: each token sees its own document up to itself;"
+                f" padding {'sees nothing' if alone else 'sees padding alone'}"
+            ),
+            Role.PLAIN,
+        )
     if not cells:
         yield "no rows in this batch", Role.DIM
         return
@@ -70,7 +79,7 @@ def _batch_words(batch: Batch, ignore_index: int) -> Iterator[tuple[str, Role]]:
         ),
         Role.PLAIN,
     )
-    if batch.attention_mask is None and waste:
+    if batch.attention_mask is None and batch.documents is None and waste:
         yield "no attention mask: padding is not hidden from the model", Role.WARNING
     for note in batch.notes:
         yield visible(note), Role.WARNING

@@ -17,9 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from case import python_of, shared_folder
 
+import sftui
 from sftui.cli import main
 from sftui.tokens import builtin
 
@@ -113,6 +115,11 @@ CASES = {
         path=(str(RUNS / "stand_ins"),),
         capture=("--no-model",),
         config=LLAMAFACTORY,
+    ),
+    "llamafactory-neat": Run(
+        *("llamafactory", "0.9.5", ("llamafactory-cli", "train", "config.yml"), ("config.yml",)),
+        path=(str(RUNS / "stand_ins"),),
+        config={**LLAMAFACTORY, "neat_packing": True},
     ),
     "unsloth": Run(
         *("unsloth", "2026.10.9"),
@@ -225,6 +232,21 @@ def test_what_the_model_receives_is_what_sftui_says(here: Path, capsys: pytest.C
     found = compared(capsys, *run.against)
     assert found["differing"] == []
     assert found["equal"] == found["sequences"] >= 8
+
+
+def test_what_a_position_of_a_neat_pack_sees_is_what_the_trainer_lets_it_see(here: Path) -> None:
+    """The mask of two more axes that the model got, as numbers of documents, beside those of the packs."""
+    captured(CASES["llamafactory-neat"], here)
+    got = {
+        (tuple(row["input_ids"]), tuple(row["attention_mask"])) for row in pq.read_table("batches.parquet").to_pylist()
+    }
+    made = {
+        (ids, numbers)
+        for batch in sftui.open("config.yml").batches(2)
+        for ids, numbers in zip(batch.input_ids, batch.documents or ())
+    }
+    assert len(got) >= 8 and got <= made
+    assert any(max(numbers) > 1 and 0 in numbers for _, numbers in got)
 
 
 def test_another_length_and_another_rule_are_found_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

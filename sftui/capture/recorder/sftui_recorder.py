@@ -21,6 +21,7 @@ import atexit
 import contextlib
 import functools
 import importlib.metadata
+import itertools
 import json
 import os
 import sys
@@ -563,8 +564,29 @@ class Recorder:
                 names[ours] = key
             if ours in LENGTHS or [*value.shape] == [*ids.shape]:
                 tensors[ours] = value.detach().to("cpu")
+            elif "mask" in key and (numbers := self._documents(value.detach(), shape)) is not None:
+                tensors["attention_mask"] = numbers
+                names.update({"attention_mask": key} if key != "attention_mask" else {})
         shapes["input_ids"] = shape
         return {"from": source, "names": names, "shapes": shapes, "tensors": tensors}
+
+    def _documents(self, mask: Any, shape: list[int]) -> Any:
+        """Of a mask of each position against each other, in which one sees what is before it of its document, the
+        number of the document at each position, 0 where it sees nothing; None for another tensor."""
+        if mask.dim() not in (3, 4) or [mask.shape[0], *mask.shape[-2:]] != [shape[0], shape[1], shape[1]]:
+            return None
+        seen = self.torch.eq(mask, 0) if mask.is_floating_point() else self.torch.ne(mask, 0)
+        seen = seen[:, 0] if mask.dim() == 4 else seen
+        own, before = seen.diagonal(0, 1, 2).tolist(), seen.diagonal(-1, 1, 2).tolist()
+        found: list[list[int]] = []
+        for one, joined, count in zip(own, before, seen.sum((1, 2)).tolist()):
+            starts = [bool(sees) and not (at and joined[at - 1]) for at, sees in enumerate(one)]
+            numbers = [number if sees else 0 for number, sees in zip(itertools.accumulate(starts), one)]
+            lengths = [numbers.count(number) for number in range(1, sum(starts) + 1)]
+            if count != sum(length * (length + 1) // 2 for length in lengths):
+                return None
+            found.append(numbers)
+        return self.torch.tensor(found)
 
     def _place(self, batch: Mapping[str, Any]) -> tuple[Loaded, int] | None:
         """Which batch of which loader this is: the one of the same ids, or of ids that go one further; what the loader

@@ -16,6 +16,7 @@ class LlamaFactoryOptions(Own):
 
     tool_format: str | None = knob(None, "how tools are written; null: as the template says")
     max_samples: int | None = knob(None, "no more than the first so many rows are trained")
+    preprocessing_num_workers: int | None = knob(None, "processes that convert the rows; null: one")
     ignore_pad_token_for_loss: bool = knob(True, "padding is masked")
     add_tokens: str | None = knob(None, "tokens added to the vocabulary, with commas between them")
     add_special_tokens: str | None = knob(None, "special tokens added to the vocabulary, with commas between them")

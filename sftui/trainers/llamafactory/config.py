@@ -125,7 +125,8 @@ def _stage(config: Config, recipe: Recipe, where: str) -> Said:
             "pack.strategy": "none" if packing is False else "wrapped",
         }
     if config.get("neat_packing"):
-        return {"pack.strategy": "neat", "pack.isolate": True}
+        flash = {"batch.attention": "none"} if config.get("flash_attn") == "fa2" else {}
+        return {"pack.strategy": "neat", "pack.isolate": True, **flash}
     return {"pack.strategy": "knapsack"} if packing else {}
 
 
@@ -136,6 +137,8 @@ def _written_stage(recipe: Recipe, path: str, value: Any) -> Keys | None:
         return {}  # the tokenizer's own files say it
     if path == "pack.strategy" and value in ("knapsack", "neat"):
         return {("packing" if value == "knapsack" else "neat_packing",): True}
+    if (path, value) == ("batch.attention", "none") and recipe.pack.strategy == "neat":
+        return {("flash_attn",): "fa2"}
     follows = (path, value) in (("pack.strategy", "wrapped"), ("batch.multiple", None))
     if (is_pretraining(recipe) and follows) or (path == "pack.isolate" and value == (recipe.pack.strategy == "neat")):
         return {}
@@ -162,6 +165,7 @@ TABLE = (
     _typed("per_device_train_batch_size", "batch.size", int, float),
     same("tool_format", "own.tool_format"),
     same("max_samples", "own.max_samples"),
+    same("preprocessing_num_workers", "own.preprocessing_num_workers"),
     # a dataclass takes any value for a flag, and only asks whether it is true
     same("ignore_pad_token_for_loss", "own.ignore_pad_token_for_loss", convert=bool),
     _added("add_tokens"),
@@ -172,8 +176,8 @@ TABLE = (
     flag("mask_history", "mask.turns", "last"),
     rule("val_size seed", "own.val_size own.seed", _aside, _own_key),
     rule(
-        "stage packing neat_packing",
-        "own.stage own.packing own.add_bos_token pack.strategy pack.isolate batch.multiple",
+        "stage packing neat_packing flash_attn",
+        "own.stage own.packing own.add_bos_token pack.strategy pack.isolate batch.multiple batch.attention",
         _stage,
         _written_stage,
     ),

@@ -58,6 +58,8 @@ UNEVEN = (
 
 
 THINKING_OFF = "detailed thinking off"
+AT_ONCE = 1000
+"""Rows that `datasets` writes together (arrow_writer.py)."""
 THINKING_ON = "detailed thinking on"
 
 
@@ -113,6 +115,21 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
     if found.format == "alpaca":
         uneven = (UNEVEN_HISTORY,) if "history" in found.fields and _uneven_pairs(samples, found.fields) else ()
         found = replace(found, notes=(*found.notes, *uneven))
+    return found
+
+
+def unless_late(rows: Sequence[Row], found: Detected, most: int | None) -> Detected:
+    """What was found, or why one process stops where it converts the rows: `datasets` types a column by the first 1,000
+    of them, and no text goes into one of nulls (converter.py, align_dataset). The system text of chats may be a
+    message's."""
+    for part in ("tools", "system") if found.format == "alpaca" else ("tools",):
+        first = next((row.index for row in rows if row.data is not None and part in row.data), 0)
+        if found.fields.get(part) == part and AT_ONCE <= first < (most or first + 1):
+            return refusal(
+                f"LLaMA-Factory stops: none of the first {first:,} rows has `{part}`",
+                "it converts 1,000 rows at a time (TypeError: Couldn't cast array of type string to null)",
+                f'give the first row `"{part}": ""`',
+            )
     return found
 
 

@@ -41,6 +41,15 @@ OWN = "llamafactory/"
 USUAL = frozenset(("chatml", "qwen", "llama3", "gemma", "mistral", "phi"))
 """Templates that are named first where several write the same."""
 
+ONE_PACK = (
+    "LLaMA-Factory stops at its first batch: with FlashAttention 2 (flash_attn: fa2) neat_packing takes one pack a"
+    " batch (AssertionError: bsz should be 1 for neat packing); set per_device_train_batch_size to 1"
+)
+UNEVEN_PACKS = (
+    "LLaMA-Factory stops at its first batch: packs of cutoff_len {:,} are padded to {:,} tokens, their position ids are"
+    " not (RuntimeError: The size of tensor a must match the size of tensor b); set cutoff_len to a multiple of 8"
+)
+
 
 class LlamaFactory(Trainer):
     """Its own templates, every slot tokenized alone, answers and their ends trained."""
@@ -86,6 +95,15 @@ class LlamaFactory(Trainer):
             found.append(held.sentence(self.title))
         return tuple(found)
 
+    def stops(self, recipe: Recipe) -> tuple[str, ...]:
+        if recipe.pack.strategy not in ("knapsack", "neat"):
+            return ()
+        found = [ONE_PACK] if recipe.batch.attention == "none" and recipe.batch.size > 1 else []
+        size, multiple, named = recipe.length.max or 0, recipe.batch.multiple or 1, _named(recipe)
+        if size % multiple and (named is None or not named.media):  # else position ids are made anew
+            found.append(UNEVEN_PACKS.format(size, size + -size % multiple))
+        return tuple(found)
+
     def held_out(self, recipe: Recipe) -> HeldOut | None:
         own = LlamaFactoryOptions.of(recipe)
         size = own.val_size
@@ -94,7 +112,9 @@ class LlamaFactory(Trainer):
         return HeldOut("val_size", float(size), 42 if own.seed is None else own.seed, drawn=True, most=own.max_samples)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
-        found = formats.detect(rows, recipe.data, openai=_openai(recipe))
+        found, own = formats.detect(rows, recipe.data, openai=_openai(recipe)), LlamaFactoryOptions.of(recipe)
+        if found.refused is None and (own.preprocessing_num_workers or 1) == 1:
+            found = formats.unless_late(rows, found, own.max_samples)
         if found.refused is None and rows and all(self._skipped(row, found, recipe) for row in rows):
             found = replace(
                 found,
@@ -308,14 +328,27 @@ class LlamaFactory(Trainer):
         return f"{super().packing_order(recipe)} (one process, preprocessing_num_workers unset)"
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
+        """SFTDataCollatorWith4DAttentionMask (data/collator.py): position ids are not padded; documents of neat packs
+        are told by the mask, or under FlashAttention 2 by position ids, of one pack without its padding."""
         batch = super().collate_packs(packs, recipe, tools)
         if pretrain.is_pretraining(recipe):
             return batch
-        notes = (
-            "neat_packing: the model gets a 4-D mask made of these document numbers, or none with FlashAttention 2",
+        positions = tuple(pack.position_ids or () for pack in packs)
+        batch = replace(batch, position_ids=positions)
+        if recipe.pack.strategy != "neat":
+            return batch
+        if recipe.batch.attention != "none":
+            return replace(batch, documents=batch.attention_mask, attention_mask=None)
+        if len(packs) > 1:
+            raise RecipeError(ONE_PACK)
+        used = slice(0, sum(end - start for _, start, end in packs[0].documents))
+        return replace(
+            batch,
+            input_ids=(batch.input_ids[0][used],),
+            labels=(batch.labels[0][used],),
+            position_ids=(positions[0][used],),
+            notes=("flash_attn: fa2: padding is taken out; documents are kept apart by position ids",),
         )
-        positions = tuple(tuple(pack.position_ids or ()) for pack in packs)
-        return replace(batch, position_ids=positions, notes=notes if recipe.pack.strategy == "neat" else batch.notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,7 +250,7 @@ class NemoAutomodel(Trainer):
         """packed_sequence_thd_collater and neat_packed_collater: the packs stacked."""
         neat = recipe.pack.strategy == "neat"
         note = (
-            "the model gets a block-causal mask made of these document numbers, or lengths with FlashAttention"
+            "models on FlashAttention get lengths in place of the mask"
             if neat
             else "THD: documents are kept apart by their lengths (seq_lens), without an attention mask"
         )
@@ -259,7 +259,8 @@ class NemoAutomodel(Trainer):
             lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs),
             input_ids=tuple(pack.input_ids for pack in packs),
             labels=tuple(pack.labels for pack in packs),
-            attention_mask=tuple(pack.attention_mask or () for pack in packs) if neat else None,
+            attention_mask=None,
+            documents=tuple(pack.attention_mask or () for pack in packs) if neat else None,
             position_ids=tuple(pack.position_ids or () for pack in packs),
             notes=(note, "labels are shifted: each stands at the token before its own"),
         )

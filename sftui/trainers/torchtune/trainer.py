@@ -340,7 +340,9 @@ class Torchtune(Trainer):
             labels=tuple(stored(pack.labels, recipe, pack.follows) for pack in packs),
             attention_mask=None,
             position_ids=tuple(pack.position_ids or () for pack in packs),
-            notes=("the attention mask is block-causal: documents of a pack do not see each other",),
+            documents=tuple(
+                tuple(number for number, length in enumerate(pack.seq_lens, 1) for _ in range(length)) for pack in packs
+            ),
         )
 
 

@@ -143,11 +143,23 @@ def row_record(row: int | None, input_ids: Any, labels: Any, **more: Any) -> Rec
 
 
 def batch_record(rows: list[int | None], batch: Mapping[str, Any]) -> Record:
-    """One batch as the trainer's collator returns it; of tensors with more than two axes only the shape."""
+    """One batch as the trainer's collator returns it; of tensors with more than two axes only the shape, and of a mask
+    of every position against every other what each sees, as `[first, last, count]`."""
     arrays = {k: v for k, v in batch.items() if hasattr(v, "tolist") and k != ROW}
     flat = {k: v.tolist() for k, v in arrays.items() if v.ndim <= 2}
     shapes = {f"{k}_shape": list(v.shape) for k, v in arrays.items() if v.ndim > 2}
-    return {"kind": "batch", "rows": rows, **flat, **shapes}
+    masks = [v for k, v in arrays.items() if "mask" in k and v.ndim > 2 and v.shape[-1] == v.shape[-2]]
+    return {"kind": "batch", "rows": rows, **flat, **shapes, **({"seen": _seen(masks[0])} if masks else {})}
+
+
+def _seen(mask: Any) -> list[list[list[int]]]:
+    """Of each position of each row the first and the last one that it sees, and how many; none where it sees none."""
+    shown = mask == 0 if mask.is_floating_point() else mask.bool()
+    found = []
+    for row in shown.reshape(-1, shown.shape[-2], shown.shape[-1]):
+        seen = [position.nonzero().flatten().tolist() for position in row]
+        found.append([[places[0], places[-1], len(places)] if places else [] for places in seen])
+    return found
 
 
 def carry_rows() -> None:

@@ -123,6 +123,7 @@ def collator_of(stage: str, template: Any, module: Mapping[str, Any], model_args
         label_pad_token_id=IGNORE_INDEX if data_args.ignore_pad_token_for_loss else pad,
         block_diag_attn=model_args.block_diag_attn,
         neat_packing=data_args.neat_packing,
+        attn_implementation="flash_attention_2" if model_args.flash_attn == "fa2" else "sdpa",
         compute_dtype=model_args.compute_dtype or torch.float32,
         **module,
     )

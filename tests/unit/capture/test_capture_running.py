@@ -369,6 +369,36 @@ def test_what_a_loader_without_names_gives_is_known_from_the_first_batch(capture
     assert [row.columns["attention_mask"] for row in found.rows] == [(1, 1, 1, 1)] * 6
 
 
+MASKS = {
+    "numbers": [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]],
+    "causal": [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]],
+    "window": [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]],
+    "both ways": [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers"), [("numbers", (1, 1, 2, 0)), ("causal", (1, 1, 1, 1)), ("window", None), ("both ways", None)]
+)
+@pytest.mark.parametrize("form", ["[[0.0 if on else -1e9 for on in row] for row in MASK]", "MASK"])
+@pytest.mark.parametrize("axes", [3, 4])
+def test_a_mask_of_every_position_against_each_other_is_kept_as_documents(
+    capture: Capture, kind: str, numbers: tuple[int, ...] | None, form: str, axes: int
+) -> None:
+    """As LLaMA-Factory (0 where it sees), NeMo and torchtune (true where it sees) give it; another kind is not kept."""
+    one = "[made]" if axes == 4 else "made"
+    code = f"""
+MASK = {MASKS[kind]}
+made = {form}
+for batch in loader:
+    mask = torch.Tensor([{one} for _ in range(2)], "{"int64" if form == "MASK" else "float32"}")
+    model(**batch, attention_mask=mask).backward()
+    optimizer.step()
+"""
+    _, found, _ = capture(code, batches=1)
+    assert [row.columns.get("attention_mask") for row in found.rows] == [numbers] * 2
+
+
 @pytest.mark.parametrize("shifted", [False, True])
 @pytest.mark.parametrize("loss", ["cross_entropy", "nll_loss"])
 def test_labels_of_such_a_loader_that_the_loss_alone_gets(capture: Capture, loss: str, shifted: bool) -> None:

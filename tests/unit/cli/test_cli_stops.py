@@ -20,7 +20,13 @@ NEMO = (
     "  _target_: nemo_automodel.components.datasets.llm.chat_dataset.ChatDataset\n"
 )
 VERL = "data: {train_files: d.parquet, train_batch_size: 1%s}\nmodel: {path: 'builtin:chatml'}\n"
+FACTORY = (
+    "{model_name_or_path: 'builtin:chatml', stage: sft, do_train: true, dataset: rows, dataset_dir: ., template: qwen,"
+    " output_dir: o, %s}\n"
+)
 STOPPED = (
+    ("llamafactory", FACTORY % "packing: true, cutoff_len: 300", "packs of cutoff_len 300 are padded to 304 tokens"),
+    ("llamafactory@0.9", FACTORY % "neat_packing: true, flash_attn: fa2", "flash_attn: fa2"),
     ("axolotl", AXOLOTL + "chat_template: phi_4\n", "Axolotl stops at `chat_template`"),
     ("axolotl@0.19", AXOLOTL + "chat_template: phi_4\n", "Axolotl stops at `chat_template`"),
     ("trl@1.16", TRL + "no_such_key: 1\n", "TRL stops at `no_such_key`"),
@@ -28,6 +34,10 @@ STOPPED = (
     ("verl", VERL % ", pad_mode: right", "they stop at the first batch"),
 )
 FINE = (
+    ("llamafactory", FACTORY % "packing: true, cutoff_len: 304"),
+    ("llamafactory@0.9", FACTORY % "neat_packing: true, flash_attn: sdpa"),
+    ("llamafactory", FACTORY % "neat_packing: true, flash_attn: fa2, per_device_train_batch_size: 1"),
+    ("llamafactory", FACTORY % "cutoff_len: 300"),
     ("axolotl", AXOLOTL + "chat_template: tokenizer_default\n"),
     ("axolotl@0.23", AXOLOTL + "chat_template: phi_4\n"),  # whose keys nobody read
     ("trl", TRL + "no_such_key: 1\n"),  # which a newer release may read
@@ -42,6 +52,9 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], s
 
     (tmp_path / "d.jsonl").write_text((json.dumps(CHAT) + "\n") * 4)
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist([CHAT] * 4), tmp_path / "d.parquet")
+    tags = {"role_tag": "role", "content_tag": "content", "user_tag": "user", "assistant_tag": "assistant"}
+    entry = {"file_name": "d.jsonl", "formatting": "sharegpt", "columns": {"messages": "messages"}, "tags": tags}
+    (tmp_path / "dataset_info.json").write_text(json.dumps({"rows": entry}))
     monkeypatch.chdir(tmp_path)
 
     def put(text: str) -> str:
@@ -54,7 +67,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], s
 COMMANDS = (
     ("encode", "-o", "-"),
     ("show", "--row", "1"),
-    ("compare", "--with", "length.max=77"),
+    ("compare", "--with", "length.max=80"),
     ("check",),
     ("report", "-o", "r.html"),
 )
@@ -76,7 +89,8 @@ def test_every_command_says_it_by_one_rule(
         elif command != "report":
             assert "nothing is trained while it stands" in done.err
         if command == "encode":
-            assert len(done.records()) == 4, "what the rows would be is written all the same"
+            written = sum(len(one.get("documents", "1")) for one in done.records())
+            assert written == 4, "what the rows would be is written all the same"
     name = trainer.partition("@")[0]
     done = sftui("export", file, "--trainer", trainer, "--to", name, "-o", "out")
     assert done.code == 2 and told in done.err

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sftui import pipeline
-from sftui.model import IGNORE_INDEX, Example, Inspection, Part, Reason
+from sftui.errors import RecipeError
+from sftui.model import IGNORE_INDEX, Example, Inspection, Part, Reason, Row
 from sftui.recipe import Recipe
 from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data
@@ -412,6 +413,67 @@ def test_packs_hold_every_row_that_fits_once(lengths: list[int], size: int, neat
         assert pack.attention_mask and (
             set(pack.attention_mask) == {1} if not neat else max(pack.attention_mask) == len(pack.documents)
         )
+
+
+@pytest.mark.parametrize(
+    ("early", "number", "knobs", "stops"),
+    [
+        ({}, 1000, {}, True),
+        ({}, 999, {}, False),
+        ({}, 1200, {"own.max_samples": 1200}, False),
+        ({}, 1200, {"own.max_samples": 1201}, True),
+        ({}, 1000, {"own.preprocessing_num_workers": 16}, False),
+        ({"tools": ""}, 1000, {}, False),
+    ],
+)
+@pytest.mark.parametrize("chats", [True, False])
+def test_a_column_that_begins_behind_the_first_thousand_rows_stops_the_run(
+    early: Mapping[str, Any], number: int, knobs: Mapping[str, Any], stops: bool, chats: bool
+) -> None:
+    """llamafactory 0.9.5 with late_rows: 32 rows before the late one train, 1,000 do not."""
+    row = {"conversations": TURNS} if chats else {"instruction": "a", "input": "", "output": "b"}
+    fields = {"messages": "conversations"} if chats else {"prompt": "instruction", "response": "output"}
+    knobs = {"data.format": "sharegpt" if chats else "alpaca", "data.fields": {**fields, "tools": "tools"}, **knobs}
+    recipe = with_knobs(preset("llamafactory@0.9"), knobs)
+    sample = [Row(0, {**row, **early}, "", "row 0"), Row(number, {**row, "tools": TOOLS}, "", f"row {number}")]
+    assert (trainer_named("llamafactory").detect(sample, recipe).refused is not None) is stops
+
+
+@pytest.mark.parametrize(
+    ("knobs", "stops"),
+    [
+        ({"length.max": 512}, ()),
+        ({"length.max": 300}, ("packs of cutoff_len 300 are padded to 304 tokens",)),
+        ({"length.max": 300, "pack.strategy": "knapsack"}, ("packs of cutoff_len 300 are padded to 304 tokens",)),
+        ({"length.max": 300, "pack.strategy": "none"}, ()),
+        ({"length.max": 300, "render.template": "llamafactory/qwen2_vl"}, ()),
+        ({"length.max": 512, "batch.attention": "none", "batch.size": 1}, ()),
+        ({"length.max": 512, "batch.attention": "none", "batch.size": 2}, ("takes one pack a batch",)),
+        ({"length.max": 300, "pack.strategy": "wrapped", "own.stage": "pt", "batch.multiple": None}, ()),
+    ],
+)
+def test_packs_that_no_model_takes_stop_the_run(knobs: Mapping[str, Any], stops: tuple[str, ...]) -> None:
+    """Both tried with llamafactory 0.9.5: position ids are not padded with the rest of the batch."""
+    recipe = with_knobs(
+        preset("llamafactory@0.9"), {"render.template": "llamafactory/chatml", "pack.strategy": "neat", **knobs}
+    )
+    found = trainer_named("llamafactory").stops(recipe)
+    assert len(found) == len(stops) and all(part in one for part, one in zip(stops, found))
+
+
+def test_flash_attention_gets_a_neat_pack_without_padding_and_mask() -> None:
+    """SFTDataCollatorWith4DAttentionMask takes the padding out, and refuses a second pack."""
+    rows = [{"conversations": TURNS}] * 3
+    knobs = {"pack.strategy": "neat", "pack.isolate": True, "batch.attention": "none", "length.max": 80}
+    recipe = with_knobs(preset("llamafactory@0.9"), {"render.template": "llamafactory/chatml", **knobs})
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
+    packs = tuple(pipeline.pack_rows(inspect(rows, recipe, tools), recipe, tools))
+    batch = pipeline.collate_packs(packs[:1], recipe, tools)
+    used = sum(end - start for _, start, end in packs[0].documents)
+    assert 0 < used < 80 and batch.attention_mask is None and batch.documents is None
+    assert [len(one[0]) for one in (batch.input_ids, batch.labels, batch.position_ids or ())] == [used] * 3
+    with pytest.raises(RecipeError, match="one pack a batch"):
+        pipeline.collate_packs((packs[0], packs[0]), recipe, tools)
 
 
 def test_a_missing_eos_is_added_before_the_stop_words() -> None:

@@ -13,7 +13,7 @@ from sftui.recipe import changed, knobs_of
 from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data, tokenized
 from sftui.trainers import preset, trainer_named
-from sftui.views.batch import BORDER, PAD, pack_lines, scaled
+from sftui.views.batch import BORDER, PAD, batch_lines, pack_lines, scaled
 from sftui.views.cells import plain
 from sftui.views.status import row_line
 
@@ -69,6 +69,34 @@ def test_padding_is_drawn_where_it_is(tmp_path: Path, trainer: str, strategy: st
     for pack in packs:
         for width in (60, 80, 200):
             checked(pack, width)
+
+
+@pytest.mark.parametrize(
+    ("trainer", "strategy", "padding"),
+    [("llamafactory", "neat", 0), ("nemo-automodel", "neat", 0), ("torchtune", "sequential", None)],
+)
+def test_what_a_position_of_a_pack_sees_is_said(
+    tmp_path: Path, trainer: str, strategy: str, padding: int | None
+) -> None:
+    """The collators of the three make a mask of every position against each other: padding sees nothing, in torchtune
+    itself alone."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    recipe = changed(changed(preset(trainer), "tokenizer.name", "builtin:chatml"), "pack.strategy", strategy)
+    recipe = changed(recipe, "length.max", 512)
+    with contextlib.closing(open_data(OpenOptions((str(path),), recipe=recipe))) as data:
+        ready = tokenized(data, "provisional").ready()
+        batch = next(iter(ready.batches(2)))
+        packs = list(ready.feed_packs(ready.all_rows()))[:2]
+    assert batch.attention_mask is None and batch.documents is not None
+    text = " ".join(plain(batch_lines(batch, 80)).split())
+    assert "attention mask, 512 × 512 a row: each token sees its own document up to itself" in text
+    assert ("padding sees nothing" in text) is (padding == 0) and "padding is not hidden" not in text
+    assert any(len(pack.documents) > 1 and pack.places[-1][1] < 512 for pack in packs)
+    for pack, numbers in zip(packs, batch.documents):
+        own = [number for number, (a, b) in enumerate(pack.places, 1) for _ in range(a, b)]
+        gap = len(numbers) - len(own)
+        assert list(numbers) == own + [len(pack.documents) + 1 if padding is None else 0] * gap
 
 
 @pytest.mark.parametrize(("left", "gap", "right"), [(0, 0, 0), (3, 0, 0), (0, 2, 5), (4, 3, 2)])

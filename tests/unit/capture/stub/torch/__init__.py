@@ -51,9 +51,18 @@ class Tensor:
     def float(self) -> Tensor:
         return self
 
+    def is_floating_point(self) -> bool:
+        return self.dtype == float32
+
+    def diagonal(self, offset: int, *axes: int) -> Tensor:
+        return Tensor([[row[i][i + offset] for i in range(-offset, len(row))] for row in self.values])
+
+    def sum(self, axes: tuple[int, ...]) -> Tensor:
+        return Tensor([sum(map(sum, row)) for row in self.values])
+
     def __getitem__(self, place: Any) -> Tensor:
-        if place == (0,):
-            return Tensor(self.values[0], self.dtype)
+        if place == (0,) or place == (slice(None), 0):
+            return Tensor(self.values[0] if place == (0,) else [row[0] for row in self.values], self.dtype)
         return Tensor([row[place[1]] for row in self.values], self.dtype)
 
 
@@ -89,6 +98,22 @@ class Parameter(Tensor):
 
     def is_floating_point(self) -> bool:
         return True
+
+
+def tensor(values: Any) -> Tensor:
+    return Tensor(values)
+
+
+def _each(values: Any, holds: Callable[[Any], bool]) -> Any:
+    return [_each(one, holds) for one in values] if isinstance(values, list) else holds(values)
+
+
+def eq(one: Tensor, number: int) -> Tensor:
+    return Tensor(_each(one.values, lambda value: value == number))
+
+
+def ne(one: Tensor, number: int) -> Tensor:
+    return Tensor(_each(one.values, lambda value: value != number))
 
 
 def stack(some: Sequence[Tensor]) -> Tensor:
