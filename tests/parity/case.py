@@ -24,6 +24,7 @@ from typing import Any
 import environments
 import material
 import new_material
+import new_material_five
 import new_material_four
 import new_material_three
 import new_material_two
@@ -83,8 +84,9 @@ class Case:
     `own:NAME` one of sftui's built-in ones, `made:NAME` (see `made_tokenizer`), `pieces:NAME` a
     SentencePiece model of `sentencepiece_models` or `kept:NAME` one beside the goldens; either may be
     `new:NAME` of `new_material`, `two:NAME` of `new_material_two` or `four:NAME` of `new_material_four`, data
-    also `three:NAME` of `new_material_three` and `shared:FILE`, a whole file of testdata/datasets. `template` replaces
-    the tokenizer's own: a file of testdata/templates, `own:NAME` one of sftui's built-in ones, or the text itself;
+    also `three:NAME` of `new_material_three`, `five:NAME` of `new_material_five` and `shared:FILE`, a whole file of
+    testdata/datasets. `template` replaces the tokenizer's own: a file of testdata/templates, `own:NAME` one of sftui's
+    built-in ones, or the text itself;
     `tokens` replaces special tokens in the tokenizer's config. `config` holds the trainer's own
     keys, `dataset` its own description of the dataset. `only` names the trainer versions that
     have the setting (all, if empty). `default` marks the README's default settings, `long` what
@@ -147,6 +149,8 @@ class Case:
             return new_rows(self.data[6:], new_material_three)
         if self.data.startswith("four:"):
             return new_rows(self.data[5:], new_material_four)
+        if self.data.startswith("five:"):
+            return new_rows(self.data[5:], new_material_five)
         if self.data.startswith("shared:"):
             return whole_rows(self.data[7:])
         name = self.data if self.limit is None else f"{self.data}-{self.limit}"

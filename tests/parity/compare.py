@@ -1,6 +1,6 @@
 """Compare sftui with the recorded references: `python compare.py TRAINER[@VERSION] [CASE…]`.
 
-`--new`, `--two`, `--three`, `--four` and `--shared` take those of new_cases, new_cases_two and so on, and shared_cases;
+`--new`, `--two`, `--three`, `--four`, `--five` and `--shared` take those of new_cases and so on, and shared_cases;
 without them a trainer's own are taken, the long ones too.
 
 A row is equal when both keep it with the same ids and labels (every piece of it, where the trainer
@@ -19,6 +19,7 @@ from typing import Any
 
 import environments
 import new_cases
+import new_cases_five
 import new_cases_four
 import new_cases_three
 import new_cases_two
@@ -251,8 +252,17 @@ def _batches(
         found.batches += 1
 
 
+def _sees(documents: Sequence[int]) -> list[list[int]]:
+    """What each position sees where documents are told by a mask of every position against every other."""
+    first = [documents.index(one) for one in documents]
+    return [[at, place, place - at + 1] if documents[place] else [] for place, at in enumerate(first)]
+
+
 def _rectangle(number: int, batch: Mapping[str, Any], mine: Batch) -> Iterator[str]:
     """What differs in one batch."""
+    seen = None if mine.documents is None else [_sees(row) for row in mine.documents]
+    if seen != batch.get("seen"):
+        yield f"batch {number}: what a position sees differs"
     weights = None if mine.weights is None else [list(row) for row in mine.weights]
     if (weights is None) != ("loss_weights" not in batch) or not all(
         map(same_weights, weights or (), batch.get("loss_weights", ()))
@@ -273,6 +283,7 @@ def asked(arguments: Sequence[str] | None, description: str | None) -> tuple[arg
         "two": new_cases_two.cases,
         "three": new_cases_three.cases,
         "four": new_cases_four.cases,
+        "five": new_cases_five.cases,
         "shared": shared_cases.cases,
     }
     parser = argparse.ArgumentParser(description=description)
@@ -282,6 +293,7 @@ def asked(arguments: Sequence[str] | None, description: str | None) -> tuple[arg
     parser.add_argument("--two", action="store_true", help="on those of the second round")
     parser.add_argument("--three", action="store_true", help="on those of the third round, 560 rows and more each")
     parser.add_argument("--four", action="store_true", help="on those of the fourth round")
+    parser.add_argument("--five", action="store_true", help="on those of the fifth round")
     parser.add_argument("--shared", action="store_true", help="packs over the whole datasets of ../shared")
     parser.add_argument("--show", type=int, default=3, help="differences shown a case")
     options = parser.parse_args(arguments)
