@@ -49,22 +49,6 @@ if TYPE_CHECKING:
     from sftui.trainers import Trainer
     from sftui.trainers.reading import Late
 
-__all__ = [
-    "Toolbox",
-    "collate_examples",
-    "collate_packs",
-    "detect",
-    "feed_packs",
-    "inspect",
-    "inspect_all",
-    "inspect_early",
-    "make_batch",
-    "make_packs",
-    "make_toolbox",
-    "pack_rows",
-    "survey",
-]
-
 
 def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
     """The tokenizer with the recipe's special tokens, and the templates that the recipe names.

@@ -12,7 +12,7 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.nearest import did_you_mean
-from sftui.recipe import TODAY, KnobInfo, Recipe, changed, diff, get, knob_named, knobs_of, sections
+from sftui.recipe import TODAY, KnobInfo, Recipe, changed, diff, knob_named, knobs_of, sections
 from sftui.safe_yaml import Dialect, YamlProblem, load_yaml
 
 PresetLookup = Callable[..., Recipe]
@@ -416,21 +416,3 @@ def _listed(text: str) -> Any:
 def _did_you_mean(word: str, options: Any) -> str:
     hint = did_you_mean(word, options, "")
     return f", {hint}" if hint else ""
-
-
-__all__ = [
-    "Misfit",
-    "check",
-    "dump",
-    "from_mapping",
-    "get",
-    "knob_at",
-    "load",
-    "parse_mapping",
-    "parse_value",
-    "parse_yaml",
-    "set_knob_to",
-    "shown",
-    "today",
-    "unknown_knob",
-]

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from sftui.conversations import Detected
     from sftui.exports.prepared import Prepared
     from sftui.findings import Context, Finding, Waiver
-    from sftui.pipeline import Toolbox
     from sftui.serving import Served
     from sftui.tokens import LoadedTokenizer
     from sftui.tokens.bulk import Bulk
+    from sftui.trainers import Toolbox
 
 TEXT_ROWS = 8
 TEXT_BYTES = 64 << 10

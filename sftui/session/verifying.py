@@ -16,8 +16,8 @@ from sftui.text import many
 from sftui.trainers.verify.difference import Difference, Piece, What, pack_differences, row_differences
 
 if TYPE_CHECKING:
-    from sftui.pipeline import Toolbox
     from sftui.tokens import LoadedTokenizer
+    from sftui.trainers import Toolbox
 
 Ask = Callable[[Mapping[str, Any]], tuple[dict[str, Any], list[dict[str, Any]]]]
 """A request to a trainer's runner, answered by the head and the records of its result."""

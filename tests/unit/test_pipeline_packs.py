@@ -10,10 +10,10 @@ import pytest
 from sftui import labels
 from sftui.errors import RecipeError
 from sftui.model import IGNORE_INDEX, Batch, Inspection, Pack, Row
-from sftui.pipeline import Toolbox, detect, feed_packs, inspect, make_batch, make_packs, make_toolbox
+from sftui.pipeline import detect, feed_packs, inspect, make_batch, make_packs, make_toolbox
 from sftui.recipe import Recipe, changed
 from sftui.tokens import load_tokenizer
-from sftui.trainers import preset
+from sftui.trainers import Toolbox, preset
 
 
 def packed(recipe: Recipe, rows: int = 4) -> tuple[tuple[Pack, ...], Batch]:
