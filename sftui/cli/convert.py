@@ -57,7 +57,7 @@ def convert_data(
     columns = words_of(without, "--without", "column", "name columns, e.g. --without text")
     coded = bool(plan_of(chosen, codes=tuple(CODES)).codes)
     options = open_options(given)
-    target, journal = targets_of(given, options, out, log, None, dry_run, force)
+    target, journal = targets_of(options, out, log, None, dry_run, force)
     session = opened_for(options, coded, unread=True)
     notes, plan = DataNotes(session), None
     try:

@@ -64,7 +64,7 @@ def repair_data(
         )
     plan = plan_of(chosen, codes=tuple(CODES))
     options = open_options(given)
-    target, journal = targets_of(given, options, out, log, marks, dry_run, force)
+    target, journal = targets_of(options, out, log, marks, dry_run, force)
     session = opened_for(options, bool(plan.codes), unread=TO_MESSAGES in chosen)
     notes = DataNotes(session)
     try:
@@ -112,13 +112,7 @@ def _marked(file: str | None) -> tuple[int, ...]:
 
 
 def targets_of(
-    given: Mapping[str, Any],
-    options: OpenOptions,
-    out: str | None,
-    log: str | None,
-    marks: str | None,
-    dry_run: bool,
-    force: bool,
+    options: OpenOptions, out: str | None, log: str | None, marks: str | None, dry_run: bool, force: bool
 ) -> tuple[Target | None, Target | None]:
     """Where the rows go (nowhere in a dry run) and the log, by itself next to them: never the data itself;
     ExportError."""

@@ -355,7 +355,7 @@ def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
     for data in read:
         for column, value in data.items():
             kind = _FORMATS.get(column)
-            if kind and value not in (None, "", []) and _fits(column, value, data):
+            if kind and value not in (None, "", []) and _fits(column, value):
                 counts[column] = counts.get(column, 0) + 1
     common = [column for column, count in counts.items() if count * 2 > len(read)]
     kinds = {_FORMATS[column] for column in common}
@@ -374,7 +374,7 @@ def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
     )
 
 
-def _fits(column: str, value: Any, data: Mapping[str, Any]) -> bool:
+def _fits(column: str, value: Any) -> bool:
     if column in ("messages", "conversations", "input_ids"):
         return isinstance(value, (list, tuple))
     # A prompt alone is a format only for trainers that find its answer elsewhere: TRL picks it before `messages`.
