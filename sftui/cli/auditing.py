@@ -50,8 +50,7 @@ def audited(
     """The audit of the options' data under their recipe; `looks`: so many rows of each code are inspected again, for
     drawing."""
     cluster = on_ray(engine, address)
-    session = loaded_session(options, unread=True)
-    try:
+    with contextlib.closing(loaded_session(options, unread=True)) as session:
         prompts = _prompts(options, evaluation, session) if evaluation is not None else None
         if cluster:
             from sftui.engines.checking import RayChecking
@@ -84,8 +83,6 @@ def audited(
             files={label: file if _named(file) == file else label for label, file in labels_of(files).items()},
             tracked=repository_names(there),
         )
-    finally:
-        session.close()
 
 
 def work_of(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from pathlib import Path
@@ -58,9 +59,8 @@ def convert_data(
     coded = bool(plan_of(chosen, codes=tuple(CODES)).codes)
     options = open_options(given)
     target, journal = targets_of(options, out, log, None, dry_run, force)
-    session = opened_for(options, coded, unread=True)
-    notes, plan = DataNotes(session), None
-    try:
+    with contextlib.closing(opened_for(options, coded, unread=True)) as session:
+        notes, plan = DataNotes(session), None
         if target is not None:
             refuse_half(session)
         made = conversion(session, reader, chosen, columns)
@@ -76,8 +76,6 @@ def convert_data(
         now = written(session, made.plan, target, journal)
         comparison = alike(made).sentence()
         notes.print()
-    finally:
-        session.close()
     if now.lost:  # cannot be: a row that JSON does not carry is no row of messages
         raise ExportError(f"{now.lost:,} rows could not be carried over", fix="leave them out with --drop unreadable")
     click.echo(visible(summary(now.counts, 0, target, DROP_REASONS), newline="\n"), err=True)

@@ -44,11 +44,10 @@ def encode_rows(
     cluster = on_ray(engine, address, jobs)
     options = open_options(given)
     target, _ = outputs(inputs_of(options), force, out)
-    session = loaded_session(options)
-    notes = DataNotes(session)
-    written = Written()
-    by: Engines | None = None
-    try:
+    with contextlib.closing(loaded_session(options)) as session:
+        notes = DataNotes(session)
+        written = Written()
+        by: Engines | None = None
         packed = packs(session, unpacked)
         refuse_half(session)
         notes.print()
@@ -91,8 +90,6 @@ def encode_rows(
         progress.end()
         notes.print()
         stop = written.stop_of(session.recipe, session.stops())
-    finally:
-        session.close()
     click.echo(_summary(written, packed, out) + _ids(session, by), err=True)
     if stop is not None:
         click.echo(f"sftui: {visible(stop)}", err=True)

@@ -65,9 +65,8 @@ def repair_data(
     plan = plan_of(chosen, codes=tuple(CODES))
     options = open_options(given)
     target, journal = targets_of(options, out, log, marks, dry_run, force)
-    session = opened_for(options, bool(plan.codes), unread=TO_MESSAGES in chosen)
-    notes = DataNotes(session)
-    try:
+    with contextlib.closing(opened_for(options, bool(plan.codes), unread=TO_MESSAGES in chosen)) as session:
+        notes = DataNotes(session)
         if target is not None:
             refuse_half(session)
         notes.print()
@@ -76,8 +75,6 @@ def repair_data(
         plan = session_plan(tokenizer_of(session), chosen, marked, conversion=conversion)
         now = written(session, plan, target, journal)
         notes.print()
-    finally:
-        session.close()
     own = own_names(layout_of(session.detected)) if "map-roles" in chosen else ()
     click.echo(visible(summary(now.counts, now.lost, target, DROP_REASONS, own), newline="\n"), err=True)
     return 2 if now.lost else 1 if now.counts.skipped else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -30,9 +31,10 @@ def show_row(
 ) -> int:
     """Print one row; 2 where there is no such row or it cannot be prepared."""
     told = not (explain and form == "text")
-    session = loaded_session(open_options(given, row), unread=True, notes=told, seconds=PATIENCE)
-    notes = DataNotes(session)
-    try:
+    with contextlib.closing(
+        loaded_session(open_options(given, row), unread=True, notes=told, seconds=PATIENCE)
+    ) as session:
+        notes = DataNotes(session)
         notes.look()
         found = session.one_row(row)
         split = session.settle_split(PREPARED)
@@ -41,8 +43,6 @@ def show_row(
         notes.print()
         _print_split(split)
         stops = print_stops([session])
-    finally:
-        session.close()
     if form == "json":
         made = record(inspection, explain)
         pre_shifted = inspection.example is not None and inspection.example.shifted

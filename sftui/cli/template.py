@@ -3,6 +3,7 @@ else."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -42,9 +43,8 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
 
     options = open_options(given)
     (target,) = targets(inputs_of(options), force, out)
-    session = loaded_session(options)
-    notes = DataNotes(session)
-    try:
+    with contextlib.closing(loaded_session(options)) as session:
+        notes = DataNotes(session)
         notes.look()
         template = session.tools.templates.get("default") or next(iter(session.tools.templates.values()), None)
         if template is None:
@@ -69,8 +69,6 @@ def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force:
         elif target is None:
             click.echo(source, color=True)  # click would take escape sequences out of a pipe
         notes.print()
-    finally:
-        session.close()
     if proof:
         click.echo(f"sftui: {proof}", err=True)
     if target is not None:
