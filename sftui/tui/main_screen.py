@@ -107,6 +107,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.detail = Bar("detail", ground="back")
         self.tour = Bar("tour")
         self.prompt = Prompt(self.say)
+        self.ask, self.close_prompt = self.prompt.ask, self.prompt.close
         self.footer = Bar("footer")
         self.hints = Memo()
         self.body = Body(self.by_context, self.boxes)
@@ -379,19 +380,6 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def say(self, text: str, role: Role = Role.PLAIN) -> None:
         self.put(Said(text, role))
-
-    def ask(
-        self,
-        label: str,
-        done: Callable[[str], str | None],
-        *,
-        value: str = "",
-        at_once: Callable[[str], bool] = lambda text: False,
-    ) -> None:
-        self.prompt.ask(label, done, value=value, at_once=at_once)
-
-    def close_prompt(self) -> None:
-        self.prompt.close()
 
     def show_dialog(self, dialog: Dialog, then: Answer = lambda answer: None) -> None:
         def answered(answer: int | None) -> None:
