@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sftui.audit.bars import length_bars, share_bars
@@ -10,7 +10,7 @@ from sftui.exports.report_markup import parts
 from sftui.text import share
 
 if TYPE_CHECKING:
-    from sftui.audit.figures import Figures, GroupFigure
+    from sftui.audit.figures import Figures, GroupFigure, LimitFigure
 
 SHOWN = 12
 """Groups, roles and tokens that are listed; more are counted together."""
@@ -19,38 +19,22 @@ SHOWN = 12
 def figure_sections(figures: Figures) -> Iterator[tuple[str, str, Any]]:
     """(id, heading, markup) of each section that has something to show."""
     table, columns = parts().table, parts().columns
+    head: tuple[str, ...]
     if figures.tokenized:
-        yield (
-            "lengths",
-            "Lengths",
-            columns("lengths-plot", "Rows by length in tokens", length_bars(figures.lengths))
-            + table(
-                "Lengths in tokens, before anything is cut",
-                ("Part of the rows", "At most"),
-                ((_quantile(part), f"{length:,}") for part, length in figures.quantiles.items()),
-            ),
-        )
-        yield (
-            "shares",
-            "Trained share",
-            columns("shares-plot", "Rows by the per cent of their tokens that is trained", share_bars(figures.shares)),
-        )
+        plot = columns("lengths-plot", "Rows by length in tokens", length_bars(figures.lengths))
+        lengths = ((_quantile(part), f"{length:,}") for part, length in figures.quantiles.items())
+        caption, head = "Lengths in tokens, before anything is cut", ("Part of the rows", "At most")
+        yield "lengths", "Lengths", plot + table(caption, head, lengths)
+        caption = "Rows by the per cent of their tokens that is trained"
+        yield "shares", "Trained share", columns("shares-plot", caption, share_bars(figures.shares))
     if figures.by_role:
         yield "budget", "Where the loss goes", _budget(figures)
     if figures.tokenized:
         yield "limits", "Effect of a length limit", _limits(figures)
-    yield (
-        "repeats",
-        "Duplicates and overlap",
-        table(
-            "Compared without white space",
-            ("Rows that are", "How many", "First rows"),
-            (
-                (one.name, f"{one.count:,}", _first(one))
-                for one in (figures.repeated, figures.answered_again, figures.leaked)
-            ),
-        ),
-    )
+    repeats = (figures.repeated, figures.answered_again, figures.leaked)
+    rows = ((one.name, f"{one.count:,}", _first(one)) for one in repeats)
+    head = ("Rows that are", "How many", "First rows")
+    yield "repeats", "Duplicates and overlap", table("Compared without white space", head, rows)
     for name, heading, caption, groups in (
         ("drops", "Dropped by the trainer", "Reason", figures.drops),
         ("stops", "Rows that could not be prepared", "Stopped at", figures.stops),
@@ -58,31 +42,18 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, Any]]:
         if groups:
             yield name, heading, _groups(caption, groups)
     if len(figures.sources) > 1:
-        yield (
-            "sources",
-            "Sources",
-            table(
-                "One line a file",
-                ("File", "Rows", "Tokens", "Trained", "Dropped"),
-                (
-                    (one.name, f"{one.rows:,}", f"{one.tokens:,}", f"{one.trained:,}", f"{one.dropped:,}")
-                    for one in figures.sources
-                ),
-            ),
+        sources = (
+            (one.name, f"{one.rows:,}", f"{one.tokens:,}", f"{one.trained:,}", f"{one.dropped:,}")
+            for one in figures.sources
         )
-    yield (
-        "groups",
-        "Groups",
-        _joined(
-            _groups(caption, groups)
-            for caption, groups in (
-                ("Roles in order", figures.signatures),
-                ("Template branches", figures.branches),
-                ("Findings together", figures.finding_sets),
-            )
-            if groups
-        ),
+        head = ("File", "Rows", "Tokens", "Trained", "Dropped")
+        yield "sources", "Sources", table("One line a file", head, sources)
+    kinds = (
+        ("Roles in order", figures.signatures),
+        ("Template branches", figures.branches),
+        ("Findings together", figures.finding_sets),
     )
+    yield "groups", "Groups", _joined(_groups(caption, groups) for caption, groups in kinds if groups)
 
 
 def _budget(figures: Figures) -> Any:
@@ -127,31 +98,23 @@ def _limits(figures: Figures) -> Any:
     def per(part: int, whole: int) -> str:
         return f"{part:,} ({share(part, whole, 1)})" if whole and part else f"{part:,}"
 
-    cut = table(
+    def limits(caption: str, head: tuple[str, ...], *figure_of: Callable[[LimitFigure], str]) -> Any:
+        rows = ((f"{one.limit:,}", *(of(one) for of in figure_of)) for one in figures.limits)
+        return table(caption, ("Limit", *head), rows)
+
+    cut = limits(
         "Cutting longer rows on the right",
-        ("Limit", "Rows cut", "Trained tokens lost", "Left without a label"),
-        (
-            (
-                f"{one.limit:,}",
-                per(one.over, figures.tokenized),
-                per(one.trained_cut, figures.trained),
-                f"{one.unlabelled:,}",
-            )
-            for one in figures.limits
-        ),
+        ("Rows cut", "Trained tokens lost", "Left without a label"),
+        lambda one: per(one.over, figures.tokenized),
+        lambda one: per(one.trained_cut, figures.trained),
+        lambda one: f"{one.unlabelled:,}",
     )
-    drop = table(
+    drop = limits(
         "Dropping longer rows",
-        ("Limit", "Rows dropped", "Tokens lost", "Trained tokens lost"),
-        (
-            (
-                f"{one.limit:,}",
-                per(one.over, figures.tokenized),
-                per(one.tokens_dropped, figures.tokens),
-                per(one.trained_dropped, figures.trained),
-            )
-            for one in figures.limits
-        ),
+        ("Rows dropped", "Tokens lost", "Trained tokens lost"),
+        lambda one: per(one.over, figures.tokenized),
+        lambda one: per(one.tokens_dropped, figures.tokens),
+        lambda one: per(one.trained_dropped, figures.trained),
     )
     pack = table(
         "Packing rows, cut at the limit, best fit first",
