@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -83,7 +83,7 @@ class _Hand(Generic[P, R]):
         self._process = context.Process(
             target=_work, args=(theirs, shared, task, folder, overran, os.getpid()), daemon=True
         )
-        with at_home(), _without_main():
+        with at_home(), _without_main(), _deaf():
             self._process.start()
         theirs.close()
         self._watch = bound.Watch(page, self._process.pid or 0)
@@ -231,6 +231,20 @@ def _without_main() -> Iterator[None]:
     finally:
         if file is not None:
             main.__file__ = file
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes start with Ctrl-C held back: it is their parent's, and would end them while they import."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # else it starts with the first of them, and lets signals through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _work(

@@ -29,6 +29,8 @@ LOOK = 0.1
 """Seconds between two looks at the process."""
 PATIENCE = 2.0
 """Seconds that a command has to take its unfinished files away, once whoever watches over it is gone."""
+HEARS = 0.5
+"""Seconds within which a Ctrl-C reaches the child, where it is the terminal's."""
 LOG_TAIL = 4000
 _OUT = struct.Struct("<q")
 _OUT_AT = bound.PAGE - _OUT.size
@@ -92,6 +94,7 @@ class _Child:
         self._page, self._files = page, files
         self._alive, self._life = os.pipe()  # ends for the child when we are gone, however that came
         self._done, self._end = os.pipe()  # ends for us when the child is gone
+        self._heard, self._hears = os.pipe()  # the signals that have come to the child
         self._pid = 0
 
     def fork(self) -> bool:
@@ -105,8 +108,10 @@ class _Child:
 
     def settle(self, overran: tuple[bound.Overrun, ...]) -> None:
         """Become the process that works: bounded, ending with its parent, and saying nothing twice."""
-        os.close(self._life)
-        os.close(self._done)
+        for ours in (self._life, self._done, self._heard):
+            os.close(ours)
+        os.set_blocking(self._hears, False)
+        signal.set_wakeup_fd(self._hears, warn_on_full_buffer=False)
         threading.Thread(target=self._end_with_parent, name="sftui-parent", daemon=True).start()
         terminal = os.dup(2)
         os.dup2(self._files.log.fileno(), 2)
@@ -131,18 +136,18 @@ class _Child:
 
     def wait(self) -> int | bound.Overrun:
         """How the child ended: its exit code, or the piece of work that ended it."""
-        os.close(self._alive)
-        os.close(self._end)
+        for its in (self._alive, self._end, self._hears):
+            os.close(its)
         watch = bound.Watch(self._page, self._pid)
         try:
-            with _passed_on(self._pid):
+            with self._signals_passed_on():
                 while not select.select([self._done], [], [], LOOK)[0]:
                     if watch.look():
                         os.kill(self._pid, signal.SIGKILL)
                 status = os.waitpid(self._pid, 0)[1]
         finally:
-            os.close(self._life)
-            os.close(self._done)
+            for ours in (self._life, self._done, self._heard):
+                os.close(ours)
         if os.WIFEXITED(status):
             return os.WEXITSTATUS(status)
         number = os.WTERMSIG(status)
@@ -156,23 +161,25 @@ class _Child:
         print_message(f"the process that did the work was ended by {bound.signal_name(number)}{reason}")
         return 2
 
+    @contextlib.contextmanager
+    def _signals_passed_on(self) -> Iterator[None]:
+        """Signals are handed on to the child, but for a Ctrl-C that the terminal gave to it, too; we end when it has
+        ended."""
 
-@contextlib.contextmanager
-def _passed_on(child: int) -> Iterator[None]:
-    """Ctrl-C reaches the child by itself, signals that mean us are handed on; we end when it has ended."""
+        def hand_on(number: int, frame: FrameType | None) -> None:
+            if number == signal.SIGINT and select.select([self._heard], [], [], HEARS)[0]:
+                os.read(self._heard, 64)
+                return
+            with contextlib.suppress(OSError):
+                os.kill(self._pid, number)
 
-    def hand_on(number: int, frame: FrameType | None) -> None:
-        with contextlib.suppress(OSError):
-            os.kill(child, number)
-
-    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        before[number] = signal.signal(number, hand_on)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        before = {number: signal.signal(number, hand_on) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 class _Raw(io.RawIOBase):

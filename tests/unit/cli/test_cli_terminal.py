@@ -14,8 +14,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -281,7 +282,10 @@ def test_exit_1_is_for_findings_alone(
     assert told.splitlines()[-1].startswith("sftui: ")
 
 
-def test_a_pipe_that_nobody_writes_to_is_told_and_ctrl_c_ends_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("interrupt", [os.kill, os.killpg], ids=["a supervisor", "a terminal"])
+def test_a_pipe_that_nobody_writes_to_is_told_and_an_interrupt_ends_it(
+    interrupt: Callable[[int, int], None], tmp_path: Path
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     process = subprocess.Popen(
         [*SFTUI, "show", "pipe", "-t", "builtin:chatml"],
@@ -296,8 +300,33 @@ def test_a_pipe_that_nobody_writes_to_is_told_and_ctrl_c_ends_it(tmp_path: Path)
     try:
         assert process.stderr is not None
         assert "waits for rows from the pipe pipe" in process.stderr.readline()
-        os.killpg(process.pid, 2)  # as Ctrl-C does
+        interrupt(process.pid, signal.SIGINT)  # a supervisor's reaches the first process alone, Ctrl-C all of them
         assert process.wait(timeout=60) == 130
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize("after", [0.0, 0.3, 0.8])
+def test_ctrl_c_while_processes_start_is_no_lack_of_memory(rows: Path, after: float) -> None:
+    rows.write_text(rows.read_text() * 10_000)
+    command = [*SFTUI, "check", str(rows), "-t", "builtin:chatml", "--jobs", "2"]
+    shown = ["ps", "-o", "args=", "-g"]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        while b"spawn_main" not in subprocess.run([*shown, str(process.pid)], capture_output=True).stdout:
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(after)
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 130 and "ended" not in err and "Traceback" not in err
     finally:
         process.kill()
 
