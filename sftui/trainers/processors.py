@@ -1,20 +1,27 @@
-"""Whether a tokenizer's folder brings a processor, by which a trainer renders in its place."""
+"""What a tokenizer's folder brings beside the tokenizer, where it is at hand."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from sftui.errors import SftuiError
 from sftui.recipe import Recipe
 
-FILES = ("processor_config.json", "preprocessor_config.json", "video_preprocessor_config.json")
-"""What AutoProcessor takes for those of a processor."""
+PROCESSORS = ("processor_config.json", "preprocessor_config.json", "video_preprocessor_config.json")
+"""What AutoProcessor takes for the files of a processor."""
 
 
-def brings_processor(recipe: Recipe) -> bool:
-    """Whether such files lie beside the tokenizer, where its folder is at hand."""
+def tokenizer_folder(name: str | None, revision: str | None) -> Path | None:
+    """The folder of a recipe's tokenizer; None where there is none, or it is not at hand."""
     from sftui.tokens.locate import locate
 
     try:
-        folder = locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).folder
+        return locate(name or "", revision).folder
     except SftuiError:
-        return False
-    return folder is not None and any((folder / name).is_file() for name in FILES)
+        return None
+
+
+def brings_processor(recipe: Recipe) -> bool:
+    """Whether the files of a processor, by which a trainer renders in its place, lie beside the tokenizer."""
+    folder = tokenizer_folder(recipe.tokenizer.name, recipe.tokenizer.revision)
+    return folder is not None and any((folder / name).is_file() for name in PROCESSORS)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
-from sftui.errors import RecipeError, SftuiError
+from sftui.errors import RecipeError
 from sftui.model import NOWHERE, Batch, Conversation, Example, Kind, Labels, Part, Rendered, Row, Span, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
@@ -22,6 +22,7 @@ from sftui.side_files import object_of
 from sftui.text import many
 from sftui.trainers.base import Shaped, Toolbox, Trainer, pick_template
 from sftui.trainers.mlx_lm import TRAITS, formats
+from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.reading import by_python
 from sftui.trainers.remembering import last_asked
 
@@ -215,12 +216,7 @@ def template_code(recipe: Recipe) -> str:
     Source: mlx-lm 0.32.2, tokenizer_utils.py `load`; of the models whose code brings one (TOKENIZER_DEFAULTS) those
     whose tokenizer has no template itself.
     """
-    from sftui.tokens.locate import locate
-
-    try:
-        folder = locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).folder
-    except SftuiError:
-        return ""
+    folder = tokenizer_folder(recipe.tokenizer.name, recipe.tokenizer.revision)
     if folder is None:
         return ""
     tokenizer, model = (object_of(folder / name) for name in ("tokenizer_config.json", "config.json"))

@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
-from sftui.errors import RecipeError, SftuiError
+from sftui.errors import RecipeError
 from sftui.model import Problem
 from sftui.nearest import did_you_mean
-from sftui.side_files import read_side_bytes
+from sftui.side_files import object_of
 from sftui.trainers.ms_swift.registry import EMPTY, RELEASE, TITLE
+from sftui.trainers.processors import tokenizer_folder
 
 LENGTHS = (
     *("seq_length", "max_position_embeddings", "n_positions", "model_max_length"),
@@ -43,7 +43,8 @@ class Model:
 
 def model_of(name: str | None, revision: str | None, kind: str | None) -> Model:
     """The model of a name or folder; `kind` is model_type. RecipeError where ms-swift stops over it."""
-    config, arguments = _files(name, revision)
+    folder = tokenizer_folder(name, revision)
+    config, arguments = ({} if folder is None else object_of(folder / f"{one}.json") for one in ("config", "args"))
     longest = min((value for key in LENGTHS if type(value := config.get(key)) is int), default=None)
     types = _types()
     if kind is not None and kind not in types:
@@ -117,27 +118,6 @@ def _architecture(config: Mapping[str, Any]) -> str | None:
 def _text(config: Mapping[str, Any], key: str) -> str | None:
     value = config.get(key)
     return value if isinstance(value, str) else None
-
-
-def _files(name: str | None, revision: str | None) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """config.json and args.json of the model's folder; empty where it is not at hand."""
-    from sftui.tokens.locate import locate
-
-    try:
-        folder = locate(name or "", revision).folder
-    except SftuiError:
-        return {}, {}
-    if folder is None:
-        return {}, {}
-    return _object(folder / "config.json"), _object(folder / "args.json")
-
-
-def _object(file: Path) -> Mapping[str, Any]:
-    try:
-        value = json.loads(read_side_bytes(file))
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 @cache

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
-from sftui.errors import RecipeError, SftuiError
+from sftui.errors import RecipeError
 from sftui.model import Batch, Conversation, Example, Inspection, Labels, Pack, Part, Rendered, Row, Span, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize, Tokenizer
@@ -28,6 +28,7 @@ from sftui.tokens import ToEncode
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels
 from sftui.trainers.nemo_automodel import INLINE, TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
+from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.remembering import last_asked
 
 if TYPE_CHECKING:
@@ -463,12 +464,7 @@ def counts_bos(recipe: Recipe, tokenizer: LoadedTokenizer) -> int:
 @last_asked
 def _named_class(named: Tokenizer) -> tuple[str, bool]:
     """The model_type of a folder, and whether its tokenizer has add_bos_token; nothing where it is not at hand."""
-    from sftui.tokens.locate import locate
-
-    try:
-        folder = locate(named.name or "", named.revision).folder
-    except SftuiError:
-        return "", False
+    folder = tokenizer_folder(named.name, named.revision)
     if folder is None:
         return "", False
     config = object_of(folder / "tokenizer_config.json")

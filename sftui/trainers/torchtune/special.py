@@ -17,10 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sftui.errors import RecipeError, SftuiError
+from sftui.errors import RecipeError
 from sftui.flat import Flat, flat
 from sftui.model import common_prefix
-from sftui.recipe import Tokenizer as TokenizerOptions
 from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loaded import Encoded, FastEngine, Flats, LayeredEngine
 
@@ -196,16 +195,6 @@ def special_id(tokenizer: LoadedTokenizer, text: str) -> int:
             fix="choose another with render.template",
         )
     return found
-
-
-def folder_of(named: TokenizerOptions) -> Path | None:
-    """The folder of the recipe's tokenizer; None where there is none."""
-    from sftui.tokens.locate import locate
-
-    try:
-        return locate(named.name or "", named.revision).folder
-    except SftuiError:
-        return None
 
 
 def _read(file: Path) -> dict[str, int]:

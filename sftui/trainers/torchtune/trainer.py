@@ -43,7 +43,8 @@ from sftui.templates import ChatTemplate, choose_template, compile_template
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
-from sftui.trainers.torchtune import TRAITS, TorchtuneOptions, gsm8k, sentencepieces, special
+from sftui.trainers.processors import tokenizer_folder
+from sftui.trainers.torchtune import TRAITS, TorchtuneOptions, gsm8k, sentencepieces
 from sftui.trainers.torchtune import messages as message_rules
 from sftui.trainers.torchtune.models import JINJA, Frames, jinja_pieces, model_of, pad_id, reading_files
 from sftui.trainers.torchtune.packing import pack_sequential
@@ -122,7 +123,9 @@ class Torchtune(Trainer):
         path = TorchtuneOptions.of(recipe).special_tokens_path
         file = TorchtuneOptions.of(recipe).tokenizer_path
         asks = path is not None or model in sentencepieces.MODELS
-        return reading_files(model, tokenizer, path, special.folder_of(recipe.tokenizer) if asks else None, file)
+        named = recipe.tokenizer
+        folder = tokenizer_folder(named.name, named.revision) if asks else None
+        return reading_files(model, tokenizer, path, folder, file)
 
     def masks_system(self, recipe: Recipe) -> bool:
         return newest(recipe)
