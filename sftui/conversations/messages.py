@@ -132,10 +132,6 @@ class _Keys:
     marks: frozenset[str]
 
 
-def _plan(keys: Mapping[str, str]) -> _Keys:
-    return _planned(tuple(keys.items())) if keys else _USUAL
-
-
 @lru_cache(maxsize=16)
 def _planned(named: tuple[tuple[str, str], ...]) -> _Keys:
     """What follows from the keys of a set, looked up with every row of it."""
@@ -169,7 +165,7 @@ def read_messages(
     the message that is not a mapping, or has no role; with `verbatim` a role or content that is not there, or no text,
     is the template's to judge.
     """
-    plan = _plan(keys)
+    plan = _planned(tuple(keys.items())) if keys else _USUAL
     notes: list[str] = []
     found: list[Message] = []
     as_they_stand = not plan.renamed

@@ -95,7 +95,8 @@ class Pool:
         finished: set[int] = set()
         more = True
         while True:
-            while more and len(waiting) < HELD * len(self._hands) and self._room():
+            hands = len(self._hands)
+            while more and len(waiting) < HELD * hands and len(self._again) < AHEAD * hands:
                 piece = next(coming, None)
                 if piece is None:
                     more = False
@@ -164,9 +165,6 @@ class Pool:
                 fix="give the workers more memory, or look into the logs of Ray",
             )
         self._again.appendleft(job)
-
-    def _room(self) -> bool:
-        return len(self._again) < AHEAD * len(self._hands)
 
     def _step(self) -> list[_Job]:
         """Hand jobs over, wait a moment, and say which are done now."""

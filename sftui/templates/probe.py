@@ -186,7 +186,7 @@ class _Bench:
         except bound.OverBound:
             raise
         except TemplateError as error:
-            return Outcome(shape, None, _words(error))
+            return Outcome(shape, None, f"{error.what}: {error.why}" if error.why else error.what)
 
     # --- one shape --------------------------------------------------------------------------------
 
@@ -279,7 +279,7 @@ class _Bench:
                 words = tuple(word for word in words if thought or word not in thoughts)
                 lost = [word for word in words if word not in text]
                 if lost and not thought:
-                    grade = self._not_tool() if said == "tool" else ""
+                    grade = WARNING if said == "tool" and not (self.calls or self.tools) else ""
                     what = (
                         f"the {said} message is not in the text"
                         if said in _ROLES
@@ -342,9 +342,6 @@ class _Bench:
                 return
             if any(text.count(word) > _count(shape, word) for word in arguments):
                 yield self._of(shape, "twice", "a tool call is written twice", number)
-
-    def _not_tool(self) -> str:
-        return "" if self.calls or self.tools else WARNING
 
     # --- answers ----------------------------------------------------------------------------------
 
@@ -518,10 +515,6 @@ def _thoughts(message: Message) -> tuple[str, ...]:
     """The words of a message's reasoning, in a key of its own or inline before the answer."""
     inline = [slot.text for slot in slots_of(message).slots if slot.before.rstrip().endswith("<think>")]
     return birds([*inline, *(message.get(key) for key in REASONING_KEYS)])
-
-
-def _words(error: TemplateError) -> str:
-    return f"{error.what}: {error.why}" if error.why else error.what
 
 
 def _count(shape: Shape, word: str) -> int:

@@ -66,7 +66,7 @@ def tokenize(
     """
     notes: list[str] = []
     columns = _Columns()
-    eos_id = _wanted_eos(tokenizer, options)
+    eos_id = tokenizer.facts.eos_id if options.append_eos == "never" else _eos(tokenizer)
     if options.mode == "per_part" and rendered.pieces is not None:
         if places:
             _encode_pieces(columns, rendered.pieces, tokenizer)
@@ -398,10 +398,6 @@ def _is_dummy(i: int, starts: Sequence[int], ends: Sequence[int], text: str) -> 
 def _doubled(ids: Sequence[int], tokenizer: LoadedTokenizer) -> bool:
     bos = tokenizer.facts.bos_id
     return bos is not None and len(ids) > 1 and ids[0] == bos and ids[1] == bos
-
-
-def _wanted_eos(tokenizer: LoadedTokenizer, options: Tokenize) -> int | None:
-    return tokenizer.facts.eos_id if options.append_eos == "never" else _eos(tokenizer)
 
 
 def _eos(tokenizer: LoadedTokenizer) -> int:

@@ -63,7 +63,7 @@ def chunks(kept: Ranges, size: int | None, least: int) -> tuple[Ranges, ...]:
     places = [place for start, end in kept for place in range(start, end)]
     step = size or max(len(places), 1)
     runs = [places[at : at + step] for at in range(0, len(places), step)]
-    return tuple(_ranges(run) for run in runs if len(run) >= least)
+    return tuple(merged([(place, place + 1) for place in run]) for run in runs if len(run) >= least)
 
 
 def merged(ranges: Sequence[tuple[int, int]], most: int | None = None) -> Ranges:
@@ -81,10 +81,6 @@ def merged(ranges: Sequence[tuple[int, int]], most: int | None = None) -> Ranges
         else:
             found.append((start, end))
     return tuple(found)
-
-
-def _ranges(places: Sequence[int]) -> Ranges:
-    return merged([(place, place + 1) for place in places])
 
 
 def _part(
@@ -120,7 +116,7 @@ def _part(
         tokens = _joined([tokens, *[_ending(tokenizer)] * room])
         kept = merged([*kept, (size, size + room)])
     if strip_bos and facts.bos_id is not None and tokens.input_ids[0] == facts.bos_id:
-        tokens = _sliced(tokens, 1)
+        tokens = replace(tokens, **{name: getattr(tokens, name)[1:] for name in _COLUMNS})
         kept = merged([(max(a - 1, 0), b - 1) for a, b in kept])
     return Encoded(tokens, kept)
 
@@ -146,11 +142,7 @@ def _ending(tokenizer: LoadedTokenizer) -> Tokens:
             why="the tokenizer has no EOS token",
             fix="set special_tokens.eos_token",
         )
-    return _appended(facts.eos_id)
-
-
-def _appended(token: int) -> Tokens:
-    return Tokens((token,), (NOWHERE,), (NOWHERE,), joined([(1, NOWHERE)]), joined([(1, Part.INJECTED)]))
+    return Tokens((facts.eos_id,), (NOWHERE,), (NOWHERE,), joined([(1, NOWHERE)]), joined([(1, Part.INJECTED)]))
 
 
 def _moved(tokens: Tokens, by: int) -> Tokens:
@@ -163,10 +155,6 @@ def _moved(tokens: Tokens, by: int) -> Tokens:
 def _owned(tokens: Tokens, message: int) -> Tokens:
     """Every token given to one message, those that stand for no text too."""
     return replace(tokens, messages=joined([(len(tokens), message)]))
-
-
-def _sliced(tokens: Tokens, start: int) -> Tokens:
-    return replace(tokens, **{name: getattr(tokens, name)[start:] for name in _COLUMNS})
 
 
 def _joined(parts: Sequence[Tokens]) -> Tokens:

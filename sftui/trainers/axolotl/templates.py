@@ -56,7 +56,7 @@ how else a variable is called."""
 def source_of(name: str) -> str:
     """The text of a template of the registry, as sftui writes it."""
     file, given = _ALIKE.get(name, (name, {}))
-    text = (_folder() / f"{file}.jinja").read_text(encoding="utf-8")
+    text = (files("sftui.trainers.axolotl") / "templates_own" / f"{file}.jinja").read_text(encoding="utf-8")
     return "".join(f"{{%- set {key} = {value} -%}}\n" for key, value in given.items()) + text
 
 
@@ -82,10 +82,6 @@ def _inline(recipe: Recipe, rendering: Rendering) -> ChatTemplate:
     if os.path.isfile(source):  # unlike Path's it takes a template, which is longer than any file name
         return load_template_file(source, rendering)
     return compile_template(source, "chat_template_jinja", rendering=rendering)
-
-
-def _folder() -> Path:
-    return Path(str(files("sftui.trainers.axolotl") / "templates_own"))
 
 
 @lru_cache(maxsize=32)

@@ -175,7 +175,7 @@ def _sharegpt(data: Mapping[str, Any], notes: list[str]) -> tuple[tuple[Any, ...
         if "from" not in turn or "value" not in turn:
             raise _stop(f"conversations[{number}] has no `from` or no `value`")
         tag, value = turn["from"], turn["value"]
-        if not isinstance(tag, str) and not _hashable(tag):
+        if isinstance(tag, (list, dict)):
             raise _stop(f"conversations[{number}] is from {type_word(tag)}")
         if not isinstance(tag, str) or tag not in ROLES:
             shown = visible(clip(str(tag), 40))
@@ -201,10 +201,6 @@ def _sharegpt(data: Mapping[str, Any], notes: list[str]) -> tuple[tuple[Any, ...
         notes.append("`tools` is no JSON: the row goes without tools")
         return tuple(messages), None
     return tuple(messages), json.dumps(read[0])
-
-
-def _hashable(value: Any) -> bool:
-    return not isinstance(value, (list, dict))
 
 
 def _json(value: Any, what: str) -> list[Any] | None:

@@ -277,15 +277,11 @@ def _as_read(conversation: Conversation) -> Rendered:
     return Rendered(text, tuple(spans))
 
 
-def _window(recipe: Recipe, tools: Toolbox) -> masks.Window:
-    return masks.Window(recipe.length.max, tools.tokenizer.facts.truncation_side == "left")
-
-
 def _chat_codes(
     tokens: Tokens, rendered: Renders, conversation: Conversation, recipe: Recipe, tools: Toolbox
 ) -> tuple[tuple[tuple[int, int], ...], bytearray]:
     """What is left of a chat's tokens, and what its mask says of each of those."""
-    whole, window = tokens.input_ids, _window(recipe, tools)
+    whole, window = tokens.input_ids, masks.Window(recipe.length.max, tools.tokenizer.facts.truncation_side == "left")
     begin = window.start(len(whole))
     kept = window.of(whole)
     ranges = ((begin, begin + len(kept)),)
