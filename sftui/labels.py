@@ -186,6 +186,24 @@ def collate(
     )
 
 
+def end_to_end(examples: Sequence[Example], rows: Sequence[int], note: str) -> Batch:
+    """Rows one behind the other as one, with position ids from 0 in each and no attention mask; RecipeError as of
+    `refuse_too_large`."""
+    ids = tuple(token for example in examples for token in example.input_ids)
+    refuse_too_large(1, len(ids))
+    weights = weights_joined((one, 0, len(one.input_ids)) for one in examples)
+    return Batch(
+        rows=tuple(rows),
+        lengths=tuple(len(example.input_ids) for example in examples),
+        input_ids=(ids,),
+        labels=(tuple(label for example in examples for label in example.labels),),
+        attention_mask=None,
+        position_ids=(tuple(place for example in examples for place in range(len(example.input_ids))),),
+        notes=(note,),
+        weights=None if weights is None else (weights,),
+    )
+
+
 def refuse_too_large(rows: int, width: int) -> None:
     """RecipeError where so many rows of so many positions are more than can be shown."""
     if rows * width > MOST_POSITIONS:

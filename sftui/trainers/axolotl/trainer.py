@@ -53,7 +53,6 @@ from sftui.trainers.base import (
     from_ids,
     pad_token_id,
     pick_template,
-    stored_attention,
     stored_tokens,
 )
 from sftui.trainers.held_out import HeldOut
@@ -317,8 +316,7 @@ class Axolotl(Trainer):
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         if shaped.conversation.kind is not Kind.TEXT or "segments" in shaped.conversation.extra:
-            made = label_rules.example(tokens, labels, recipe, stored_attention(shaped.conversation, len(tokens)))
-            return (made,) if made is not None else ()
+            return super().examples(tokens, labels, shaped, recipe, tools)
         if _pretrains(recipe):
             made = label_rules.example(tokens, labels, recipe)
             return (made,) if made is not None else ()
@@ -329,17 +327,7 @@ class Axolotl(Trainer):
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         if recipe.batch.flatten:
             raise RecipeError("sftui does not model Axolotl's batch_flattening", fix="set batch.flatten to false")
-        pad_id, note = pad_token_id(recipe, tools)
-        options = replace(recipe.batch, attention="ones")
-        return label_rules.collate(
-            examples,
-            rows,
-            options,
-            pad_id=pad_id,
-            padding_side=tools.tokenizer.facts.padding_side,
-            max_length=recipe.length.max,
-            notes=(note,) if note else (),
-        )
+        return super().collate(examples, rows, replace(recipe, batch=replace(recipe.batch, attention="ones")), tools)
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         if recipe.length.max is None:

@@ -252,23 +252,12 @@ REFUSED = "prompt is not a token-prefix of the full sequence"
 def _flat(examples: Sequence[Example], rows: Sequence[int]) -> Batch:
     """padding_free: one row, position ids from 0 in each sample, and no loss at the first token of all but the
     first."""
-    ids = tuple(token for example in examples for token in example.input_ids)
-    label_rules.refuse_too_large(1, len(ids))
-    labels: list[int] = []
-    weights: list[tuple[int, float]] = []
-    for number, example in enumerate(examples):
-        own, weighed = list(example.labels), example.weights or joined([(len(example.labels), 1.0)])
-        if number and own:
-            own[0], weighed = IGNORE_INDEX, joined([(1, 0.0), *((b - a, w) for a, b, w in weighed[1:].runs())])
-        labels += own
-        weights += [(end - start, weight) for start, end, weight in weighed.runs()]
-    return Batch(
-        rows=tuple(rows),
-        lengths=tuple(len(example.input_ids) for example in examples),
-        input_ids=(ids,),
-        labels=(tuple(labels),),
-        attention_mask=None,
-        position_ids=(tuple(place for example in examples for place in range(len(example.input_ids))),),
-        notes=("padding-free: one row, no attention mask; it needs flash_attn: flash_attention_2",),
-        weights=(joined(weights),),
-    )
+    made = []
+    for number, one in enumerate(examples):
+        labels, weights = one.labels, one.weights or joined([(len(one.labels), 1.0)])
+        if number and labels:
+            labels = (IGNORE_INDEX, *labels[1:])
+            weights = joined([(1, 0.0), *((end - start, weight) for start, end, weight in weights[1:].runs())])
+        made.append(replace(one, labels=labels, weights=weights))
+    note = "padding-free: one row, no attention mask; it needs flash_attn: flash_attention_2"
+    return label_rules.end_to_end(made, rows, note)

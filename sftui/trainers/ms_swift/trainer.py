@@ -56,6 +56,7 @@ from sftui.values import value_class
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
 
+FLAT = "padding-free: one row, no attention mask; it needs attn_impl: flash_attn"
 BY_PIECE = Tokenize(mode="per_part", add_special_tokens=False)
 IGNORED_SCALE = (
     "loss_scale of a message weighs nothing here: with a loss scale of 0 and 1 ms-swift keeps labels alone"
@@ -288,7 +289,7 @@ class MsSwift(Trainer):
 
     def collate(self, examples: Sequence[Example], rows_: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         if recipe.batch.flatten:
-            return _flat(examples, rows_)
+            return label_rules.end_to_end(examples, rows_, FLAT)
         batch = super().collate(examples, rows_, recipe, tools)
         if recipe.batch.pad_side != "left":
             return batch
@@ -322,7 +323,7 @@ class MsSwift(Trainer):
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         examples = [Example(one.input_ids, one.labels, (1,) * len(one.input_ids), weights=one.weights) for one in packs]
-        batch = _flat(examples, range(len(packs)))
+        batch = label_rules.end_to_end(examples, range(len(packs)), FLAT)
         positions = tuple(place for one in packs for place in one.position_ids or range(len(one.input_ids)))
         return replace(batch, position_ids=(positions,))
 
@@ -649,23 +650,6 @@ def _kept(
         else:
             ranges.append((place, place + 1))
     return tuple(ranges), None
-
-
-def _flat(examples: Sequence[Example], rows_: Sequence[int]) -> Batch:
-    """padding_free: one row, position ids from 0 in each, no attention mask."""
-    ids = tuple(token for example in examples for token in example.input_ids)
-    label_rules.refuse_too_large(1, len(ids))
-    weights = label_rules.weights_joined((one, 0, len(one.input_ids)) for one in examples)
-    return Batch(
-        rows=tuple(rows_),
-        lengths=tuple(len(example.input_ids) for example in examples),
-        input_ids=(ids,),
-        labels=(tuple(label for example in examples for label in example.labels),),
-        attention_mask=None,
-        position_ids=(tuple(place for example in examples for place in range(len(example.input_ids))),),
-        notes=("padding-free: one row, no attention mask; it needs attn_impl: flash_attn",),
-        weights=None if weights is None else (weights,),
-    )
 
 
 def _unrendered(conversation: Conversation) -> Rendered:

@@ -216,17 +216,7 @@ class Verl(Trainer):
             placed = (range(at, at + len(one.input_ids)) for at, one in ((_begins(one), one) for one in examples))
             positions = tuple((*places, *(0,) * (width - len(places))) for places in placed)
             return replace(padded, position_ids=positions)
-        ids = tuple(token for example in examples for token in example.input_ids)
-        label_rules.refuse_too_large(1, len(ids))
-        return Batch(
-            rows=tuple(rows),
-            lengths=tuple(len(example.input_ids) for example in examples),
-            input_ids=(ids,),
-            labels=(tuple(label for example in examples for label in example.labels),),
-            attention_mask=None,
-            position_ids=(tuple(place for example in examples for place in range(len(example.input_ids))),),
-            notes=("no_padding: rows as one nested tensor, shown end to end",),
-        )
+        return label_rules.end_to_end(examples, rows, "no_padding: rows as one nested tensor, shown end to end")
 
 
 @last_asked
