@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import sys
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -19,14 +20,16 @@ import pytest
 from sftui import bound, crew
 from sftui.audit.tallies import OTHERS, Tallies
 from sftui.cli import supervising
-from sftui.errors import ExportError, RecipeError, SftuiError
+from sftui.errors import ExportError, RecipeError, SftuiError, TokenizerError
 from sftui.exports.typed_rows import write_typed
 from sftui.session import at_hand
 from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data
-from sftui.sources import SourceSpec, open_source
+from sftui.sources import SourceSpec, captured, open_source
 from sftui.templates import compile_template
 from sftui.templates.tracing import Lost, Recording
+from sftui.tokens import process
+from sftui.tokens.environments import Environment
 from sftui.tokens.locate import fingerprint, locate, read_json
 from sftui.trainers import preset
 from sftui.trainers.loading import Loaded, load
@@ -271,3 +274,86 @@ def test_every_bound_of_a_row_is_what_design_says() -> None:
     assert (bound.MEMORY, bound.MEMORY_PER_BYTE, bound.LEFT_BEHIND) == (400 << 20, 200, 32 << 20)
     assert (bound.MOST, bound.MOST_STARTS, bound.MOST_DEATHS) == (3, 12, 24)
     assert (bound.UNCOUNTED, bound.UNCOUNTED_ROW) == (0.01, 0.1)
+
+
+def test_no_more_of_a_large_row_group_is_unpacked_than_the_bound(lower: Lower, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"n": [*range(4_000)], "text": ["x" * 100] * 4_000}), path)
+    lower("sftui.sources.parquet.LARGE_GROUP", 1 << 16)
+    lower("sftui.sources.parquet.BATCH_BYTES", 1 << 8)
+
+    def unpacked() -> int:
+        source: Any = open_source(SourceSpec((str(path),)))
+        while not source.index_more(1):
+            pass
+        assert source.row(3_999).data == {"n": 3_999, "text": "x" * 100}
+        size = source._spool.size if source._spool is not None else 0
+        source.close()
+        return int(size)
+
+    assert unpacked() > 300_000
+    assert lower("sftui.sources.parquet.SPOOL_LIMIT", 1 << 18) == 16 << 10
+    assert unpacked() < 100_000
+
+
+def test_csv_of_long_rows_is_taken_a_few_at_a_time(lower: Lower, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("n,t\n" + "".join(f"{n},{'x' * 998}\n" for n in range(50)))
+    lower("sftui.sources.csv_file.CHUNK_BYTES", 6_400)
+    source = open_source(SourceSpec((str(tmp_path / "t.csv"),)))
+    assert source.count().rows == 10
+    source.close()
+
+
+def test_a_gap_between_records_is_not_kept_beyond_the_bound(lower: Lower, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text('[{"n": 0}, ' + "x" * 2_000 + ' {"n": 1}]')
+
+    def damage() -> str:
+        source = open_source(SourceSpec((str(path),)))
+        while not source.index_more(1):
+            pass
+        told = " ".join((*source.notes, *(one.why for one in source.damage)))
+        source.close()
+        return told
+
+    lower("sftui.sources.json_array.BLOCK", 512)
+    assert "64 KiB" not in damage()
+    lower("sftui.sources.json_array.GAP_LIMIT", 64)
+    assert "more than 64 KiB that is not a record" in damage()
+
+
+@pytest.mark.parametrize(("name", "by"), [("LOADING", 3_000), ("ANSWERING", 1_200)])
+def test_a_tokenizer_that_does_not_answer_is_given_up(
+    name: str, by: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in for its process waits three seconds before it loads, or before it encodes."""
+    monkeypatch.setattr(process, name, getattr(process, name) / by)
+    late = "load" if name == "LOADING" else "encode"
+    (tmp_path / "fake.py").write_text(
+        "import json, sys, time\n"
+        "for line in sys.stdin:\n"
+        "    asked = json.loads(line)\n"
+        f"    time.sleep(3 if {late!r} in asked else 0)\n"
+        "    made = {'rows': [[[1], [[0, 1]], [0]]]} if 'encode' in asked else {}\n"
+        "    print(json.dumps({'versions': {}, 'backend': '{}', 'is_fast': True, **made}), flush=True)\n"
+    )
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -u {tmp_path / "fake.py"} "$@"\n')
+    python.chmod(0o755)
+    asked = process.TokenizerProcess(Environment(python, {"transformers": "0.1"}, "test"), locate("builtin:chatml"))
+    with pytest.raises(TokenizerError, match="took longer than 0 seconds, and was ended"):
+        asked.encode(["x"], False)
+    asked.close()
+
+
+def test_a_long_footer_is_not_read_in_advance(lower: Lower, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"n": [1]}), tmp_path / "t.parquet")
+    assert len(captured._footer(str(tmp_path / "t.parquet"))) > 100
+    assert lower("sftui.sources.captured.MOST", 1 << 20) == 64
+    assert captured._footer(str(tmp_path / "t.parquet")) == b""
