@@ -66,9 +66,14 @@ class Stored:
         """What the loader of a recipe's trainer makes of the files, or of the `first` of them; None where it has none
         that is known, or where they are more bytes than `most`."""
         from sftui.trainers import trainer_named
-        from sftui.trainers.reading import brought
+        from sftui.trainers.loading import Loaded
+        from sftui.trainers.reading import blank_line, brought
 
         trainer, reader = trainer_named(recipe.preset), brought(recipe.preset)
+        if trainer.traits.reads_lines:
+            few = most is None or sum(file.size for file in self.source.files()) <= most
+            problem = blank_line(self.source.files(), trainer.title) if few else None
+            return None if problem is None else Loaded(None, problem)
         if reader is None or reader.library != "datasets" or trainer.reads_json(recipe):
             return None
         key = (reader, trainer.title, first)

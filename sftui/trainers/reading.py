@@ -35,6 +35,8 @@ from sftui.trainers.versions import at_least, parse
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from sftui.sources import DataFile
+
 KEEPS_MIXED = (4, 7)
 """The first datasets that keeps a column of several kinds."""
 _OF_JSON = re.compile(r" (line|record) \d+$")
@@ -62,6 +64,21 @@ def brought(preset: str) -> Reader | None:
         return None
     keeps = library == "datasets" and at_least(parse(version, library), KEEPS_MIXED)
     return Reader(library, version, keeps, parse(pins.newest.get("pandas", "3"), "pandas"))
+
+
+def blank_line(files: Iterable[DataFile], title: str) -> Problem | None:
+    """Why a trainer that gives each line to json.loads stops: the first blank line of its JSON lines."""
+    for file in files:
+        if file.title.endswith(".jsonl"):
+            with file.open() as lines:
+                number = next((number for number, line in enumerate(lines, 1) if not line.strip()), None)
+            if number is not None:
+                return Problem(
+                    f"{title} stops before it trains: {file.title} line {number} is blank",
+                    "it takes each line for one JSON value (JSONDecodeError: Expecting value)",
+                    "remove the line",
+                )
+    return None
 
 
 def _of_json(rows: Sequence[Row]) -> list[Mapping[str, Any]]:

@@ -191,6 +191,8 @@ class Traits:
     """Its arguments are transformers' TrainingArguments, of the versions below this one; None: they are not."""
     data_name: str = ""
     """What the file of the rows must be called, of a folder that its config names."""
+    reads_lines: bool = False
+    """It reads such a file line by line itself, and stops at a blank line."""
     data_file: str = ""
     """The file beside its config that says how rows are read."""
     names_template: bool = True

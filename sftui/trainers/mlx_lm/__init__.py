@@ -29,6 +29,7 @@ TRAITS = Traits(
     names_template=False,
     empty_stop="ValueError: Training set not found or empty. Must provide training set for fine-tuning.",
     data_name="train.jsonl",
+    reads_lines=True,
     reads="sftui.trainers.mlx_lm.config",
     writes="sftui.trainers.mlx_lm.config",
     claims=claimed,

@@ -71,6 +71,23 @@ def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
     )
 
 
+def undrawn(tokenizer: LoadedTokenizer, folder: Path | None) -> LoadedTokenizer:
+    """The same without BPE dropout, of which torchtune's own tokenizers read nothing (_utils.py, BPE merges as they
+    stand)."""
+    from tokenizers import models
+
+    from sftui.tokens.release import read_backend
+
+    drawn, engine = tokenizer.facts.random, tokenizer.engine
+    if folder is not None and (file := folder / "tokenizer.json").is_file():
+        backend = read_backend(file, tokenizer.facts.name)
+        if isinstance(backend.model, models.BPE):
+            backend.model.dropout = None
+        engine = FastEngine(backend)
+    notes = tuple(note for note in tokenizer.facts.notes if drawn not in note)
+    return LoadedTokenizer(replace(tokenizer.facts, random="", notes=notes), engine)
+
+
 def reading_files(
     model: str, tokenizer: LoadedTokenizer, special_path: Any = None, folder: Path | None = None, model_path: Any = None
 ) -> LoadedTokenizer:

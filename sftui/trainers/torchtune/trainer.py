@@ -46,7 +46,7 @@ from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_t
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.torchtune import TRAITS, TorchtuneOptions, gsm8k, sentencepieces
 from sftui.trainers.torchtune import messages as message_rules
-from sftui.trainers.torchtune.models import JINJA, Frames, jinja_pieces, model_of, pad_id, reading_files
+from sftui.trainers.torchtune.models import JINJA, Frames, jinja_pieces, model_of, pad_id, reading_files, undrawn
 from sftui.trainers.torchtune.packing import pack_sequential
 from sftui.trainers.torchtune.sentencepieces import PieceFrames
 
@@ -122,8 +122,9 @@ class Torchtune(Trainer):
         model = model_of(recipe.render.template, tokenizer)
         path = TorchtuneOptions.of(recipe).special_tokens_path
         file = TorchtuneOptions.of(recipe).tokenizer_path
-        asks = path is not None or model in sentencepieces.MODELS
-        named = recipe.tokenizer
+        asks, named = path is not None or model in sentencepieces.MODELS, recipe.tokenizer
+        if tokenizer.facts.random and model != JINJA:
+            tokenizer = undrawn(tokenizer, tokenizer_folder(named.name, named.revision))
         folder = tokenizer_folder(named.name, named.revision) if asks else None
         return reading_files(model, tokenizer, path, folder, file)
 

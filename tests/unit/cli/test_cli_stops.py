@@ -132,3 +132,20 @@ def test_mlx_lm_goes_on_at_messages_that_are_nothing(sftui: Callable[..., Any], 
         assert sftui("encode", file, "--trainer", "mlx-lm", *words, "-o", "-").code == 2
     Path("train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*[CHAT] * 4, {"messages": []}]))
     assert sftui("encode", file, "--trainer", "mlx-lm", "-o", "-").code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("%s\n\n%s\n", 2), ("%s\n%s\n\n", 3), ("%s\n%s\n  \n", 3), ("%s\n%s\n", None), ("%s\n%s", None)],
+)
+def test_a_blank_line_stops_mlx_lm(
+    sftui: Callable[..., Any], config: Callable[[str], str], text: str, line: int | None
+) -> None:
+    """mlx-lm 0.32.2, load_local_dataset: json.loads of each line of the file."""
+    file = config("model: 'builtin:chatml'\ndata: .\ntrain: true\nbatch_size: 1\n")
+    Path("train.jsonl").write_text(text % ((json.dumps(CHAT),) * 2))
+    done = sftui("check", file, "--trainer", "mlx-lm")
+    assert ("ROW010" in done.out) is (line is not None)
+    assert line is None or (f"line {line} is blank" in done.out and done.code == 1)
+    assert sftui("encode", file, "--trainer", "mlx-lm", "-o", "-").code == (0 if line is None else 2)
+    assert "ROW010" not in sftui("check", "train.jsonl", "-t", "builtin:chatml", "--trainer", "trl").out

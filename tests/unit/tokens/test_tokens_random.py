@@ -196,3 +196,15 @@ def test_a_normalizer_is_blamed_where_it_acts(
         one.sentence for one in check_row(session.inspect_row(session.row(0)), session.checks()) if one.code == "TOK002"
     ]
     assert found == ([f"the tokens do not spell the text: {why}"] if why else [])
+
+
+def test_torchtunes_own_tokenizers_read_no_dropout(data: Path, tmp_path: Path) -> None:
+    """They cut by merges of their own: one with dropout is read as one without, and nothing is said."""
+    plain, drawn = folder(tmp_path / "plain", dropout(None)), folder(tmp_path / "drawn", dropout(0.5))
+    made = []
+    for name in (plain, drawn):
+        recipe = changed(changed(preset("torchtune"), "tokenizer.name", name), "render.template", "torchtune/qwen2_5")
+        session = tokenized(open_data(OpenOptions(paths=(str(data),)), recipe)).ready()
+        assert not of_setup(session, "TOK007") and not session.tools.tokenizer.facts.random
+        made.append(session.inspect_row(session.row(0)).example)
+    assert made[0] is not None and made[0] == made[1]
