@@ -56,7 +56,7 @@ def redone(place: Location) -> Redone | None:
     if place.folder is None or (place.folder / "tekken.json").is_file():
         return None
     try:
-        config = _object(place.folder, "tokenizer_config.json")
+        config = object_in(place.folder, "tokenizer_config.json")
         name = _class(place.folder, config)
         if _ELSEWHERE & set(config) or name not in _record()["classes"]:
             return None
@@ -67,7 +67,7 @@ def redone(place: Location) -> Redone | None:
 
 def _class(folder: Path, config: Mapping[str, Any]) -> str:
     """The class that AutoTokenizer takes, the fast one of its name where there is one."""
-    model = _object(folder, "config.json")
+    model = object_in(folder, "config.json")
     named = config.get("tokenizer_class") or model.get("tokenizer_class")
     if named is None:
         return str(_record()["models"].get(model.get("model_type"), ""))
@@ -118,7 +118,7 @@ def _given(folder: Path, json_file: Path | None, config: Mapping[str, Any]) -> t
         for index, token in given.pop("added_tokens_decoder").items():
             added[int(index)] = known[token["content"]] = _token(**token)
     else:
-        for key, value in _object(folder, "special_tokens_map.json").items():
+        for key, value in object_in(folder, "special_tokens_map.json").items():
             if isinstance(value, dict):
                 value = _token(**{**value, "special": True})
             elif key == MORE and isinstance(value, list):
@@ -128,7 +128,7 @@ def _given(folder: Path, json_file: Path | None, config: Mapping[str, Any]) -> t
             given[key] = value
         named = {str(_content(given[key])) for key in NAMED if given.get(key)}
         named |= {str(_content(token)) for token in given.get(MORE) or []}
-        for content, index in _object(folder, "added_tokens.json").items():
+        for content, index in object_in(folder, "added_tokens.json").items():
             added[index] = _token(content, normalized=content not in named, special=content in named)
         if json_file is not None:
             for token in read_json(json_file)["added_tokens"]:
@@ -442,7 +442,8 @@ def _content(token: Any) -> Any:
     return getattr(token, "content", token)
 
 
-def _object(folder: Path, name: str) -> dict[str, Any]:
+def object_in(folder: Path, name: str) -> dict[str, Any]:
+    """The JSON object in a file of a folder, empty where there is none; OSError or ValueError as of `read_json`."""
     if not (folder / name).is_file():
         return {}
     found = read_json(folder / name)

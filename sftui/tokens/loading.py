@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.tokens import four
+from sftui.tokens.four import object_in
 from sftui.tokens.locate import Location, read_json
 
 FILE = "tokenizer.json"
@@ -79,7 +80,10 @@ def may_differ(place: Location, a: str, b: str, elsewhere: Mapping[str, int] | N
     if place.folder is None:
         return "its files are not on disk yet" if place.kind == "hub" else "of .gguf only the running release is known"
     try:
-        config, model = _object(place.folder, "tokenizer_config.json"), _object(place.folder, "config.json")
+        config, model = (
+            object_in(place.folder, "tokenizer_config.json"),
+            object_in(place.folder, "config.json"),
+        )
         counts = [_counted(version, measured[version]) for version in _around(a) if version in measured]
         if any(counts):
             return next(filter(None, counts))
@@ -109,7 +113,10 @@ def loaded_otherwise(place: Location, running: str) -> dict[str, str]:
     if place.folder is None or running not in _record()["versions"]:
         return {}
     try:
-        config, model = _object(place.folder, "tokenizer_config.json"), _object(place.folder, "config.json")
+        config, model = (
+            object_in(place.folder, "tokenizer_config.json"),
+            object_in(place.folder, "config.json"),
+        )
         ways = {version: _way(version, config, model, place) for version in _record()["versions"]}
     except (OSError, ValueError):
         return {}
@@ -151,7 +158,7 @@ def _named_may_differ(place: Location, a: str, b: str) -> str | None:
     sources = {_source(version, name) for version in versions}
     if None in sources:
         return f"how they load it by {place.loader} is not known"
-    config = _object(place.folder, "tokenizer_config.json")
+    config = object_in(place.folder, "tokenizer_config.json")
     if len(sources) == 1 or (name in UNMOVED and UNMOVED[name](config, place)):
         return None
     return f"{name} changed between them"
@@ -267,13 +274,6 @@ def _byte_level(place: Location) -> bool:
 def _says_whole(config: Mapping[str, Any]) -> bool:
     """Whether a config names special tokens in the way both major versions read alike."""
     return isinstance(config.get("extra_special_tokens", {}), Mapping)
-
-
-def _object(folder: Path, name: str) -> Mapping[str, Any]:
-    if not (folder / name).is_file():
-        return {}
-    found = read_json(folder / name)
-    return found if isinstance(found, dict) else {}
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -7,7 +7,6 @@ train the pad id) is none that a run sees: TRL's constructor puts its own in pla
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,26 +19,20 @@ from sftui.model import IGNORE_INDEX, Conversation, Kind, Pack, Part, Reason, Re
 from sftui.recipe import Recipe
 from sftui.runs import Marks, as_runs, clipped, places_of
 from sftui.trainers.base import Toolbox
-from sftui.trainers.trl.trainer import completion_only, stored_masks
-from sftui.trainers.trl.training_templates import training_toolbox, training_twin
+from sftui.trainers.trl.trainer import assistant_only, completion_only, stored_masks
+from sftui.trainers.trl.training_templates import finds_answers, training_toolbox
 from sftui.trainers.unsloth import UnslothOptions
 from sftui.trainers.unsloth.markers import Markers, hidden_places, spans_of
 
 Kept = tuple[tuple[int, int], ...]
 
-_TAG = re.compile(r"\{%-?\s*generation\s*-?%\}")
 MASKS_READ = (1, 7)
 """Since this TRL the collator no longer reads mask columns, and Unsloth before 2026.10 makes no labels of them."""
 
 
-def assistant_only(recipe: Recipe) -> bool:
-    """assistant_only_loss."""
-    return recipe.mask.rule == "generation_tag"
-
-
 def falls_back(recipe: Recipe, source: str) -> bool:
     """Whether assistant_only_loss searches for markers: no {% generation %} tag and no training copy of TRL's."""
-    return assistant_only(recipe) and _TAG.search(source) is None and training_twin(source) is None
+    return assistant_only(recipe) and not finds_answers(source)
 
 
 def training_tools(tools: Toolbox) -> Toolbox:

@@ -27,7 +27,7 @@ from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.formats import holds_no_ids
 from sftui.trainers.trl.packing import Collated, pack_bfd, pack_wrapped
-from sftui.trainers.trl.trainer import completion_only
+from sftui.trainers.trl.trainer import assistant_only, completion_only
 from sftui.trainers.unsloth import TRAITS, UnslothOptions, formats, masks
 from sftui.trainers.unsloth.markers import Markers, resolve
 
@@ -92,7 +92,7 @@ class Unsloth(Collated):
                 "drop one of them",
             )
         found = formats.detect(
-            rows, UnslothOptions.of(recipe), assistant_only=masks.assistant_only(recipe), newest=newest(recipe)
+            rows, UnslothOptions.of(recipe), assistant_only=assistant_only(recipe), newest=newest(recipe)
         )
         return replace(found, role_map=dict(recipe.data.role_map))
 
@@ -184,7 +184,7 @@ class Unsloth(Collated):
         return formats.by_script(recipe, detected)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
-        if masks.assistant_only(recipe) and (
+        if assistant_only(recipe) and (
             not newest(recipe) or conversation.kind is not Kind.CHAT or rendered_by_script(conversation, recipe)
         ):
             raise RecipeError(
@@ -210,7 +210,7 @@ class Unsloth(Collated):
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
         conversation = shaped.conversation
         if conversation.kind is Kind.CHAT:
-            if masks.assistant_only(recipe):
+            if assistant_only(recipe):
                 tools = masks.training_tools(tools)
             # keys of `messages` that are null it drops itself
             if conversation.prompt_messages is None and not rendered_by_script(conversation, recipe):
@@ -255,7 +255,7 @@ class Unsloth(Collated):
                     "every label is -100: Unsloth removes the row (no response marker in it, usually cut off), and"
                     " stops if this befalls every row"
                 )
-            elif masks.assistant_only(recipe):  # before it packs
+            elif assistant_only(recipe):  # before it packs
                 dropped = "no assistant token is left within max_length: Unsloth removes the row"
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
         stored = conversation.labels if conversation.kind is Kind.TOKENS else None
@@ -342,7 +342,7 @@ def rendered_by_script(conversation: Conversation, recipe: Recipe) -> bool:
 @last_asked
 def _script_renders(recipe: Recipe) -> bool:
     own = UnslothOptions.of(recipe)
-    if formats.goes_for_messages(own, assistant_only=masks.assistant_only(recipe), newest=newest(recipe)):
+    if formats.goes_for_messages(own, assistant_only=assistant_only(recipe), newest=newest(recipe)):
         return False
     return own.text_from is not None or not newest(recipe)
 
