@@ -27,6 +27,7 @@ from __future__ import annotations
 import contextlib
 import importlib.metadata
 import json
+import logging
 import os
 import shutil
 import sys
@@ -162,6 +163,44 @@ def _seen(mask: Any) -> list[list[list[int]]]:
     return found
 
 
+def refusals(refused: Mapping[int, Exception]) -> Iterator[Record]:
+    """A record of each row at which the dataset stops; the head has the first of them, at which a run would end."""
+    if refused:
+        first = refused[min(refused)]
+        yield {"kind": "head", "error": {"type": type(first).__name__, "message": str(first)[:2000]}}
+    for row, error in sorted(refused.items()):
+        yield {"kind": "refused", "row": row, "error": f"{type(error).__name__}: {error}"[:500]}
+
+
+def windows(rows: int, batch: Mapping[str, int]) -> list[range]:
+    """The numbers of the rows in each batch that a request asks for, in order."""
+    size = batch.get("size", 4)
+    return [range(start, min(start + size, rows)) for start in range(0, min(rows, size * batch.get("count", 0)), size)]
+
+
+class Warnings(logging.Handler):
+    """What loggers of some names warn of during one request, each text once."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.texts: list[str] = []
+        self.loggers: list[logging.Logger] = []
+
+    def attach(self, prefix: str) -> None:
+        names = [name for name in logging.root.manager.loggerDict if name.startswith(prefix)]
+        self.loggers = [logging.getLogger(name) for name in names]
+        for logger in self.loggers:
+            logger.addHandler(self)
+
+    def detach(self) -> None:
+        for logger in self.loggers:
+            logger.removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.getMessage() not in self.texts:
+            self.texts.append(record.getMessage())
+
+
 def carry_rows() -> None:
     """Number rows as they are loaded, and make `Dataset.map` keep the numbers, which trainers drop.
 
@@ -213,6 +252,14 @@ def bare(dataset: Any) -> Any:
 def brings_rows(request: Mapping[str, Any]) -> bool:
     """Whether the rows stand in the request rather than in its config file."""
     return request.get("rows") is not None or request.get("data") is not None
+
+
+def file_keys(request: Mapping[str, Any]) -> dict[str, Any]:
+    """What the request's config file says; nothing where there is none."""
+    import yaml
+
+    file = request.get("config_file")
+    return dict(yaml.safe_load(Path(file).read_text(encoding="utf-8"))) if file else {}
 
 
 def enter_folder(request: Mapping[str, Any]) -> None:
@@ -278,6 +325,12 @@ def tiny_config(vocabulary: int, **more: Any) -> dict[str, Any]:
         "max_position_embeddings": 131072,
         **more,
     }
+
+
+def put_config(folder: Path, kind: str = "LlamaForCausalLM") -> None:
+    """That config as a file in the folder of a model or tokenizer."""
+    config = {"architectures": [kind], "model_type": "llama", **tiny_config(1000)}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
 
 
 def data_file(request: Mapping[str, Any], work: Path, *, numbered: bool = False) -> Path:

@@ -9,27 +9,28 @@ this process instead of spawned ones, and the prepared dataset is not saved.
 
 from __future__ import annotations
 
-import json
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from exchange import (
     ROW,
+    Warnings,
     bare,
     batch_record,
     brings_rows,
     carry_rows,
     data_file,
     enter_folder,
+    file_keys,
+    put_config,
     quiet_environment,
     read_rows,
     row_record,
     serve,
-    tiny_config,
     tiny_model,
     tokenizer_folder,
+    windows,
 )
 
 ELSEWHERE = ("data_files", "split", "name", "revision", "trust_remote_code", "shards", "preprocess_shards")
@@ -50,9 +51,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
     path = work / "config.yml"
     path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
-    (model_folder / "config.json").write_text(
-        json.dumps({"architectures": ["LlamaForCausalLM"], "model_type": "llama", **tiny_config(1000)})
-    )
+    put_config(model_folder)
     warnings = Warnings()
     cfg = load_cfg(str(path), is_preprocess=True)
     cfg.is_preprocess, cfg.dataset_num_proc = True, None
@@ -71,9 +70,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
 
 def configuration(request: Mapping[str, Any], work: Path, model_folder: Path) -> dict[str, Any]:
     """The whole YAML: what a run on this machine needs, the user's file, then the request's keys."""
-    import yaml
-
-    given = yaml.safe_load(Path(request["config_file"]).read_text()) if request.get("config_file") else {}
+    given = file_keys(request)
     entries = given.get("datasets") or [{}]
     if brings_rows(request):
         dataset = {"type": "chat_template", **entries[0], **(request.get("dataset") or {})}
@@ -125,14 +122,12 @@ def batches(cfg: Any, tokenizer: Any, dataset: Any, wanted: Mapping[str, int]) -
     builder = HFCausalTrainerBuilder(cfg, tiny_model(len(tokenizer)), tokenizer)
     builder.train_dataset = bare(dataset)
     trainer = builder.build(10)
-    size = wanted["size"]
     groups: list[list[list[int]]]
     if cfg.sample_packing:
         sampler = trainer._create_multipack_sampler(SequentialSampler(dataset), dataset)
         groups = [[[int(i) for i in bin_] for bin_ in batch] for batch in sampler][: wanted["count"]]
     else:
-        starts = range(0, min(len(dataset), size * wanted["count"]), size)
-        groups = [[[i] for i in range(start, min(start + size, len(dataset)))] for start in starts]
+        groups = [[[i] for i in part] for part in windows(len(dataset), wanted)]
     keep = [name for name in ("input_ids", "labels", *OPTIONAL) if name in dataset.column_names]
     if cfg.sample_packing and trainer.args.sample_packing_drop_attention_mask and "attention_mask" in keep:
         keep.remove("attention_mask")  # as its _get_dataloader does
@@ -141,29 +136,6 @@ def batches(cfg: Any, tokenizer: Any, dataset: Any, wanted: Mapping[str, int]) -
         rows = [dataset[i].get(ROW) for bin_ in group for i in bin_]
         features = bins if cfg.sample_packing else [feature for bin_ in bins for feature in bin_]
         yield {**batch_record(rows, trainer.data_collator(features)), "bins": [len(bin_) for bin_ in group]}
-
-
-class Warnings(logging.Handler):
-    """What axolotl warns of during one request."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.texts: list[str] = []
-        self.loggers: list[logging.Logger] = []
-
-    def attach(self, prefix: str) -> None:
-        names = [name for name in logging.root.manager.loggerDict if name.startswith(prefix)]
-        self.loggers = [logging.getLogger(name) for name in names]
-        for logger in self.loggers:
-            logger.addHandler(self)
-
-    def detach(self) -> None:
-        for logger in self.loggers:
-            logger.removeHandler(self)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.getMessage() not in self.texts:
-            self.texts.append(record.getMessage())
 
 
 def setup() -> None:

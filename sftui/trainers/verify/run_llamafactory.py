@@ -24,12 +24,14 @@ from exchange import (
     carry_rows,
     data_file,
     enter_folder,
+    file_keys,
+    put_config,
     quiet_environment,
     read_rows,
     row_record,
     serve,
-    tiny_config,
     tokenizer_folder,
+    windows,
 )
 
 OPTIONAL = ("attention_mask", "position_ids")
@@ -75,13 +77,9 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
 
 def configuration(request: Mapping[str, Any], work: Path) -> dict[str, Any]:
     """The arguments of `llamafactory-cli train`: what this machine needs, the user's file, the request's keys."""
-    import yaml
-
-    given = yaml.safe_load(Path(request["config_file"]).read_text()) if request.get("config_file") else {}
+    given = file_keys(request)
     folder = tokenizer_folder(request, work)
-    (folder / "config.json").write_text(
-        json.dumps({"architectures": ["LlamaForCausalLM"], "model_type": "llama", **tiny_config(1000)})
-    )
+    put_config(folder)
     dataset = {}
     if brings_rows(request):
         path = data_file(request, work, numbered=True)
@@ -131,9 +129,8 @@ def collator_of(stage: str, template: Any, module: Mapping[str, Any], model_args
 
 def batches(wanted: Mapping[str, int], dataset: Any, collator: Any) -> Iterator[dict[str, Any]]:
     """Rows in order through the collator."""
-    size = wanted.get("size", 4)
-    for start in range(0, min(len(dataset), size * wanted.get("count", 0)), size):
-        chosen = [dict(dataset[i]) for i in range(start, min(start + size, len(dataset)))]
+    for part in windows(len(dataset), wanted):
+        chosen = [dict(dataset[i]) for i in part]
         rows = [feature.pop(ROW, None) for feature in chosen]
         yield batch_record(rows, collator(chosen))
 

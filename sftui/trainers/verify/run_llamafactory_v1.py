@@ -8,7 +8,6 @@ error, and the head has the first of them, at which a run would end.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,11 +18,12 @@ from exchange import (
     brings_rows,
     data_file,
     enter_folder,
+    put_config,
     quiet_environment,
     read_rows,
+    refusals,
     row_record,
     serve,
-    tiny_config,
     tokenizer_folder,
 )
 
@@ -61,12 +61,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         except Exception as error:
             refused.setdefault(row, error)
     made = list(_dropped([one for one in made if one[0] not in refused], training_args))
-    if refused:
-        first = refused[min(refused)]
-        yield {"kind": "head", "error": {"type": type(first).__name__, "message": str(first)[:2000]}}
     yield {"kind": "head", "kept": len(made), "columns": sorted(made[0][1]) if made else []}
-    for row, raised in sorted(refused.items()):
-        yield {"kind": "refused", "row": row, "error": f"{type(raised).__name__}: {raised}"[:500]}
+    yield from refusals(refused)
     for row, one in made:
         cut = _cut(one, training_args)
         yield row_record(row, cut["input_ids"], cut["labels"], loss_weights=[float(w) for w in cut["loss_weights"]])
@@ -147,8 +143,7 @@ def configuration(request: Mapping[str, Any], work: Path) -> dict[str, Any]:
     given = OmegaConf.to_container(OmegaConf.load(file)) if file else {}
     assert isinstance(given, dict)
     folder = tokenizer_folder(request, work)
-    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", **tiny_config(1000)}
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    put_config(folder)
     data: dict[str, Any] = {}
     if brings_rows(request):
         path = data_file(request, work)

@@ -23,8 +23,10 @@ from exchange import (
     brings_rows,
     data_file,
     enter_folder,
+    file_keys,
     quiet_environment,
     read_rows,
+    refusals,
     row_record,
     serve,
     tokenizer_folder,
@@ -52,12 +54,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
             made[row] = trained(train.process(train[row]), args.max_seq_length)
         except Exception as error:
             refused[row] = error
-    if refused:
-        first = refused[min(refused)]
-        yield {"kind": "head", "error": {"type": type(first).__name__, "message": str(first)[:2000]}}
     yield {"kind": "head", "kept": len(made), "columns": sorted(train[0])}
-    for row, raised in sorted(refused.items()):
-        yield {"kind": "refused", "row": row, "error": f"{type(raised).__name__}: {raised}"[:500]}
+    yield from refusals(refused)
     for row, (ids, labels) in sorted(made.items()):
         yield row_record(row, ids, labels)
     count = (request.get("batch") or {}).get("count", 0)
@@ -70,14 +68,13 @@ def arguments(request: Mapping[str, Any], work: Path) -> Any:
     import yaml
     from mlx_lm import lora
 
-    file = request.get("config_file")
-    given = yaml.safe_load(Path(file).read_text(encoding="utf-8")) if file else {}
+    given = file_keys(request)
     if brings_rows(request):
         given = {name: value for name, value in given.items() if name != "hf_dataset"}
         path = work / "data"
         path.mkdir()
         data_file(request, work).rename(path / "train.jsonl")
-        given |= {**entry_keys(request, file), "data": str(path)}
+        given |= {**entry_keys(request), "data": str(path)}
     config = work / "config.yaml"
     config.write_text(yaml.safe_dump({**given, **request.get("config", {}), "train": True}), encoding="utf-8")
     taken: list[Any] = []
@@ -90,11 +87,9 @@ def arguments(request: Mapping[str, Any], work: Path) -> Any:
     return taken[0]
 
 
-def entry_keys(request: Mapping[str, Any], file: str | None) -> dict[str, Any]:
+def entry_keys(request: Mapping[str, Any]) -> dict[str, Any]:
     """The names of columns that an `hf_dataset` of the config gives: those of the rows that stand for it."""
-    import yaml
-
-    entry = (yaml.safe_load(Path(file).read_text(encoding="utf-8")) if file else {}).get("hf_dataset")
+    entry = file_keys(request).get("hf_dataset")
     first = entry[0] if isinstance(entry, list) and entry else entry
     return {key: value for key, value in (first or {}).items() if key.endswith("_feature")}
 

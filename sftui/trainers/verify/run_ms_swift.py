@@ -10,7 +10,6 @@ Nothing of the model is loaded, and flash attention, which packing asks for, is 
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -23,13 +22,15 @@ from exchange import (
     brings_rows,
     data_file,
     enter_folder,
+    file_keys,
     numbered,
+    put_config,
     quiet_environment,
     read_rows,
     row_record,
     serve,
-    tiny_config,
     tokenizer_folder,
+    windows,
 )
 
 
@@ -54,11 +55,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         return
     for row, one in zip(rows, made):
         yield row_record(row, one["input_ids"], one["labels"], loss_weights=weights_of(one))
-    wanted = request.get("batch") or {}
-    size = wanted.get("size", 4)
-    for start in range(0, min(len(made), size * wanted.get("count", 0)), size):
-        some = [dict(one) for one in made[start : start + size]]
-        yield batch_record(rows[start : start + size], weighed(template.data_collator(some)))
+    for part in windows(len(made), request.get("batch") or {}):
+        yield batch_record([rows[i] for i in part], weighed(template.data_collator([dict(made[i]) for i in part])))
 
 
 def pipeline_of(request: Mapping[str, Any], work: Path) -> Any:
@@ -87,16 +85,13 @@ def arguments(request: Mapping[str, Any], work: Path) -> list[str]:
     from swift.cli.main import parse_yaml_args
     from swift.model.model_meta import get_model_name
 
-    file = request.get("config_file")
-    given = yaml.safe_load(Path(file).read_text(encoding="utf-8")) if file else {}
-    given = {**given, **request.get("config", {})}
+    given = {**file_keys(request), **request.get("config", {})}
     folder = tokenizer_folder(request, work)
     name = get_model_name(str(given.get("model") or request["tokenizer"])) or folder.name
     (work / "models").mkdir()
     folder = folder.rename(work / "models" / name)
     if not (folder / "config.json").exists():
-        config = {"architectures": ["NoModelForCausalLM"], "model_type": "llama", **tiny_config(1000)}
-        (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        put_config(folder, "NoModelForCausalLM")
     if brings_rows(request):
         given = {name: value for name, value in given.items() if name not in ("val_dataset", "dataset")}
         given["dataset"] = [str(data_file(request, work))]

@@ -22,9 +22,11 @@ from exchange import (
     brings_rows,
     data_file,
     enter_folder,
+    file_keys,
     integers,
     quiet_environment,
     read_rows,
+    refusals,
     row_record,
     serve,
     tokenizer_folder,
@@ -58,12 +60,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         if item is not None:
             items[seen.row(place)] = item
     yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else len(seen)}
-    if refused:
-        first = refused[min(refused)]
-        yield {"kind": "head", "error": {"type": type(first).__name__, "message": str(first)[:2000]}}
     yield {"kind": "head", "kept": len(items), "columns": sorted(next(iter(items.values()), {})), "shifted": True}
-    for row, raised in sorted(refused.items()):
-        yield {"kind": "refused", "row": row, "error": f"{type(raised).__name__}: {raised}"[:500]}
+    yield from refusals(refused)
     bare = unpadded(loader.dataset_config, tokenizer, items)
     for row, item in sorted(items.items()):
         start, end = bare(row, item)
@@ -77,8 +75,7 @@ def config_of(request: Mapping[str, Any], work: Path) -> Any:
     import yaml
     from nemo_automodel.components.config._arg_parser import parse_args_and_load_config
 
-    file = request.get("config_file")
-    given = yaml.safe_load(Path(file).read_text(encoding="utf-8")) if file else {}
+    given = file_keys(request)
     model = given.get("model") or {}
     kept = {name: given[name] for name in BLOCKS if name in given}
     kept["model"] = {name: model[name] for name in ("trust_remote_code",) if name in model}

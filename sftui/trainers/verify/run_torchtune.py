@@ -32,6 +32,7 @@ from exchange import (
     row_record,
     serve,
     tokenizer_folder,
+    windows,
 )
 
 OF_PIECES = tuple(f".{one}_tokenizer" for one in ("gemma", "llama2", "mistral", "phi3_mini"))
@@ -75,17 +76,15 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
             yield {**row_record(None, ids, labels, **more), "kind": "pack"}
         else:
             yield row_record(rows[index], ids, labels)
-    batch = request.get("batch") or {}
-    size = batch.get("size", 4)
-    for start in range(0, min(len(items), size * batch.get("count", 0)), size):
-        chosen = items[start : start + size]
+    for part in windows(len(items), request.get("batch") or {}):
+        chosen = [dict(items[i]) for i in part]
         if packed:
-            made = padded_collate_packed([dict(item) for item in chosen])
+            made = padded_collate_packed(chosen)
         else:
             multiple = {"pad_to_multiple_of": config["pad_to_multiple_of"]} if config.get("pad_to_multiple_of") else {}
-            made = padded_collate_sft([dict(item) for item in chosen], padding_idx=tokenizer.pad_id, **multiple)
+            made = padded_collate_sft(chosen, padding_idx=tokenizer.pad_id, **multiple)
         made = {("input_ids" if name == "tokens" else name): value for name, value in made.items()}
-        yield batch_record([None if packed else rows[start + i] for i in range(len(chosen))], made)
+        yield batch_record([None if packed else rows[i] for i in part], made)
 
 
 def positions(dataset: Any) -> Sequence[int]:

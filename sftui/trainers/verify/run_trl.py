@@ -7,23 +7,25 @@ every step but packing; packs are therefore recorded as packs, in order, without
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from exchange import (
     ROW,
+    Warnings,
     batch_record,
     brings_rows,
     data_file,
     enter_folder,
+    file_keys,
     numbered,
     quiet_environment,
     row_record,
     serve,
     tiny_model,
     tokenizer_folder,
+    windows,
 )
 
 COLLATED = ("input_ids", "labels", "seq_lengths")
@@ -39,11 +41,12 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     arguments, dataset = by_config(request, work) if request.get("config_file") else by_keys(request, work)
     yield {"kind": "head", "rows_in": len(dataset)}
     warnings = Warnings()
-    logging.getLogger("trl").addHandler(warnings)
+    tell_warnings_again()
+    warnings.attach("trl")
     trainer = SFTTrainer(
         model=tiny_model(len(tokenizer)), processing_class=tokenizer, train_dataset=numbered(dataset), args=arguments
     )
-    logging.getLogger("trl").removeHandler(warnings)
+    warnings.detach()
     done = trainer.train_dataset
     known = ROW in done.column_names
     yield {"kind": "head", "kept": len(done), "columns": done.column_names, "warnings": warnings.texts}
@@ -56,12 +59,10 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
                 "kind": "pack",
                 **({"seq_lengths": record["seq_lengths"]} if "seq_lengths" in record else {}),
             }
-    batch = request.get("batch") or {}
-    size, keep = batch.get("size", 4), [c for c in COLLATED if c in done.column_names]
-    for start in range(0, min(len(done), size * batch.get("count", 0)), size):
-        chosen = range(start, min(start + size, len(done)))
-        rows = [done[i][ROW] if known else None for i in chosen]
-        yield batch_record(rows, trainer.data_collator([{k: done[i][k] for k in keep} for i in chosen]))
+    keep = [c for c in COLLATED if c in done.column_names]
+    for part in windows(len(done), request.get("batch") or {}):
+        rows = [done[i][ROW] if known else None for i in part]
+        yield batch_record(rows, trainer.data_collator([{k: done[i][k] for k in keep} for i in part]))
 
 
 def by_keys(request: Mapping[str, Any], work: Path) -> tuple[Any, Any]:
@@ -77,9 +78,8 @@ def by_config(request: Mapping[str, Any], work: Path) -> tuple[Any, Any]:
     from datasets import load_dataset
     from trl import DatasetMixtureConfig, ModelConfig, ScriptArguments, SFTConfig, TrlParser, get_dataset
 
-    given = yaml.safe_load(Path(request["config_file"]).read_text(encoding="utf-8"))
     path = work / "config.yaml"
-    path.write_text(yaml.safe_dump({**given, **here(work), **request.get("config", {})}), encoding="utf-8")
+    path.write_text(yaml.safe_dump({**file_keys(request), **here(work), **request.get("config", {})}), encoding="utf-8")
     parser = TrlParser((ScriptArguments, SFTConfig, ModelConfig, DatasetMixtureConfig))
     script, arguments, _, mixture = parser.parse_args_and_config(["--config", str(path)], fail_with_unknown_args=True)
     arguments.model_init_kwargs = None
@@ -103,22 +103,14 @@ def own_rows(request: Mapping[str, Any], work: Path) -> Any:
     return load_dataset("json", data_files=str(data_file(request, work)), split="train")
 
 
-class Warnings(logging.Handler):
-    """What TRL warns of during one request."""
+def tell_warnings_again() -> None:
+    """Warnings are shown once a process; each request shows its own."""
+    try:
+        from accelerate.logging import MultiProcessAdapter
 
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.texts: list[str] = []
-        try:  # warnings are shown once a process; each request shows its own
-            from accelerate.logging import MultiProcessAdapter
-
-            MultiProcessAdapter.warning_once.cache_clear()
-        except (ImportError, AttributeError):
-            pass
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.getMessage() not in self.texts:
-            self.texts.append(record.getMessage())
+        MultiProcessAdapter.warning_once.cache_clear()
+    except (ImportError, AttributeError):
+        pass
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ from exchange import (
     serve,
     tiny_model,
     tokenizer_folder,
+    windows,
 )
 
 FALLBACK = "_unsloth_assistant_mask_fallback"
@@ -178,11 +179,10 @@ def collated_labels(collator: Any, feature: Mapping[str, Any]) -> list[int]:
 
 
 def batches(wanted: Mapping[str, int], trainer: Any, columns: list[str]) -> Iterator[dict[str, Any]]:
-    dataset, size = trainer.train_dataset, wanted.get("size", 4)
-    for start in range(0, min(len(dataset), size * wanted.get("count", 0)), size):
-        chosen = range(start, min(start + size, len(dataset)))
-        rows = [dataset[i].get(ROW) for i in chosen]
-        yield batch_record(rows, trainer.data_collator([{k: dataset[i][k] for k in columns} for i in chosen]))
+    dataset = trainer.train_dataset
+    for part in windows(len(dataset), wanted):
+        rows = [dataset[i].get(ROW) for i in part]
+        yield batch_record(rows, trainer.data_collator([{k: dataset[i][k] for k in columns} for i in part]))
 
 
 def setup() -> None:

@@ -14,7 +14,6 @@ which a run would end. Batches are the first ones in the order of the file; the 
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,12 +24,14 @@ from exchange import (
     batch_record,
     brings_rows,
     enter_folder,
+    put_config,
     quiet_environment,
     read_rows,
+    refusals,
     row_record,
     serve,
-    tiny_config,
     tokenizer_folder,
+    windows,
 )
 
 MODULE, NAME = "verl.trainer.config", "sft_trainer_engine"
@@ -90,12 +91,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
             made[row] = dataset[place]
         except Exception as error:
             refused[row] = error
-    if refused:
-        first = refused[min(refused)]
-        yield {"kind": "head", "error": {"type": type(first).__name__, "message": str(first)[:2000]}}
     yield {"kind": "head", "kept": len(made)}
-    for row, raised in sorted(refused.items()):
-        yield {"kind": "refused", "row": row, "error": f"{type(raised).__name__}: {raised}"[:500]}
+    yield from refusals(refused)
     for row, one in sorted(made.items()):
         yield row_record(row, *_labelled(one))
     batch = request.get("batch") or {}
@@ -127,8 +124,7 @@ def _model(work: Path) -> Path:
     """A folder of a model that has no weights: of the trainer's steps those before training read its config alone."""
     folder = work / "model"
     folder.mkdir()
-    config = {**tiny_config(1000), "model_type": "llama", "architectures": ["LlamaForCausalLM"]}
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    put_config(folder)
     return folder
 
 
@@ -156,14 +152,14 @@ def batches(made: Mapping[int, Any], pad_mode: str, batch: Mapping[str, int]) ->
     """Rows through the trainer's collator, so many at a time."""
     from verl.utils.dataset.dataset_utils import SFTTensorCollator
 
-    collate, size, rows = SFTTensorCollator(pad_mode), batch.get("size", 4), sorted(made)
-    for start in range(0, min(len(rows), size * batch["count"]), size):
-        some = rows[start : start + size]
+    collate, rows = SFTTensorCollator(pad_mode), sorted(made)
+    for part in windows(len(rows), batch):
+        some = [rows[i] for i in part]
         found = collate([made[row] for row in some])
         nested = found["input_ids"].is_nested
         flat = {key: value.values()[None] if nested else value for key, value in found.items()}
         labels = flat["input_ids"].where(flat.pop("loss_mask").bool(), -100)
-        yield batch_record(list(some), {**flat, "labels": labels})
+        yield batch_record(some, {**flat, "labels": labels})
 
 
 if __name__ == "__main__":
