@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+_USER = re.compile(r"(?<=://)[^/\s'\"@]*@")
+_QUERY = re.compile(r"(?<=://)([^\s?'\"]+)\?[^\s'\"]+")
 _UNKNOWN = re.compile(r"\bsftui (?:does not|cannot|packs no|runs no|knows\b)|\bnot known\b")
 """The words with which an error says that it is sftui that goes no further, and not the trainer."""
 
@@ -32,7 +34,7 @@ class SftuiError(Exception):
         head = f"{self.where}: {self.what}" if self.where else self.what
         if self.why:
             head = f"{head}, because {self.why}"
-        return f"{head}; {self.fix}" if self.fix else head
+        return without_secrets(f"{head}; {self.fix}" if self.fix else head)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.what, self.where, self.why, self.fix))
@@ -64,3 +66,8 @@ class ExportError(SftuiError):
 
 def _rebuild(kind: type[SftuiError], what: str, where: str, why: str, fix: str) -> SftuiError:
     return kind(what, where=where, why=why, fix=fix)
+
+
+def without_secrets(text: str) -> str:
+    """A text whose URLs say neither user and password nor their query, which signs those of stores."""
+    return _QUERY.sub(r"\1?…", _USER.sub("", text)) if "://" in text else text

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sftui.errors import RecipeError
+from sftui.errors import RecipeError, without_secrets
 from sftui.exports.report_model import Checked, Look, tried_as
 from sftui.nearest import did_you_mean
 
@@ -127,7 +127,7 @@ class Checking:
             audit,
             recipe,
             source.title,
-            options.paths if paths is None else paths,
+            tuple(map(without_secrets, options.paths if paths is None else paths)),
             source.kind,
             tools.tokenizer.facts,
             tools.template_name,

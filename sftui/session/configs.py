@@ -36,6 +36,8 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     `trainer` is NAME or NAME@VERSION, or None to tell it by its keys; `dataset` a number from 0 or a name.
     """
     from sftui.recipe import Preset
+    from sftui.sources.files import is_url
+    from sftui.sources.opening import requested_by
     from sftui.trainers import trainer_named
     from sftui.trainers.config import KeyUse
 
@@ -62,7 +64,8 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
         replace(opened, chosen=number), number, (*lines, *opened.notes, *notes), (*opened.notes, *notes)
     )
     _check_paths(chosen)
-    return chosen
+    requested = requested_by([*filter(is_url, chosen.reference.paths)], path)
+    return replace(chosen, messages=(*chosen.messages, *requested))
 
 
 def recognised(path: str) -> str:

@@ -108,12 +108,23 @@ def chosen_files(found: Iterable[str], split: str | None, where: str) -> tuple[t
 
 def declares_data(folder: Path) -> bool:
     """Whether the card of a dataset repository (README.md) maps files to subsets and splits."""
+    return re.search(r"^configs:", _card(folder), re.MULTILINE) is not None
+
+
+def urls_of_card(folder: Path) -> tuple[str, ...]:
+    """The URLs among the files that a card maps."""
+    mapped = re.search(r"^configs:.*?(?=^\w|\Z)", _card(folder), re.MULTILINE | re.DOTALL)
+    return tuple(re.findall(r"\w+://[^\s'\",\]]+", mapped[0])) if mapped else ()
+
+
+def _card(folder: Path) -> str:
+    """The settings at the head of a card."""
     try:
         with open(folder / "README.md", encoding="utf-8", errors="replace") as card:
             text = card.read(1 << 16)
     except OSError:
-        return False
-    return text.startswith("---") and re.search(r"^configs:", text.split("\n---", 1)[0], re.MULTILINE) is not None
+        return ""
+    return text.split("\n---", 1)[0] if text.startswith("---") else ""
 
 
 def choose_split(splits: tuple[str, ...], wanted: str | None, where: str) -> str:

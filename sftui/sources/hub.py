@@ -57,11 +57,11 @@ class HubSource(Source):
         self._dataset = ()
 
 
-def open_hub(name: str, spec: SourceSpec) -> HubSource:
+def open_hub(name: str, spec: SourceSpec, said: tuple[str, ...] = ()) -> HubSource:
     """Load a Hub dataset, or a cloned one; every way it can fail is a SourceError with what to do.
 
     Code of the dataset repository is never run: `datasets` 4 and later cannot. Without a split it
-    is train, or the first there is.
+    is train, or the first there is. `said`: notes on what it requests.
     """
     from sftui.hub import trouble
 
@@ -70,16 +70,16 @@ def open_hub(name: str, spec: SourceSpec) -> HubSource:
         raise _refused(found, name, spec)
     import datasets
 
-    said: list[str] = []
+    logged: list[str] = []
     try:
-        with _quiet(datasets, said), _offline(datasets) if found is not None and found.silent else nullcontext():
+        with _quiet(datasets, logged), _offline(datasets) if found is not None and found.silent else nullcontext():
             loaded = datasets.load_dataset(name, spec.subset, split=spec.split, revision=spec.revision)
     except Exception as error:  # distinguished by type below; anything unknown is shown as it is
         if found is not None:
             raise _refused(found, name, spec) from error
         raise explain(error, name, spec) from error
-    notes = []
-    if any("cached version" in line for line in said):
+    notes = [*said]
+    if any("cached version" in line for line in logged):
         doubt = f", so it may not be revision {spec.revision}" if spec.revision else ""
         notes.append(f"{name} is the copy in the local cache, because the Hub did not give it{doubt}")
     split = spec.split

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from sftui.errors import SourceError
+from sftui.errors import SourceError, without_secrets
 from sftui.sources.byte_file import ByteFile, SpooledFile
 from sftui.sources.file_at import file_at
 from sftui.sources.files import (
@@ -29,6 +29,7 @@ from sftui.sources.files import (
     is_url,
     missing,
     one_format,
+    urls_of_card,
 )
 from sftui.sources.json_layout import BOM, open_json
 from sftui.sources.records import JSON_SPACE
@@ -113,9 +114,22 @@ def _open(spec: SourceSpec) -> Source:
     return _open_files(spec, Found(tuple(files), f"{len(files):,} files", tuple(notes)))
 
 
+def requested_by(urls: Sequence[str], where: str) -> tuple[str, ...]:
+    """A note on what a config or a dataset card requests from elsewhere; SourceError where HF's flags say offline."""
+    far = [url for url in urls if not url.startswith(("file:", "memory:"))]
+    if far and _offline():
+        why = f"{where} names that URL, not you, and HF's flags say offline"
+        raise SourceError("is not requested", where=far[0], why=why, fix="name the URL itself, or unset the flag")
+    return (without_secrets(f"rows are requested from {', '.join(far)}, as {where} says"),) if far else ()
+
+
+def _offline() -> bool:
+    return any(os.environ.get(flag, "").upper() in YES for flag in OFFLINE)
+
+
 def hub_name(paths: Sequence[str]) -> str | None:
     """The Hub dataset that these paths would have looked up; None for what is here, or where HF's flags say offline."""
-    if len(paths) != 1 or any(os.environ.get(flag, "").upper() in YES for flag in OFFLINE):
+    if len(paths) != 1 or _offline():
         return None
     [path] = paths
     if path == "-" or is_url(path) or os.path.exists(path) or is_glob(path) or format_of(path):
@@ -129,10 +143,10 @@ def _open_one(spec: SourceSpec, path: str) -> Source:
     if path == "-":
         return _open_stream(spec, sys.stdin.buffer, "stdin")
     if is_url(path):
-        from sftui.sources.remote import find_url
+        from sftui.sources.remote import find_url, label_of
 
         found = find_url(path, spec.split)
-        return _open_file(spec, path, os.path.basename(path)) if found.files == (path,) else _open_files(spec, found)
+        return _open_file(spec, path, label_of(path)) if found.files == (path,) else _open_files(spec, found)
     if os.path.isdir(path):
         return _open_folder(spec, Path(path))
     if os.path.exists(path):
@@ -215,7 +229,8 @@ def _open_folder(spec: SourceSpec, folder: Path) -> Source:
         # the card of a cloned Hub repository says which files make which subset and split
         from sftui.sources.hub import open_hub
 
-        return open_hub(str(folder), spec)
+        said = requested_by(urls_of_card(folder), str(folder / "README.md"))
+        return open_hub(str(folder), spec, said)
     return _open_files(spec, find_folder(folder, spec.split))
 
 
@@ -251,7 +266,7 @@ def _open_file(spec: SourceSpec, path: str, label: str) -> Source:
 
         folder, name = os.path.split(path)
         return _with_rows(SavedSource(Path(folder), label, row_limit=spec.row_limit, names=(name,)))
-    kind = format_of(path) or ("text" if path.lower().endswith(".txt") else None)
+    kind = format_of(label) or ("text" if label.lower().endswith(".txt") else None)
     return _open_bytes(spec, file_at(path, label), kind, separator="\t" if ".tsv" in label else ",")
 
 

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
-from sftui.errors import SourceError
+from sftui.errors import SourceError, without_secrets
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.files import NOT_DATA, Found, chosen_files, format_of, none_of
 from sftui.sources.source import Change
@@ -24,6 +24,7 @@ BLOCKS = 16
 """So many blocks are kept, of all files together."""
 LOOK = 60.0
 """Seconds between two looks whether a file is still the same."""
+HELP = "download the file and open it here"
 PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
 _REASON = 300
 
@@ -34,12 +35,19 @@ class RemoteFile(ByteFile):
     def __init__(self, path: str, label: str | None = None, end: int | None = None) -> None:
         self.mark = object()
         self.path = path
-        self.label = label or posixpath.basename(path)
+        self.label = label or label_of(path)
         self._end = end
         with _as_source_error(path):
             self._files, self._name = _filesystem(path)
             self._info = self._files.info(self._name)
-        self._whole = int(self._info.get("size") or 0)
+            if self._info.get("size") is None:
+                why = "the server does not say how long the file is"
+                raise SourceError(
+                    "cannot be read in parts", where=path, why=why, fix="download the file and open it here"
+                )
+            self._whole = int(self._info["size"])
+            if self._whole == 0 and _of_web(path) and self._part(0, 1):
+                raise _other_length(path, 0, "more")
         self._looked = time.monotonic()
         self._changed: Change | None = None
 
@@ -59,10 +67,24 @@ class RemoteFile(ByteFile):
         return b"".join(pieces)
 
     def fetch(self, number: int) -> bytes:
-        """A block of the file; SourceError where it cannot be read."""
+        """A block of the file; SourceError where it cannot be read, or the file is not as long as was said."""
+        start, stop = number * BLOCK, min((number + 1) * BLOCK, self._whole)
+        further = int(stop == self._whole and _of_web(self.path))  # one byte more than there should be
         with _as_source_error(self.path):
-            stop = min((number + 1) * BLOCK, self._whole)
-            return bytes(self._files.cat_file(self._name, start=number * BLOCK, end=stop))
+            data = self._part(start, stop + further)
+        if len(data) != stop - start:
+            raise _other_length(
+                self.path, self._whole, f"{start + len(data):,}" if len(data) < stop - start else "more"
+            )
+        return data
+
+    def _part(self, start: int, stop: int) -> bytes:
+        try:
+            return bytes(self._files.cat_file(self._name, start=start, end=stop))
+        except Exception as error:
+            if start == 0 == self._whole and getattr(error, "status", 0) == 416:
+                return b""  # there is no first byte to send
+            raise
 
     def changed(self, upto: int, *, grows: bool = False) -> Change | None:
         if self._changed is None and time.monotonic() - self._looked > LOOK:
@@ -114,27 +136,38 @@ def find_url(url: str, split: str | None) -> Found:
     """The files that a URL means: one, those of a folder that make a split, or those that match; SourceError."""
     with _as_source_error(url):
         files, name = _filesystem(url)
-        if any(sign in name for sign in "*?["):
+        path, title = _path(name), without_secrets(url)
+        if any(sign in path for sign in "*?["):
             matches = sorted(map(str, files.glob(name)))
             found = [one for one in matches if format_of(one) and posixpath.basename(one) not in NOT_DATA]
             if not found:
                 raise none_of(url, len(matches))
-            return Found(tuple(files.unstrip_protocol(one) for one in found), url)
-        if files.isdir(name):
+            return Found(tuple(files.unstrip_protocol(one) for one in found), title)
+        if not (_of_web(url) and format_of(path)) and files.isdir(name):
             root = name.rstrip("/")
             inside = [str(one).removeprefix(root).lstrip("/") for one in files.find(root)]
             notes, chosen = chosen_files(filter(_is_data, inside), split, url)
-            return Found(tuple(files.unstrip_protocol(f"{root}/{one}") for one in chosen), url, notes)
+            return Found(tuple(files.unstrip_protocol(f"{root}/{one}") for one in chosen), title, notes)
         if split not in (None, "train"):
             raise SourceError(f"has no split {split}", where=url, why="files have no splits of their own")
-        return Found((url,), url)
+        return Found((url,), title)
 
 
 def labels_of(urls: tuple[str, ...]) -> tuple[str, ...]:
     """What to call each of several files: what is not the same of all."""
     base = posixpath.commonprefix([posixpath.dirname(url) + "/" for url in urls])
     cut = base.rfind("/") + 1
-    return tuple(url[cut:] for url in urls)
+    return tuple(_path(url[cut:]) for url in urls)
+
+
+def label_of(url: str) -> str:
+    """What to call one file."""
+    return posixpath.basename(_path(url))
+
+
+def _path(url: str) -> str:
+    """A URL up to its query, in which a web server takes a signature."""
+    return url.partition("?")[0] if _of_web(url) else url
 
 
 def _is_data(name: str) -> bool:
@@ -146,8 +179,22 @@ def _is_data(name: str) -> bool:
 def _filesystem(url: str) -> tuple[Any, str]:
     import fsspec
 
-    files, name = fsspec.core.url_to_fs(url)
+    given = {}
+    if _of_web(url):
+        from sftui.sources.web import client
+
+        given["get_client"] = client
+    files, name = fsspec.core.url_to_fs(url, **given)
     return files, str(name)
+
+
+def _of_web(url: str) -> bool:
+    return url.lower().startswith(("http://", "https://"))
+
+
+def _other_length(url: str, said: int, sent: str) -> SourceError:
+    why = f"the server says {said:,} bytes and sends {sent}"
+    return SourceError("cannot be read", where=url, why=why, fix=HELP)
 
 
 @contextlib.contextmanager
@@ -156,7 +203,8 @@ def _as_source_error(url: str) -> Iterator[None]:
     scheme = url.partition(":")[0].lower()
     try:
         yield
-    except SourceError:
+    except SourceError as error:
+        error.where = error.where or url
         raise
     except ImportError as error:
         package = PACKAGES.get(scheme, "")

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from sftui.errors import ExportError
+from sftui.errors import ExportError, without_secrets
 from sftui.session.options import OpenOptions
 from sftui.side_files import parse_json, read_side_file
 from sftui.workspace.marks import MOST_MARKS, Mark, Marks, read_marks
@@ -38,7 +38,7 @@ class MarksFile:
     ) -> None:
         self.path = None if "-" in options.paths else _path(options, folder)
         self.stale = False
-        self._data = [os.path.abspath(path) if os.path.exists(path) else path for path in options.paths]
+        self._data = [os.path.abspath(one) if os.path.exists(one) else without_secrets(one) for one in options.paths]
         self._failed = failed
         self._pending: dict[int, Mark] = {}
         self._changed = threading.Condition()

@@ -24,7 +24,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from sftui import bound
-from sftui.errors import SftuiError
+from sftui.errors import SftuiError, without_secrets
 from sftui.model import Inspection, Problem, Row, Stage
 from sftui.recipe import Recipe
 from sftui.session.opened import AT_ONCE, Opened, Stored, read_anew
@@ -172,7 +172,9 @@ class Worker:
 
             self._refused = as_problem(error)
             self.send(ev.CountChanged(0, True, 1.0))
-            self.send(ev.SourceOpened(" ".join(request.options.paths), "", (), "", "", refused=self._refused))
+            self.send(
+                ev.SourceOpened(without_secrets(" ".join(request.options.paths)), "", (), "", "", refused=self._refused)
+            )
             self._row = rq.RowRequest(request.ticket, request.row or 0)
             self._answer_row()
             opened.set()

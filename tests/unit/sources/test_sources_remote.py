@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import http.server
 import json
+import re
+import threading
 import uuid
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -163,3 +168,80 @@ def test_blocks_are_kept_for_all_files_together(memory: str, small_blocks: None)
     assert len(remote._CACHE._held) <= remote.BLOCKS
     there.close()
     assert not remote._CACHE._held
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """A web server that says and sends what a test gave it."""
+
+    data: ClassVar[bytes] = b""
+    says: ClassVar[int | None] = None
+    more: ClassVar[int] = 0
+    parts: ClassVar[bool] = True
+    sent: ClassVar[list[int]] = []
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        if self.says is not None:
+            self.send_header("Content-Length", str(self.says))
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        begin, end = (int(asked[1]), int(asked[2]) + 1) if asked and self.parts else (0, len(self.data))
+        data = self.data[begin : end + self.more]
+        self.send_response(416 if asked and self.parts and not data else 206 if asked and self.parts else 200)
+        self.end_headers()
+        self.sent.append(len(data))
+        with contextlib.suppress(OSError):
+            self.wfile.write(data)
+
+    def log_message(self, *given: object) -> None:
+        """Nothing is printed."""
+
+
+@pytest.fixture
+def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+
+        def serving(data: bytes, **more: Any) -> str:
+            for name, value in {"data": data, "says": len(data), "sent": [], **more}.items():
+                monkeypatch.setattr(Answers, name, value)
+            return f"http://127.0.0.1:{server.server_address[1]}/{uuid.uuid4().hex}/t.jsonl"
+
+        yield serving
+        server.shutdown()
+
+
+ROWS = b'{"text": "x"}\n' * 100
+"""1,400 bytes."""
+
+
+def test_a_web_server_that_does_what_it_says_is_read(web: Callable[..., str], small_blocks: None) -> None:
+    there = opened(web(ROWS))
+    assert [row.data for row in there.rows()] == [{"text": "x"}] * 100
+    assert Answers.sent and max(Answers.sent) <= remote.BLOCK
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"more": 5}, "the server sends more than the 1,000 bytes that were requested"),
+        ({"parts": False}, "the server sends more than the 1,000 bytes that were requested"),
+        ({"says": None}, "the server does not say how long the file is"),
+        ({"says": 0}, "the server says 0 bytes and sends more"),
+        ({"says": 900}, "the server says 900 bytes and sends more"),
+        ({"says": 1900}, "the server says 1,900 bytes and sends 1,400"),
+    ],
+)
+def test_an_answer_that_is_not_what_was_requested_is_told(
+    web: Callable[..., str], small_blocks: None, how: Mapping[str, Any], said: str
+) -> None:
+    with pytest.raises(SourceError, match=re.escape(said)) as told:
+        list(opened(web(ROWS, **how)).rows())
+    assert told.value.where.startswith("http://127.0.0.1") and "download the file" in told.value.fix
+
+
+def test_an_empty_file_of_a_web_server_is_empty(web: Callable[..., str]) -> None:
+    with pytest.raises(SourceError, match="is empty"):
+        opened(web(b""))
