@@ -33,6 +33,8 @@ SPLIT_WORDS = {
     "test": ("test", "testing", "eval", "evaluation"),
 }
 """datasets.data_files.SPLIT_KEYWORDS."""
+DOWNLOAD = "download the file and open it here"
+"""What helps where a server does not give a file in parts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 from sftui.errors import SourceError, without_secrets
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.files import NOT_DATA, Found, chosen_files, format_of, none_of
+from sftui.sources.files import DOWNLOAD, NOT_DATA, Found, chosen_files, format_of, none_of
 from sftui.sources.source import Change
 
 BLOCK = 4 << 20
@@ -24,7 +24,6 @@ BLOCKS = 16
 """So many blocks are kept, of all files together."""
 LOOK = 60.0
 """Seconds between two looks whether a file is still the same."""
-HELP = "download the file and open it here"
 PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
 _REASON = 300
 
@@ -194,7 +193,7 @@ def _of_web(url: str) -> bool:
 
 def _other_length(url: str, said: int, sent: str) -> SourceError:
     why = f"the server says {said:,} bytes and sends {sent}"
-    return SourceError("cannot be read", where=url, why=why, fix=HELP)
+    return SourceError("cannot be read", where=url, why=why, fix=DOWNLOAD)
 
 
 @contextlib.contextmanager

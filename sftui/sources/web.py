@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 
 from sftui.errors import SourceError
-from sftui.sources.remote import HELP
+from sftui.sources.files import DOWNLOAD
 
 PAGE = 4 << 20
 """Bytes of an answer to a request that names no range, such as the page of a folder."""
@@ -22,14 +22,14 @@ class Answer(aiohttp.ClientResponse):
             begin, most = _requested(self.request_info.headers.get("Range", ""))
             if begin and self.status == 200:
                 self.close()
-                raise SourceError("cannot be read", why="the server sends no parts of a file", fix=HELP)
+                raise SourceError("cannot be read", why="the server sends no parts of a file", fix=DOWNLOAD)
             pieces, size = [], 0
             async for piece in self.content.iter_chunked(_PIECE):
                 size += len(piece)
                 if size > most and self.status < 400:
                     self.close()
                     why = f"the server sends more than the {most:,} bytes that were requested"
-                    raise SourceError("cannot be read", why=why, fix=HELP)
+                    raise SourceError("cannot be read", why=why, fix=DOWNLOAD)
                 pieces.append(piece)
                 if size > most:
                     break
