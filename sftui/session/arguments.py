@@ -136,6 +136,8 @@ class Arguments:
             recipe = changed(recipe, "mask.rule", "given")
             if any(name in one["shapes"] for one in captured["batches"] for name in WEIGHTS):
                 recipe = changed(recipe, "loss.weights", "float")
+            if _moves_labels(captured) and all(one.get("loss_takes") is None for one in captured["batches"]):
+                recipe = changed(recipe, "loss.shift", "preshifted")
         return self._set_up(recipe, make)
 
     def _from_config(
@@ -255,6 +257,16 @@ class Arguments:
                 more = "; outside of quotes a backslash is taken as it is" if escapes else ""
                 found.append(f"{path} is {quoted(held, always=True)}{more}")
         return tuple(found)
+
+
+def _moves_labels(captured: Mapping[str, Any]) -> bool:
+    """Whether a trainer of the run moves labels before training (`Traits.moves_labels`)."""
+    from sftui.trainers.declared import packages, traits_of
+    from sftui.trainers.versions import at_least, parse
+
+    versions = captured.get("versions") or {}
+    since = {package: traits_of(name).moves_labels for name, package in packages().items()}
+    return any(since.get(one) and at_least(parse(version, one), since[one]) for one, version in versions.items())
 
 
 def starting_recipe(file: str | None, trainer: str | None) -> Recipe:

@@ -156,6 +156,9 @@ class Traits:
     masks_end: bool = False
     """The last token of a chat is masked as soon as length.max is set, whether anything is cut or not."""
 
+    moves_labels: tuple[int, ...] = ()
+    """Since this release its datasets move labels, so that its loss shifts nothing; empty: they do not."""
+
     # how it packs
     packing: str = "none"
     """The pack.strategy that its key for packing means where nothing else is said."""

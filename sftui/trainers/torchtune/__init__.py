@@ -47,6 +47,7 @@ TRAITS = Traits(
     assistant_rule="turn_full",
     auto_trains_answers=True,  # the default of its dataset builders
     masks_end=True,
+    moves_labels=(0, 7),
     packing="sequential",
     separates=("bfd", "sequential"),
     reads="sftui.trainers.torchtune.config",

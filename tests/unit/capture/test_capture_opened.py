@@ -14,6 +14,7 @@ import pytest
 from sftui.capture.stored import captured
 from sftui.conversations.documents import documents_of
 from sftui.exports.captured import write_captured
+from sftui.findings import check_row
 from sftui.model import Conversation, Kind
 from sftui.session.arguments import Arguments
 from sftui.session.ready import Ready, open_data, tokenized
@@ -169,3 +170,18 @@ def test_other_files_are_no_captured_batches(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         assert run_of((str(tmp_path / name),)) is None
     assert run_of((str(tmp_path / "nowhere.parquet"),)) is None
+
+
+@pytest.mark.parametrize(("version", "told"), [("0.7.0", False), ("0.6.1", True), (None, True)])
+def test_labels_that_torchtune_moves_before_training_are_not_told_as_shifted_twice(
+    tmp_path: Path, version: str | None, told: bool
+) -> None:
+    """A run of whose loss nothing was seen: since 0.7 torchtune's datasets move them, and its losses shift nothing."""
+    about = {**ABOUT, "versions": {**ABOUT["versions"], **({"torchtune": version} if version else {})}}
+    labels = [[*row[1:], -100] for row in IDS]
+    path = written(
+        tmp_path / "b.parquet", batch({"input_ids": IDS, "labels": labels}, labels_from="loader"), about=about
+    )
+    with opened(path) as ready:
+        found = {one.code for one in check_row(ready.inspect_row(ready.row(0)), ready.checks())}
+    assert ("LAB003" in found) is told
