@@ -8,6 +8,7 @@ describes the dataset is written only if what it says of the data changed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -60,11 +61,10 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
 
 def entries_of(wanted: str, where: str) -> Mapping[str, Mapping[str, Any]]:
     """The datasets that a `train_dataset` stands for, by their names; RecipeError where its file cannot be read."""
-    file = Path(wanted)
     if not wanted.endswith(".yaml"):
-        return {"default": {"path": wanted, **({"source": "local"} if file.exists() else {})}}
+        return {"default": {"path": wanted, **({"source": "local"} if os.path.exists(wanted) else {})}}
     try:
-        text = read_side_bytes(file).decode("utf-8")
+        text = read_side_bytes(wanted).decode("utf-8")
     except OSError as error:
         raise RecipeError(
             f"cannot open {wanted}",

@@ -123,7 +123,8 @@ def test_a_damaged_gguf_is_told(keep: int, gguf: Path) -> None:
 def test_a_lying_count_takes_no_memory(inner: int, tmp_path: Path) -> None:
     head = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a")
     (tmp_path / "x.gguf").write_bytes(head + struct.pack("<IIQ", ARRAY, inner, 500) + bytes(64))
-    with pytest.raises(ValueError, match="damaged GGUF"):
+    told = "array runs past the end" if inner == UINT32 else "requires a buffer"
+    with pytest.raises(ValueError, match=f"damaged GGUF file .*{told}"):
         read_gguf_metadata(str(tmp_path / "x.gguf"), ("a",))
 
 
