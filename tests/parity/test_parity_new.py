@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import environments
 import new_cases
+import new_cases_five
 import new_cases_four
 import new_cases_three
 import new_cases_two
 import new_material
+import new_material_five
 import new_material_four
 import new_material_three
 import new_material_two
@@ -22,6 +24,8 @@ from compare import Totals, compare
 
 from sftui.tokens.bulk import AFTER
 from sftui.trainers import traits_of
+from sftui.trainers.axolotl import instruct
+from sftui.trainers.llamafactory.registry import TEMPLATES
 
 pytestmark = pytest.mark.parity
 
@@ -78,3 +82,14 @@ def test_the_fourth_round_meets_every_tokenizer_and_dataset_of_each_trainer() ->
     for trainer in new_cases_four.CASES:
         met = {case.tokenizer.removeprefix("four:") for case in new_cases_four.cases(trainer)}
         assert met.issuperset(new_material_four.TOKENIZERS), trainer
+
+
+def test_the_fifth_round_meets_every_dataset_and_every_name() -> None:
+    cases = {trainer: new_cases_five.cases(trainer) for trainer in new_cases_five.CASES}
+    assert {case.data.removeprefix("five:") for made in cases.values() for case in made} == set(
+        new_material_five.DATASETS
+    )
+    kinds = {str(case.dataset.get("type")) for case in cases["axolotl"]}
+    assert kinds.issuperset({*instruct._LOADED, *instruct._STYLED})
+    named = {str(case.config.get("template")) for case in cases["llamafactory"]}
+    assert named.issuperset(name for name, one in TEMPLATES.items() if not one.media)
