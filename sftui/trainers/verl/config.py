@@ -292,7 +292,7 @@ def _of_script(path: str, text: str, preset: Recipe, known: Known) -> OpenedConf
     if {"--config-path", "--config-name", "-cp", "-cn"}.intersection(one.split("=")[0] for one in command.others):
         remarks = (*remarks, "the script names a config of its own, which is not read: open that file instead")
     dataset = _dataset(config, _recipe(config, preset, path), path)
-    if any("$" in one and "@" not in one for one in command.others):
+    if any("$" in one and not one.startswith(("$@", "$*", "${@", "${*")) for one in command.others):
         config["?"] = "the script is given words when it is run"
     return OpenedConfig(preset.trainer, path, text, (dataset,), tuple(notes), remarks, config=config)
 

@@ -1,7 +1,7 @@
 """The run scripts of verl's users: a shell command whose words behind `verl.trainer.sft_trainer` are Hydra's overrides.
 
-Only what decides the words is read: quotes, line ends behind a backslash, comments, and variables that the script sets
-itself before. No shell is run.
+Only what decides the words is read: quotes, line ends behind a backslash, comments, and variables and arrays that the
+script sets itself before, those of an `if` where it is plain which way it goes. No shell is run.
 """
 
 from __future__ import annotations
@@ -17,6 +17,11 @@ from sftui.trainers.verl import hydra
 _CALLED = re.compile(r"verl[./]trainer[./]((?:fsdp_)?sft_trainer(?:_ray)?)(?:\.py)?$")
 _SET = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)=(\S*|'[^'\n]*'|\"[^\"\n]*\")[ \t]*(?:#.*)?$", re.MULTILINE)
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::-([^}]*))?\}|([A-Za-z_]\w*))")
+_ARRAY = re.compile(r"^([ \t]*)([A-Za-z_]\w*)(\+?)=\(", re.MULTILINE)
+_SPREAD = re.compile(r"\$\{([A-Za-z_]\w*)\[[@*]\]\}")
+_IF = re.compile(
+    r"^if \[+ \"?([^\"\n]*?)\"? ==? \"?([^\"\n]*?)\"? \]+; *then\n((?:(?!else|elif).*\n)*?)fi\b", re.MULTILINE
+)
 _OVERRIDE = re.compile(r"(\+\+|\+|~|)([A-Za-z_][\w.@/-]*)=(.*)$", re.DOTALL)
 
 
@@ -67,16 +72,40 @@ def read(text: str, where: str) -> Script:
         known[name] = _filled(_unquoted(value), known)
     overrides: list[Override] = []
     others: list[str] = []
-    for word in words[1:]:
+    arrays = _arrays(text[: words[0].start], known)
+    spread = ((one, _SPREAD.fullmatch(_filled(one.text, known))) for one in words[1:])
+    for word in (one for whole, named in spread for one in (arrays.get(named[1], [whole]) if named else [whole])):
         said = _filled(word.text, known)
         match = _OVERRIDE.match(said)
-        if match is None:
+        if match is None or (word.text.startswith("$") and " " in said):  # a shell makes several words of that one
             others.append(word.text)
             continue
         unknown = "$" in match[3]
         value = match[3] if unknown else hydra.parsed(match[3], where)
         overrides.append(Override(match[1], match[2], value, word, unknown))
     return Script(module, tuple(overrides), tuple(others), words[-1].end)
+
+
+def _arrays(text: str, known: Mapping[str, str]) -> dict[str, list[Word]]:
+    """The words of the arrays that a script fills; of those that fill up under a condition, one that stays open."""
+    found: dict[str, list[Word]] = {}
+    for match in _ARRAY.finditer(text):
+        at, words = match.end(), list[Word]()
+        while at < len(text) and text[at] != ")":
+            if text[at] == "#":
+                at = text.find("\n", at) if "\n" in text[at:] else len(text)
+            elif text[at] in " \t\r\n\\;&|(":
+                at += 1
+            else:
+                words.append(_word(text, at))
+                at = words[-1].end
+        around = [one for one in _IF.finditer(text) if one.start() < match.start() < one.end()]
+        sides = [_filled(one, known) for one in around[-1].groups()[:2]] if around else [""] if match[1] else []
+        if unknown := any(not one or "$" in one for one in sides):
+            words = [Word(match.start(), match.end(), f"${match[2]}")]
+        if unknown or len(set(sides)) < 2:
+            found[match[2]] = [*found.get(match[2], ()), *words] if match[3] else words
+    return found
 
 
 def _called(text: str) -> tuple[str, tuple[Word, ...]] | None:

@@ -185,6 +185,43 @@ def test_a_script_is_known_and_read(tmp_path: Path) -> None:
     assert uses["optim.lr"] is KeyUse.PASSED and uses["$@"] is KeyUse.UNSUPPORTED
 
 
+ARRAYS = """DATA=(
+    data.train_files=a.parquet  # the rows
+    "optim.betas=[0.9,0.95]"
+)
+PEFT=${PEFT:-1}
+EXTRA=()
+if [ "${PEFT}" = "1" ]; then
+    EXTRA+=("model.lora_rank=8")
+fi
+if [ "${PEFT}" = "0" ]; then
+    EXTRA+=("model.lora_rank=9")
+fi
+MORE
+python -m verl.trainer.sft_trainer "${DATA[@]}" optim.lr=1e-5 ${EXTRA[@]} "${@:3}"
+"""
+
+
+def test_arrays_of_a_script_are_its_words() -> None:
+    config = read(base=ARRAYS.replace("MORE", "")).config
+    assert config["data"] == {"train_files": "a.parquet"} and config["model"] == {"lora_rank": 8}
+    assert config["optim"] == {"betas": [0.9, 0.95], "lr": 1e-5} and "?" not in config
+    changed_text = script.edited(ARRAYS, {"model.lora_rank": 16, "optim.betas": [0, 1]}, frozenset(), "run.sh")
+    assert "EXTRA+=(model.lora_rank=16)" in changed_text and "\n    'optim.betas=[0,1]'\n)" in changed_text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        'if [ "$1" = "x" ]; then\n    EXTRA+=(a=1)\nfi',
+        "for one in 1 2; do\n    EXTRA+=(a=1)\ndone",
+        "EXTRA+=($SOME)",
+    ],
+)
+def test_words_that_hang_on_a_run_are_not_known(more: str) -> None:
+    assert read(base=ARRAYS.replace("MORE", more)).config["?"]
+
+
 @pytest.mark.parametrize(
     ("words", "path", "why"),
     [
