@@ -35,10 +35,30 @@ def edit(text: str, changes: Mapping[Path, Any], where: str = "the config") -> s
     """
     in_json = where.lower().endswith(".json")  # its white space may be none of YAML's, and it needs its quotes again
     text = json.dumps(json.loads(text), ensure_ascii=False) if in_json else text
-    for path, value in changes.items():
+    fresh, rest = _new(_compose(text, where), changes)
+    for path, value in rest.items():
         for finer, one in _finer(_held(text, path, where), path, value):
             text = _edit_one(text, finer, one, where)
+    text = _edit_one(text, (), fresh, where) if fresh else text
     return json.dumps(load_yaml(text), ensure_ascii=False, indent=2) + "\n" if in_json else text
+
+
+def _new(root: Any, changes: Mapping[Path, Any]) -> tuple[dict[str, Any], dict[Path, Any]]:
+    """The changes that only add keys, as one mapping (each of the others is a parse of the whole), and the others."""
+    fresh, rest = dict[str, Any](), dict[Path, Any]()
+    odd = {
+        path[0] for path, value in changes.items() if value is REMOVE or not all(isinstance(one, str) for one in path)
+    }
+    odd |= {path[0] for path in changes for end in range(1, len(path)) if path[:end] in changes}
+    for path, value in changes.items():
+        if path[0] in odd or (root is not None and (root.flow_style or _child(root, path[0]) is not None)):
+            rest[path] = value
+            continue
+        block = fresh
+        for step in path[:-1]:
+            block = block.setdefault(str(step), {})
+        block[str(path[-1])] = value
+    return fresh, rest
 
 
 def commented(text: str, comments: Mapping[Path, str]) -> str:
@@ -190,6 +210,8 @@ def _edit_one(text: str, path: Path, value: Any, where: str) -> str:
             if not text.strip()
             else text.rstrip("\n") + "\n" + _block(path, value, 0)
         )
+    if not path:
+        return _insert(text, root, path, value, where)
     node, parent, key_node, depth = root, None, None, 0
     for depth, step in enumerate(path):
         parent = node
@@ -289,11 +311,7 @@ def _insert(text: str, node: Any, path: Path, value: Any, where: str) -> str:
 
 
 def _block(path: Path, value: Any, column: int) -> str:
-    lines = []
-    for depth, step in enumerate(path[:-1]):
-        lines.append(f"{' ' * (column + 2 * depth)}{step}:")
-    lines += _lines({path[-1]: value}, column + 2 * (len(path) - 1))
-    return "\n".join(lines) + "\n"
+    return "\n".join(_lines(_nested(path, value), column)) + "\n"
 
 
 def _lines(value: Any, column: int) -> list[str]:

@@ -116,6 +116,18 @@ def test_scalars_read_back_as_they_were(value: Any) -> None:
     assert yaml.safe_load(f"k: {scalar(value)}") == {"k": value} or value == "1e-5"
 
 
+@pytest.mark.parametrize("text", ["", "# alone\n", CONFIG, "a: 1", "{a: 1}", "eval: {x: 1}\n"])
+def test_keys_set_at_once_stand_as_those_set_one_by_one(text: str) -> None:
+    changes = {("eval", "data"): "x", ("eval", "on", "y"): [1, {"b": 2}], ("new",): None, ("sequence_len",): 3}
+    changes |= {("opt",): {"lr": 1e-5}, ("opt", "eps"): 1e-8, ("eval", "n"): "off", ("gone",): REMOVE}
+    one_by_one = text
+    for path, value in changes.items():
+        one_by_one = edit(one_by_one, {path: value})
+    at_once = edit(text, changes)
+    assert yaml.safe_load(at_once) == yaml.safe_load(one_by_one)
+    assert sorted(at_once.split("\n")) == sorted(one_by_one.split("\n")) or text == "{a: 1}"
+
+
 WORDS = (
     "no",
     "On",
