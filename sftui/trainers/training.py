@@ -150,7 +150,7 @@ def write_training(preset: str, config: Config, facts: Mapping[str, Any]) -> Wri
             made.notes.append(f"not carried: {setting.key or name}{value}{whose}: {why}")
         needed = entry.get("required") or ("must" in entry and _fits(entry["must"], _values(known), unknown=False))
         if told is None and needed and not at(config, place := place_of(_keys(entry)[0]))[0]:
-            told = {place: entry.get("placeholder", f"FILL_IN_{place[-1].upper()}")}
+            told = {**_beside(entry), place: entry.get("placeholder", f"FILL_IN_{place[-1].upper()}")}
             setting = Setting(None, "", f"fill in {about['says']}, which sftui does not know")
         made.keys.update(told or {})
         if told and setting is not None and setting.default:
@@ -335,12 +335,12 @@ def _told(entry: Entry, about: Entry, setting: Setting, values: Mapping[str, Any
     if value in entry.get("skip", ()):
         return {}
     usual = _case(entry.get("default"), values, config)
-    needed = _fits(entry.get("needs", {}), values, config)
+    needed = _fits(entry.get("needs", {}), values, config, unknown=False)
     if value == usual and (not needed or (value == off and "always" not in entry)):
         return {}
     if not needed:
         raise _Unsayable(f"it needs {', '.join(entry['needs']).replace('key:', '')}")
-    said: Keys = {place_of(key): own for key, own in entry.get("sets", {}).items()}
+    said = _beside(entry)
     if "cases" in entry:
         cases = [
             one[1] for one in entry["cases"] if _alike(one[0], value) and _fits(_about(one), values, unknown=False)
@@ -359,6 +359,11 @@ def _told(entry: Entry, about: Entry, setting: Setting, values: Mapping[str, Any
     if there and held != own:
         raise _Unsayable(f"{key} is {scalar(held)} for what the recipe says")
     return {} if there else {**said, place_of(key): own}
+
+
+def _beside(entry: Entry) -> Keys:
+    """The keys that are always written with a setting's own."""
+    return {place_of(key): own for key, own in entry.get("sets", {}).items()}
 
 
 def _own(entry: Entry, value: Any, values: Mapping[str, Any]) -> tuple[str, Any]:

@@ -454,3 +454,29 @@ def test_defaults_are_those_of_the_stated_version() -> None:
 def test_a_value_that_is_no_number_stops_no_export(wrong: str, to: str) -> None:
     text = f"base_model: m\nlearning_rate: 1\nadapter: lora\ndatasets: [{{path: d}}]\n{wrong}\n"
     assert "m" in exported("axolotl", text, to)[2]
+
+
+def test_a_placeholder_brings_the_keys_that_go_with_it() -> None:
+    """verl's output_dir is an argument of the script: torchtune's recipes ask for device and log_level all the same."""
+    text = "python -m verl.trainer.sft_trainer data.train_files=a.parquet model.path=m trainer.default_local_dir=$1\n"
+    config = parse_yaml(exported("verl", text, "torchtune")[2], "written")
+    assert str(config["output_dir"]).startswith("FILL_IN_") and config["device"] and config["log_level"]
+
+
+def test_what_needs_a_setting_that_is_not_known_is_listed() -> None:
+    """Megatron's keys name another optimizer: its betas would be those of no optimizer in mlx-lm's file."""
+    text = (
+        "python -m verl.trainer.sft_trainer data.train_files=a.parquet model.path=m optim=megatron"
+        " optim.weight_decay=0.1\n"
+    )
+    *_, main, notes = exported("verl", text, "mlx-lm")
+    assert "optimizer_config" not in parse_yaml(main, "written")
+    assert any("optim.weight_decay: 0.1" in note for note in notes)
+
+
+@pytest.mark.parametrize("to", ["axolotl", "ms-swift"])
+def test_an_adapter_that_the_target_has_not_is_listed(to: str) -> None:
+    text = FULL["llamafactory-v1"].replace("name: lora", "name: freeze")
+    *_, main, notes = exported("llamafactory-v1", text, to)
+    assert "freeze" not in "".join(line for line in main.split("\n") if not line.startswith("#"))
+    assert any("peft_config.name: freeze" in note for note in notes)
