@@ -49,15 +49,21 @@ def python_of(trainer: str) -> Path:
     return home() / ENVIRONMENTS[trainer] / "bin" / "python"
 
 
-def ask(trainer: str, configs: Iterable[tuple[str, str]], data: Path | None = None) -> dict[str, Answer]:
-    """The answers by path, in the order of the configs; `data`: LLaMA-Factory's folder with dataset_info.json."""
+def ask(
+    trainer: str, configs: Iterable[tuple[str, str]], data: Path | None = None, *, alone: bool = False
+) -> dict[str, Answer]:
+    """The answers by path, in the order of the configs; `data`: LLaMA-Factory's folder with dataset_info.json;
+    `alone`: the settings of training alone."""
     asked = "".join(json.dumps(one) + "\n" for one in configs)
     with tempfile.TemporaryDirectory() as folder:
         env = {
             **os.environ,
             "STAND_IN_TOKENIZER": str(shared_folder() / "testdata" / "tokenizers" / "qwen2.5"),
             "OPEN_WORK": folder,
+            "PYTHONDONTWRITEBYTECODE": "",  # else each start compiles thousands of files, which takes most of its time
         }
+        if alone:
+            env["SETTINGS_ALONE"] = "1"
         if data is not None:
             env["DATASET_INFO"] = str(data)
         if trainer == "torchtune":

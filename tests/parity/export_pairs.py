@@ -45,7 +45,7 @@ SOURCES: Mapping[str, Repository] = {
         "NVIDIA-NeMo+Automodel/repo", "36044ad3d139363fb6c73c24af2e7c6b65ec52f6", r"examples/llm_finetune/.*\.ya?ml"
     ),
 }
-JOBS = 4
+JOBS = 2
 """Loaders that run at a time."""
 PLACEHOLDER = re.compile(r"FILL_IN_\w+|\?\?\?")
 FILLED: Mapping[str, Any] = {
@@ -158,7 +158,7 @@ def opened(source: str, most: int | None = None) -> tuple[dict[str, str], dict[s
     texts = {path: text.replace("$HOME", "/root") for path, text in list(files(SOURCES[source]))[: most or None]}
     with tempfile.TemporaryDirectory() as folder:
         info = dataset_info(Path(folder) / "data") if source == "llamafactory" else None
-        answers = ask(source, texts.items(), info)
+        answers = ask(source, texts.items(), info, alone=True)
     return texts, {path: one for path, one in answers.items() if one.settings and not one.kind}
 
 
@@ -196,7 +196,7 @@ def counted(
     asked = {f"{number}.yaml": text for number, (text, _) in enumerate(whole)}
     first = {source: number for number, (source, _) in reversed(list(enumerate(made))) if whole[number][1]}
     asked.update({f"open{number}.yaml": made[number][1].text for number in first.values()})
-    theirs = ask(target, asked.items())
+    theirs = ask(target, asked.items(), alone=True)
     pairs: dict[str, Pair] = {}
     for number, (source, one) in enumerate(made):
         pair, answer = pairs.setdefault(source, Pair()), theirs[f"{number}.yaml"]

@@ -99,6 +99,10 @@ def open_one(run):
         add_tokens=model.add_tokens,
         add_special_tokens=model.add_special_tokens,
     )
+    if tuning.stage not in ("sft", "pt"):
+        run.kind = f"stage: {tuning.stage}"
+    elif not training.do_train:
+        run.kind = "no training"
     run.settings = {
         **open_common.of_arguments(training),
         "tuning": dataclasses.asdict(tuning),
@@ -106,10 +110,6 @@ def open_one(run):
             name: getattr(model, name) for name in ("quantization_bit", "disable_gradient_checkpointing", "use_unsloth")
         },
     }
-    if tuning.stage not in ("sft", "pt"):
-        run.kind = f"stage: {tuning.stage}"
-    elif not training.do_train:
-        run.kind = "no training"
     run.at = "model"
     open_common.model_there(model.model_name_or_path)
     run.at = "datasets"

@@ -98,13 +98,15 @@ def open_one(run):
         raise ValueError(f"remaining_argv: {left}")
     run.reads = [word[2:] for word in words if word.startswith("--")]
     training = args.training_args
-    run.settings = {**open_common.of_arguments(training), "optimizer": training.optimizer}
-    here = f"{os.getcwd()}/"
-    run.settings["output_dir"] = training.output_dir.removeprefix(here)
-    run.settings["tuner"] = {name: getattr(args, name) for name in TUNER}
-    run.settings["torch_dtype"] = str(args.torch_dtype) if "--torch_dtype" in words else "auto"
-    run.settings["eval_rows"] = bool(args.split_dataset_ratio or args.val_dataset)
     run.values = {"max_length": args.max_length, "loss_scale": args.loss_scale}
+    run.settings = {
+        **open_common.of_arguments(training),
+        "optimizer": training.optimizer,
+        "output_dir": training.output_dir.removeprefix(f"{os.getcwd()}/"),
+        "tuner": {name: getattr(args, name) for name in TUNER},
+        "torch_dtype": str(args.torch_dtype) if "--torch_dtype" in words else "auto",
+        "eval_rows": bool(args.split_dataset_ratio or args.val_dataset),
+    }
 
 
 open_common.answer_all(open_one)

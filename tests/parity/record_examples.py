@@ -111,11 +111,11 @@ def started_in(folder: str) -> Iterator[None]:
 
 
 def dataset_info(folder: Path) -> Path:
-    """A folder with the dataset_info.json of LLaMA-Factory's repository."""
+    """A folder with what names the datasets of LLaMA-Factory's repository: dataset_info.json, and v1's YAML files."""
     one = REPOSITORIES["llamafactory"]
     folder.mkdir()
-    text = _git(one, "show", f"{one.commit}:data/dataset_info.json")
-    (folder / "dataset_info.json").write_text(text, encoding="utf-8")
+    for name in ("dataset_info.json", "v1_sft_demo.yaml", "v1_multimodal_demo.yaml"):
+        (folder / name).write_text(_git(one, "show", f"{one.commit}:data/{name}"), encoding="utf-8")
     return folder
 
 
