@@ -100,6 +100,8 @@ def _arguments(settings: Settings) -> Effective:
         "decay_steps": None,
         "warmup_start": 0,
     }
+    if "activation_offloading" in settings:
+        told["activation_offloading"] = settings["activation_offloading"]
     if told["eval"] != "never":
         told["eval_batch_size"] = settings["per_device_eval_batch_size"]
     return told
@@ -173,6 +175,7 @@ def _llamafactory(settings: Settings) -> Effective:
         **_arguments(settings),
         "quantization": model["quantization_bit"],
         "gradient_checkpointing": not model["disable_gradient_checkpointing"],
+        "activation_offloading": False,
         **_lora(
             tuning["finetuning_type"],
             tuning["lora_rank"],
@@ -281,6 +284,7 @@ def _torchtune(settings: Settings) -> Effective:
         "fp16": False,
         "dtype": {"bf16": "bfloat16", "fp32": "float32"}.get(settings["dtype"], settings["dtype"]),
         "gradient_checkpointing": bool(settings["enable_activation_checkpointing"]),
+        "activation_offloading": bool(settings.get("enable_activation_offloading")),
         "logging_steps": _every(settings["log_every_n_steps"] or 1),
         "save": f"every {saves} steps" if saves else "each epoch",
         "save_total_limit": None,
@@ -329,6 +333,7 @@ def _mlx_lm(settings: Settings) -> Effective:
         "max_grad_norm": None,
         "seed": settings["seed"],
         "gradient_checkpointing": bool(settings["grad_checkpoint"]),
+        "activation_offloading": False,
         "logging_steps": settings["steps_per_report"] / every,
         "save": f"every {settings['save_every'] / every:g} steps",
         "save_total_limit": None,
@@ -423,6 +428,7 @@ def _nemo_automodel(settings: Settings) -> Effective:
         "max_grad_norm": settings["max_grad_norm"],
         "seed": settings["seed"],
         "gradient_checkpointing": bool(settings["activation_checkpointing"]),
+        "activation_offloading": False,
         "logging_steps": 1.0,
         "save_total_limit": settings["checkpoint"]["max_recent_checkpoints"],
         "output_dir": settings["checkpoint"]["checkpoint_dir"],
@@ -484,6 +490,7 @@ def _llamafactory_v1(settings: Settings) -> Effective:
         "bf16": settings["bf16"],
         "fp16": False,
         "gradient_checkpointing": settings["enable_activation_checkpointing"],
+        "activation_offloading": False,
         "logging_steps": _every(settings["logging_steps"]),
         "save_total_limit": settings["save_total_limit"],
         "output_dir": settings["output_dir"],

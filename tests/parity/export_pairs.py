@@ -17,15 +17,16 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from ask_configs import ENVIRONMENTS, Answer, ask
 from effective import SAID_BY, differing, effective
-from record_examples import REPOSITORIES, Repository, dataset_info, files, started_in
+from record_examples import REPOSITORIES, Repository, dataset_info, files
 
 SOURCES: Mapping[str, Repository] = {
     **REPOSITORIES,
@@ -47,6 +48,8 @@ SOURCES: Mapping[str, Repository] = {
 }
 JOBS = 2
 """Loaders that run at a time."""
+EXPORTS = 2
+"""Processes that export."""
 PLACEHOLDER = re.compile(r"FILL_IN_\w+|\?\?\?")
 FILLED: Mapping[str, Any] = {
     "FILL_IN_MODEL_COMPONENT": {
@@ -162,16 +165,25 @@ def opened(source: str, most: int | None = None) -> tuple[dict[str, str], dict[s
     return texts, {path: one for path, one in answers.items() if one.settings and not one.kind}
 
 
-def exports(source: str, targets: Iterable[str], texts: Mapping[str, str], paths: Iterable[str]) -> Iterator[Exported]:
+def exports(source: str, targets: Sequence[str], texts: Mapping[str, str], paths: Iterable[str]) -> Iterator[Exported]:
     """Each config as every target's; none of one that sftui does not open, or whose data the target does not read."""
+    with tempfile.TemporaryDirectory() as folder:
+        dataset_info(Path(folder) / "data")
+        with ProcessPoolExecutor(EXPORTS, get_context("spawn"), os.chdir, (folder,)) as pool:
+            asked = [pool.submit(exports_of, source, path, texts[path], targets) for path in paths]
+            for one in asked:
+                yield from one.result()
+
+
+def exports_of(source: str, path: str, text: str, targets: Iterable[str]) -> list[Exported]:
+    """One config as every target's."""
     from sftui.errors import SftuiError
 
-    with tempfile.TemporaryDirectory() as folder, started_in(folder):
-        dataset_info(Path("data"))
-        for path in paths:
-            for target in targets:
-                with suppress(SftuiError):
-                    yield exported(source, path, texts[path], target)
+    found = []
+    for target in targets:
+        with suppress(SftuiError):
+            found.append(exported(source, path, text, target))
+    return found
 
 
 def compared(sources: Sequence[str], targets: Sequence[str], most: int | None) -> Iterator[tuple[str, str, Pair]]:

@@ -147,6 +147,9 @@ def settings_of(cfg):
     for key in ("warmup", "logging_steps"):
         told[key] = [one[key] for one in found]
     told.update(bf16=cfg.bf16, seed=cfg.seed, lora={name: cfg[name] for name in LORA})
+    offloads = told["activation_offloading"] = cfg.activation_offloading or False
+    if offloads not in (False, "hidden_states") and not cfg.adapter:  # ModelLoader wraps the blocks for recomputation
+        told["gradient_checkpointing"] = True
     return told
 
 

@@ -203,6 +203,7 @@ TOLD = (
     *("seed", "epochs", "max_steps_per_epoch", "batch_size", "gradient_accumulation_steps", "clip_grad_norm"),
     *("dtype", "enable_activation_checkpointing", "log_every_n_steps", "output_dir", "optimizer_in_bwd"),
     *("save_every_n_steps", "run_val_every_n_steps", "batch_size_val", "optimizer", "lr_scheduler", "model"),
+    "enable_activation_offloading",
 )
 ASKED_BY_ALL = (
     *("seed", "epochs", "max_steps_per_epoch", "batch_size", "gradient_accumulation_steps", "dtype", "output_dir"),

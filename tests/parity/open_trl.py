@@ -75,7 +75,8 @@ def open_one(run):
         raise ValueError(told.getvalue().strip().split("\n")[-1]) from None
     run.values = {key: getattr(training, key) for key in VALUES}
     run.values.update(model=model.model_name_or_path, revision=model.model_revision)
-    run.settings = {**open_common.of_arguments(training), "model": dataclasses.asdict(model)}
+    offloads = {"activation_offloading": training.activation_offloading}
+    run.settings = {**open_common.of_arguments(training), **offloads, "model": dataclasses.asdict(model)}
     run.at = "model"
     open_common.model_there(model.model_name_or_path)
     run.at = "data"
