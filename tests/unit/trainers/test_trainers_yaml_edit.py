@@ -118,7 +118,12 @@ def test_scalars_read_back_as_they_were(value: Any) -> None:
 
 @pytest.mark.parametrize("text", ["", "# alone\n", CONFIG, "a: 1", "{a: 1}", "eval: {x: 1}\n"])
 def test_keys_set_at_once_stand_as_those_set_one_by_one(text: str) -> None:
-    changes = {("eval", "data"): "x", ("eval", "on", "y"): [1, {"b": 2}], ("new",): None, ("sequence_len",): 3}
+    changes: dict[tuple[str | int, ...], Any] = {
+        ("eval", "data"): "x",
+        ("eval", "on", "y"): [1, {"b": 2}],
+        ("new",): None,
+        ("sequence_len",): 3,
+    }
     changes |= {("opt",): {"lr": 1e-5}, ("opt", "eps"): 1e-8, ("eval", "n"): "off", ("gone",): REMOVE}
     one_by_one = text
     for path, value in changes.items():
