@@ -254,7 +254,7 @@ def _said(entry: Entry, config: Config, values: Mapping[str, Any]) -> tuple[Any,
         number = 0 if pairs else float(own)
         each = {"same": number, "over": float(f"{number / (values.get(other) or 1):.12g}")}
         each["per"] = 1 / ((number or 1) * values.get("epochs", 1))
-        return (pairs[0] if pairs else each[how]), key
+        return (pairs[0] if pairs else _whole(each[how])), key
     for key in _keys(entry):
         there, own = at(config, place_of(key))
         if there and (own is not None or entry.get("null")):

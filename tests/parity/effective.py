@@ -61,7 +61,7 @@ def effective(trainer: str, settings: Settings) -> Effective:
     if told.get("adapter") == "none":
         for name in [name for name in told if name.startswith("lora_")]:
             del told[name]
-    for name in ("beta1", "beta2", "epsilon"):
+    for name in ("beta1", "beta2", "epsilon", "bias_correction"):
         if "adam" not in str(told.get("optimizer", "adam")).lower():
             told.pop(name, None)
     return told
@@ -133,12 +133,17 @@ def _when(strategy: str, steps: Any) -> str:
     return named.get(str(strategy)) or f"every {_every(steps):g} steps"
 
 
+class Either(tuple[Any, ...]):
+    """Values that come to the same: these seven layers are all linear ones of torchtune's models."""
+
+
 def _lora(
     kind: str, rank: Any, alpha: Any, dropout: Any, targets: Any, rs: bool = False, dora: bool = False
 ) -> Effective:
     if kind != "lora":
         return {"adapter": "none" if kind in ("full", "none") else kind}
-    targets = sorted(targets) if isinstance(targets, (list, tuple)) else targets
+    if isinstance(targets, (list, tuple)) and not isinstance(targets, Either):
+        targets = sorted(targets)
     return {
         "adapter": "lora",
         "lora_r": rank,
@@ -196,7 +201,7 @@ def _llamafactory(settings: Settings) -> Effective:
 def _axolotl(settings: Settings) -> Effective:
     lora = settings["lora"]
     bits = 4 if lora["load_in_4bit"] else 8 if lora["load_in_8bit"] else None
-    targets = lora["lora_target_modules"]
+    targets = lora["lora_target_modules"] or []
     if lora["lora_target_linear"]:
         targets = "all-linear"
     told = _arguments({**settings, "optim": settings["optimizer"], "logging_steps": settings["logging_steps"][0]})
@@ -254,11 +259,12 @@ def _torchtune(settings: Settings) -> Effective:
     targets: Any = None
     if lora:
         targets = [{"output_proj": "o_proj"}.get(one, one) for one in model.get("lora_attn_modules", ())]
-        whole = sorted(targets) == ["k_proj", "o_proj", "q_proj", "v_proj"]
         if model.get("apply_lora_to_mlp"):
-            targets = "all-linear" if whole else [*targets, "gate_proj", "up_proj", "down_proj"]
+            targets += ["gate_proj", "up_proj", "down_proj"]
         if model.get("apply_lora_to_output"):
-            targets = [*(targets if isinstance(targets, list) else [targets]), "lm_head"]
+            targets += ["lm_head"]
+        elif len(targets) == 7:
+            targets = Either((sorted(targets), "all-linear"))
     saves = settings["save_every_n_steps"]
     evaluates = settings["run_val_every_n_steps"]
     return {
@@ -300,7 +306,9 @@ def _torchtune(settings: Settings) -> Effective:
             model.get("lora_rank"),
             model.get("lora_alpha"),
             model.get("lora_dropout"),
-            targets,
+            Either((sorted(targets), "all-linear"))
+            if lora and len(targets) == 7 and "lm_head" not in targets
+            else targets,
             dora=bool(model.get("use_dora")),
         ),
     }
@@ -450,9 +458,10 @@ def _nemo_automodel(settings: Settings) -> Effective:
     if schedule is not None:
         told |= {"schedule": schedule["lr_decay_style"], "warmup": settings["warmup"]}
         least, start = schedule["min_lr"], schedule["init_lr"]
-        told["least_rate"] = _round(least / rate) if least is not None else 0.01
+        if least is None or rate:
+            told["least_rate"] = _round(least / rate) if least is not None else 0.01
         told["decay_steps"] = schedule["lr_decay_steps"]
-        if any(settings["warmup"]):
+        if any(settings["warmup"]) and (start is None or rate):
             told["warmup_start"] = _round(start / rate) if start is not None else 0.1
     saves, ends = steps["ckpt_every_steps"], steps["save_checkpoint_every_epoch"]
     if settings["checkpoint"]["enabled"] == "False":
@@ -546,6 +555,9 @@ def differing(source: Effective, target: Effective) -> dict[str, tuple[Any, Any]
 
 
 def _alike(one: Any, other: Any) -> bool:
+    if isinstance(one, Either) or isinstance(other, Either):
+        ones, others = ([*side] if isinstance(side, Either) else [side] for side in (one, other))
+        return any(_alike(left, right) for left in ones for right in others)
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(map(_alike, one, other))
     if isinstance(one, (int, float)) and isinstance(other, (int, float)) and not isinstance(one, bool):

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -114,13 +115,20 @@ HEAD = f"{'source':15} {'target':15}" + "".join(
 )
 
 
+@lru_cache(1)
+def read(source: str, path: str, text: str) -> Any:
+    """A config of `source`, opened once for all targets."""
+    from sftui.trainers import trainer_named
+
+    return trainer_named(source).read_config(path, text, None)
+
+
 def exported(source: str, path: str, text: str, target: str) -> Exported:
     """A config of `source` as sftui exports it to `target`; SftuiError where it does not."""
     from sftui.exports.plan import plan_export
     from sftui.exports.prepared import Prepared
-    from sftui.trainers import trainer_named
 
-    opened = trainer_named(source).read_config(path, text, None)
+    opened = read(source, path, text)
     recipe = opened.recipe
     prepared = Prepared(paths=("data/train.jsonl",), split="train", kind="json", config=opened)
     with tempfile.TemporaryDirectory() as folder:

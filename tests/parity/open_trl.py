@@ -4,6 +4,7 @@ what is asked of `load_dataset`. Devices are taken as there, so only the config 
 
 import dataclasses
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -54,7 +55,8 @@ datasets.load_dataset = ask
 def open_one(run):
     global RUN
     RUN = run
-    Path("config.yaml").write_text(run.text, encoding="utf-8")
+    text = re.sub(r"(?m)^deepspeed:.*$", "", run.text)  # its package and file are none of the config's
+    Path("config.yaml").write_text(text, encoding="utf-8")
     run.at = "arguments"
     told = io.StringIO()
     try:
