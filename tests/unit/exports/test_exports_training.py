@@ -480,3 +480,36 @@ def test_an_adapter_that_the_target_has_not_is_listed(to: str) -> None:
     *_, main, notes = exported("llamafactory-v1", text, to)
     assert "freeze" not in "".join(line for line in main.split("\n") if not line.startswith("#"))
     assert any("peft_config.name: freeze" in note for note in notes)
+
+
+def test_batches_told_by_rows_of_a_step_are_whole() -> None:
+    text = (
+        "base_model: m\nlearning_rate: 1\nmicro_batch_size: 1\nbatch_size: 2\nlogging_steps: 1\ndatasets: [{path: d}]\n"
+    )
+    config = parse_yaml(exported("axolotl", text, "mlx-lm")[2], "written")
+    assert (config["grad_accumulation_steps"], config["steps_per_report"]) == (2, 2)
+
+
+@pytest.mark.parametrize("to", ["llamafactory", "llamafactory-v1", "ms-swift", "nemo-automodel"])
+def test_no_layers_are_no_layer_without_a_name(to: str) -> None:
+    text = "base_model: m\nlearning_rate: 1\nadapter: lora\nlora_target_parameters: [a]\ndatasets: [{path: d}]\n"
+    *_, main, notes = exported("axolotl", text, to)
+    assert "lora_target: " not in main and any(note.startswith("not carried: lora_target_modules") for note in notes)
+
+
+def test_offloading_of_axolotl_is_what_its_loader_makes_of_it() -> None:
+    """With an adapter it takes the place of recomputation; TRL knows it on and off alone."""
+    head = "base_model: m\nlearning_rate: 1\ndatasets: [{path: d}]\n"
+    for text, told in (
+        ("gradient_checkpointing: offload\n", (True, True)),
+        ("gradient_checkpointing: offload\nadapter: lora\nlora_r: 8\nlora_alpha: 8\n", (False, True)),
+        ("gradient_checkpointing: true\nactivation_offloading: true\nadapter: lora\n", (False, True)),
+        ("gradient_checkpointing: true\nadapter: lora\n", (True, False)),
+    ):
+        made = exported("axolotl", head + text, "trl")[1].settings
+        assert (made["gradient_checkpointing"].value, made["activation_offloading"].value) == told, text
+    source = "model_name_or_path: m\ndataset_name: d\nactivation_offloading: true\ngradient_checkpointing: {}\n{}"
+    for given, lora, told in ((False, True, (True, True)), (True, False, (True, True)), (True, True, (None, None))):
+        more = "use_peft: true\nlora_target_modules: [a, b]\n" if lora else ""
+        config = parse_yaml(exported("trl", source.format(str(given).lower(), more), "axolotl")[2], "written")
+        assert (config.get("gradient_checkpointing"), config.get("activation_offloading")) == told, (given, lora)
