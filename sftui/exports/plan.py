@@ -228,10 +228,11 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Ma
 
 
 def located(recipe: Recipe) -> Recipe:
-    """The recipe with a tokenizer and a template that lie here named by their absolute paths."""
+    """The recipe with a tokenizer and a template that lie here named by their absolute paths, and no tokenizer whose
+    name is a variable of the run."""
     name, (kind, _, file) = recipe.tokenizer.name, recipe.render.template.partition(":")
     if name is not None:
-        recipe = changed(recipe, "tokenizer.name", _absolute(name))
+        recipe = changed(recipe, "tokenizer.name", None if _absolute(name).startswith("$") else _absolute(name))
     return changed(recipe, "render.template", f"file:{_absolute(file)}") if kind == "file" and file else recipe
 
 
@@ -275,7 +276,8 @@ def training_of(recipe: Recipe, prepared: Prepared) -> dict[str, Any]:
 
     config = prepared.config
     source = read_training(config) if config is not None else None
-    given = {"tokenizer": Setting(located(recipe).tokenizer.name, "tokenizer.name")} if recipe.tokenizer.name else {}
+    named = located(recipe).tokenizer.name
+    given = {"tokenizer": Setting(named, "tokenizer.name")} if named else {}
     before = preset(recipe.preset) if config is None else config.datasets[prepared.dataset].recipe
     if recipe.batch.size != before.batch.size:
         given["batch_size"] = Setting(recipe.batch.size, "batch.size")

@@ -451,6 +451,9 @@ def _nemo_automodel(settings: Settings) -> Effective:
         "decay_steps": None,
     }
     told["save_total_limit"] = None if told["save_total_limit"] == "None" else int(told["save_total_limit"])
+    for name in ("learning_rate", "weight_decay"):  # of an optimizer that the loader leaves to its own package
+        if told[name] is None:
+            del told[name]
     if isinstance(optimizer.get("betas"), (list, tuple)):
         told["beta1"], told["beta2"] = optimizer["betas"]
     if "eps" in optimizer:

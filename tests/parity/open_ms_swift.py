@@ -59,7 +59,7 @@ def words_of(run):
         run.kind = "megatron"
         return [], "sft"
     rest = re.sub(r"\\\r?\n", " ", run.text[found.end() :]).split("\n", 1)[0]
-    words = shlex.split(rest, comments=True)
+    words = shlex.split(re.sub(r"(?<!\S)#.*", "", rest))  # a `#` within a word begins no comment
     ends = [place for place, word in enumerate(words) if word in ("&", "&&", "|", ";", ">", "2>", "2>&1", ">>")]
     return words[: ends[0] if ends else None], found[2] or found[3]
 

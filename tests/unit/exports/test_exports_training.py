@@ -259,7 +259,7 @@ KNOWN_UNTOLD = {"axolotl": {"warmup", "bf16", "fp16", "tf32", "logging_steps"}}
 
 
 def opened(trainer: str, text: str) -> OpenedConfig:
-    return trainer_named(trainer).read_config("config.yaml", text)
+    return trainer_named(trainer).read_config("run.sh" if text.startswith("swift ") else "config.yaml", text)
 
 
 def exported(source: str, text: str, to: str) -> tuple[Training, Training, str, tuple[str, ...]]:
@@ -509,7 +509,21 @@ def test_offloading_of_axolotl_is_what_its_loader_makes_of_it() -> None:
         made = exported("axolotl", head + text, "trl")[1].settings
         assert (made["gradient_checkpointing"].value, made["activation_offloading"].value) == told, text
     source = "model_name_or_path: m\ndataset_name: d\nactivation_offloading: true\ngradient_checkpointing: {}\n{}"
-    for given, lora, told in ((False, True, (True, True)), (True, False, (True, True)), (True, True, (None, None))):
+    wanted: dict[tuple[bool, bool], Any] = {
+        (False, True): (True, True),
+        (True, False): (True, True),
+        (True, True): (None, None),
+    }
+    for (given, lora), told in wanted.items():
         more = "use_peft: true\nlora_target_modules: [a, b]\n" if lora else ""
         config = parse_yaml(exported("trl", source.format(str(given).lower(), more), "axolotl")[2], "written")
         assert (config.get("gradient_checkpointing"), config.get("activation_offloading")) == told, (given, lora)
+
+
+def test_a_name_that_only_the_run_knows_is_no_tokenizer(tmp_path: Path) -> None:
+    config = opened("ms-swift", "swift sft --model ${MODEL} --dataset org/rows --attn_impl flash_attn\n")
+    plan = plan_export(
+        "torchtune", str(tmp_path), config.recipe, config.recipe, Prepared(("d",), "train", config=config)
+    )
+    assert "${MODEL}" not in str(parse_yaml(plan.files[0].content, "written"))
+    assert "attn_implementation: flash_attention_2" in exported("ms-swift", config.text, "axolotl")[2]
