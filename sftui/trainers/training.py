@@ -199,13 +199,17 @@ def _fits(
             fits = unknown
         elif isinstance(allowed, Mapping):
             ((ask, than),) = allowed.items()
-            compare: Callable[[Any, Any], Any] = {"least": ge, "not": ne}.get(ask, lambda text, word: word in str(text))
+            compare: Callable[[Any, Any], Any] = {"least": ge, "not": ne}.get(ask, _has)
             fits = value is not None and bool(compare(value, than))
         else:
             fits = value in allowed
         if not fits:
             return False
     return True
+
+
+def _has(value: Any, word: str) -> bool:
+    return word in str(value).lower()
 
 
 def _case(said: Any, values: Mapping[str, Any], config: Config | None = None) -> Any:
