@@ -76,6 +76,7 @@ def open_one(run):
     run.values = {key: told["data"].get(key) for key in ("max_length", "train_batch_size", "truncation", "pad_mode")}
     kind = str(config.optim._target_).rpartition(".")[2]
     told["optim"] = {**{k: v for k, v in vars(optim).items() if not k.startswith("_")}, "kind": kind}
+    open_common.model_there(told["model"]["path"])
     told["warmup"] = [
         optim.lr_warmup_steps if (optim.lr_warmup_steps or -1) > 0 else int(optim.lr_warmup_steps_ratio * total)
         for total in open_common.TOTALS

@@ -528,3 +528,14 @@ def test_a_name_that_only_the_run_knows_is_no_tokenizer(tmp_path: Path) -> None:
     )
     assert "${MODEL}" not in str(parse_yaml(plan.files[0].content, "written"))
     assert "attn_implementation: flash_attention_2" in exported("ms-swift", config.text, "axolotl")[2]
+
+
+def test_lora_on_the_output_layer_is_said() -> None:
+    text = FULL["torchtune"].replace("apply_lora_to_output: false", "apply_lora_to_output: true")
+    assert "lm_head" in parse_yaml(exported("torchtune", text, "trl")[2], "written")["lora_target_modules"]
+
+
+@pytest.mark.parametrize("name", ["galore", "apollo", "badam", "adam_mini", "muon"])
+def test_an_optimizer_of_llamafactory_alone_is_listed(name: str) -> None:
+    *_, main, notes = exported("llamafactory", f"{BARE['llamafactory']}use_{name}: true\n", "trl")
+    assert any(note.startswith(f"not carried: use_{name}") for note in notes) and "\noptim: " not in main
