@@ -214,6 +214,15 @@ CASES = (
         "neat_packing", "turkish", QWEN, {"template": "qwen", "neat_packing": True, "cutoff_len": 512}, dataset=MESSAGES
     ),
     Case(
+        "neat_packing_flash",
+        "turkish",
+        QWEN,
+        {"template": "qwen", "neat_packing": True, "cutoff_len": 512, "flash_attn": "fa2"},
+        dataset=MESSAGES,
+        limit=60,
+        batch={"size": 1, "count": 8},
+    ),
+    Case(
         "neat_packing_small_group",
         "alpaca",
         QWEN,
