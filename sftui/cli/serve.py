@@ -129,8 +129,7 @@ def _run(words: list[str], listening: socket.socket, address: str, token: str) -
             """What is served is reported by the command."""
 
         async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-            page = asyncio.current_task()
-            assert page is not None
+            page: Any = asyncio.current_task()
             self.pages.add(page)
             try:
                 return await super().handle_websocket(request)
