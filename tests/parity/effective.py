@@ -245,7 +245,10 @@ def _ms_swift(settings: Settings) -> Effective:
             tuner["use_dora"],
         ),
     }
-    if settings["optimizer"]:
+    if settings["optimizer"] not in (
+        None,
+        "multimodal",
+    ):  # that one gives parts rates of their own, by keys of their own
         told["optimizer"] = settings["optimizer"]
     return told
 
