@@ -66,14 +66,17 @@ class Stored:
         """What the loader of a recipe's trainer makes of the files, or of the `first` of them; None where it has none
         that is known, or where they are more bytes than `most`."""
         from sftui.trainers import trainer_named
-        from sftui.trainers.loading import Loaded
         from sftui.trainers.reading import blank_line, brought
 
         trainer, reader = trainer_named(recipe.preset), brought(recipe.preset)
         if trainer.traits.reads_lines:
             few = most is None or sum(file.size for file in self.source.files()) <= most
             problem = blank_line(self.source.files(), trainer.title) if few else None
-            return None if problem is None else Loaded(None, problem)
+            if problem is None:
+                return None
+            from sftui.trainers.loading import Loaded  # which needs pyarrow
+
+            return Loaded(None, problem)
         if reader is None or reader.library != "datasets" or trainer.reads_json(recipe):
             return None
         key = (reader, trainer.title, first)
@@ -81,7 +84,7 @@ class Stored:
             size = sum(file.size for file in self.source.files())
             if most is not None and size > most:
                 return None
-            from sftui.trainers.loading import load  # which needs pyarrow
+            from sftui.trainers.loading import load
 
             try:
                 with bound.Work(bound.item_key("loading", int(first)), size, stage="row"):
