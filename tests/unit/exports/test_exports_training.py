@@ -539,5 +539,6 @@ def test_lora_on_the_output_layer_is_said() -> None:
 def test_an_optimizer_of_llamafactory_alone_is_listed(name: str) -> None:
     *_, main, notes = exported("llamafactory", f"{BARE['llamafactory']}use_{name}: true\n", "trl")
     assert any(note.startswith(f"not carried: use_{name}") for note in notes) and "\noptim: " not in main
-    *_, notes = exported("ms-swift", f"{BARE['ms-swift']}optimizer: muon\n", "trl")
-    assert any(note.startswith("not carried: optimizer") for note in notes)
+    for said in (f"{BARE['ms-swift']}optimizer: muon\n", "swift sft --model m --dataset d --use_galore true\n"):
+        notes = exported("ms-swift", said, "trl")[3]
+        assert any(note.startswith(("not carried: optimizer", "not carried: use_galore")) for note in notes)
