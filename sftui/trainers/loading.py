@@ -439,7 +439,7 @@ def load(files: Callable[[], Iterator[DataFile]], reader: Reader, title: str, *,
     loading = _Loading(reader)
     try:
         refused = loading.run(files(), first=first)
-    except (OSError, ValueError):  # no reader gets through, which the rows say
+    except (OSError, ValueError, pa.ArrowException):  # no reader gets through, which the rows say
         refused = None
     if refused is None:
         return Loaded(loading.schema)

@@ -166,7 +166,7 @@ def _reference(name: str, entry: Mapping[str, Any], recipe: Recipe, where: str) 
             fix="set source to local or hf_hub",
         )
     kind = Path(path).suffix[1:]
-    if Path(path).is_file() and kind not in TYPES:
+    if os.path.isfile(path) and kind not in TYPES:
         raise RecipeError(f"Unknown dataset filetype: {kind}.", where=where, fix=f"give a file of {', '.join(TYPES)}")
     return DatasetRef(name, (path,), recipe, None if split == "train" else split)
 

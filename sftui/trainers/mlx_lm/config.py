@@ -9,6 +9,7 @@ counted with (build_parser). `data` is a folder with train.jsonl, valid.jsonl an
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -198,17 +199,16 @@ def _entry_note(path: str, key: str, value: Any, known: Known) -> KeyNote:
 def _of_data(config: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef:
     named = text_at(config, "data", path) or USUAL_DATA
     recipe = read_into(recipe, DATASET, config, path)
-    place = Path(named)
-    if not place.exists():
+    if not os.path.exists(named):
         return DatasetRef(named, (named,), recipe, "train")
-    if not (place / TRAIN).is_file():
+    if not os.path.isfile(f"{named}/{TRAIN}"):
         raise RecipeError(
             f"there is no {TRAIN} in {named}",
             where=path,
             why="mlx-lm stops: Training set not found or empty",
             fix=f"name a folder that holds {TRAIN}",
         )
-    return DatasetRef(named, (str(place / TRAIN),), recipe)
+    return DatasetRef(named, (str(Path(named) / TRAIN),), recipe)
 
 
 def _of_entry(entry: Mapping[str, Any], recipe: Recipe, where: str) -> DatasetRef:
@@ -252,7 +252,7 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         base[("data",)] = str(folder)
         if Path(data).name != TRAIN:
             notes.append(f"mlx-lm reads {TRAIN} of the folder `data`: write the rows there as JSON lines")
-    elif split not in (None, "train") and not Path(data).exists():
+    elif split not in (None, "train") and not os.path.exists(data):
         features = {place[0]: wanted.pop(place) for place in list(wanted) if place[0] in FEATURES.values()}
         base[("hf_dataset",)] = {"path": data, "train_split": split, **features}
     else:

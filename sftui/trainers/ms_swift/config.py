@@ -9,6 +9,7 @@ HfArgumentParser), dataset/dataset_syntax.py, loss_scale/mapping.py. Every value
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Callable, Mapping
@@ -384,7 +385,7 @@ def _of_dataset(name: Any, config: Mapping[str, Any]) -> KeyNote:
     told: list[str] = []
     if prepares(place):
         told.append("ms-swift has a preparation of its own for this dataset: rows are shown as if it had none")
-    by_name = not Path(place).exists() and Path(place).suffix not in FILES
+    by_name = not os.path.exists(place) and Path(place).suffix not in FILES
     if by_name and not text.lower().startswith("hf::") and word(config.get("use_hf", False)).lower() not in TRUE:
         told.append("ms-swift takes it from ModelScope where use_hf is not true: sftui reads that of Hugging Face")
     return KeyNote("dataset", name, KeyUse.UNSUPPORTED if told else KeyUse.USED, "; ".join(told))
@@ -392,22 +393,21 @@ def _of_dataset(name: Any, config: Mapping[str, Any]) -> KeyNote:
 
 def _placed(name: str) -> tuple[str, str | None]:
     """The file, folder or name of a dataset, and its subset, of hub::NAME:SUBSET#ROWS (DatasetSyntax.parse)."""
-    rest = name if Path(name).exists() else name.partition("::")[2] or name
-    if not Path(rest).exists():
+    rest = name if os.path.exists(name) else name.partition("::")[2] or name
+    if not os.path.exists(rest):
         rest = rest.rsplit("#", 1)[0]
-    subset: str | None = None
-    if not Path(rest).exists():
+    after = ""
+    if not os.path.exists(rest):
         rest, _, after = rest.partition(":")
-        subset = after or None
-    return rest.strip(), subset
+    return rest.strip(), after or None
 
 
 def _reference(name: str, recipe: Recipe) -> DatasetRef:
     place, subset = _placed(name)
-    count = "" if Path(name).exists() else name.rpartition("#")[2] if "#" in name else ""
+    count = "" if os.path.exists(name) else name.rpartition("#")[2] if "#" in name else ""
     if count.strip().isdecimal() and int(count):
         recipe = changed(recipe, "own.dataset_sample", int(count))
-    return DatasetRef(name, (place,), recipe, None if Path(place).exists() else "train", subset)
+    return DatasetRef(name, (place,), recipe, None if os.path.exists(place) else "train", subset)
 
 
 def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:

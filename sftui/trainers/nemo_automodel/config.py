@@ -10,6 +10,7 @@ file: `--dataset.seq_length 512`. Paths are relative to the working folder.
 from __future__ import annotations
 
 import ast
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -154,7 +155,7 @@ def _template(config: Config, recipe: Recipe, where: str) -> Said:
     if value is None or NemoOptions.of(recipe).dataset not in ("chat", "agent", "squad"):
         return {}
     text = str(value)
-    if "{%" not in text and "{{" not in text and (Path(text).exists() or text.endswith((".jinja", ".json"))):
+    if "{%" not in text and "{{" not in text and (os.path.exists(text) or text.endswith((".jinja", ".json"))):
         return {"render.template": f"file:{text}"}
     return {"render.template": f"nemo-automodel/{INLINE}", "own.chat_template": text}
 
@@ -265,7 +266,7 @@ def _packed(config: Config, recipe: Recipe, where: str) -> Said:
     name = block.get("packing_strategy", "thd")
     if not isinstance(size, int) or size <= 0 or not name:
         return {}
-    if name not in STRATEGIES:
+    if str(name) not in STRATEGIES:
         raise RecipeError(
             f"packed_sequence.packing_strategy is `{name}`",
             where=where,
@@ -551,9 +552,9 @@ def _reference(block: Mapping[str, Any], kind: str, recipe: Recipe, path: str) -
     named = [given] if isinstance(given, str) else given
     if not isinstance(named, (list, tuple)) or not named or not all(isinstance(one, str) for one in named):
         raise wrong_value(f"dataset.{key}", given, "a path, or a name on the Hub", path)
-    local = len(named) > 1 or Path(named[0]).exists() or bool(Path(named[0]).suffix) or key == "path"
+    local = len(named) > 1 or os.path.exists(named[0]) or bool(Path(named[0]).suffix) or key == "path"
     split = text_at(block, "split", path) or ("train" if kind != "chat" else None)
-    if kind in ("squad", "xlam") and local and Path(named[0]).is_dir():
+    if kind in ("squad", "xlam") and local and os.path.isdir(named[0]):
         files = tuple(str(one) for one in sorted(Path(named[0]).glob("train.json*")))
         named = list(files) or named
     return DatasetRef(
