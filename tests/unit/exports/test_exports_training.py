@@ -542,3 +542,9 @@ def test_an_optimizer_of_llamafactory_alone_is_listed(name: str) -> None:
     for said in (f"{BARE['ms-swift']}optimizer: muon\n", "swift sft --model m --dataset d --use_galore true\n"):
         notes = exported("ms-swift", said, "trl")[3]
         assert any(note.startswith(("not carried: optimizer", "not carried: use_galore")) for note in notes)
+
+
+def test_no_limit_of_checkpoints_is_none() -> None:
+    """transformers keeps all at 0 and below; NeMo Automodel stops at such a number."""
+    *_, main, notes = exported("trl", f"{BARE['trl']}save_total_limit: 0\n", "nemo-automodel")
+    assert "max_recent_checkpoints" not in main and not any("save_total_limit" in note for note in notes)
