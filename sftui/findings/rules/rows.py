@@ -61,7 +61,7 @@ ROW007 = Rule(
     " the row or a setting asks for what sftui does not model. What the trainer does with it is not known.",
     data="look at the row and at the chat template, of which one asks for too much, or try the trainer on the row",
     repair=(DROP,),
-    bad=case(GOOD, template="{{ 'a' * 10 ** 10 }}"),
+    bad=case(GOOD, template="{{ 'a' * 70000000 }}"),
 )
 
 
