@@ -90,7 +90,7 @@ def _arguments(settings: Settings) -> Effective:
         "gradient_checkpointing": bool(settings["gradient_checkpointing"]),
         "logging_steps": _every(settings["logging_steps"]) if settings["logging_strategy"] == "steps" else None,
         "save": _when(settings["save_strategy"], settings["save_steps"]),
-        "save_total_limit": settings["save_total_limit"] or None,
+        "save_total_limit": settings["save_total_limit"] if (settings["save_total_limit"] or 0) > 0 else None,
         "eval": _when(settings["eval_strategy"], settings["eval_steps"]),
         "output_dir": settings["output_dir"],
         "neftune_alpha": settings["neftune_noise_alpha"],
