@@ -49,7 +49,7 @@ CHATS = [
     for i in range(40)
 ]
 FACTORY = (
-    "model_name_or_path: builtin:chatml\nstage: sft\ndataset_dir: .\ndataset: d\ntemplate: chatml\ncutoff_len: 99\n"
+    "model_name_or_path: builtin:chatml\nstage: sft\ndataset_dir: .\ndataset: d\ntemplate: chatml\ncutoff_len: 96\n"
     "val_size: 0.25\nseed: 7\n"
 )
 CONFIGS = {
@@ -241,13 +241,13 @@ def test_rows_of_a_side_whose_config_names_other_datasets_are_not_marked(
     (tmp_path / "two.yml").write_text(AXOLOTL + one + "val_set_size: 0.1\nseed: 42\n")
     monkeypatch.chdir(tmp_path)
     base = ("d.jsonl", "-t", "builtin:chatml", "--trainer", "axolotl")
-    made, done = compared(sftui, *base, "--set", "length.max=99", "--with", "two.yml")
+    made, done = compared(sftui, *base, "--set", "length.max=96", "--with", "two.yml")
     assert (
         "B two.yml: rows set aside for evaluation (val_set_size) are not marked: the rows of the config's" in done.err
     )
     assert made["evaluation_differing_rows"] == 0 and not any(side["evaluation_rows"] for side in made["sides"])
     (tmp_path / "two.yml").write_text(AXOLOTL + "val_set_size: 0.1\nseed: 42\n")
-    made, done = compared(sftui, *base, "--set", "length.max=99", "--with", "two.yml")
+    made, done = compared(sftui, *base, "--set", "length.max=96", "--with", "two.yml")
     assert "not marked" not in done.err and [side["evaluation_rows"] for side in made["sides"]] == [0, 4]
 
 

@@ -310,7 +310,7 @@ def test_a_pipe_that_nobody_writes_to_is_told_and_an_interrupt_ends_it(
 def test_ctrl_c_while_processes_start_is_no_lack_of_memory(rows: Path, after: float) -> None:
     rows.write_text(rows.read_text() * 10_000)
     command = [*SFTUI, "check", str(rows), "-t", "builtin:chatml", "--jobs", "2"]
-    shown = ["ps", "-o", "args=", "-g"]
+    shown = ["ps", "-ww", "-o", "args=", "-g"]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

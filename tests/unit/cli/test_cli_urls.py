@@ -5,6 +5,9 @@ from __future__ import annotations
 import functools
 import http.server
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,8 +53,6 @@ def test_no_error_says_a_password_or_a_signature(secret: str, words: tuple[str, 
 def test_what_a_config_or_a_card_requests_is_said_and_refused_offline(
     secret: str, named: str, sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for flag in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE"):
-        monkeypatch.delenv(flag, raising=False)
     where = tmp_path / "set" / "README.md" if named == "card" else tmp_path / "axolotl.yml"
     where.parent.mkdir(exist_ok=True)
     plain = secret.replace("ann:pass-of-ann@", "").partition("?")[0]
@@ -60,9 +61,11 @@ def test_what_a_config_or_a_card_requests_is_said_and_refused_offline(
     else:
         where.write_text(f"base_model: none\ndatasets:\n- path: {plain}\n  type: chat_template\n")
     words = ("show", where.parent if named == "card" else where, "-t", "builtin:chatml")
-    done = sftui(*words)
-    assert f"sftui: rows are requested from {plain}, as {where} says" in done.err, done.err
+    online = {name: value for name, value in os.environ.items() if not name.endswith("_OFFLINE")}
+    command = [sys.executable, "-m", "sftui", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, env=online, timeout=120)
+    assert f"sftui: rows are requested from {plain}, as {where} says" in done.stderr, done.stderr
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    done = sftui(*words)
-    assert done.code == 2 and f"{plain}: is not requested, because {where} names that URL" in done.err
+    refused = sftui(*words)
+    assert refused.code == 2 and f"{plain}: is not requested, because {where} names that URL" in refused.err
     assert sftui("show", plain, "-t", "builtin:chatml").code == 0  # who names it asks for it
