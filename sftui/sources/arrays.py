@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sftui import bound
 from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
@@ -34,6 +35,10 @@ MOST_HEADER = 16 << 20
 NAMES = {"I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1", "U16": "<u2", "U32": "<u4", "U64": "<u8"}
 FLOATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BOOL": "?"}
 """The types of safetensors that numpy has; BF16 is the upper half of a F32."""
+
+
+class OtherType(ValueError):
+    """An array of something else than plain numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +112,21 @@ class ArraysSource(Source):
         self._size = file.size()
         self._row_limit = row_limit
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), bound.Work(bound.item_key(file.label, 0), self._size, stage="row"):
                 warnings.simplefilter("ignore")  # of headers that Python 2 wrote
                 found = _arrays(file, head)
+        except (bound.OverBound, MemoryError) as error:
+            why = error.what if isinstance(error, bound.OverBound) else f"unpacking it {bound.out_of_memory()}"
+            fix = "store .npy or .safetensors, which are read in parts"
+            raise SourceError("is not read", where=self.title, why=why, fix=fix) from error
         except Exception as error:  # zipfile, zlib, ast and tokenize each raise their own at damage
             pickled = isinstance(error, HoldsObjects) or "allow_pickle" in str(error)  # as numpy says it
+            other = pickled or isinstance(error, OtherType)
             raise SourceError(
-                "is not read" if pickled else "is no readable file of arrays",
+                "is not read" if other else "is no readable file of arrays",
                 where=self.title,
                 why="it holds Python objects, whose reading could run code" if pickled else str(error).rstrip("."),
-                fix="store plain numbers, padded to one length, or JSON Lines" if pickled else COPY_AGAIN,
+                fix="store plain numbers, padded to one length, or JSON Lines" if other else COPY_AGAIN,
             ) from error
         self._columns = {name: one for name, one in found.items() if one.shape}
         if not self._columns:
@@ -190,8 +200,7 @@ def _npy(file: ByteFile) -> Stored | Held:
         version = npy.read_magic(stream)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, kind = read(stream)
-        if kind.hasobject:
-            raise HoldsObjects
+        _refuse_other("it", kind)
         if not fortran and shape:
             if file.size() - stream.tell() < math.prod(shape) * kind.itemsize:
                 raise ValueError("it ends before its last row")
@@ -209,8 +218,25 @@ def _npz(file: ByteFile) -> dict[str, Stored | Held]:
             raise ValueError(f"its arrays have {size:,} bytes, and a packed one cannot be read in parts: store .npy")
         stream.seek(0)
         with np.load(stream, allow_pickle=False) as loaded:
-            found: dict[str, Stored | Held] = {name: Held(loaded[name]) for name in loaded.files}
+            found: dict[str, Stored | Held] = {}
+            for entry in filter(_is_array, packed.namelist()):
+                values = loaded[entry]
+                _refuse_other(entry, values.dtype)
+                found[entry.removesuffix(".npy")] = Held(values)
     return {_named(name, one) if len(found) == 1 else name: one for name, one in found.items()}
+
+
+def _is_array(entry: str) -> bool:
+    """Whether numpy reads an entry of an archive: it gives the bytes of any other."""
+    return entry.endswith(".npy")
+
+
+def _refuse_other(name: str, kind: np.dtype[Any]) -> None:
+    """OtherType for what is no plain number: text, records, dates, complex numbers, those of more than 64 bits."""
+    if kind.hasobject:
+        raise HoldsObjects
+    if kind.kind not in "iufb" or kind.itemsize > 8:
+        raise OtherType(f"{name} is of type {kind}, which has no plain numbers")
 
 
 def _named(name: str, one: Stored | Held) -> str:
@@ -236,7 +262,7 @@ def _safetensors(file: ByteFile) -> dict[str, Stored]:
         start, stop = entry["data_offsets"]
         dtype = kind if kind == BF16 else {**NAMES, **FLOATS}.get(kind)
         if dtype is None:
-            raise ValueError(f"{name} is of type {kind}, which has no plain numbers")
+            raise OtherType(f"{name} is of type {kind}, which has no plain numbers")
         if not all(type(one) is int and one >= 0 for one in (*shape, start, stop)):
             raise ValueError(f"the place of {name} is not given in whole numbers")
         one = Stored(begin + start, dtype, shape)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 from array_rows import rows
 
+from sftui import bound
 from sftui.errors import SourceError
-from sftui.sources import SourceSpec, arrays, open_source
+from sftui.sources import Source, SourceSpec, arrays, open_source
 
 IDS = np.arange(24, dtype=np.int64).reshape(4, 6)
 MASK = (IDS % 3 > 0).astype(np.int8)
@@ -179,3 +181,55 @@ def test_damage_anywhere_is_one_sentence(tmp_path: Path) -> None:
 def test_a_name_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="does not exist"):
         open_source(SourceSpec(("nowhere.safetensors",)))
+
+
+def opened_at(path: Path) -> Source:
+    return open_source(SourceSpec((str(path),)))
+
+
+OTHER = {
+    "text": np.array([["ab", "c"]]),
+    "bytes": np.array([b"ab", b"c"]),
+    "a text of no width": np.zeros(2, "U0"),
+    "a record": np.zeros(3, [("a", "i4"), ("b", "f4")]),
+    "void": np.zeros(3, "V4"),
+    "void of no width": np.zeros(2, "V0"),
+    "complex": np.ones((2, 3), complex),
+    "more than 64 bits": np.ones((2, 3), np.longdouble),
+    "dates": np.array(["2024-05-02"], "M8[D]"),
+    "times": np.array([1, 2], "m8[s]"),
+}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("kind", OTHER)
+def test_what_is_no_plain_number_is_one_sentence(tmp_path: Path, kind: str, packed: bool) -> None:
+    path = tmp_path / ("t.npz" if packed else "t.npy")
+    (np.savez if packed else np.save)(path, OTHER[kind])
+    with pytest.raises(SourceError, match="has no plain numbers; store plain numbers") as told:
+        opened_at(path)
+    assert str(OTHER[kind].dtype) in told.value.why
+
+
+def test_other_entries_of_an_archive_are_passed_over(tmp_path: Path) -> None:
+    np.save(tmp_path / "ids.npy", np.arange(6).reshape(2, 3))
+    for name, entries in {"both": ["README.txt", "a/", "input_ids.npy"], "none": ["README.txt"]}.items():
+        with zipfile.ZipFile(tmp_path / f"{name}.npz", "w") as archive:
+            for entry in entries:
+                archive.writestr(entry, (tmp_path / "ids.npy").read_bytes() if entry.endswith(".npy") else b"")
+    assert opened_at(tmp_path / "both.npz").row(1).data == {"input_ids": [3, 4, 5]}
+    with pytest.raises(SourceError, match="holds no arrays"):
+        opened_at(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("stop", [bound.OverBound("the row needs more than 2 seconds"), MemoryError()])
+def test_unpacking_is_bounded_as_the_work_of_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: Exception
+) -> None:
+    def over(file: object) -> NoReturn:
+        raise stop
+
+    np.savez(tmp_path / "t.npz", np.arange(6))
+    monkeypatch.setattr(arrays, "_npz", over)
+    with pytest.raises(SourceError, match=r"t.npz: is not read, because .+; store .npy or .safetensors"):
+        opened_at(tmp_path / "t.npz")
