@@ -20,6 +20,8 @@ def make_for(version: str) -> None:
         f" and up to {made.MINUTES} minutes, once (`sftui envs remove {visible(version)}` takes it away)",
         err=True,
     )
+    if made.busy(version):
+        click.echo("sftui: another process makes it: sftui waits until it is done; Ctrl-C stops", err=True)
     made.make(version)
 
 

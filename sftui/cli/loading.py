@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sftui.errors import without_secrets
+from sftui.sources.files import is_url
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 PROVISIONAL = "its first rows decide how all are read, and a column that comes later is not known"
 PATIENCE = 1.0
-"""Seconds after which it is said that a pipe is waited for."""
+"""Seconds after which it is said what is waited for."""
 
 
 def print_notes(recipes: Iterable[Recipe], more: Iterable[str] = ()) -> tuple[str, ...]:
@@ -52,12 +54,13 @@ def print_stops(sessions: Iterable[Ready]) -> bool:
 
 @contextlib.contextmanager
 def note_waiting(paths: Iterable[str]) -> Iterator[None]:
-    """Say after a second that a pipe (a fifo) is waited for: nobody may be writing to it yet."""
-    pipe = next((path for path in paths if _is_pipe(path)), None)
-    if pipe is None:
+    """Say after a second what is waited for: a pipe (a fifo) to which nobody may be writing yet, or a server."""
+    waits = [f"rows from the pipe {path}" for path in paths if _is_pipe(path)]
+    waits += [f"an answer from {without_secrets(path)}" for path in paths if is_url(path)]
+    if not waits:
         yield
         return
-    sentence = f"sftui: waits for rows from the pipe {visible(pipe)}; Ctrl-C stops"
+    sentence = f"sftui: waits for {visible(waits[0])}; Ctrl-C stops"
     timer = threading.Timer(PATIENCE, click.echo, [sentence], {"err": True})
     timer.daemon = True
     timer.start()

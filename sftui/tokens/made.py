@@ -219,6 +219,19 @@ def _size(folder: Path) -> int:
     return total
 
 
+def busy(version: str) -> bool:
+    """Whether another process makes or removes the environment of a version; not known on Windows."""
+    with contextlib.suppress(ImportError, OSError):
+        import fcntl
+
+        with (root() / f".lock-{version}").open("r") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+    return False
+
+
 @contextlib.contextmanager
 def _locked(version: str) -> Iterator[None]:
     """Hold the lock of a version; the system lets go of it when the process ends, however it ends."""

@@ -6,6 +6,9 @@ import functools
 import http.server
 import json
 import os
+import re
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -69,3 +72,26 @@ def test_what_a_config_or_a_card_requests_is_said_and_refused_offline(
     refused = sftui(*words)
     assert refused.code == 2 and f"{plain}: is not requested, because {where} names that URL" in refused.err
     assert sftui("show", plain, "-t", "builtin:chatml").code == 0  # who names it asks for it
+
+
+def test_a_server_that_does_not_answer_is_waited_for_out_loud() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://ann:pass-of-ann@127.0.0.1:{silent.getsockname()[1]}/t.jsonl"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sftui", "show", url, "-t", "builtin:chatml"],
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        try:
+            assert process.stderr is not None
+            told = process.stderr.readline()
+            assert re.fullmatch(
+                r"sftui: waits for an answer from http://127\.0\.0\.1:\d+/t\.jsonl; Ctrl-C stops\n", told
+            )
+            os.killpg(process.pid, signal.SIGINT)
+            assert process.wait(timeout=30) == 130
+        finally:
+            process.kill()
+            process.communicate()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from sftui.cli.envs import make_for
 from sftui.errors import SftuiError
 from sftui.tokens import made
 
@@ -142,3 +143,18 @@ def test_a_build_that_is_killed_leaves_nothing_half_made(built: list[str], tmp_p
     made.make("5.6.0")
     assert built == ["5.6.0"] and not list(made.root().glob(".part-*"))
     assert made.made_environment("5.6.0") is not None
+
+
+def test_who_waits_for_another_builder_is_told(
+    built: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    assert not made.busy("5.6.0")
+    made.root().mkdir(parents=True)
+    monkeypatch.setattr(made, "make", lambda version: None)
+    with (made.root() / ".lock-5.6.0").open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        make_for("5.6.0")
+        assert "another process makes it: sftui waits until it is done; Ctrl-C stops" in capsys.readouterr().err
+    make_for("5.6.0")
+    assert "another process" not in capsys.readouterr().err
