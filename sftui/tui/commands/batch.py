@@ -100,8 +100,8 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     packed = f"{recipe.pack.strategy}: {rows} in {many(len(answer.packs), 'pack')}"
     heads = [((f"as stored: {rows}, a pack each" if stored else packed, Role.TITLE),)]
     if not stored:
-        attention = f"attention: {recipe.batch.attention}{', flattened into one row' if recipe.batch.flatten else ''}"
-        heads += [((f"{group}; other rows of its group may share these packs", Role.DIM),), ((attention, Role.PLAIN),)]
+        flat = "; each batch is flattened into one row" if recipe.batch.flatten else ""
+        heads += [((f"{group}; other rows of its group may share these packs{flat}", Role.DIM),)]
     lines: list[Line] = [cells for part in heads for cells in wrap(line(*part), width)]
     lines += takewhile(
         bool, batch_lines(answer.batch, width, ignore_index=ignore)
