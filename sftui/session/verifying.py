@@ -88,22 +88,28 @@ def verify(session: Ready, numbers: Sequence[int], ask: Ask) -> Verified:
 
 
 def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Expected:
-    """Inspections as what reaches the trainer, by their place, packed where the trainer packs while it prepares."""
+    """Inspections as what reaches the trainer, by their place, packed where the trainer packs while it prepares. A row
+    whose place another takes that stops the trainer stops it, too."""
     from sftui.pipeline import pack_rows
     from sftui.session.ready import stood_in
+    from sftui.trainers import trainer_named
 
-    rows = tuple(inspections)
+    rows, trainer = tuple(inspections), trainer_named(recipe.preset)
     examples: dict[int, tuple[Example, ...]] = {}
     problems: dict[int, str] = {}
-    for place, inspection in enumerate(rows):
-        if inspection.problem is not None:
-            problems[place] = inspection.problem.sentence()
-        elif inspection.example is not None:
+    reached = (one.problem for one in rows if one.problem is not None or one.example is not None)
+    following = next(reached, None)  # behind the last row comes the first
+    for place, inspection in reversed([*enumerate(rows)]):
+        if inspection.example is not None:
             examples[place] = inspection.examples
+        if inspection.problem is not None or inspection.example is not None:
+            following = inspection.problem
+        if following is not None and (inspection.problem is not None or trainer.takes_next(inspection)):
+            problems[place] = following.sentence()
     packs: tuple[Pack, ...] = ()
     if recipe.pack.strategy not in ("none", "multipack"):  # multipack packs while it samples batches
         packs = tuple(pack_rows(stood_in(rows, recipe), recipe, tools))
-    return Expected(examples, packs, problems)
+    return Expected(dict(sorted(examples.items())), packs, dict(sorted(problems.items())))
 
 
 def piece(made: Example | Pack) -> Piece:

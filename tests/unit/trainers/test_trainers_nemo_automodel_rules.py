@@ -158,6 +158,22 @@ def test_a_row_without_labels_gives_way_to_the_next() -> None:
     assert made.dropped is not None and "takes the next row" in made.dropped
 
 
+def test_a_row_whose_place_another_takes_stops_where_that_one_does() -> None:
+    from sftui.session.verifying import through
+
+    asked = {"question": "What is it?"}
+    kept, without, stops = ({**asked, "answer": answer} for answer in ("A cat.", "", None))
+    for rows, stopped in (
+        ([kept, without, stops, kept], {1, 2}),
+        ([kept, without, without, stops], {1, 2, 3}),
+        ([stops, kept, without], {0, 2}),  # behind the last row comes the first
+        ([kept, stops, without, kept], {1}),
+    ):
+        found = through(*prepared(rows, COLUMNS))
+        assert set(found.problems) == stopped, rows
+        assert set(found.examples) == {place for place, row in enumerate(rows) if row is kept}
+
+
 def test_rows_are_filled_up_by_the_dataset() -> None:
     made = inspected(CHAT)
     assert made.tokens is not None
