@@ -64,6 +64,7 @@ class DatasetChecks:
         self.max_length = context.recipe.length.max
         self.rule = context.recipe.mask.rule
         self.batch_size = context.recipe.batch.size
+        self.packs = context.recipe.pack.strategy != "none"
         self.boundary = context.recipe.mask.boundary
         self.turns = context.recipe.mask.turns
         self.read_from = tuple(context.detected.fields.values())
@@ -116,7 +117,7 @@ class DatasetChecks:
                 self._compare(inspection, inspection.conversation, counts)
             return
         self.rows += 1
-        self.kept += inspection.example is not None
+        self.kept += inspection.example is not None and not (self.packs and not inspection.example.input_ids)
         self.left += counts.received_trained
         conversation = inspection.conversation
         if conversation is None:

@@ -43,6 +43,7 @@ class Written:
     tokens: int = 0
     aside: int = 0
     kept: int = 0
+    empty: int = 0
     trained: int = 0
     first: str = ""
     unknown: str = ""
@@ -52,6 +53,7 @@ class Written:
         self.aside += inspection.evaluates
         if not inspection.evaluates and inspection.example is not None:
             self.kept += 1
+            self.empty += not inspection.example.input_ids
             self.trained += inspection.trained
         if inspection.problem is None:
             self.dropped += inspection.dropped is not None
@@ -82,7 +84,8 @@ class Written:
         if self.unknown:
             return f"what {trainer.title} makes of {self.unknown} is not known: sftui went no further"
         rows = self.rows - self.aside
-        return trainer.stop_of(rows, self.kept, self.trained, recipe.mask.rule, recipe.batch.size)
+        kept = self.kept - self.empty * (recipe.pack.strategy != "none")  # a pack holds no empty row
+        return trainer.stop_of(rows, kept, self.trained, recipe.mask.rule, recipe.batch.size)
 
 
 def packs(session: Ready, unpacked: bool = False) -> bool:

@@ -181,7 +181,7 @@ def textual_theme(name: str) -> Theme:
     return Theme(
         name=f"sftui-{name}",
         dark=name != "light",
-        ansi=flat,
+        **({"ansi": True} if flat else {}),  # which older releases of Textual do not take
         primary=prefix + p.trained,
         secondary=prefix + p.accent,
         accent=prefix + p.special,

@@ -61,6 +61,8 @@ def outcome(checks: DatasetChecks) -> Iterator[Finding]:
         )
     )
     if stop is not None:
+        if checks.packs and not checks.tokens:
+            stop = stop.partition(", and it raises ")[0]  # it packs no tokens, and stops there with another error
         yield checks.finding(RUN001, stop, Tally(checks.rows, list(range(min(checks.rows, EXAMPLES)))))
 
 

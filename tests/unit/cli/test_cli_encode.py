@@ -167,6 +167,16 @@ def test_a_run_that_trains_nothing_is_told_and_exits_2(sftui: Any, tmp_path: Pat
     assert done.code == 0 and "nothing" not in done.err
 
 
+@pytest.mark.parametrize(("strategy", "stops"), [("bfd", True), ("none", False)])
+def test_rows_of_no_ids_alone_stop_a_trainer_that_packs(strategy: str, stops: bool, sftui: Any, tmp_path: Path) -> None:
+    path = tmp_path / "empty.jsonl"
+    path.write_text('{"input_ids": [], "labels": []}\n' * 3)
+    words = (path, "-t", "builtin:chatml", "--trainer", "unsloth", "--set", f"pack.strategy={strategy}")
+    said = "Unsloth stops: all 3 rows are dropped" if stops else "masked, and Unsloth does not stop over it"
+    for done in (sftui("encode", *words, "-o", "-"), sftui("check", *words)):
+        assert done.code and said in " ".join((done.out + done.err).split()), done
+
+
 def test_a_row_that_stops_the_trainer_is_told_as_the_end_of_the_run(sftui: Any, data: Path) -> None:
     done = sftui("encode", data, "-t", "builtin:chatml", "-o", "-")
     assert done.code == 2 and "hf-trainer stops the whole run at row 2" in done.err
