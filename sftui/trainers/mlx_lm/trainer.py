@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
 
 NOTHING = "nothing"
-"""In `extra`: messages that are an empty mapping, at which transformers does not stop."""
+"""In `extra`: messages that are an empty mapping or text, at which transformers does not stop."""
 PAD_ID = 0
 """What fills a batch: numpy.zeros, whatever pad token there is."""
 THOUGHTS = (
@@ -103,7 +103,7 @@ class MlxLm(Trainer):
                 return formats.pair(row.data or {}, detected)
             column = detected.fields["messages"]
             value = (row.data or {}).get(column)
-            if isinstance(value, Mapping) and not value:  # a template goes through nothing, and says what it will
+            if isinstance(value, (Mapping, str)) and not value:  # a template goes through nothing
                 given = (row.data or {}).get("tools")
                 return Conversation(Kind.CHAT, detected.format, (), tools=given, extra={NOTHING: value})
             formats.refuse_messages(value, column)

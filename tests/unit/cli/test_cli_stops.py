@@ -122,10 +122,13 @@ def test_what_is_not_modelled_is_not_told_as_a_stop(sftui: Callable[..., Any], c
     assert "ROW007" in checked.out and "cannot take" not in checked.out
 
 
-def test_mlx_lm_goes_on_at_messages_that_are_nothing(sftui: Callable[..., Any], config: Callable[[str], str]) -> None:
+@pytest.mark.parametrize("nothing", [{}, ""])
+def test_mlx_lm_goes_on_at_messages_that_are_nothing(
+    nothing: object, sftui: Callable[..., Any], config: Callable[[str], str]
+) -> None:
     """transformers refuses an empty list alone; with mask_prompt mlx-lm asks for the last message, and stops."""
     file = config("model: 'builtin:chatml'\ndata: .\ntrain: true\n")
-    Path("train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*[CHAT] * 4, {"messages": {}}]))
+    Path("train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*[CHAT] * 4, {"messages": nothing}]))
     done = sftui("encode", file, "--trainer", "mlx-lm", "-o", "-")
     assert done.code == 0 and done.records()[4]["input_ids"] == [], done.err
     for words in (("--set", "mask.rule=completion"),):
