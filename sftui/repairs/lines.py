@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from sftui.model import RAW_LIMIT, Row
 from sftui.repairs.model import Change, Data
 from sftui.repairs.splice import Splice, Style
-from sftui.sources.records import parse_record
+from sftui.sources.records import WRITTEN, parse_record
 
 TOO_DEEP = "the row nests deeper than Python can follow"
 
@@ -62,8 +62,8 @@ def row_of(done: Repaired) -> Row:
     One that would be left out is shown as it stands, with the reason. What is written are lines of JSON, however the
     rows were stored.
     """
-    if done.row.layout:
-        done = replace(done, row=replace(done.row, layout=""))
+    if done.row.layout or not done.untouched:
+        done = replace(done, row=replace(done.row, layout=WRITTEN))
     changes = tuple(f"{change.place}: {change.what}" if change.place else change.what for change in done.changes)
     if done.dropped is not None:
         return replace(done.row, left_out=done.changes[-1].what, repairs=changes)

@@ -14,7 +14,7 @@ from sftui.text import clip, visible
 JSON_SPACE = b" \t\r\n"
 _AROUND = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")|([,:]?)([ \t\r\n]+)', re.DOTALL)
 LISTED, LIST_OF_LISTS, OVER_LINES = "lists of turns", "a list of lists", "objects over several lines"
-ONE_LIST, MARKED = "one list", "a byte order mark"
+ONE_LIST, MARKED, WRITTEN = "one list", "a byte order mark", "as lines to be written"
 TABLE = "by "
 """Layouts of rows (`model.Row.layout`); a table in one object (`reshaped`) begins with TABLE, a list or objects over
 several lines end with MARKED where a byte order mark is before them."""

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sftui.model import Problem, Row
-from sftui.sources.records import LIST_OF_LISTS, LISTED, MARKED, ONE_LIST, OVER_LINES, TABLE, AsStored
+from sftui.sources.records import LIST_OF_LISTS, LISTED, MARKED, ONE_LIST, OVER_LINES, TABLE, WRITTEN, AsStored
 from sftui.sources.saved import SPLITS_APART
 from sftui.text import visible
 from sftui.trainers.pins import pins_of
@@ -53,7 +53,9 @@ def refused_as_stored(rows: Sequence[Row], recipe: Recipe, trainer: Trainer) -> 
     where the user's own code reads it."""
     first = next((row for row in rows if row.data is not None), None)
     found = None if first is None else _PLACE.fullmatch(first.where)
-    if first is None or found is None or trainer.traits.by_hand or trainer.traits.stored_as_parquet:
+    if first is None or found is None or first.layout == WRITTEN:
+        return None
+    if trainer.traits.by_hand or trainer.traits.stored_as_parquet:
         return None
     stored = AsStored(visible(found[1]), first.layout, found[2], len(rows))
     apart = stored.layout == SPLITS_APART

@@ -362,3 +362,13 @@ def test_rows_in_another_layout_become_lines_that_the_trainer_reads(
     read = [[one["content"] for one in row["messages"]] for row in rows_of("train.jsonl")]
     assert read == [[f"hi {n}", "Hello."] for n in range(6)]
     assert "ROW0" not in sftui("check", "train.jsonl", *TOK, "--trainer", trainer, "--select", "ROW").out
+
+
+@pytest.mark.parametrize("trainer", ["nemo-automodel", "mlx-lm", "trl"])
+def test_a_json_list_is_converted_for_trainers_that_read_lines(sftui: Any, tmp_path: Path, trainer: str) -> None:
+    rows = [{"instruction": "Add.", "input": "1, 2", "output": "3"}] * 3
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    done = sftui(
+        "convert", tmp_path / "rows.json", "-t", "builtin:chatml", "--trainer", trainer, "-o", tmp_path / "o.jsonl"
+    )
+    assert done.code == 0 and "3 of 3 rows written" in done.err, done.err
