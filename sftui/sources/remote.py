@@ -41,9 +41,7 @@ class RemoteFile(ByteFile):
             self._info = self._files.info(self._name)
             if self._info.get("size") is None:
                 why = "the server does not say how long the file is"
-                raise SourceError(
-                    "cannot be read in parts", where=path, why=why, fix="download the file and open it here"
-                )
+                raise SourceError("cannot be read in parts", where=path, why=why, fix=DOWNLOAD)
             self._whole = int(self._info["size"])
             if self._whole == 0 and _of_web(path) and self._part(0, 1):
                 raise _other_length(path, 0, "more")
@@ -154,9 +152,10 @@ def find_url(url: str, split: str | None) -> Found:
 
 def labels_of(urls: tuple[str, ...]) -> tuple[str, ...]:
     """What to call each of several files: what is not the same of all."""
+    urls = tuple(without_secrets(_path(url)) for url in urls)
     base = posixpath.commonprefix([posixpath.dirname(url) + "/" for url in urls])
     cut = base.rfind("/") + 1
-    return tuple(_path(url[cut:]) for url in urls)
+    return tuple(url[cut:] for url in urls)
 
 
 def label_of(url: str) -> str:

@@ -245,3 +245,8 @@ def test_an_answer_that_is_not_what_was_requested_is_told(
 def test_an_empty_file_of_a_web_server_is_empty(web: Callable[..., str]) -> None:
     with pytest.raises(SourceError, match="is empty"):
         opened(web(b""))
+
+
+def test_labels_of_several_urls_say_no_secret() -> None:
+    urls = ("https://ann:one@h/a/t.jsonl?sign=x/y", "https://bob:two@h/b/t.jsonl?sign=z")
+    assert remote.labels_of(urls) == ("a/t.jsonl", "b/t.jsonl")
