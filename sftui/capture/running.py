@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ STDERR = 2
 POLL = 0.05
 LOOK = 0.5
 """Seconds after which it is looked again for Pythons without the recorder."""
+DONE = "done"
 GRACE = 3.0
 """Seconds for which what is no Python is let end after it was asked to."""
 
@@ -90,12 +92,14 @@ def run(
     no_model: bool,
     clip: int | None,
     packages: Sequence[str] = (),
+    unfinished: Sequence[str] = (),
 ) -> Outcome:
     """Run a command until its recorder is done or it ends; SftuiError where it cannot be started.
 
     `folder` is private and empty, and receives what the recorder writes; what the command prints goes to stderr. Each
     process of the run is ended as soon as the recorder is done, and in any case before this returns: those of Python
-    at once, so that no handler of theirs goes on.
+    at once, so that no handler of theirs goes on. Where this process is killed, they are ended as well, and `folder`
+    and the `unfinished` files removed.
     """
     (folder / "pids").mkdir(mode=0o700)
     wanted = {"batches": batches, "no_model": no_model, "clip": clip, "packages": [*packages]}
@@ -103,22 +107,63 @@ def run(
     path = os.pathsep.join(filter(None, (str(RECORDER), os.environ.get("PYTHONPATH"))))
     # Its folders stay as they are: Python would write what it compiles next to the files of the environment.
     environment = {**os.environ, "PYTHONPATH": path, VARIABLE: str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        process = subprocess.Popen(command, env=environment, stdout=STDERR, start_new_session=True)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise SftuiError(f"{command[0]} could not be started", why=reason, fix="name a command after --") from error
     unwatched, left = False, 0
-    try:
-        unwatched = _wait(process, folder)
-        left = _left(folder) if process.poll() is not None else 0
-    finally:
-        with _uninterrupted():
-            _end(process, folder)
+    with _ended_with_us(folder, unfinished) as note:
+        try:
+            process = subprocess.Popen(command, env=environment, stdout=STDERR, start_new_session=True)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise SftuiError(f"{command[0]} could not be started", why=reason, fix="name a command after --") from error
+        try:
+            note(process.pid)
+            unwatched = _wait(process, folder)
+            left = _left(folder) if process.poll() is not None else 0
+        finally:
+            with _uninterrupted():
+                _end(process, folder)
     done = folder / "done"
     said = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {"why": "", "error": ""}
     why = said["why"] or ("unwatched" if unwatched else "")
     return Outcome(None if why else process.returncode, why, said["error"], tuple(_marks(folder)), left)
+
+
+@contextlib.contextmanager
+def _ended_with_us(folder: Path, unfinished: Sequence[str]) -> Iterator[Callable[[int], None]]:
+    """Have a process of its own end the run and remove what it left, should this one be killed; it is told the session
+    of the command."""
+    life, ours = os.pipe()
+    keeper = os.fork()
+    if not keeper:
+        with contextlib.suppress(BaseException):
+            os.close(ours)
+            os.setsid()
+            with contextlib.suppress(OSError):  # so that `killall sftui` does not end it, too
+                Path("/proc/self/comm").write_text("sftui-keeper", encoding="ascii")
+            with open(life, encoding="ascii") as told:
+                said = told.read().split()
+            if said[-1:] != [DONE]:
+                _remove(int(said[0]) if said else 0, folder, unfinished)
+        os._exit(0)
+    os.close(life)
+    try:
+        yield lambda session: os.write(ours, f"{session} ".encode()) and None
+    finally:
+        os.write(ours, DONE.encode())
+        os.close(ours)
+        os.waitpid(keeper, 0)
+
+
+def _remove(session: int, folder: Path, unfinished: Sequence[str]) -> None:
+    until = time.monotonic() + GRACE
+    while (pids := {*_alive(folder), *_belonging(session, folder)}) and time.monotonic() < until:
+        for pid in pids:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(POLL)
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in unfinished:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
 
 
 def _wait(process: subprocess.Popen[bytes], folder: Path) -> bool:

@@ -36,7 +36,15 @@ def capture_batches(
             err=True,
         )
         with tempfile.TemporaryDirectory(prefix="sftui-capture-") as folder:
-            outcome = run(command, Path(folder), batches=batches, no_model=no_model, clip=clip, packages=_packages())
+            outcome = run(
+                command,
+                Path(folder),
+                batches=batches,
+                no_model=no_model,
+                clip=clip,
+                packages=_packages(),
+                unfinished=(file.name,),
+            )
             captured = read_folder(Path(folder))
         if not captured.rows:
             why, fix = outcome.nothing(no_model=no_model), outcome.remedy(no_model=no_model)

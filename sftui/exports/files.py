@@ -34,7 +34,7 @@ def atomic_file(path: Path, folders: bool = True, private: bool = False) -> Iter
             )
         handle, name = begin_part(target.parent, f".{target.name[:40]}.")
         bound.unfinished(name)
-        with cast("IO[bytes]", os.fdopen(handle, "wb")) as file:
+        with cast("IO[bytes]", open(name, "wb", opener=lambda *_: handle)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from capture_runs import LOOP
 
+from sftui.capture.recorder.sftui_recorder import started
 from sftui.cli import main
 
 Sftui = Callable[..., tuple[int, str]]
@@ -112,15 +113,31 @@ def test_no_command_is_told(sftui: Sftui) -> None:
     assert code == 2 and "Missing argument" in told
 
 
-def test_who_ends_sftui_ends_the_run(sftui: Sftui, tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text("import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
+BEGUN = """
+import os, subprocess, time
+detached = subprocess.Popen(["sleep", "600"], start_new_session=True)
+with open("pids.part", "w") as file:
+    print(os.getpid(), detached.pid, file=file)
+os.replace("pids.part", "pids")
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_who_ends_sftui_ends_the_run(sftui: Sftui, tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "train.py").write_text(BEGUN)
+    (tmp_path / "private").mkdir()
     words = [sys.executable, "-m", "sftui", "capture", "-o", "b.parquet", "--", sys.executable, "train.py"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE) as process:
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "private")}
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL, env=environment) as process:
         until = time.monotonic() + 30
-        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        while not (tmp_path / "pids").exists():
             assert time.monotonic() < until
             time.sleep(0.05)
-        process.terminate()
-        assert process.wait(30) == 128 + signal.SIGTERM
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
+        process.send_signal(number)
+        assert process.wait(30) == (-number if number == signal.SIGKILL else 128 + number)
+    run = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+    while any(started(pid) for pid in run) or os.listdir(tmp_path / "private"):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert sorted(os.listdir(tmp_path)) == ["pids", "private", "train.py"]
