@@ -111,7 +111,7 @@ def judge(
             _told_row_by_row(head["rows_in"], records, ours, found)
             return found
         found.refusal, found.total = True, 1
-        found.equal = int(ours.refused is not None or bool(ours.problems) or not (ours.rows or ours.packs))
+        found.equal = int(ours.refused is not None or bool(ours.problems) or not _trains(ours))
         made = [record for record in records if record["kind"] == "row"]
         if not found.equal and made:  # it stopped in its collator, after the rows were made: those are compared
             found.refusal = False
@@ -138,6 +138,12 @@ def judge(
     else:
         found.differences += _batches(trainer, batches, packs, ours, found)
     return found
+
+
+def _trains(ours: Emulated) -> bool:
+    """Whether sftui has anything that trains; no row of no ids is one where rows are packed."""
+    packs = ours.recipe is not None and ours.recipe.pack.strategy != "none"
+    return bool(ours.packs) or any(one.input_ids or not packs for made in ours.rows.values() for one in made)
 
 
 def _multipack(
