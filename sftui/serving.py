@@ -91,7 +91,7 @@ def kind_of(name: str) -> str:
             return TOKENIZER
         if short in builtin_names():
             return TEMPLATE
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))
     try:
         there = path.exists()
     except (OSError, ValueError):
@@ -141,7 +141,7 @@ def _template(name: str, trained: LoadedTokenizer) -> Served:
 
 def _gguf(name: str, trained: LoadedTokenizer) -> Served:
     try:
-        found = read_gguf_chat(Path(name).expanduser(), sorted(trained.special_ids))
+        found = read_gguf_chat(Path(os.path.expanduser(name)), sorted(trained.special_ids))
     except ValueError as error:
         raise TokenizerError("the GGUF file cannot be read", where=name, why=str(error)) from error
     except OSError as error:

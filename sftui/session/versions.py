@@ -82,7 +82,7 @@ def brought_folders(options: OpenOptions) -> tuple[Path, ...]:
     for name in (*options.paths, *([options.config.path] if options.config is not None else ()), options.recipe_file):
         if not name:
             continue
-        path = Path(name).expanduser()
+        path = Path(os.path.expanduser(name))
         if path.is_dir():
             found.append(path)
         elif path.exists() or path.parent.is_dir():

@@ -60,7 +60,7 @@ def own_environment() -> Environment:
 
 def environment_at(path: str | Path, origin: str) -> Environment:
     """The environment of a virtual environment's folder, a conda prefix or a python; SftuiError in one sentence."""
-    given = Path(path).expanduser()
+    given = Path(os.path.expanduser(path))
     python = _python_of(given)
     if python is None:
         missing = not given.exists()
@@ -110,7 +110,7 @@ def inside_any(path: Path, folders: Iterable[Path]) -> bool:
     try:
         here = path.expanduser().resolve()
         return any(here.is_relative_to(folder.expanduser().resolve()) for folder in folders)
-    except OSError:
+    except (OSError, RuntimeError):  # a user that is not there, links in a circle
         return True
 
 

@@ -79,7 +79,7 @@ def _located(name: str, revision: str | None) -> Location:
         )
     if name.startswith(builtin.PREFIX):
         return _builtin(name)
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))
     try:
         if path.is_file():
             return _file(name, path)

@@ -58,7 +58,7 @@ def write_out(text: str, named: str, inputs: Inputs) -> str:
     input."""
     from sftui.exports.files import write_atomically
 
-    target = Path(named.removesuffix("!")).expanduser()
+    target = Path(os.path.expanduser(named.removesuffix("!")))
     inputs.refuse(target)
     if target.exists() and not named.endswith("!"):
         raise ExportError(f"{target} already exists", fix="end the name with ! to overwrite it")

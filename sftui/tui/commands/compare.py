@@ -5,6 +5,7 @@ The second recipe stays chosen until another is; A and B can also be looked at i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -98,7 +99,7 @@ def _file(here: Inspector, text: str) -> str | None:
     from sftui.side_files import read_side_file
     from sftui.trainers import load_recipe
 
-    path = Path(text.strip()).expanduser()
+    path = Path(os.path.expanduser(text.strip()))
     if not text.strip():
         return None
     try:

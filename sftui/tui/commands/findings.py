@@ -5,6 +5,7 @@ The pane follows the row on screen; the worker checks only while it is open.
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -314,7 +315,7 @@ def _write(here: Inspector, finding: Finding, source: str, text: str) -> str | N
         return None
     try:
         written = write_out(source, name, inputs(here))
-        path = Path(name.removesuffix("!")).expanduser()
+        path = Path(os.path.expanduser(name.removesuffix("!")))
         recipe = changed(here.workspace.recipe, "render.template", f"file:{path}")
         recipe = with_changes(recipe, finding.fix.changes if finding.fix is not None else ())
     except (SftuiError, OSError) as error:

@@ -5,6 +5,7 @@ Every change goes through the workspace, which answers the row again by itself.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -244,13 +245,12 @@ def _template(here: Inspector, name: str) -> None:
 
 
 def _template_file(here: Inspector, path: str) -> str | None:
-    from pathlib import Path
 
     if not path:
         return None
-    if not Path(path).expanduser().is_file():
+    if not os.path.isfile(os.path.expanduser(path)):
         return f"there is no file {path}"
-    _put(here, "render.template", f"file:{Path(path).expanduser()}")
+    _put(here, "render.template", f"file:{os.path.expanduser(path)}")
     return None
 
 

@@ -5,6 +5,7 @@ Asks for a file, says what would be written, and lets the worker write; Esc or c
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from sftui.errors import SftuiError
@@ -39,7 +40,7 @@ def _named(here: Inspector, text: str) -> str | None:
 
     if not text.strip():
         return None
-    target = str(Path(text.strip()).expanduser())
+    target = os.path.expanduser(text.strip())
     log = f"{target.rsplit('.', 1)[0]}.log.jsonl"
     try:
         check_targets(here.workspace.options.paths, target, log)

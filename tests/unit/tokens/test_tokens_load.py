@@ -342,3 +342,8 @@ def test_what_the_library_does_not_raise_passes_through(make_folder: Any, monkey
     monkeypatch.setattr("tokenizers.Tokenizer", Stopped)
     with pytest.raises(KeyboardInterrupt):
         read_backend(Path(make_folder("chatml")) / "tokenizer.json", "t")
+
+
+def test_a_home_that_nobody_has_is_no_tokenizer() -> None:
+    with pytest.raises(TokenizerError, match="there is no such tokenizer"):
+        locate("~no_such_user/gemma")
