@@ -221,6 +221,8 @@ def _case(said: Any, values: Mapping[str, Any], config: Config | None = None) ->
     if said["of"] not in values:
         return {"unknown": f"it follows {said['of']}, which is not known"}
     value = values[said["of"]]
+    if not isinstance(value, (int, float)) and ("into" in said or (value is not None and "times" in said)):
+        return {"unknown": f"it follows {said['of']}, which is nothing that counts"}
     if "into" in said:
         return _whole(said["into"] / value)
     return value * said["times"] if "times" in said and value is not None else value

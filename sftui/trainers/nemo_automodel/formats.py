@@ -70,7 +70,7 @@ def cut_line(row: Row) -> Problem | None:
 
 def skipped(row: Row, options: NemoOptions) -> Conversation | None:
     """A line that ChatDataset skips (skip_invalid_samples), since it is no JSON; None for another."""
-    whole = row.size <= len(row.raw.encode()) + 2  # what is cut for the eye may be JSON
+    whole = row.size <= len(row.raw.encode("utf-8", "surrogatepass")) + 2  # what is cut for the eye may be JSON
     if options.dataset != "chat" or not options.skip_invalid_samples or " line " not in row.where or not whole:
         return None
     try:

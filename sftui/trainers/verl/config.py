@@ -60,7 +60,7 @@ def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> Entry
 
 def _chosen(config: Config, key: str, choices: Mapping[str, Any] | tuple[str, ...], usual: str, where: str) -> str:
     value = at(config, place_of(key))[1] if at(config, place_of(key))[0] else usual
-    if value not in choices:
+    if value not in tuple(choices):  # a mapping has no hash
         raise RecipeError(
             f"{key} is `{value}`", where=where, why=f"{TITLE} stops (AssertionError)", fix=f"set {', '.join(choices)}"
         )
@@ -214,7 +214,7 @@ NO_KNOB = frozenset({"data.train_files"})
 """Keys about data that no knob says."""
 WHOLE = frozenset({"data.apply_chat_template_kwargs"})
 """Keys whose mapping is one value."""
-OWN = frozenset({OWN_CONFIG, "hf_model", "_self_", None})
+OWN = (OWN_CONFIG, "hf_model", "_self_", None)
 """What a `defaults` list names of its own configs, and nothing else."""
 GROUPS = frozenset({"engine", "optim", "profiler"})
 """Groups of its own configs that decide no row, whichever a `defaults` list names."""

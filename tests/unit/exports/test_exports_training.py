@@ -456,6 +456,11 @@ def test_a_value_that_is_no_number_stops_no_export(wrong: str, to: str) -> None:
     assert "m" in exported("axolotl", text, to)[2]
 
 
+def test_a_rank_that_is_no_number_scales_nothing() -> None:
+    config = "model: m\ndata: d\nfine_tune_type: lora\nlora_parameters: {rank: {1: 2}, scale: 10.0}\n"
+    assert "m" in exported("mlx-lm", config, "trl")[2]
+
+
 def test_a_placeholder_brings_the_keys_that_go_with_it() -> None:
     """verl's output_dir is an argument of the script: torchtune's recipes ask for device and log_level all the same."""
     text = "python -m verl.trainer.sft_trainer data.train_files=a.parquet model.path=m trainer.default_local_dir=$1\n"

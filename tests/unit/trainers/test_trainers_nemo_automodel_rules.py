@@ -208,3 +208,9 @@ def test_whole_numbers_beyond_64_bits_stay_what_they_are() -> None:
     tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
     made = pipeline.inspect(row, pipeline.detect([row], recipe), recipe, tools)
     assert made.rendered is not None and "user\n100000000000000000000<|im_end|>" in made.rendered.text
+
+
+def test_a_row_with_half_a_character_is_no_line_to_skip() -> None:
+    recipe = changed(preset("nemo-automodel"), "own.skip_invalid_samples", True)
+    raw = json.dumps(CHAT)[:-1] + ', "x": "\udc80"}'
+    assert trainer_named("nemo-automodel").passes_over(Row(0, CHAT, raw, "rows.jsonl line 1"), recipe) is None

@@ -94,6 +94,7 @@ def test_keys_are_knobs(text: str, path: str, value: Any) -> None:
     [
         (of_data(max_length="'100'"), "data.max_length is `100`"),
         (of_data(truncation="middle"), "data.truncation is `middle`"),
+        (of_data(truncation="{a: 1}"), "data.truncation is `{'a': 1}`"),
         (of_data(pad_mode="left_right"), "data.pad_mode is `left_right`"),
         (of_data(apply_chat_template_kwargs="null"), "TypeError"),
         (of_data(messages_key="null"), "data.messages_key is `None`"),
@@ -155,6 +156,7 @@ def test_a_config_of_its_own_is_known(text: str) -> None:
         ("[my_base, _self_]", ["my_base"]),
         ("[sft_trainer_engine, {model@model: mine}, {optional /data: x}, _self_]", ["mine", "x"]),
         ("my_base", ["my_base"]),
+        ("[[mine]]", ["['mine']"]),
     ],
 )
 def test_a_config_under_it_that_is_not_read_is_told(listed: str, told: list[str]) -> None:
