@@ -128,7 +128,7 @@ def run(
 
 
 @contextlib.contextmanager
-def _ended_with_us(folder: Path, unfinished: Sequence[str]) -> Iterator[Callable[[int], None]]:
+def _ended_with_us(folder: Path, unfinished: Sequence[str]) -> Iterator[Callable[[int], object]]:
     """Have a process of its own end the run and remove what it left, should this one be killed; it is told the session
     of the command."""
     life, ours = os.pipe()
@@ -146,7 +146,7 @@ def _ended_with_us(folder: Path, unfinished: Sequence[str]) -> Iterator[Callable
         os._exit(0)
     os.close(life)
     try:
-        yield lambda session: os.write(ours, f"{session} ".encode()) and None
+        yield lambda session: os.write(ours, f"{session} ".encode())
     finally:
         os.write(ours, DONE.encode())
         os.close(ours)
