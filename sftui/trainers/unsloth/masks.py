@@ -146,13 +146,3 @@ def relabelled(pack: Pack, markers: Markers, *, last_only: bool) -> Pack:
             if at not in hidden:
                 labels[at] = pack.input_ids[at]
     return replace(pack, labels=tuple(labels))
-
-
-def first_masked(pack: Pack) -> Pack:
-    """A pack as the collator labels it: the first token of each document carries no loss."""
-    if pack.position_ids is None:
-        return pack
-    return replace(
-        pack,
-        labels=tuple(IGNORE_INDEX if place == 0 else label for place, label in zip(pack.position_ids, pack.labels)),
-    )

@@ -317,8 +317,8 @@ class Unsloth(Collated):
                 )
             last, markers = recipe.mask.turns == "last", survey.markers
             relabelled = (masks.relabelled(pack, markers, last_only=last) for pack in packs)
-            return (pack for pack in relabelled if any(label != IGNORE_INDEX for label in pack.labels))
-        return map(masks.first_masked, packs)
+            packs = (pack for pack in relabelled if any(label != IGNORE_INDEX for label in pack.labels))
+        return (self.fed(pack, recipe) for pack in packs)
 
 
 @last_asked

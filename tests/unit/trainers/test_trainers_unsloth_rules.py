@@ -19,6 +19,7 @@ from sftui.trainers import preset
 from sftui.trainers.unsloth import UnslothOptions
 from sftui.trainers.unsloth.markers import Marker, Markers, hidden_places, spans_of
 
+TEXT = {"own.text_from": "messages"}
 ASK, ANSWER, EOS, BOS = (1, 2), (1, 3), 8, 9
 TURNS = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi."}]
 
@@ -320,3 +321,18 @@ def test_a_cut_text_keeps_its_bos_where_nobody_asks_for_places(side: str) -> Non
         one.example is not None and one.example.input_ids[0] == loaded.facts.bos_id and len(one.example.input_ids) == 5
         for one in together
     )
+
+
+def test_no_document_of_a_pack_trains_its_first_token() -> None:
+    """unsloth_zoo 2026.8 trains on from an answer into the next document; TRL's collator masks where that begins."""
+    recipe = preset("unsloth@2026.8")
+    for path, value in {"mask.rule": "markers", "pack.strategy": "bfd", "length.max": 64, **TEXT}.items():
+        recipe = changed(recipe, path, value)
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml", mode="provisional"))
+    turns = [{"role": "system", "content": "Be kind."}, *TURNS]
+    rows = [Row(i, {"messages": turns}, "", f"row {i}") for i in range(2)]
+    detected = pipeline.detect(rows, recipe)
+    tools = pipeline.survey(rows[0], detected, recipe, tools)
+    (pack,) = pipeline.pack_rows([pipeline.inspect(row, detected, recipe, tools) for row in rows], recipe, tools)
+    second = pack.documents[0][2]
+    assert pack.labels[second] == -100 != pack.labels[second + 1]
