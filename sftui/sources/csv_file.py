@@ -28,6 +28,8 @@ from sftui.sources.spool import ArrowSpool
 CHUNK = 10_000
 CHUNK_BYTES = 64 << 20
 """Very long rows come in chunks of fewer rows, so that a chunk stays about this large."""
+COLUMNS = 10_000
+"""pandas takes a tenth of a millisecond for each column of each chunk, and sftui as much again."""
 UNFIT = (ValueError, TypeError, OverflowError)
 """What pandas and Arrow raise for cells that no column type holds: an integer beyond 64 bits is an OverflowError."""
 
@@ -80,6 +82,10 @@ class CsvSource(Source):
         """The rows as they are read, and as text, in chunks."""
         import pandas as pd
 
+        columns = self._file.pread(0, 1 << 20).partition(b"\n")[0].count(separator.encode()) + 1
+        if columns > COLUMNS:
+            why = f"its header has more than {COLUMNS:,} columns"
+            raise SourceError("is too wide", where=self.title, why=why, fix="keep the columns that train")
         chunk: dict[str, Any] = {"sep": separator, "chunksize": self._chunk_rows()}
         as_text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "na_filter": False}
         # the defaults of datasets.packaged_modules.csv.CsvConfig are pandas' own, but for the chunk

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 from sftui.cli import main
+from sftui.errors import SourceError
+from sftui.sources import csv_file
 from sftui.sources.opening import open_source
 from sftui.sources.source import SourceSpec
 
@@ -88,3 +90,10 @@ def test_a_file_of_plain_texts_has_none(tmp_path: Path, capsys: pytest.CaptureFi
     path.write_text('prompt,completion\nhi,fine\n"a,b","c ""d"""\nho, none\n')
     _, out = run("check", str(path), "-t", "builtin:chatml", "--trainer", "trl", capsys=capsys)
     assert "ROW018" not in out
+
+
+def test_a_file_of_too_many_columns_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_file, "COLUMNS", 3)
+    assert cells(tmp_path / "d.csv", "a,b,c\n1,2,3\n") == [{}]
+    with pytest.raises(SourceError, match="header has more than 3 columns"):
+        cells(tmp_path / "e.csv", "a,b,c,d\n1,2,3,4\n")
