@@ -16,6 +16,8 @@ from sftui.tokens.surface import Decoding, read_decoding, surfacer
 from sftui.values import value_class
 
 T = TypeVar("T")
+LONG = 1 << 20
+"""Characters of a text beyond which what was made of the last one is kept: a row of it is asked for some ten times."""
 KEPT = 20_000
 """How many ids' pieces and bytes are remembered at most; a full vocabulary would cost 25 MB."""
 
@@ -153,13 +155,21 @@ class LoadedTokenizer:
         self._special = frozenset(i for i, (_, special) in self._added.items() if special)
         self._ahead: Ahead[Encoded] = ({}, {})
         self._ids_ahead: Ahead[Ids] = ({}, {})
+        self._long: dict[tuple[str, bool], Encoded] = {}
         self._described: dict[int, tuple[str, bytes, bool]] = {}
         self._bytes = _Remembered(surfacer(engine.decoding, engine.piece, self._literal))
 
     def encode(self, text: str, add_special_tokens: bool = False) -> Encoded:
         """One text → ids and offsets; TokenizerError where the text is no valid Unicode."""
         known = self._ahead[add_special_tokens].get(text)
-        return self._guarded(self.engine.encode_batch, [text], add_special_tokens)[0] if known is None else known
+        if known is not None:
+            return known
+        long = self._long if len(text) > LONG else {}
+        if (text, add_special_tokens) not in long:
+            long = {(text, add_special_tokens): self._guarded(self.engine.encode_batch, [text], add_special_tokens)[0]}
+            if len(text) > LONG:
+                self._long = long
+        return long[text, add_special_tokens]
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[Encoded]:
         """Several texts at once, each as `encode` would; nothing is truncated or padded."""

@@ -347,3 +347,19 @@ def test_what_the_library_does_not_raise_passes_through(make_folder: Any, monkey
 def test_a_home_that_nobody_has_is_no_tokenizer() -> None:
     with pytest.raises(TokenizerError, match="there is no such tokenizer"):
         locate("~no_such_user/gemma")
+
+
+def test_a_long_text_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer, texts = load_tokenizer("builtin:chatml", mode="provisional"), ["a" * 11, "b" * 11]
+    asked: list[str] = []
+    encode = tokenizer.engine.encode_batch
+    monkeypatch.setattr("sftui.tokens.loaded.LONG", 10)
+
+    def counted(of: list[str], special: bool) -> Any:
+        asked.extend(of)
+        return encode(of, special)
+
+    monkeypatch.setattr(tokenizer.engine, "encode_batch", counted)
+    for text in (texts[0], "short", texts[0], "short", texts[1], texts[1], texts[0]):
+        assert tokenizer.encode(text) == encode([text], False)[0]
+    assert asked == [texts[0], "short", "short", texts[1], texts[0]]
