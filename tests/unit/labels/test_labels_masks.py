@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sftui import labels as rules
 from sftui.errors import RecipeError
@@ -195,3 +197,18 @@ def test_ignore_index_reaches_the_example_only() -> None:
     labels = Labels((-100,) * 11 + (111,), (Reason.PROMPT,) * 12, ((0, 12),))
     made = rules.example(tokens(), labels, Recipe("hf-trainer", mask=Mask(ignore_index=-1)))
     assert made and made.labels == (-1,) * 11 + (111,) and made.trained == 1
+
+
+VERDICTS = st.tuples(st.integers(0, 6), st.tuples(st.booleans(), st.sampled_from([Reason.PROMPT, Reason.ASSISTANT])))
+
+
+@given(st.data(), st.lists(VERDICTS, max_size=8))
+def test_a_mask_outside_ranges_is_as_long_as_before(data: st.DataObject, verdicts: list[rules.Verdict]) -> None:
+    mask = rules.drawn(verdicts)
+    size = sum(length for length, _ in verdicts)
+    borders = data.draw(st.lists(st.integers(0, size), unique=True).map(sorted))
+    kept = list(zip(borders[::2], borders[1::2]))
+    flags, reasons = rules.outside(mask, kept)
+    inside = [any(start <= i < end for start, end in kept) for i in range(size)]
+    assert list(flags) == [on and here for on, here in zip(mask[0], inside)]
+    assert list(reasons) == [why if here else Reason.TRUNCATED for why, here in zip(mask[1], inside)]

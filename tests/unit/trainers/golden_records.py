@@ -105,11 +105,15 @@ def rows_of(data: Sequence[Mapping[str, Any]]) -> list[Row]:
 
 
 def inspect(data: Sequence[Mapping[str, Any]], recipe: Recipe, tools: Toolbox) -> list[Inspection]:
-    """Every row through the pipeline."""
+    """Every row through the pipeline; each of its tokens has one label and one reason."""
     rows = rows_of(data)
     detected = pipeline.detect(rows, recipe)
     tools = pipeline.survey(rows[0] if rows else None, detected, recipe, tools)
-    return [pipeline.inspect(row, detected, recipe, tools) for row in rows]
+    found = [pipeline.inspect(row, detected, recipe, tools) for row in rows]
+    for tokens, labels in ((one.tokens, one.labels) for one in found):
+        if tokens is not None and labels is not None:
+            assert len(tokens) == len(labels.labels) == len(labels.reasons)
+    return found
 
 
 def kept(inspections: Sequence[Inspection]) -> list[Pair]:
