@@ -20,18 +20,16 @@ MOST_BYTES = 16 << 20
 """Of a side file; a chat template has up to some 100 kB, and marks 100 bytes a row."""
 
 
-def read_side_file(
-    path: str | Path, what: str, error: type[SftuiError], *, most: int = MOST_BYTES, fix: str = ""
-) -> str:
+def read_side_file(path: str | Path, what: str, error: type[SftuiError], *, most: int = MOST_BYTES) -> str:
     """The UTF-8 text of a plain file, line ends as \\n; `error` says that `what` cannot be read, and why."""
     try:
         data = read_side_bytes(path, most)
     except OSError as problem:
-        raise error(f"{what} cannot be read", where=str(path), why=reason(problem), fix=fix) from problem
+        raise error(f"{what} cannot be read", where=str(path), why=reason(problem)) from problem
     try:
         return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8").read()
     except UnicodeDecodeError as problem:
-        raise error(f"{what} cannot be read", where=str(path), why="it is not UTF-8 text", fix=fix) from problem
+        raise error(f"{what} cannot be read", where=str(path), why="it is not UTF-8 text") from problem
 
 
 def read_side_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:

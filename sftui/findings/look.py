@@ -523,9 +523,9 @@ class Look:
         surface = self.surface(i)
         return bool(surface) and not self.is_special(i) and not surface.strip()
 
-    def last_solid(self, end: int, start: int = 0) -> int:
+    def last_solid(self, end: int) -> int:
         """The last token before `end` that is not white space, or -1."""
-        for i in range(end - 1, start - 1, -1):
+        for i in range(end - 1, -1, -1):
             if not self.blank(i):
                 return i
         return -1

@@ -62,13 +62,13 @@ def read_waiver(value: Any, where: str) -> Waiver:
     return Waiver(code, reason, _range(value.get("rows"), code, where), signature_of([signature]))
 
 
-def read_waivers(values: Any, where: str = "waivers") -> tuple[Waiver, ...]:
+def read_waivers(values: Any) -> tuple[Waiver, ...]:
     """Every waiver of a list; RecipeError with the place of the first that is wrong."""
     if values is None:
         return ()
     if not isinstance(values, (list, tuple)):
-        raise RecipeError("waivers are not a list", where=where, fix="start each with a dash")
-    return tuple(read_waiver(value, f"{where}[{number}]") for number, value in enumerate(values))
+        raise RecipeError("waivers are not a list", where="waivers", fix="start each with a dash")
+    return tuple(read_waiver(value, f"waivers[{number}]") for number, value in enumerate(values))
 
 
 def apply_waivers(

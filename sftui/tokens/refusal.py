@@ -44,7 +44,7 @@ def explain_faults(chain: Sequence[Fault], place: Location, missing: Sequence[st
     """
     for refusal in (
         _from_hub(chain, place),
-        _from_pointer(chain, place),
+        _from_pointer(place),
         _from_code_request(chain, place),
         _from_missing_library(chain, place, missing),
         _from_files(chain, place),
@@ -102,7 +102,7 @@ def _from_hub(chain: Sequence[Fault], place: Location) -> TokenizerError | None:
     return None
 
 
-def _from_pointer(chain: Sequence[Fault], place: Location) -> TokenizerError | None:
+def _from_pointer(place: Location) -> TokenizerError | None:
     """A clone made without Git LFS holds three lines of text in place of each large file."""
     files = [place.folder / name for name in (*READ_FILES, *MODEL_FILES)] if place.folder is not None else [place.path]
     for path in files:

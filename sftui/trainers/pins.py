@@ -63,9 +63,9 @@ def loads_by_transformers(preset: str) -> bool:
     return pins is None or "transformers" in pins.newest
 
 
-def running_version(library: str = "transformers") -> str:
-    """The version that sftui itself runs on; empty for a library that is not there."""
-    return _running().get(library, "")
+def running_version() -> str:
+    """The version of transformers that sftui itself runs on; empty where there is none."""
+    return _running().get("transformers", "")
 
 
 def reference_version(recipe: Recipe) -> str:

@@ -143,7 +143,7 @@ def _typed(row: Prepared, template: Template, ends: Ends) -> Iterator[Typed]:
         raise Left("the template takes no system text, which tools are written as (TypeError)")
     owner = system[0].message if system else NOWHERE
     for slot in prefix:
-        yield from _slot(_opening(slot, owner, ends), None, system, "", ends)
+        yield from _slot(_opening(slot, owner, ends), None, system, "")
     count = len(row.rounds)
     for number, one in enumerate(row.rounds):
         last = number == count - 1
@@ -155,13 +155,13 @@ def _typed(row: Prepared, template: Template, ends: Ends) -> Iterator[Typed]:
         for context in slots:
             if not isinstance(context, Ids) and said(context) == RESPONSE and one.answer is not None:
                 raise Left("a result of a tool is the word that stands for an answer (AssertionError)")
-            yield from _slot(context, query, system, str(number), ends)
+            yield from _slot(context, query, system, str(number))
         if one.answer is not None:
             asked = None if one.slotted is not None else said(one.query)
             for text, loss, scale in zip(one.answer, one.loss, one.scale):
                 yield Typed(text, answers=True, number=number, loss=loss, scale=scale, query=asked)
         elif last and row.prefix:
-            yield from _slot(written(row.prefix, one.asked + 1, Part.HEADER), query, system, str(number), ends)
+            yield from _slot(written(row.prefix, one.asked + 1, Part.HEADER), query, system, str(number))
         yield from _behind(row, number, template, ends)
     if template.auto_add_bos and ends.back:
         yield Typed(Ids(ends.back, ends.shown(ends.back), row.rounds[-1].answered, Part.TERMINATOR), True, number=count)
@@ -184,7 +184,7 @@ def _behind(row: Prepared, number: int, template: Template, ends: Ends) -> Itera
         yield Typed(_ending(slot, one.answered, NOWHERE, ends), True, number=number + 1)
 
 
-def _slot(context: Context, query: Text | None, system: Text | None, number: str, ends: Ends) -> Iterator[Typed]:
+def _slot(context: Context, query: Text | None, system: Text | None, number: str) -> Iterator[Typed]:
     """A context with what it has places for."""
     if isinstance(context, Ids):
         if context.ids:

@@ -52,7 +52,7 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
             f"`text_from` names `{column}`, which holds no list of messages", "", "name the column of messages"
         )
     itself = goes_for_messages(own, assistant_only=assistant_only, newest=newest) and column_of_messages(
-        data[0].get("messages"), "role"
+        data[0].get("messages")
     )
     # what a script leaves in place beside the text it adds goes before that text
     ready = not {"labels", "input_ids"}.isdisjoint(columns) or {"prompt", "completion"} <= columns.keys()
@@ -88,12 +88,12 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
         return Detected(
             "prompt_completion",
             {"prompt": "prompt", "completion": "completion", **around},
-            KEYS if column_of_messages(data[0].get("prompt"), "role") else TEXTS,
+            KEYS if column_of_messages(data[0].get("prompt")) else TEXTS,
             {},
             "Unsloth: columns `prompt` and `completion`",
             verbatim=True,
         )
-    if newest and (text_field not in columns or assistant_only) and column_of_messages(data[0].get("messages"), "role"):
+    if newest and (text_field not in columns or assistant_only) and column_of_messages(data[0].get("messages")):
         return Detected(
             "messages", {"messages": "messages", **around}, KEYS, {}, "Unsloth: a column `messages`", verbatim=True
         )
@@ -109,9 +109,9 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
     )
 
 
-def column_of_messages(value: Any, key: str) -> bool:
-    """Whether a value is a list of messages, with `key` in the first."""
-    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and key in value[0]
+def column_of_messages(value: Any) -> bool:
+    """Whether a value is a list of messages, with a role in the first."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and "role" in value[0]
 
 
 def _rendered(column: str, data: Sequence[Mapping[str, Any]], own: UnslothOptions, newest: bool) -> Detected:

@@ -97,8 +97,8 @@ def go(here: Inspector, row: int, *, hits: tuple[int, ...] | None = None, backwa
         here.say(f"row {row:,} is not in the list ({status.order}) · ] returns to it, F all rows", Role.DIM)
     here.put(_as_listed(here, status.at(row)))
     notes.say_own(here)
-    ticket = here.workspace.request_row(row)
-    here.later(PATIENCE, lambda: _still_waiting(here, row, ticket))
+    here.workspace.request_row(row)
+    here.later(PATIENCE, lambda: _still_waiting(here, row))
 
 
 def _as_listed(here: Inspector, status: Status) -> Status:
@@ -111,7 +111,7 @@ def _as_listed(here: Inspector, status: Status) -> Status:
     )
 
 
-def _still_waiting(here: Inspector, row: int, ticket: int) -> None:
+def _still_waiting(here: Inspector, row: int) -> None:
     shown = here.panes.tokens.inspection
     if here.state.row == row and (shown is None or shown.row.index != row):
         here.panes.tokens.wait(row)
