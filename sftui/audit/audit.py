@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from sftui.audit.bars import length_bar, share_bar
-from sftui.audit.branches import branch_of
 from sftui.audit.figures import LIMITS, QUANTILES, Figures, GroupFigure, LimitFigure, SourceFigure
 from sftui.audit.found import Filter, Found
 from sftui.audit.lengths import best_fit, quantiles
@@ -21,7 +20,7 @@ from sftui.findings.counts import Counts
 from sftui.findings.dataset import Tally
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import Look, trained_in
-from sftui.model import IGNORE_INDEX, Inspection, Labels, Tokens
+from sftui.model import IGNORE_INDEX, Inspection, Labels, Part, Rendered, Tokens
 from sftui.text import visible
 
 COUNTS = (
@@ -31,6 +30,8 @@ COUNTS = (
 LONGEST_NAME = 200
 MOST_SOURCES = 5000
 NO_FINDINGS = "no findings"
+UNKNOWN_BRANCH = "not known who wrote what"
+SHORT_BRANCH = 2_000
 REPEATS = ("duplicates of an earlier row", "an earlier prompt, answered differently", "prompts of the evaluation set")
 
 
@@ -340,6 +341,35 @@ class Audit:
             packs,
             waste,
         )
+
+
+def branch_of(rendered: Rendered) -> str:
+    """The texts that the template itself wrote, each once in the order it first came, clipped and safe to draw.
+
+    Rows that differ only in content and in the number of turns share a branch; a default system prompt, tools or
+    an added think block make another one.
+    """
+    if not rendered.exact or not rendered.spans:
+        return UNKNOWN_BRANCH
+    text = rendered.text
+    content, pad = Part.CONTENT, Part.PAD
+    own = dict.fromkeys(
+        [text[start:end] for start, end, _, part in rendered.spans if part is not content and part is not pad]
+    )
+    own.pop("", None)
+    whole = "".join(own)
+    if not own:
+        return "content alone"
+    return _short_branch(whole) if len(whole) < SHORT_BRANCH else _branch(whole)
+
+
+def _branch(whole: str) -> str:
+    if whole.isascii():  # each character is shown by itself
+        whole = whole[:LONGEST_NAME]
+    return visible(whole)[:LONGEST_NAME]
+
+
+_short_branch = lru_cache(maxsize=1000)(_branch)
 
 
 @lru_cache(maxsize=1000)

@@ -8,17 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sftui.conversations import detect
 from sftui.errors import ExportError
 from sftui.exports.files import write_atomically
 from sftui.exports.pinned import version_notes
 from sftui.exports.prepared import Prepared
-from sftui.exports.repaired import over_repaired, pointed_at, reading
 from sftui.exports.secrets import without_secrets
 from sftui.exports.wording import correction_line
+from sftui.findings.rule import TO_MESSAGES
 from sftui.nearest import did_you_mean
-from sftui.recipe import Preset, Recipe, changed
+from sftui.recipe import Data, Preset, Recipe, changed
+from sftui.recipe_io import parse_yaml
 from sftui.side_files import read_side_bytes, reason
-from sftui.trainers import hand_written, trainer_names
+from sftui.sources.files import format_of
+from sftui.trainers import hand_written, trainer_named, trainer_names
+from sftui.trainers.yaml_edit import edit
 
 if TYPE_CHECKING:
     from sftui.trainers.config import OpenedConfig, WrittenConfig
@@ -99,8 +103,8 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
     where that trainer's own was opened, the user's file with the changed keys only.
     """
     check_target(to)
-    prepared, unwritten = over_repaired(prepared)
-    recipe = reading(recipe, prepared)
+    prepared, unwritten = _over_repaired(prepared)
+    recipe = _reading(recipe, prepared)
     line = correction_line(recipe, base)
     contents = {RECIPE_FILE: recipe_text(recipe, base)}
     scripted = to == "preprocess" or to in hand_written()
@@ -188,7 +192,7 @@ class _Made:
 def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Made:
     """The trainer's own config; RecipeError where sftui writes none for it."""
     from sftui.exports.conversion import convert, rebased, refuse_stopped, reread, unread
-    from sftui.trainers import preset, trainer_named
+    from sftui.trainers import preset
 
     trainer = trainer_named(to)
     wanted = Preset.of(to)
@@ -199,7 +203,7 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Ma
             other if opened is not None else located(other), opened, facts_of(recipe, prepared, opened, folder)
         )
         if opened is not None and prepared.repaired is not None:
-            written = pointed_at(written, opened, prepared.repaired, prepared.dataset)
+            written = _pointed_at(written, opened, prepared.repaired, prepared.dataset)
         stops = refuse_stopped(other, prepared.sample, trainer.title)
         return _Made(written, other, other if other != recipe else None, stops)
     read = prepared.detected
@@ -322,3 +326,36 @@ def _commented(config: WrittenConfig, line: str) -> dict[str, str]:
             text = f"# {line}\n{rest if first.startswith('# sftui: ') else text}"
         contents[file.name] = text
     return contents
+
+
+def _over_repaired(prepared: Prepared) -> tuple[Prepared, tuple[str, ...]]:
+    """What is exported with the repaired file as its data, and what there is to say where there is none."""
+    if not prepared.repairs:
+        return prepared, ()
+    if prepared.repaired is None:
+        count = len(prepared.repairs)
+        number, which = ("s of the data are", "them") if count > 1 else (" of the data is", "it")
+        note = (
+            f"{count} repair{number} not saved yet, and what is written here names the data without {which}: export"
+            " `data` first"
+        )
+        return prepared, (note,)
+    kind = "parquet" if format_of(prepared.repaired) == "parquet" else "jsonl"
+    made = replace(prepared, paths=(prepared.repaired,), split=None, subset=None, data_revision=None, kind=kind)
+    return (replace(made, plainly=detect(made.sample, Data())) if TO_MESSAGES in made.repairs else made), ()
+
+
+def _reading(recipe: Recipe, prepared: Prepared) -> Recipe:
+    """The recipe with which the file that is exported is read: rows that were converted are messages in it."""
+    if prepared.repaired is None or TO_MESSAGES not in prepared.repairs:
+        return recipe
+    return trainer_named(recipe.preset).reading_messages(recipe)
+
+
+def _pointed_at(made: WrittenConfig, opened: OpenedConfig, data: str, number: int) -> WrittenConfig:
+    """The user's own config with its dataset named `data`; a note where sftui cannot write that key."""
+    first = made.files[0]
+    changes = trainer_named(opened.trainer).naming(parse_yaml(first.content, first.name), data, number)
+    if not changes:
+        return replace(made, notes=(*made.notes, f"name the repaired data in it by hand: {data}"))
+    return replace(made, files=(replace(first, content=edit(first.content, changes, first.name)), *made.files[1:]))
