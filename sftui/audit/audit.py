@@ -19,7 +19,8 @@ from sftui.findings import Context, DatasetChecks, Finding, Severity, check_data
 from sftui.findings.counts import Counts
 from sftui.findings.dataset import Tally
 from sftui.findings.hashes import Hashes
-from sftui.findings.look import Look, trained_in
+from sftui.findings.look import Look
+from sftui.findings.mask import trained_in
 from sftui.model import IGNORE_INDEX, Inspection, Labels, Part, Rendered, Tokens
 from sftui.text import visible
 

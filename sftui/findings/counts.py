@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from sftui.findings.calls import Tools, declared
-from sftui.findings.look import Look, stretches, trained_in
+from sftui.findings.look import Look
 from sftui.findings.manners import Read, read
+from sftui.findings.mask import Mask, stretches
 from sftui.model import IGNORE_INDEX, Inspection
 from sftui.runs import Stretch
 from sftui.values import value_class
@@ -49,15 +50,12 @@ class Counts:
             return cls(said, offered)
         values = labels.counted
         n = len(values)
-        if look is None:
-            trained, runs = n - values.count(IGNORE_INDEX), stretches(tokens)
-            drawn = trained_in(runs, values, trained)
-        else:
-            _, trained, runs, drawn = look.measured
+        mask = Mask(values, stretches(tokens)) if look is None else look.mask
+        trained = mask.trained
         special = None if look is None else look.special_trained
         received = received_trained = 0
         for example in inspection.examples:
             received += len(example.input_ids)
             same = example.labels is values and example.ignore_index == IGNORE_INDEX
             received_trained += trained if same else example.trained
-        return cls(said, offered, n, trained, received, received_trained, runs, drawn, special)
+        return cls(said, offered, n, trained, received, received_trained, mask.stretches, mask.trained_in, special)

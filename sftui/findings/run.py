@@ -26,19 +26,17 @@ MOST_SHAPES = 2_000
 _BY_MOMENT = {when: tuple(one for one in ROW_CHECKS if one.when is when) for when in When}
 
 
-def check_row(
-    inspection: Inspection, context: Context, *, slow: bool = True, look: Look | None = None
-) -> tuple[Finding, ...]:
+def check_row(inspection: Inspection, context: Context, *, look: Look | None = None) -> tuple[Finding, ...]:
     """Every finding of one row, the worst first; pure but for what `context` remembers.
 
-    `slow=False` leaves out the checks that encode or render the row again. A row for which that costs too much has
-    ROW007 alone. `look` is how the checks see the row, made here where nobody else works with it.
+    A row whose checks cost too much has ROW007 alone. `look` is how the checks see the row, made here where nobody else
+    works with it.
     """
     look = Look(inspection, context) if look is None else look
     row = inspection.row
     try:
         with bound.row_work(context.recipe, row.index, row.size, "findings"):
-            return _found(look, slow)
+            return _found(look)
     except bound.OverBound as error:
         why = error.what
     except MemoryError:
@@ -48,9 +46,9 @@ def check_row(
     return (look.finding(ROW007, why, evidence=""),)
 
 
-def _found(look: Look, slow: bool) -> tuple[Finding, ...]:
+def _found(look: Look) -> tuple[Finding, ...]:
     found: list[Finding] = []
-    for row, check in _checks(look, slow):
+    for row, check in _checks(look):
         if row is None or row(look):
             found.extend(check(look))
     if len(found) > 1:
@@ -58,22 +56,22 @@ def _found(look: Look, slow: bool) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _checks(look: Look, slow: bool) -> _Checks:
+def _checks(look: Look) -> _Checks:
     """What may find anything in a row of this shape, in order."""
     context, shape = look.context, look.shape
-    remembered: dict[tuple[bool, Shape], _Checks] = context.once("asked", dict)
-    checks_to_run = remembered.get((slow, shape))
+    remembered: dict[Shape, _Checks] = context.once("asked", dict)
+    checks_to_run = remembered.get(shape)
     if checks_to_run is None:
-        checks = (one for when in moments(look.inspection, slow) for one in _BY_MOMENT[when])
+        checks = (one for when in moments(look.inspection) for one in _BY_MOMENT[when])
         checks_to_run = [(one.row, one.found) for one in checks if one.open(context, shape)]
         if len(shape.parts) <= MOST_STRETCHES and len(shape.roles) <= MOST_STRETCHES:
             if len(remembered) >= MOST_SHAPES:
                 remembered.clear()
-            remembered[slow, shape] = checks_to_run
+            remembered[shape] = checks_to_run
     return checks_to_run
 
 
-def moments(inspection: Inspection, slow: bool = True) -> Iterator[When]:
+def moments(inspection: Inspection) -> Iterator[When]:
     """Which checks are tried on a row, in their order."""
     yield When.DATA
     if inspection.conversation is not None:
@@ -82,8 +80,7 @@ def moments(inspection: Inspection, slow: bool = True) -> Iterator[When]:
         yield When.STOPPED
     if inspection.labels is not None and inspection.tokens is not None and inspection.rendered is not None:
         yield When.LABELLED
-        if slow:
-            yield When.SLOW
+        yield When.SLOW
 
 
 def check_setup(context: Context, sample: Sequence[Inspection]) -> tuple[Finding, ...]:

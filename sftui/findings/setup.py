@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sftui.findings.context import Context
-from sftui.findings.look import fix_of
+from sftui.findings.fixes import fix_of
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import Rule
 from sftui.model import Inspection, Kind

@@ -44,6 +44,12 @@ OPENING, CLOSING = "<think>", "</think>"
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
+def text_of(message: Message) -> str:
+    """The content of a message where it is text, else nothing."""
+    content = message.content
+    return content if isinstance(content, str) else ""
+
+
 def texts(conversation: Conversation) -> list[tuple[int | None, str, bool]]:
     """Every text of a conversation with its message, and whether it is the content; None for a row that is one
     text."""

@@ -9,13 +9,16 @@ from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
-from sftui.findings.look import Look, newer, shown
+from sftui.findings.fixes import newer
+from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import GOOD, Rule
 from sftui.findings.rules.template_setup import boundary_merges
 from sftui.findings.setup import about
+from sftui.findings.words import text_of
 from sftui.model import Inspection, Kind, Part, common_prefix
 from sftui.text import visible_token
+from sftui.tokens import prompt_text
 from sftui.trainers.traits import Finds
 
 BND001 = Rule(
@@ -76,10 +79,9 @@ def merged(look: Look) -> Iterator[Finding]:
         return  # TPL007
     if look.chat and boundary_merges(look.context):
         return  # BND002 tells it once
-    alone = "".join(
-        f"[{visible_token(s, p)}]"
-        for s, p in zip(look.prompt_text.surfaces[at : at + 4], look.prompt_text.pieces[at : at + 4])
-    )
+    prompt = prompt_text(look.tokens, look.rendered, look.context.tools.tokenizer, look.recipe.tokenize)
+    pairs = zip(prompt.surfaces[at : at + 4], prompt.pieces[at : at + 4])
+    alone = "".join(f"[{visible_token(surface, piece)}]" for surface, piece in pairs)
     # A mask by common prefix loses no token; what a server gives the model as prompt still differs.
     change = ("mask.boundary", "common_prefix") if look.recipe.mask.boundary == "prompt_length" else None
     yield look.finding(
@@ -87,7 +89,7 @@ def merged(look: Look) -> Iterator[Finding]:
         f"prompt and answer merge at token {at}: the prompt alone has {boundary.prompt_length} tokens, {at} of them"
         " shared",
         tokens=(max(0, at - 1), min(at + 3, len(look.tokens))),
-        evidence=f"{alone} ≠ {look.quote(at, at + 4)}",
+        evidence=f"{alone} ≠ {look.spelling.quote(at, at + 4)}",
         change=change,
         severity=None if change else Severity.INFO,
     )
@@ -158,7 +160,7 @@ def markers(look: Look) -> Iterator[Finding]:
     response = str(look.recipe.mask.response_marker or getattr(found, "response_text", ""))
     instruction = str(look.recipe.mask.instruction_marker or getattr(found, "instruction_text", ""))
     text = look.rendered.text
-    if response and not look.any_drawn and response in text:
+    if response and not look.mask.trained and response in text:
         at = text.index(response)
         where = [
             i
@@ -172,7 +174,7 @@ def markers(look: Look) -> Iterator[Finding]:
             tokens=(where[0], where[-1] + 1) if where else None,
         )
         return
-    if response and not look.any_drawn and response not in text and look.recipe.mask.response_marker:
+    if response and not look.mask.trained and response not in text and look.recipe.mask.response_marker:
         yield look.finding(
             BND004,
             f"the response marker {shown(response, 40)} stands nowhere in the text of this row",
@@ -222,12 +224,12 @@ def dummy_edges(look: Look) -> Iterator[Finding]:
     if traits.finds is not Finds.DUMMY or look.recipe.mask.rule != "turn_content":
         return
     for turn in look.answers:
-        content = look.text_of(look.messages[turn.message])
+        content = text_of(look.messages[turn.message])
         if not (content.startswith("[") or content.endswith("]")):
             continue
         first, last = turn.content[0], turn.content[1] - 1
-        lost = [i for i in (first, last) if first <= last and not look.drawn[i]]
-        if lost and any(look.drawn[first : last + 1]):
+        lost = [i for i in (first, last) if first <= last and not look.mask.drawn[i]]
+        if lost and any(look.mask.drawn[first : last + 1]):
             yield look.finding(
                 BND009,
                 f"the {'first' if lost[0] == first else 'last'} token of message {turn.message} is masked:"
@@ -275,7 +277,7 @@ def pieces(look: Look) -> Iterator[Finding]:
             f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they differ from token"
             f" {at + shift}",
             tokens=(max(0, at + shift - 2), at + shift + 3),
-            evidence=f"{look.quote(at + shift, at + shift + 3)} ≠ "
+            evidence=f"{look.spelling.quote(at + shift, at + shift + 3)} ≠ "
             + "".join(f"[{shown(show(i), 20)}]" for i in whole[at : at + 3]),
         )
 

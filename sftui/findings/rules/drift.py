@@ -82,7 +82,7 @@ def drifted(look: Look) -> Iterator[Finding]:
     anew = look.encoded_again.ids
     if anew == held:
         return
-    drawn = look.drawn
+    drawn = look.mask.drawn
     found = [one for one in places(held, anew, tokenizer) or () if len(set(drawn[slice(*one.held)])) == 1]
     if not found or (len(held) >= ENOUGH and sum(end - start for (start, end), _ in found) > MOST * len(held)):
         return
@@ -92,7 +92,7 @@ def drifted(look: Look) -> Iterator[Finding]:
         TOK006,
         f"encoded again its text gets other ids {times(len(found))}, {where}",
         tokens=found[0].held,
-        evidence=f"{look.quote(*found[0].held)} → {quoted(anew[slice(*found[0].anew)], tokenizer)}",
+        evidence=f"{look.spelling.quote(*found[0].held)} → {quoted(anew[slice(*found[0].anew)], tokenizer)}",
         severity=Severity.INFO,
     )
 
@@ -112,7 +112,7 @@ def encoded_again(look: Look) -> Iterator[Finding]:
         TOK006,
         f"the row brings ids, and its messages encoded again get others {times(len(found))}",
         tokens=own,
-        evidence=f"{quoted(held[start:end], tokenizer)} → {look.quote(*own)}",
+        evidence=f"{quoted(held[start:end], tokenizer)} → {look.spelling.quote(*own)}",
     )
 
 

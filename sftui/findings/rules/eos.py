@@ -11,6 +11,7 @@ from typing import Any
 from sftui.findings.checks import When, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import GENERATION, ROUNDS, ROUNDS_OF, TEXT, case, chat, stored_case, tagged
+from sftui.findings.fixes import tight_tags
 from sftui.findings.look import Look, Turn
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, GOOD, Rule
@@ -31,12 +32,17 @@ _MARKS = Marks(("|>", "</s>", "<eos>", "<EOS>", "[EOS]", "<end_of_", "<start_of_
 _DIALOGUE = re.compile(r"^### ?(?:Response|Assistant|Answer|Output)|\[/INST\]|<\|?(?:assistant|im_start)", re.MULTILINE)
 
 
+def _last_solid(look: Look, end: int) -> int:
+    """The last token before `end` that is not white space, or -1."""
+    return next((i for i in range(end - 1, -1, -1) if not look.spelling.blank(i)), -1)
+
+
 def _stopped(look: Look) -> bool:
     """Whether the row ends with a stop token of every row."""
     ids, stops, last = look.tokens.input_ids, look.context.stops, look.padding - 1
-    if last >= 0 and ids[last] in stops and look.is_special(last):  # as most rows do: it is no white space
+    if last >= 0 and ids[last] in stops and look.spelling.is_special(last):  # as most rows do: it is no white space
         return True
-    last = look.last_solid(last + 1)
+    last = _last_solid(look, last + 1)
     return last >= 0 and ids[last] in stops
 
 
@@ -61,19 +67,19 @@ EOS001 = Rule(
 )
 def no_stop(look: Look) -> Iterator[Finding]:
     """EOS001: what is trained at the end of a whole row does not end with a stop token."""
-    if look.cut or look.labels.dropped is not None or not look.any_drawn:
+    if look.cut or look.labels.dropped is not None or not look.mask.trained:
         return
     n = look.padding
-    last = look.last_solid(n)
+    last = _last_solid(look, n)
     ids = look.tokens.input_ids
     if last < 0 or ids[last] in look.context.stops or ids[last] in look.row_stops:
         return
     ends = (Part.INJECTED, Part.TERMINATOR) if look.conversation.kind is Kind.TEXT else (Part.INJECTED,)
-    if look.is_special(last) and look.tokens.parts[last] in ends:
+    if look.spelling.is_special(last) and look.tokens.parts[last] in ends:
         return  # the trainer's own EOS; whether generation stops on it is EOS003's
     if look.chat and look.roles and look.roles[-1] != "assistant":
         return  # LAB012: the row does not end with an answer
-    if look.stored and look.conversation.labels is not None and look.drawn[last] is False:
+    if look.stored and look.conversation.labels is not None and look.mask.drawn[last] is False:
         return  # stored labels that end masked: another rule's business
     if look.chat and not look.known:
         return
@@ -82,7 +88,7 @@ def no_stop(look: Look) -> Iterator[Finding]:
         change = None
     yield look.finding(
         EOS001,
-        f"the row ends with {look.token(last)}, which is no stop token",
+        f"the row ends with {look.spelling.token(last)}, which is no stop token",
         tokens=(max(0, last - 5), n),
         change=change,
         severity=Severity.WARNING if is_prose(look) else None,
@@ -105,12 +111,12 @@ def unended(look: Look) -> Iterator[Finding]:
     opening = look.context.opening
     if len(answers) < 2 or not opening or look.stored or look.labels.dropped is not None:
         return
-    trained = [turn for turn in answers[:-1] if look.drawn[turn.content[1] - 1]]
+    trained = [turn for turn in answers[:-1] if look.mask.drawn[turn.content[1] - 1]]
     if not trained:
         return
     starts = sorted([turn.content[0] for turn in look.turns if turn.content[1] > turn.content[0]])
     starts.append(len(look.tokens))
-    ids, ending = look.tokens.input_ids, look.special_here - opening
+    ids, ending = look.tokens.input_ids, look.spelling.special_ids - opening
 
     def ends(turn: Turn) -> bool:
         """Whether a special token that begins no turn stands between this answer and the next message."""
@@ -200,7 +206,7 @@ GEN003 = Rule(
 def masked_stop(look: Look) -> Iterator[Finding]:
     """EOS004, EOS006 and GEN003: an answer is trained to its last content token, but its stop token is not."""
     found: list[tuple[Turn, int]] = []
-    drawn, ids = look.drawn, look.tokens.input_ids
+    drawn, ids = look.mask.drawn, look.tokens.input_ids
     for turn in look.answers:
         start, end = turn.content
         if end <= start or not drawn[end - 1] or all(drawn[turn.terminator[0] : turn.terminator[1]]):
@@ -216,7 +222,7 @@ def masked_stop(look: Look) -> Iterator[Finding]:
     if look.labels.reasons[stop] is Reason.FORCED and look.context.traits.masks_end:
         yield look.finding(
             EOS006,
-            f"{look.token(stop)} at the end is masked because max_seq_len is set, though nothing is cut",
+            f"{look.spelling.token(stop)} at the end is masked because max_seq_len is set, though nothing is cut",
             message=turn.message,
             tokens=(max(turn.content[0], stop - 4), stop + 1),
             change=None if look.cut else ("length.max", None),
@@ -225,14 +231,14 @@ def masked_stop(look: Look) -> Iterator[Finding]:
     some = f"in {len(found)} of {len(look.answers)} answers" if len(found) > 1 else f"in message {turn.message}"
     change: tuple[str, Any] | None = ("mask.terminator", "train") if look.recipe.mask.terminator == "mask" else None
     if change is None:
-        change = trainer_named(look.recipe.preset).train_end(look.recipe, look.piece(stop))
+        change = trainer_named(look.recipe.preset).train_end(look.recipe, look.spelling.piece(stop))
     yield look.finding(
         rule,
-        f"the answer is trained but its {look.token(stop)} is not, {some}",
+        f"the answer is trained but its {look.spelling.token(stop)} is not, {some}",
         message=turn.message,
         tokens=(max(turn.content[0], stop - 4), stop + 1),
         change=change,
-        fix=look.tight_tags(rule) if change is None else None,
+        fix=tight_tags(look.context, rule, look.rendered) if change is None else None,
     )
 
 
@@ -275,13 +281,13 @@ def stop_as_pad(look: Look) -> Iterator[Finding]:
         for i, one in enumerate(look.tokens.input_ids)
         if one == facts.eos_id and (attention is None or i >= len(attention) or attention[i])
     ]
-    drawn = look.drawn
+    drawn = look.mask.drawn
     behind = [i for i in places if i > 0 and drawn[i - 1] and not drawn[i]]
     if behind and not any(drawn[i] for i in places):
         same = facts.pad_id in (None, facts.eos_id)
         yield look.finding(
             EOS002 if same else EOS004,
-            f"the label of {look.token(behind[0])} is masked behind a trained token"
+            f"the label of {look.spelling.token(behind[0])} is masked behind a trained token"
             + ("; pad and EOS are the same token" if same else ""),
             tokens=(max(0, behind[0] - 3), behind[0] + 1),
         )
@@ -301,16 +307,17 @@ EOS007 = Rule(
 @row_check(When.LABELLED, EOS007, shape=lambda shape: shape.extent, row=lambda look: _may_double(look))
 def doubled_stop(look: Look) -> Iterator[Finding]:
     """EOS007: two trained stop tokens with nothing but white space between."""
-    ids, stops, drawn = look.tokens.input_ids, look.row_stops, look.drawn
+    ids, stops, drawn = look.tokens.input_ids, look.row_stops, look.mask.drawn
     if stops <= look.context.tools.tokenizer.special_ids:
-        places = [i for i in look.special if ids[i] in stops]
+        places = [i for i in look.spelling.special if ids[i] in stops]
     else:
         places = [i for i, one in enumerate(ids) if one in stops]
     for before, i in pairwise(places):
-        if drawn[i] and drawn[before] and i < look.padding and all(look.blank(j) for j in range(before + 1, i)):
+        between = range(before + 1, i)
+        if drawn[i] and drawn[before] and i < look.padding and all(map(look.spelling.blank, between)):
             yield look.finding(
                 EOS007,
-                f"{look.token(before)} and {look.token(i)} follow each other and both are trained",
+                f"{look.spelling.token(before)} and {look.spelling.token(i)} follow each other and both are trained",
                 tokens=(before, i + 1),
             )
             return
@@ -321,7 +328,7 @@ def _may_double(look: Look) -> bool:
     if not look.context.stops <= look.context.tools.tokenizer.special_ids:
         return True
     trained = look.special_trained
-    return len(trained) > 1 and any([before == i - 1 or look.blank(i - 1) for before, i in pairwise(trained)])
+    return len(trained) > 1 and any([before == i - 1 or look.spelling.blank(i - 1) for before, i in pairwise(trained)])
 
 
 EOS012 = Rule(
@@ -404,5 +411,5 @@ def _at(look: Look, number: int | None, literal: str, before: int) -> tuple[bool
                     if start != NOWHERE and start < at + len(literal) and end > at
                 ]
                 if where:
-                    return look.drawn[where[0]], (where[0], where[-1] + 1)
+                    return look.mask.drawn[where[0]], (where[0], where[-1] + 1)
     return None, None

@@ -12,11 +12,13 @@ from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import GENERATION, ROUNDS, case, chat, chatml, tagged
+from sftui.findings.fixes import tight_tags
 from sftui.findings.look import Look
 from sftui.findings.model import GENERATION_TAGS, Finding
 from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.setup import about
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
+from sftui.findings.words import text_of
 from sftui.model import NOWHERE, Inspection, Kind, Part, Stage
 from sftui.trainers.traits import Finds
 
@@ -153,7 +155,7 @@ def lost_or_spilled(look: Look) -> Iterator[Finding]:
     """GEN004 and GEN005: what transformers' own search makes of a span without a token at its edge."""
     if look.recipe.mask.rule != "generation_tag" or not look.answers:
         return
-    drawn = look.drawn
+    drawn = look.mask.drawn
     for turn in look.turns:
         if turn.role in _OTHERS and any(drawn[turn.content[0] : turn.content[1]]):
             first = next(i for i in range(*turn.content) if drawn[i])
@@ -162,7 +164,7 @@ def lost_or_spilled(look: Look) -> Iterator[Finding]:
                 f"the generation mask also trains message {turn.message} of the {turn.role}",
                 message=turn.message,
                 tokens=(max(0, first - 2), min(first + 4, len(drawn))),
-                fix=look.tight_tags(GEN005),
+                fix=tight_tags(look.context, GEN005, look.rendered),
             )
             return
     if not any(drawn):
@@ -195,7 +197,7 @@ def all_lost(look: Look) -> Iterator[Finding]:
     rendered = look.inspection.rendered
     if look.recipe.mask.rule != "generation_tag" or rendered is None or not rendered.generation:
         return
-    if look.inspection.labels is not None and look.any_drawn:
+    if look.inspection.labels is not None and look.mask.trained:
         return
     start, end = rendered.generation[0]
     if rendered.text[start : start + 1].isspace():
@@ -236,13 +238,13 @@ GEN002 = Rule(
 @row_check(When.LABELLED, GEN002, shape=lambda shape: shape.trained(Part.HEADER, "assistant"), kinds=(Kind.CHAT,))
 def header_trained(look: Look) -> Iterator[Finding]:
     """GEN002: header tokens of answers carry loss, where the rest of the prompt does not."""
-    touched = [turn for turn in look.answers if any(look.drawn[turn.header[0] : turn.header[1]])]
-    if not touched or all(look.drawn):
+    touched = [turn for turn in look.answers if any(look.mask.drawn[turn.header[0] : turn.header[1]])]
+    if not touched or all(look.mask.drawn):
         return
-    if any(any(look.drawn[turn.content[0] : turn.content[1]]) for turn in look.turns if turn.role == "user"):
+    if any(any(look.mask.drawn[turn.content[0] : turn.content[1]]) for turn in look.turns if turn.role == "user"):
         return  # LAB002
     turn = touched[0]
-    where = [i for i in range(*turn.header) if look.drawn[i]]
+    where = [i for i in range(*turn.header) if look.mask.drawn[i]]
     yield look.finding(
         GEN002,
         f"{len(where)} header {'token' if len(where) == 1 else 'tokens'} of message {turn.message}"
@@ -250,7 +252,7 @@ def header_trained(look: Look) -> Iterator[Finding]:
         message=turn.message,
         tokens=(where[0], where[-1] + 1),
         changes=look.context.traits.masks_opened,
-        fix=look.tight_tags(GEN002),
+        fix=tight_tags(look.context, GEN002, look.rendered),
     )
 
 
@@ -291,10 +293,10 @@ def empty_think(look: Look) -> Iterator[Finding]:
     text = look.rendered.text
     if "</think>" not in text:
         return
-    own = {match.group() for message in look.messages for match in _EMPTY_THINK.finditer(look.text_of(message))}
+    own = {match.group() for message in look.messages for match in _EMPTY_THINK.finditer(text_of(message))}
     blocks = [match.span() for match in _EMPTY_THINK.finditer(text) if match.group() not in own]
     for where in _touching(look, blocks):
-        if where and all(look.drawn[i] for i in where[1:-1] or where):
+        if where and all(look.mask.drawn[i] for i in where[1:-1] or where):
             changes = look.context.traits.masks_opened
             if look.context.traits.thinking_option:
                 changes = (("render.kwargs", {**look.recipe.render.kwargs, "enable_thinking": False}),)
@@ -303,7 +305,7 @@ def empty_think(look: Look) -> Iterator[Finding]:
                 "the template writes an empty think block and it is trained",
                 tokens=(where[0], where[-1] + 1),
                 changes=changes,
-                fix=look.tight_tags(GEN011),
+                fix=tight_tags(look.context, GEN011, look.rendered),
             )
             return
 
@@ -351,7 +353,8 @@ def methods_disagree(look: Look) -> Iterator[Finding]:
     found = _disagreement(look)
     if found is not None:
         number, sentence, span = found
-        yield look.finding(GEN000, sentence, message=number, span=span, fix=look.tight_tags(GEN000))
+        fix = tight_tags(look.context, GEN000, look.rendered)
+        yield look.finding(GEN000, sentence, message=number, span=span, fix=fix)
 
 
 def _disagreement(look: Look) -> tuple[int, str, tuple[int, int]] | None:
@@ -394,7 +397,9 @@ GEN007 = Rule(
 @row_check(
     When.LABELLED,
     GEN007,
-    row=lambda look: not look.cut_out and not _tiled(look.tokens.starts, look.tokens.ends, len(look.rendered.text)),
+    row=lambda look: (
+        not look.spelling.cut_out and not _tiled(look.tokens.starts, look.tokens.ends, len(look.rendered.text))
+    ),
     kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
 )
 def offsets(look: Look) -> Iterator[Finding]:

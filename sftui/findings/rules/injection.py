@@ -82,13 +82,14 @@ def typed(look: Look) -> Iterator[Finding]:
         for i, place, message in _in_data(look, where):
             yield look.finding(
                 INJ002,
-                f"{look.token(i)} is typed in {place}, and the row has no media",
+                f"{look.spelling.token(i)} is typed in {place}, and the row has no media",
                 message=message,
                 tokens=(max(0, i - 2), i + 3),
             )
             break
-    where = [i for i in look.special if look.tokens.input_ids[i] not in media]
-    found = [one for one in _in_data(look, where) if not any(word in look.piece(one[0]).lower() for word in WANTED)]
+    where = [i for i in look.spelling.special if look.tokens.input_ids[i] not in media]
+    piece = look.spelling.piece
+    found = [place for place in _in_data(look, where) if not any(word in piece(place[0]).lower() for word in WANTED)]
     if not found:
         return
     i, place, message = found[0]
@@ -97,7 +98,7 @@ def typed(look: Look) -> Iterator[Finding]:
     more = f" ({count} control tokens in {'this message' if message is not None else 'them'})" if count > 1 else ""
     yield look.finding(
         INJ001,
-        f"{look.token(i)} is typed in {place}{who} and becomes a control token{more}",
+        f"{look.spelling.token(i)} is typed in {place}{who} and becomes a control token{more}",
         message=message,
         tokens=(max(0, i - 2), min(len(look.tokens), i + 4)),
     )
@@ -105,14 +106,14 @@ def typed(look: Look) -> Iterator[Finding]:
 
 def _may_be_typed(look: Look) -> bool:
     """Whether a control token or media placeholder that the row has may be of its data."""
-    if look.manner.other:
+    if look.read.manner.other:
         return True  # parts may hold texts that are no content
     marks = look.context.once("marks", lambda: _marks(look.context))
     tokenizer = look.context.tools.tokenizer
     tools = look.tools.text if look.conversation.tools else ""
     for text in (look.spoken, tools):
         if text and any([sign in text and mark in text for sign, mark in marks]):
-            found = look.special_here | media_ids(look.context).intersection(look.tokens.input_ids)
+            found = look.spelling.special_ids | media_ids(look.context).intersection(look.tokens.input_ids)
             if any(tokenizer.piece(token) in text for token in found):
                 return True
     return False
@@ -129,18 +130,19 @@ def _in_completion(look: Look) -> Iterator[Finding]:
     rendered beforehand."""
     owners, parts = tuple(look.tokens.messages), tuple(look.tokens.parts)
     text = look.conversation.completion or ""
-    special = [i for i in look.special if parts[i] is Part.CONTENT]
+    special = [i for i in look.spelling.special if parts[i] is Part.CONTENT]
     if any(owners[i] == 0 for i in special):
         return
     mine = [i for i in special if owners[i] == 1]
     others = (i for i in reversed(range(len(parts))) if parts[i] is Part.CONTENT and owners[i] == 1)
-    last = next((i for i in others if not look.is_special(i) and not look.blank(i)), -1) if mine else -1
+    spelling = look.spelling
+    last = next((i for i in others if not spelling.is_special(i) and not spelling.blank(i)), -1) if mine else -1
     for i in mine:
-        piece = look.piece(i)
+        piece = look.spelling.piece(i)
         if i < last and piece in text and not any(word in piece.lower() for word in WANTED):
             yield look.finding(
                 INJ001,
-                f"{look.token(i)} is typed in the completion and becomes a control token",
+                f"{look.spelling.token(i)} is typed in the completion and becomes a control token",
                 message=1,
                 tokens=(max(0, i - 2), i + 4),
             )
@@ -154,7 +156,7 @@ def _in_data(look: Look, where: list[int]) -> Iterator[tuple[int, str, int | Non
     typed: dict[tuple[int, str], bool] = {}
     described: dict[str, list[tuple[int, int]]] = {}
     for i in where:
-        piece = look.piece(i)
+        piece = look.spelling.piece(i)
         if parts[i] is Part.CONTENT and owners[i] >= 0:
             key = owners[i], piece
             if key not in typed:

@@ -10,13 +10,14 @@ from sftui.conversations.messages import FLAG_KEYS, ROLE_ALIASES, WEIGHT_KEYS
 from sftui.findings.checks import When, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import GENERATION, ROUNDS, SYSTEM, case, chat, tagged
-from sftui.findings.look import Look, Turn, fix_of, shown
+from sftui.findings.fixes import fix_of, tight_tags
+from sftui.findings.look import Look, Turn, shown
 from sftui.findings.model import GENERATION_TAGS, Finding, Severity
 from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, Rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
 from sftui.findings.shapes import Shape
-from sftui.findings.words import Standing, without_thoughts
+from sftui.findings.words import Standing, text_of, without_thoughts
 from sftui.labels import unlabelled
 from sftui.model import Kind, Part, Reason
 from sftui.runs import as_runs
@@ -44,7 +45,7 @@ def nothing_trained(look: Look) -> Iterator[Finding]:
     """LAB001, with the cause named; rows that are cut are TRU001's."""
     dropped = look.labels.dropped
     # A row that is dropped before any mask is drawn is TRU006's; one dropped for its empty mask is reported here too.
-    if look.any_drawn or not len(look.tokens) or (dropped is not None and "trained" not in dropped):
+    if look.mask.trained or not len(look.tokens) or (dropped is not None and "trained" not in dropped):
         return
     if look.cut and answer_cut(look) is not None:
         return
@@ -65,7 +66,7 @@ def _cause(look: Look) -> str:
         return "the response marker is not found (BND004)"
     if look.chat and "assistant" not in look.roles:
         return "no message is from the assistant (ROL001, ROL002)"
-    if look.chat and all(not look.text_of(message).strip() for message in look.messages if message.role == "assistant"):
+    if look.chat and all(not text_of(message).strip() for message in look.messages if message.role == "assistant"):
         return "the assistant says nothing (CON003)"
     if look.inspection.boundary is not None and look.inspection.boundary.prompt_length >= len(look.tokens):
         return "the prompt is as long as the whole row"
@@ -114,17 +115,17 @@ def answers_unread(look: Look) -> Iterator[Finding]:
     if not look.chat or not look.known or look.labels.dropped is not None:
         return
     text = Standing(look.rendered.text)
-    answers = [number for number in _answers(look.roles) if look.text_of(look.messages[number]).strip()]
+    answers = [number for number in _answers(look.roles) if text_of(look.messages[number]).strip()]
     if not answers or not look.placed.isdisjoint(answers):
         return
-    if any(text.any_line(without_thoughts(look.text_of(look.messages[number]))) for number in answers):
+    if any(text.any_line(without_thoughts(text_of(look.messages[number]))) for number in answers):
         return
     roles = ", ".join(dict.fromkeys(f"`{shown(look.roles[number], 40)}`" for number in answers))
     yield look.finding(
         LAB015,
         f"none of the {many(len(answers), 'answer')} ({roles}) stands in the rendered text",
         message=answers[0],
-        evidence=shown(look.text_of(look.messages[answers[0]])),
+        evidence=shown(text_of(look.messages[answers[0]])),
     )
 
 
@@ -158,7 +159,7 @@ LAB002 = Rule(
 )
 def others_trained(look: Look) -> Iterator[Finding]:
     """LAB002: content of other roles that carries loss, as a share of what is trained."""
-    if not look.turns or not look.any_drawn or look.recipe.mask.rule == "generation_tag":
+    if not look.turns or not look.mask.trained or look.recipe.mask.rule == "generation_tag":
         return
     wanted = (
         {role for role in look.recipe.mask.roles}
@@ -169,11 +170,11 @@ def others_trained(look: Look) -> Iterator[Finding]:
     count = 0
     for turn in look.turns:
         if turn.role in _OTHERS and turn.role not in wanted:
-            some = sum(look.drawn[turn.content[0] : turn.content[1]])
+            some = sum(look.mask.drawn[turn.content[0] : turn.content[1]])
             if some and not (some == 1 and _at_border(look, turn)):
                 touched.append(turn)
                 count += some
-    total = sum(look.drawn)
+    total = sum(look.mask.drawn)
     if not touched:
         return
     roles = ", ".join(dict.fromkeys(turn.role for turn in touched))
@@ -198,7 +199,7 @@ def others_trained(look: Look) -> Iterator[Finding]:
 def _at_border(look: Look, turn: Turn) -> bool:
     """Whether training begins with the last token of a question: one that merges into the answer is BND001's."""
     start, end = turn.content
-    return look.drawn[end - 1] and (start == 0 or not look.drawn[start - 1])
+    return look.mask.drawn[end - 1] and (start == 0 or not look.mask.drawn[start - 1])
 
 
 LAB010 = Rule(
@@ -223,7 +224,7 @@ LAB010 = Rule(
 @row_check(
     When.LABELLED,
     LAB010,
-    row=lambda look: look.context.traits.named_keys_only or look.manner.flagged,
+    row=lambda look: look.context.traits.named_keys_only or look.read.manner.flagged,
     kinds=(Kind.CHAT,),
 )
 def flags_ignored(look: Look) -> Iterator[Finding]:
@@ -234,7 +235,7 @@ def flags_ignored(look: Look) -> Iterator[Finding]:
         if (
             trained is None
             or turn.content[1] <= turn.content[0]
-            or any(look.drawn[turn.content[0] : turn.content[1]]) is trained
+            or any(look.mask.drawn[turn.content[0] : turn.content[1]]) is trained
         ):
             continue
         keys = dict(look.recipe.data.message_keys)
@@ -312,7 +313,7 @@ def both_masks(look: Look) -> Iterator[Finding]:
         return
     number = look.roles.index("assistant")
     turn = look.turn_of.get(number)
-    if turn is not None and not any(look.drawn[turn.content[0] : turn.content[1]]):
+    if turn is not None and not any(look.mask.drawn[turn.content[0] : turn.content[1]]):
         yield look.finding(
             LAB014,
             f"message {number} is an answer inside the prompt and is not trained",
@@ -343,7 +344,7 @@ GEN006 = Rule(
 def half_characters(look: Look) -> Iterator[Finding]:
     """GEN006: a trained run ends inside a character, or begins inside one."""
     starts, ends = look.tokens.starts, look.tokens.ends
-    for first, last in look.runs:
+    for first, last in look.mask.runs:
         if (
             last < len(starts)
             and starts[last] >= 0
@@ -356,6 +357,6 @@ def half_characters(look: Look) -> Iterator[Finding]:
                 "the trained span ends inside a character of several tokens",
                 tokens=(max(first, last - 2), last + 1),
                 severity=severity,
-                fix=look.tight_tags(GEN006),
+                fix=tight_tags(look.context, GEN006, look.rendered),
             )
             return

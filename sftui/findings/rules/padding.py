@@ -54,7 +54,7 @@ def pad_in_text(look: Look) -> Iterator[Finding]:
             number = look.tokens.messages[i]
             yield look.finding(
                 PAD004,
-                f"the pad token {look.token(i)} stands inside the text",
+                f"the pad token {look.spelling.token(i)} stands inside the text",
                 message=number if number >= 0 else None,
                 tokens=(max(0, i - 2), i + 3),
             )
@@ -64,8 +64,8 @@ def pad_in_text(look: Look) -> Iterator[Finding]:
 def _may_be_in_text(look: Look) -> bool:
     """Whether the pad token is among the row's: where tokens are the text, cut, it then stands there in writing."""
     pad, tokenizer = look.facts.pad_id, look.context.tools.tokenizer
-    if pad in tokenizer.special_ids and look.cut_out and tokenizer.special_pieces[pad] not in look.rendered.text:
-        return False
+    if pad in tokenizer.special_ids and look.spelling.cut_out:
+        return tokenizer.special_pieces[pad] in look.rendered.text and pad in look.tokens.input_ids
     return pad in look.tokens.input_ids
 
 

@@ -12,7 +12,7 @@ from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, Rule
 from sftui.findings.rules.roles import raw_message
-from sftui.findings.words import REASONING, Marks, Standing, spoken_of, thought_in, without_code
+from sftui.findings.words import REASONING, Marks, Standing, spoken_of, text_of, thought_in, without_code
 
 _NAMES = ("think", "thinking", "thought", "reasoning", "seed:think")
 _TAGS = (
@@ -75,7 +75,9 @@ THK004 = Rule(
     THK001,
     THK003,
     THK004,
-    row=lambda look: "</think>" in look.spoken or not look.context.traits.renders_templates or look.manner.reasoned,
+    row=lambda look: (
+        "</think>" in look.spoken or not look.context.traits.renders_templates or look.read.manner.reasoned
+    ),
 )
 def lost(look: Look) -> Iterator[Finding]:
     """THK001, THK003 and THK004: reasoning whose text is nowhere in the rendering."""
@@ -103,7 +105,7 @@ def lost(look: Look) -> Iterator[Finding]:
                 )
                 return
             stripped.append(number)
-        said = (thought_in(look.text_of(message)) or "").strip()
+        said = (thought_in(text_of(message)) or "").strip()
         if said and said not in standing:
             stripped.append(number)
     if not stripped:
@@ -125,7 +127,7 @@ def lost(look: Look) -> Iterator[Finding]:
 
 def _reason(look: Look, number: int) -> str:
     message = look.messages[number]
-    said = thought_in(look.text_of(message))
+    said = thought_in(text_of(message))
     if said is None:
         said = next((str(message.data[key]) for key in REASONING if message.data.get(key)), "")
     return shown(said.strip())
@@ -150,7 +152,7 @@ def unbalanced(look: Look) -> Iterator[Finding]:
     """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""
     completion = look.conversation.completion
     answers = [
-        (number, look.text_of(message)) for number, message in enumerate(look.messages) if message.role == "assistant"
+        (number, text_of(message)) for number, message in enumerate(look.messages) if message.role == "assistant"
     ]
     for number, text in answers if completion is None else [(1, completion)]:
         if ("<" not in text and "[" not in text) or not _TAG.search(text):

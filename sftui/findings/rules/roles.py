@@ -14,7 +14,8 @@ from sftui.findings.examples import ROUNDS_OF, SYSTEM, case, chat
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, Rule
-from sftui.findings.words import Standing
+from sftui.findings.signatures import clipped
+from sftui.findings.words import Standing, text_of
 from sftui.model import NOWHERE, Kind, Stage
 from sftui.trainers import trainer_named
 
@@ -222,7 +223,7 @@ def system_place(look: Look) -> Iterator[Finding]:
         if len(places) > 1
         else f"the system message is message {number}, not the first"
     )
-    yield look.finding(ROL004, what, message=number, evidence=shown(look.text_of(look.messages[number])))
+    yield look.finding(ROL004, what, message=number, evidence=shown(text_of(look.messages[number])))
 
 
 TPL002 = Rule(
@@ -276,7 +277,7 @@ def refused_roles(look: Look) -> Iterator[Finding]:
             TPL006,
             f"the chat template refuses this order of roles: {shown(' '.join(look.roles), 100)}",
             message=number,
-            evidence=look.signature,
+            evidence=clipped(look.signature),
         )
 
 
@@ -350,7 +351,7 @@ def ends_elsewhere(look: Look) -> Iterator[Finding]:
         LAB012,
         f"the last message is from `{shown(look.roles[-1], 40)}`, not from the assistant",
         message=number,
-        evidence=shown(look.text_of(look.messages[-1])),
+        evidence=shown(text_of(look.messages[-1])),
     )
 
 
@@ -383,7 +384,7 @@ def out_of_order(look: Look) -> Iterator[Finding]:
             f" {expected}'s turn is expected"
         )
     yield look.finding(
-        TPL006, what, message=number, evidence=shown(look.text_of(look.messages[number])), severity=Severity.WARNING
+        TPL006, what, message=number, evidence=shown(text_of(look.messages[number])), severity=Severity.WARNING
     )
 
 
@@ -423,7 +424,7 @@ def system_lost(look: Look) -> Iterator[Finding]:
         return
     standing = Standing(look.rendered.text)
     for number, role in enumerate(look.roles):
-        said = look.text_of(look.messages[number]).strip() if role in _ORDERS else ""
+        said = text_of(look.messages[number]).strip() if role in _ORDERS else ""
         # Text without an owner may be this one, where it stands first.
         if said and number not in look.placed and said not in standing and not (number == 0 and NOWHERE in look.placed):
             yield look.finding(

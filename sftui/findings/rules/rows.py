@@ -17,7 +17,8 @@ from sftui.findings.checks import When, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
-from sftui.findings.look import Look, fix_of, shown
+from sftui.findings.fixes import fix_of
+from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, Rule
 from sftui.findings.rules.content import no_plain_text, stale_content
@@ -26,6 +27,7 @@ from sftui.findings.rules.roles import refused_names, refused_roles, roleless
 from sftui.findings.rules.tools import several_calls
 from sftui.findings.setup import about
 from sftui.model import Inspection, Stage
+from sftui.pipeline import late_in
 from sftui.recipe import Recipe, diff, knobs
 
 LONGEST_LOOKED_AT = 100_000
@@ -100,7 +102,7 @@ def no_conversation(look: Look) -> Iterator[Finding]:
         return
     if look.context.detected.refused is not None or any(True for _ in roleless(look)) or _mismatch(look):
         return
-    if look.late is not None:
+    if late_in(inspection.row, look.context.detected, look.recipe) is not None:
         return
     if any(True for _ in stale_content(look)):
         return
@@ -255,7 +257,7 @@ ROW008 = Rule(
 @row_check(When.DATA, ROW008, recipe=lambda context: context.detected.places is not None)
 def late_kind(look: Look) -> Iterator[Finding]:
     """ROW008: a value by which the trainer's datasets reads the whole file otherwise, or stops."""
-    late = look.late
+    late = late_in(look.inspection.row, look.context.detected, look.recipe)
     if late is not None:
         severity = None if late.stops else Severity.WARNING
         yield look.finding(ROW008, late.problem.sentence(), evidence="", severity=severity)

@@ -109,7 +109,7 @@ EOS013 = Rule(
 def served_otherwise(look: Look) -> Iterator[Finding]:
     """TPL017: found once for all rows with the same roles, calls, tools and thoughts, and the same ones trained."""
     served = look.context.tools.served
-    if served is None or look.labels.dropped is not None or not look.chat or not look.any_drawn:
+    if served is None or look.labels.dropped is not None or not look.chat or not look.mask.trained:
         return
     compared: dict[tuple[object, ...], tuple[_Report, ...]] = look.context.once("served", dict)
     shape = (*signature(look), look.shape.extents, look.conversation.template_kwargs != {})
@@ -144,13 +144,13 @@ def served_without_stop(look: Look) -> Iterator[Finding]:
         if turn.role != "assistant":
             continue
         end = turn.content[1]
-        ends = [i for i in range(end, following) if look.drawn[i] and look.is_special(i)]
-        if not ends or any(look.piece(i) in served.stops for i in ends):
+        ends = [i for i in range(end, following) if look.mask.drawn[i] and look.spelling.is_special(i)]
+        if not ends or any(look.spelling.piece(i) in served.stops for i in ends):
             continue
         names = ", ".join(sorted(served.stops)) or "nothing that is known"
         yield look.finding(
             EOS013,
-            f"the answer ends with {look.piece(ends[0])}, and generation with {served.name} ends on {names}",
+            f"the answer ends with {look.spelling.piece(ends[0])}, and generation with {served.name} ends on {names}",
             message=turn.message,
             tokens=(max(turn.content[0], ends[0] - 4), ends[0] + 1),
         )
@@ -226,7 +226,7 @@ def _clock(context: Context) -> Any:
 
 def _answers(look: Look) -> tuple[int, ...]:
     """The trained answers whose prompts are compared."""
-    drawn = [look.stretches[at] for at in look.trained_in]
+    drawn = [look.stretches[at] for at in look.mask.trained_in]
     trained = {message for _, _, message, part in drawn if part is not Part.HEADER}
     found = [number for number, role in enumerate(look.roles) if role == "assistant" and number and number in trained]
     return (*found[: MOST_ANSWERS - 1], *found[MOST_ANSWERS - 1 :][-1:])
@@ -291,7 +291,7 @@ class _Prompted:
         yield _Report(
             f"rows are trained with {f'{ours} BOS' if ours else 'no BOS'} in front, and {served.name} sends {sent}"
             f"{added if theirs else ''}",
-            f"{look.quote(0, min(ours + 2, len(ids)))} ≠ {f'[{self._their_bos}]' * theirs or 'no BOS'}",
+            f"{look.spelling.quote(0, min(ours + 2, len(ids)))} ≠ {f'[{self._their_bos}]' * theirs or 'no BOS'}",
             Severity.WARNING,
             tokens=(0, min(ours + 1, len(ids))),
         )
@@ -340,7 +340,7 @@ class _Prompted:
         """Whether all that stands between the prompt and the answer is trained: the model writes it by itself."""
         if until >= start:
             return True
-        tokens, drawn = self._look.tokens, self._look.drawn
+        tokens, drawn = self._look.tokens, self._look.mask.drawn
         between = [i for i, at in enumerate(tokens.starts) if until <= at < start and tokens.ends[i] > at]
         return all(drawn[i] for i in between)
 
@@ -396,7 +396,7 @@ class _Prompted:
                 if own.is_special(token) and piece != own.piece(token):
                     yield _Report(
                         f"id {token} is {own.piece(token)} in training and {piece} in the vocabulary of {served.name}",
-                        look.quote(i, i + 1),
+                        look.spelling.quote(i, i + 1),
                         None,
                         Difference(Apart.IDS, NOWHERE, self._number, own.piece(token), piece),
                     )
@@ -414,7 +414,7 @@ class _Prompted:
         what, severity = _SAID[Apart.IDS]
         yield _Report(
             f"{'the template' if same else 'the tokenizer'} of {served.name} {what}",
-            f"{look.quote(skipped + at, skipped + at + 3)} ≠ {theirs}",
+            f"{look.spelling.quote(skipped + at, skipped + at + 3)} ≠ {theirs}",
             severity if same else None,
             Difference(Apart.IDS, NOWHERE, self._number, "", ""),
         )

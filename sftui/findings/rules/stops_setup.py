@@ -9,7 +9,8 @@ from sftui.findings.checks import setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import FIRST_ANSWER, Context
 from sftui.findings.examples import GENERATION, ROUNDS, case, chatml, tagged
-from sftui.findings.look import Look, newer, shown
+from sftui.findings.fixes import newer, tight_tags
+from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import FINE, GOOD, Rule
 from sftui.findings.setup import about, chats
@@ -127,19 +128,19 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         look = Look(one, context)
         for turn in look.answers:
             start, end = turn.separator
-            if end > start and look.drawn[start] and look.blank(start) and turn.terminator[1] == start:
+            if end > start and look.mask.drawn[start] and look.spelling.blank(start) and turn.terminator[1] == start:
                 found.append((look, start))
                 break
     if found:
         look, at = found[0]
         # Only the hand-written preparations can leave it out: no trainer has a key for it.
         by_hand = context.traits.by_hand
-        tight = look.tight_tags(EOS008)
+        tight = tight_tags(look.context, EOS008, look.rendered)
         yield about(
             context,
             EOS008,
-            f"in {len(found)} of {len(sample)} sampled rows {look.token(at)} behind the stop token is trained",
-            look.quote(at - 2, at + 1),
+            f"in {len(found)} of {len(sample)} sampled rows {look.spelling.token(at)} behind the stop token is trained",
+            look.spelling.quote(at - 2, at + 1),
             changes=[("mask.trailing", "mask")] if by_hand else [],
             title=tight.title if tight is not None and not by_hand else "",
             template=tight.template if tight is not None and not by_hand else None,

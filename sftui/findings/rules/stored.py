@@ -156,7 +156,7 @@ def attention(look: Look) -> Iterator[Finding]:
     hidden = mask is not None and 0 in mask and len(mask) == n
     wrong = [
         i
-        for i, drawn in enumerate(look.drawn)
+        for i, drawn in enumerate(look.mask.drawn)
         if drawn and (i >= look.padding or (hidden and mask is not None and not mask[i]))
     ]
     if wrong:
@@ -174,7 +174,7 @@ def attention(look: Look) -> Iterator[Finding]:
     ):
         yield look.finding(
             PAD002,
-            f"{len(holes)} real {look.token(holes[0])} inside the row have attention 0",
+            f"{len(holes)} real {look.spelling.token(holes[0])} inside the row have attention 0",
             tokens=(holes[0], holes[0] + 1),
         )
 
@@ -271,7 +271,7 @@ def other_tokenizer(look: Look) -> Iterator[Finding]:
     ids = look.conversation.input_ids
     if not look.stored or len(ids) < 24:
         return
-    surfaces = look.surfaces
+    surfaces = look.spelling.surfaces
     again = look.encoded_again
     if again.ids == ids:
         return

@@ -10,7 +10,7 @@ from sftui.findings.examples import case, chat, chatml
 from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, GOOD, Rule
-from sftui.findings.words import Standing, without_thoughts
+from sftui.findings.words import Standing, text_of, without_thoughts
 from sftui.model import Kind, Part
 
 TPL009 = Rule(
@@ -36,7 +36,7 @@ def stripped(look: Look) -> Iterator[Finding]:
         if span.part is Part.CONTENT:
             regions[span.message] = (min(span.start, regions.get(span.message, (span.start, 0))[0]), span.end)
     for number, message in enumerate(look.messages):
-        content = look.text_of(message)
+        content = text_of(message)
         bare = content.strip()
         if not bare or len(bare) == len(content) or number not in regions:
             continue
@@ -78,7 +78,7 @@ TPL015 = Rule(
     When.LABELLED,
     TPL015,
     shape=lambda shape: shape.manner.beside or not shape.order.turns.difference(shape.manner.mute) <= shape.placed,
-    row=lambda look: look.manner.beside or not look.order.turns.difference(look.manner.mute) <= look.placed,
+    row=lambda look: look.read.manner.beside or not look.order.turns.difference(look.read.manner.mute) <= look.placed,
     kinds=(Kind.CHAT,),
 )
 def left_out(look: Look) -> Iterator[Finding]:
@@ -92,7 +92,7 @@ def left_out(look: Look) -> Iterator[Finding]:
         called = bool(message.data.get("tool_calls"))
         if look.roles[number] not in ("user", "assistant") or (number in look.placed and not called):
             continue
-        said = without_thoughts(look.text_of(message)).strip()
+        said = without_thoughts(text_of(message)).strip()
         if text.any_line(said):
             continue
         what = f"what message {number} of the {message.role} says" + (

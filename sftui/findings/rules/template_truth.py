@@ -11,7 +11,8 @@ from sftui.findings.checks import When, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case
-from sftui.findings.look import Look, fix_of, shown
+from sftui.findings.fixes import fix_of
+from sftui.findings.look import Look, shown
 from sftui.findings.model import Finding, Fix, Severity
 from sftui.findings.rule import Rule
 from sftui.findings.rules.template_setup import absent_words
@@ -124,7 +125,7 @@ def signature(look: Look) -> tuple[object, ...]:
     messages = look.messages
     return (
         look.roles,
-        look.manner.edged,
+        look.read.manner.edged,
         bool(look.conversation.tools),
         tuple([bool(message.data.get("tool_calls")) for message in messages]),
         tuple([_THOUGHT in str(message.data.get("content")) for message in messages])
@@ -200,7 +201,7 @@ def _encoded(look: Look, tokenizer: LoadedTokenizer) -> Difference | None:
     theirs = "".join(
         f"[{visible_token(tokenizer.surface(token), tokenizer.piece(token))}]" for token in own[at : at + 3]
     )
-    return Difference(Apart.IDS, NOWHERE, NOWHERE, look.quote(at, at + 3), theirs)
+    return Difference(Apart.IDS, NOWHERE, NOWHERE, look.spelling.quote(at, at + 3), theirs)
 
 
 def _written_by_own(

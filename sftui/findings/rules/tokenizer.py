@@ -16,6 +16,7 @@ from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.setup import about
 from sftui.model import NOWHERE, Inspection, Kind
 from sftui.text import visible
+from sftui.tokens import token_text
 from sftui.tokens.loaded import FastEngine
 
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>\Z")
@@ -52,7 +53,8 @@ def unknown(look: Look) -> Iterator[Finding]:
             return
     if len(ids) < _ENOUGH or look.rendered.text.isascii() or not _may_be_bytes(look):
         return
-    many = [i for i, piece in enumerate(look.text.pieces) if piece[:3] == "<0x" and _BYTE.match(piece)]
+    pieces = token_text(look.tokens, look.rendered, look.context.tools.tokenizer).pieces
+    many = [i for i, piece in enumerate(pieces) if piece[:3] == "<0x" and _BYTE.match(piece)]
     if not many:  # byte-level vocabularies: tokens that end inside a character
         starts, ends = look.tokens.starts, look.tokens.ends
         many = [
@@ -112,7 +114,7 @@ def _may_be_bytes(look: Look) -> bool:
     TOK002,
     TOK005,
     shape=lambda shape: not shape.pieces,
-    row=lambda look: not look.cut_out and not _spelt(look),
+    row=lambda look: not look.spelling.cut_out and not _spelt(look),
     kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
 )
 def lossy(look: Look) -> Iterator[Finding]:
@@ -120,7 +122,7 @@ def lossy(look: Look) -> Iterator[Finding]:
     all."""
     if look.stored or look.rendered.pieces is not None:
         return
-    surfaces = [surface for surface, start in zip(look.surfaces, look.tokens.starts) if start != NOWHERE]
+    surfaces = [surface for surface, start in zip(look.spelling.surfaces, look.tokens.starts) if start != NOWHERE]
     if not surfaces or not all(surfaces):
         return
     text = look.rendered.text.encode("utf-8", "surrogatepass")
@@ -216,9 +218,8 @@ def outside_model(look: Look) -> Iterator[Finding]:
     highest = max(look.tokens.input_ids)
     if highest >= rows:
         at = look.tokens.input_ids.index(highest)
-        yield look.finding(
-            TOK003, f"id {highest} ({look.token(at)}) is outside the model's {rows} embedding rows", tokens=(at, at + 1)
-        )
+        what = f"id {highest} ({look.spelling.token(at)}) is outside the model's {rows} embedding rows"
+        yield look.finding(TOK003, what, tokens=(at, at + 1))
 
 
 TOK007 = Rule(

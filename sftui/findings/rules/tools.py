@@ -18,10 +18,15 @@ from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, Rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.shapes import RESULT_ROLES
-from sftui.findings.words import Standing, all_texts, mappings, walk
+from sftui.findings.words import Standing, all_texts, mappings, text_of, walk
 from sftui.model import Message, Stage
 
 _NOT_BARE = re.compile(r"[\W_]+")
+
+
+def _calls(look: Look) -> Iterator[tuple[int, Call]]:
+    """Each tool call of the row, with the number of its message."""
+    return ((number, call) for number, calls in look.calls.items() for call in calls)
 
 
 def unread_calls(look: Look, number: int) -> list[Call]:
@@ -64,7 +69,7 @@ def double_encoded(look: Look) -> Iterator[Finding]:
     rendered = look.inspection.rendered
     written = [
         (number, name, arguments)
-        for number, (name, arguments, _) in look.made
+        for number, (name, arguments, _) in _calls(look)
         if isinstance(arguments, str) and '"' in arguments
     ]
     if rendered is None or not written:
@@ -101,7 +106,7 @@ TOO002 = Rule(
 @row_check(
     When.CONVERSATION,
     TOO002,
-    row=lambda look: look.manner.called or look.order.tools or not look.context.traits.reads_tool_calls,
+    row=lambda look: look.read.manner.called or look.order.tools or not look.context.traits.reads_tool_calls,
 )
 def dropped(look: Look) -> Iterator[Finding]:
     """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the
@@ -141,7 +146,7 @@ def dropped(look: Look) -> Iterator[Finding]:
                 )
                 return
         if role in RESULT_ROLES and role not in look.context.traits.call_roles:
-            text = look.text_of(message).strip()
+            text = text_of(message).strip()
             if text and text not in standing and not _stands_bare(text):
                 yield look.finding(
                     TOO002,
@@ -340,7 +345,7 @@ def graph(look: Look) -> Iterator[Finding]:
                 yield reported(
                     f"message {number} is a tool result, but no tool was called before it",
                     number,
-                    look.text_of(message),
+                    text_of(message),
                 )
                 return
             if isinstance(call_id, str) and made:
@@ -445,7 +450,7 @@ CON009 = Rule(
 @row_check(When.CONVERSATION, CON009, shape=lambda shape: shape.manner.called or shape.tools)
 def null_keys(look: Look) -> Iterator[Finding]:
     """CON009: keys that are null in tool arguments or schemas, which Arrow adds so that all rows have the same."""
-    for number, (_, arguments, _) in look.made:
+    for number, (_, arguments, _) in _calls(look):
         if all_texts(arguments):
             continue
         for level in mappings(arguments):

@@ -104,9 +104,9 @@ def cut_row(look: Look) -> Iterator[Finding]:
     kept, n = look.labels.kept, len(look.tokens)
     if sum(end - start for start, end in kept) >= n:
         return
-    drawn = look.drawn
+    drawn = look.mask.drawn
     change = _longer(look)
-    first = look.runs[0][0] if look.any_drawn else answer_cut(look)
+    first = look.mask.runs[0][0] if look.mask.trained else answer_cut(look)
     unanswered = (
         _answers_behind(look, kept[0][1]) if len(kept) == 1 and kept[0][0] == 0 and not look.inspection.more else None
     )
@@ -151,7 +151,7 @@ def cut_row(look: Look) -> Iterator[Finding]:
             and look.tokens.input_ids[end - 1] not in look.row_stops
             and not _continues(look, end)
         ):
-            total = next(b for a, b in look.runs if a < end <= b)
+            total = next(b for a, b in look.mask.runs if a < end <= b)
             while (
                 total < n
                 and look.labels.reasons[total] is Reason.TRUNCATED
@@ -173,9 +173,8 @@ def cut_row(look: Look) -> Iterator[Finding]:
 def _answers_behind(look: Look, end: int) -> int | None:
     """Where the first trained answer begins, if all of them stand behind the cut; a mask that trains prompts too hides
     that."""
-    begins = [
-        turn.content[0] for turn in look.answers if turn.content[1] > turn.content[0] and look.drawn[turn.content[0]]
-    ]
+    contents = [turn.content for turn in look.answers]
+    begins = [start for start, stop in contents if stop > start and look.mask.drawn[start]]
     return begins[0] if begins and min(begins) >= end else None
 
 
@@ -245,7 +244,7 @@ def _lost_header(look: Look) -> tuple[int, tuple[int, int]] | None:
             and turn.content[1] > turn.content[0]
             and not is_kept(turn.header[1] - 1)
             and is_kept(turn.content[0])
-            and look.drawn[turn.content[0]]
+            and look.mask.drawn[turn.content[0]]
         ):
             return turn.message, (max(0, turn.header[0] - 2), turn.content[0] + 2)
     return None

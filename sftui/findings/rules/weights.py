@@ -92,7 +92,7 @@ def _reads(context: Context) -> tuple[str, ...]:
 def _weighs(look: Look) -> bool:
     """Whether some message may bring a weight."""
     keys = _all_keys(look)
-    return look.manner.flagged or any(
+    return look.read.manner.flagged or any(
         [
             (type(item) is dict or isinstance(item, Mapping)) and not keys.isdisjoint(item)
             for item in look.raw_messages or ()
@@ -128,8 +128,8 @@ def _carried(look: Look, turn: Turn) -> set[float]:
     start, end = turn.content
     weights = look.labels.weights
     if weights is None:
-        return {float(on) for on in look.drawn[start:end]}
-    return {weight if on else 0.0 for a, b, weight in clipped(weights, start, end) for on in set(look.drawn[a:b])}
+        return {float(on) for on in look.mask.drawn[start:end]}
+    return {weight if on else 0.0 for a, b, weight in clipped(weights, start, end) for on in set(look.mask.drawn[a:b])}
 
 
 @row_check(When.LABELLED, LAB016, row=_weighs, kinds=(Kind.CHAT,))
@@ -211,12 +211,12 @@ def beyond(look: Look) -> Iterator[Finding]:
         found = [
             (start, end, weight)
             for start, end, weight in look.labels.weights.runs()
-            if odd(weight) and True in look.drawn[start:end]
+            if odd(weight) and True in look.mask.drawn[start:end]
         ]
         if not found:
             continue
         start, end, weight = found[0]
-        count = sum(sum(look.drawn[a:b]) for a, b, _ in found)
+        count = sum(sum(look.mask.drawn[a:b]) for a, b, _ in found)
         more = f", and {many(len(found) - 1, 'more run')} of tokens" if len(found) > 1 else ""
         yield look.finding(
             code,

@@ -184,7 +184,7 @@ def place_of(name: str, finding: Finding, inspection: Inspection, context: Conte
     if name == "brackets":
         first = [range(*turn.content) for turn in look.answers]
         runs = [
-            takewhile(lambda i: set(look.token(i)) <= {"[", "]"}, some)
+            takewhile(lambda i: set(look.spelling.token(i)) <= {"[", "]"}, some)
             for one in first
             for some in (one, reversed(one))
         ]

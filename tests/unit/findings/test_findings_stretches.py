@@ -7,7 +7,7 @@ from itertools import accumulate, groupby
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sftui.findings.look import trained_in
+from sftui.findings.mask import trained_in
 from sftui.model import IGNORE_INDEX, Part, Trained
 
 STRETCHES = st.lists(st.lists(st.booleans(), min_size=1, max_size=4), max_size=8)

@@ -1,0 +1,92 @@
+"""What repairs a finding: changes of the recipe, and the keys of each trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sftui import trainers
+from sftui.findings.context import Context
+from sftui.findings.model import GENERATION_TAGS, Fix
+from sftui.findings.rule import Rule
+from sftui.model import RecipeChange, Rendered
+from sftui.recipe import changed, diff, get
+from sftui.text import visible
+from sftui.trainers import trainer_named
+
+
+def fix_of(
+    context: Context, rule: Rule, changes: Iterable[tuple[str, Any]], title: str = "", template: str | None = None
+) -> Fix | None:
+    """The fix of a finding: recipe changes from (knob, value) pairs, and the keys of each trainer.
+
+    Knobs are offered where the trainer's own config can say them all, and where they change something.
+    """
+    pairs = list(changes)
+    if not (pairs or title or template):  # the same for every row
+        return context.once(("fix", rule.code), lambda: _fix(rule, (), rule.fix_text(context.trainer), None))
+    wanted = tuple(
+        RecipeChange(path, before, value) for path, value in pairs if (before := get(context.recipe, path)) != value
+    )
+    made = wanted if context.once(("sayable", str(wanted)), lambda: _sayable(context, wanted)) else ()
+    if pairs and not made:
+        title, template = "", None
+    if not title:
+        title = ", ".join(map(_change_text, made)) or rule.fix_text(context.trainer)
+    return _fix(rule, made, title, template)
+
+
+def _fix(rule: Rule, changes: tuple[RecipeChange, ...], title: str, template: str | None) -> Fix | None:
+    if not title and not template:
+        return None
+    return Fix(visible(title), changes, template, next(iter(rule.repair), None), rule.fixes)
+
+
+def _sayable(context: Context, changes: tuple[RecipeChange, ...]) -> bool:
+    """Whether the changed recipe goes into the trainer's config without a loss that it did not have."""
+    recipe = context.recipe
+    for change in changes:
+        recipe = changed(recipe, change.path, change.after)
+    return set(trainer_named(recipe.preset).losses(recipe)) <= set(
+        trainer_named(context.recipe.preset).losses(context.recipe)
+    )
+
+
+def tight_tags(context: Context, rule: Rule, rendered: Rendered) -> Fix | None:
+    """Generation tags put anew, where the mask is drawn from those of the template and they are the fault."""
+    if context.recipe.mask.rule != "generation_tag" or not rendered.has_generation_tag:
+        return None
+    return fix_of(
+        context,
+        rule,
+        (),
+        "put the generation tags anew, tight around the answers and what ends them",
+        GENERATION_TAGS,
+    )
+
+
+def newer(context: Context) -> list[tuple[str, Any]]:
+    """What moves a recipe to the newest version of its trainer: the preset, and each default of the old one that the
+    new one has not."""
+    preset = f"{context.trainer}@{context.traits.versions[0]}"
+    old, new = trainers.preset(context.recipe.preset), trainers.preset(preset)
+    moved = [
+        (one.path, one.after)
+        for one in diff(old, new)
+        if one.path != "preset" and get(context.recipe, one.path) == one.before
+    ]
+    return [("preset", preset), *moved]
+
+
+def _change_text(change: RecipeChange) -> str:
+    """A change in words; of a mapping only the entries that are new."""
+    if isinstance(change.after, Mapping) and isinstance(change.before, Mapping):
+        new = [f"{key}: {_value(value)}" for key, value in change.after.items() if change.before.get(key) != value]
+        return f"add {', '.join(new)} to {change.path}"
+    return f"set {change.path} to {_value(change.after)}"
+
+
+def _value(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, (list, tuple)) else str(value)
