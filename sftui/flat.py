@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 Flat: TypeAlias = "array[int]"
-Ids: TypeAlias = "tuple[int, ...] | array[int]"
-"""Ids as they came: most engines make tuples."""
 Ranges = tuple[tuple[int, int], ...]
 """Half open and in order."""
 
 
 def flat(numbers: Sequence[int], code: str = "i") -> Flat:
-    """The same numbers as items of `array`; `struct` takes half as long as `array` itself."""
-    return array(code, struct.pack(f"{len(numbers)}{code}", *numbers))
+    """The same numbers as items of `array`, of eight bytes where four cannot hold one; `struct` takes half as long as
+    `array` itself."""
+    try:
+        return array(code, struct.pack(f"{len(numbers)}{code}", *numbers))
+    except struct.error:
+        return array("q", numbers)
 
 
 def masked(number: int, ranges: Ranges, numbers: Flat) -> Flat:

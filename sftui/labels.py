@@ -533,11 +533,11 @@ def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe
     kept, dropped = keep(len(tokens), recipe.length)
     may_drop = dropped is None and recipe.length.drop_unlabelled
     notes = () if rendered.exact else ("who wrote which token is a best effort here",)
-    if tokens.flat is not None and recipe.loss.weights != "float":
+    if conversation.kind is not Kind.TOKENS and recipe.loss.weights != "float":
         ranges = trained(mask)
         if may_drop and not moved(ranges, kept):
             dropped = UNLABELLED
-        return flat_labels(tokens.flat, ranges, reasons, kept, dropped, notes)
+        return flat_labels(tokens.ids, ranges, reasons, kept, dropped, notes)
     if conversation.kind is Kind.TOKENS:
         labels = applied(mask, tokens.input_ids if conversation.labels is None else conversation.labels)
     else:
@@ -555,10 +555,8 @@ def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe
 def on_ids(
     tokens: Tokens, mask: Drawn, kept: Ranges, dropped: str | None = None, notes: tuple[str, ...] = ()
 ) -> Labels:
-    """Labels that are the row's own ids where a mask trains them, as arrays where the ids came so."""
-    if tokens.flat is not None:
-        return flat_labels(tokens.flat, trained(mask[0]), mask[1], kept, dropped, notes)
-    return Labels(applied_to_ids(mask[0], tokens.input_ids), mask[1], kept, dropped, notes)
+    """Labels that are the row's own ids where a mask trains them."""
+    return flat_labels(tokens.ids, trained(mask[0]), mask[1], kept, dropped, notes)
 
 
 def weightless(reasons: Runs[Reason], mask: Runs[bool], weights: Runs[float]) -> Runs[Reason]:

@@ -3,7 +3,7 @@
     source → row → conversation → rendered text → tokens → labels → (truncate, pack, batch)
 
 Every type is plain data and pickles, because the tokenizer lives in a worker process and rows travel
-through a pipe. Ids that came as an array become a tuple when one is requested. Offsets are character
+through a pipe. Ids are arrays, and a tuple for who reads them one by one. Offsets are character
 offsets into the rendered text, half open. Labels are un-shifted: `labels[i]` belongs to `input_ids[i]`.
 """
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sftui.values import late, lazy, value_class
 
 if TYPE_CHECKING:  # it is not needed before the first paint
-    from sftui.flat import Flat, Ids, Ranges
+    from sftui.flat import Flat, Ranges
     from sftui.runs import Runs
 
 IGNORE_INDEX = -100
@@ -273,32 +273,39 @@ class Sample(NamedTuple):
 
 
 @value_class
-@late(input_ids=lambda own: tuple(own.flat), prompt_ids=lambda own: tuple(own.flat_prompt))
 class Tokens:
-    """Tokens as parallel arrays, all of one length but `prompt_ids`.
+    """Tokens as parallel arrays, all of one length but `prompt`.
 
     `starts`/`ends` are character offsets into `Rendered.text` (NOWHERE where the token stands for
     no text). These, `messages` and `parts` are all empty where nobody requested places (`placed`), but for `messages`
     of a row that was encoded piece by piece: there a token is its piece's. The latter change at few tokens, so that
     they are best read as runs (`sftui.runs`).
-    `prompt_ids` are the ids of `Rendered.prompt`, tokenized alone. How ids are written is a `TokenText`. `samples` are
-    those of `Rendered.samples`, each encoded by itself. `flat` and `flat_prompt` are the same ids as they came, where
-    they came so: most rows of a dataset are written without a look at a single one (`unplaced`).
+    `prompt` are the ids of `Rendered.prompt`, tokenized alone. How ids are written is a `TokenText`. `samples` are
+    those of `Rendered.samples`, each encoded by itself. Most rows of a dataset are written without a look at a single
+    id; `input_ids` and `prompt_ids` are tuples of the same ids, for who looks at many.
     """
 
-    input_ids: tuple[int, ...]
+    ids: Flat
     starts: tuple[int, ...]
     ends: tuple[int, ...]
     messages: Sequence[int]
     parts: Sequence[Part]
-    prompt_ids: tuple[int, ...] | None = None
+    prompt: Flat | None = None
     notes: tuple[str, ...] = ()
     samples: tuple[Sample, ...] = ()
-    flat: Flat | None = field(default=None, init=False, compare=False, repr=False)
-    flat_prompt: Flat | None = field(default=None, init=False, compare=False, repr=False)
 
     def __len__(self) -> int:
-        return len(self.input_ids if self.flat is None else self.flat)
+        return len(self.ids)
+
+    @lazy
+    def input_ids(self) -> tuple[int, ...]:
+        """The ids, to be read one by one."""
+        return tuple(self.ids)
+
+    @lazy
+    def prompt_ids(self) -> tuple[int, ...] | None:
+        """The prompt's, in the same way."""
+        return None if self.prompt is None else tuple(self.prompt)
 
     @property
     def placed(self) -> bool:
@@ -307,31 +314,8 @@ class Tokens:
 
     @lazy
     def boundary(self) -> Boundary | None:
-        """Where `prompt_ids` part from the whole; None where the prompt was not tokenized alone."""
-        if self.flat is not None and self.flat_prompt is not None:
-            return Boundary(len(self.flat_prompt), common_prefix(self.flat_prompt, self.flat))
-        if self.prompt_ids is None:
-            return None
-        return Boundary(len(self.prompt_ids), common_prefix(self.prompt_ids, self.input_ids))
-
-
-def unplaced(
-    ids: Ids, prompt: Ids | None, messages: Sequence[int], parts: Sequence[Part], notes: tuple[str, ...] = ()
-) -> Tokens:
-    """Tokens of which nobody requested the places, with their ids as they came."""
-    made: Any = Tokens((), (), (), messages, parts, None, notes)
-    if isinstance(ids, tuple):
-        made.input_ids = ids
-    else:
-        del made.input_ids
-        made.flat = ids
-    if prompt is None or isinstance(prompt, tuple):
-        made.prompt_ids = prompt
-    else:
-        del made.prompt_ids
-        made.flat_prompt = prompt
-    tokens: Tokens = made
-    return tokens
+        """Where the prompt parts from the whole; None where it was not tokenized alone."""
+        return None if self.prompt is None else Boundary(len(self.prompt), common_prefix(self.prompt, self.ids))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from sftui.findings.calls import Tools, declared
 from sftui.findings.look import Look
 from sftui.findings.manners import Read, read
 from sftui.findings.mask import Mask, stretches
-from sftui.model import IGNORE_INDEX, Inspection
+from sftui.model import Inspection
 from sftui.runs import Stretch
 from sftui.values import value_class
 
@@ -55,7 +55,6 @@ class Counts:
         special = None if look is None else look.special_trained
         received = received_trained = 0
         for example in inspection.examples:
-            received += len(example.input_ids)
-            same = example.labels is values and example.ignore_index == IGNORE_INDEX
-            received_trained += trained if same else example.trained
+            received += example.size
+            received_trained += example.trained
         return cls(said, offered, n, trained, received, received_trained, mask.stretches, mask.trained_in, special)

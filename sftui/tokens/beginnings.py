@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from sftui.flat import Ids
+from sftui.flat import Flat, flat
 from sftui.tokens.loaded import Begun, FastEngine, LoadedTokenizer, is_panic
 from sftui.tokens.surface import state_of, steps_of
 
@@ -47,16 +47,15 @@ class Beginnings:
         self._anchors, self._shared = anchors, frozenset(shared)
         ids = frozenset(anchors)
         self._usable = {False: ids, True: ids.difference(front, back)}
-        self._back = {False: (), True: back}
-        self._tails: dict[str, Own] = {}
+        self._back = {False: flat(()), True: flat(back)}
+        self._tails: dict[str, Flat] = {}
         self._last = -1, ""
 
     def of(
-        self, begun: Sequence[Begun], special: bool, encode: Callable[[Sequence[str]], Sequence[Own]]
-    ) -> list[Ids | None]:
-        """The ids of texts, encoded with special tokens or without, each an array where the other one's are; None where
-        a text shares no added token with it. `encode` is given the tails that are not known yet, to be encoded without
-        special tokens."""
+        self, begun: Sequence[Begun], special: bool, encode: Callable[[Sequence[str]], Sequence[Flat]]
+    ) -> list[Flat | None]:
+        """The ids of texts, encoded with special tokens or without; None where a text shares no added token with the
+        other one. `encode` is given the tails that are not known yet, to be encoded without special tokens."""
         cuts = [self._cut(*one, special) for one in begun]
         tails = [one.text[cut[0] :] if cut is not None else "" for one, cut in zip(begun, cuts)]
         known = self._tails
@@ -68,11 +67,11 @@ class Beginnings:
             self._tails = {**self._tails, **short} if len(self._tails) < KEPT else short
         back = self._back[special]
         return [
-            _followed(one.ids[: cut[1]], known[tail] + back) if cut is not None else None
+            one.ids[: cut[1]] + known[tail] + back if cut is not None else None
             for one, cut, tail in zip(begun, cuts, tails)
         ]
 
-    def _cut(self, text: str, other: str, ids: Ids, special: bool) -> tuple[int, int] | None:
+    def _cut(self, text: str, other: str, ids: Flat, special: bool) -> tuple[int, int] | None:
         """Where an added token that both texts share stands in the text, and in the ids of the other one: that which
         the last tail began with, where the text ends so, or the last one."""
         usable, (anchor, tail) = self._usable[special], self._last
@@ -163,13 +162,6 @@ def _reached(content: str, raw: Sequence[str]) -> bool:
     """Whether one of the added tokens, itself included, can begin before another's text and end in it."""
     begun = tuple(content[:end] for end in range(1, len(content)))
     return any(one[1:].endswith(begun) for one in raw)
-
-
-def _followed(ids: Ids, more: Own) -> Ids:
-    if isinstance(ids, tuple):
-        return ids + more
-    ids.extend(more)
-    return ids
 
 
 def _shared(one: str, other: str) -> int:

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from sftui.flat import Flat, Ids, flat
+from sftui.flat import Flat
 from sftui.model import Cut
 from sftui.tokens.autotokenizer import randomness
 from sftui.tokens.beginnings import Beginnings, beginnings
@@ -121,17 +121,12 @@ class _BulkEngine(FastEngine):
         super().__init__(plain.backend, split_special_tokens=plain.backend.encode_special_tokens)
         self._fast, self._offsets, self._bulk = fast, offsets, bulk
         self._counter = 0
-        self.flat = self._as_arrays
         if fast is None and begun is not None:  # fastokens encodes a prompt sooner than it is looked up
             self.begun = partial(self._by_beginning, begun)
 
-    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
+    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
         fast = self._by_fastokens(texts, add_special_tokens)
-        return super().ids_batch(texts, add_special_tokens) if fast is None else [tuple(ids) for ids in fast]
-
-    def _as_arrays(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
-        fast = self._by_fastokens(texts, add_special_tokens)
-        return [flat(ids) for ids in super().ids_batch(texts, add_special_tokens)] if fast is None else fast
+        return super().ids_batch(texts, add_special_tokens) if fast is None else fast
 
     def _by_fastokens(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat] | None:
         """The ids of many texts by fastokens; None where that is not loaded, or was found wrong."""
@@ -139,24 +134,24 @@ class _BulkEngine(FastEngine):
             return None
         found = self._flat(texts, add_special_tokens)
         one = self._next(len(texts))
-        if super().ids_batch([texts[one]], add_special_tokens)[0] == tuple(found[one]):
+        if super().ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
             return found
         self._bulk.differs(texts[one], Bulk.FAST, where=Bulk.FAST)
         return None
 
-    def _by_beginning(self, known: Beginnings, begun: Sequence[Begun], add_special_tokens: bool) -> list[Ids]:
+    def _by_beginning(self, known: Beginnings, begun: Sequence[Begun], add_special_tokens: bool) -> list[Flat]:
         texts = [one.text for one in begun]
         if len(texts) < 2 or self._bulk.mismatch is not None:
-            return [*self.ids_batch(texts, add_special_tokens)]
+            return self.ids_batch(texts, add_special_tokens)
         found_ids = known.of(begun, add_special_tokens, lambda tails: self.ids_batch(tails, False))
         unknown = [text for text, ids in zip(texts, found_ids) if ids is None]
         rest = iter(self.ids_batch(unknown, add_special_tokens) if unknown else ())
         found = [next(rest) if ids is None else ids for ids in found_ids]
         one = self._next(len(texts))
-        if self.ids_batch([texts[one]], add_special_tokens)[0] == tuple(found[one]):
+        if self.ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
             return found
         self._bulk.differs(texts[one], "the beginning of the whole row")
-        return [*self.ids_batch(texts, add_special_tokens)]
+        return self.ids_batch(texts, add_special_tokens)
 
     def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
         offsets = self._offsets
@@ -164,11 +159,9 @@ class _BulkEngine(FastEngine):
             return self.encode_batch(texts, add_special_tokens)
         found = []
         slow = self._fast is None
-        many = (
-            super().ids_batch(texts, add_special_tokens) if slow else map(tuple, self._flat(texts, add_special_tokens))
-        )
+        many = super().ids_batch(texts, add_special_tokens) if slow else self._flat(texts, add_special_tokens)
         for ids, text in zip(many, texts):
-            placed = offsets.of(ids, text, add_special_tokens)
+            placed = offsets.of(tuple(ids), text, add_special_tokens)
             found.append(
                 Encoded(ids, *placed) if placed is not None else self.encode_batch([text], add_special_tokens)[0]
             )
@@ -209,7 +202,7 @@ def _proven(plain: FastEngine, probes: Sequence[str], texts: Sequence[ToEncode])
         for special in (False, True):
             some = [*probes, *(one.text for one in texts if one.special is special)]
             found = _flat(fast, some, special, plain.backend.encode_special_tokens)
-            if list(map(tuple, found)) != plain.ids_batch(some, special):
+            if found != plain.ids_batch(some, special):
                 return None
     except BaseException as error:  # what it raises for what it does not know is its own
         if not isinstance(error, Exception) and not is_panic(error):

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import compress, groupby
 from typing import Any
 
+from sftui.flat import Flat, flat
 from sftui.model import NOWHERE
 from sftui.tokens.loaded import Encoded, FastEngine, LoadedTokenizer
 from sftui.tokens.quick import Form, whole
@@ -59,7 +60,7 @@ class EarlyEngine(FastEngine):
         found = part.encode(texts, add_special_tokens) if part is not None else None
         return super().encode_batch(texts, add_special_tokens) if found is None else found
 
-    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
+    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
         part = self._part
         found = part.encode(texts, add_special_tokens) if part is not None else None
         return super().ids_batch(texts, add_special_tokens) if found is None else [one.ids for one in found]
@@ -145,7 +146,7 @@ class _Part:
             engine, real = self._made
             return [
                 Encoded(
-                    tuple([n if start == NOWHERE else real[n] for n, start in zip(one.ids, one.starts)]),
+                    flat([n if start == NOWHERE else real[n] for n, start in zip(one.ids, one.starts)]),
                     one.starts,
                     one.ends,
                 )

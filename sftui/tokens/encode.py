@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from sftui.errors import TokenizerError
-from sftui.flat import Flat, Ids
-from sftui.model import NO_TEXT, NOWHERE, Cut, Part, Piece, Rendered, Span, Tokens, TokenText, unplaced
+from sftui.flat import Flat, flat
+from sftui.model import NO_TEXT, NOWHERE, Cut, Part, Piece, Rendered, Span, Tokens, TokenText
 from sftui.recipe import Tokenize
 from sftui.runs import Runs, Stretch, joined, sides
 from sftui.tokens.loaded import Encoded, LoadedTokenizer, ToEncode
 from sftui.tokens.surface import METASPACE
 
 T = TypeVar("T")
-S = TypeVar("S", bound=Sequence[int])
 
 UNPLACED: Runs[Any] = Runs()
 """Messages and parts where nobody requested places."""
@@ -38,7 +36,7 @@ class _Columns:
         self.ends.append(end)
         self.owners.append((1, message, part))
 
-    def tokens(self, first: int, prompt: tuple[int, ...] | None, notes: tuple[str, ...]) -> Tokens:
+    def tokens(self, first: int, prompt: Flat | None, notes: tuple[str, ...]) -> Tokens:
         """From the token `first` on."""
         whole = len(self.starts) == len(self.ids)
         owned = whole or self.by_piece
@@ -48,7 +46,7 @@ class _Columns:
         if first:
             ids, starts, ends = ids[first:], starts[first:], ends[first:]
             messages, parts = messages[first:], parts[first:]
-        return Tokens(tuple(ids), tuple(starts), tuple(ends), messages, parts, prompt, notes)
+        return Tokens(flat(ids), tuple(starts), tuple(ends), messages, parts, prompt, notes)
 
 
 def tokenize(
@@ -73,7 +71,7 @@ def tokenize(
         else:
             joined_ids, messages = _joined_pieces(rendered.pieces, tokenizer)
             if options.append_eos == "never" and options.bos != "drop_second":
-                return unplaced(joined_ids, None, messages, UNPLACED)
+                return Tokens(joined_ids, (), (), messages, UNPLACED)
             columns.ids = [*joined_ids]
             columns.by_piece = True
             columns.owners = [(end - start, message, Part.CONTENT) for start, end, message in messages.runs()]
@@ -88,14 +86,14 @@ def tokenize(
             whole = len(text) == len(rendered.text) and not notes
             if whole and _as_encoded(encoded.ids, tokenizer, options, eos_id) and _in_order(encoded):
                 owners = sides(_stretches(encoded, rendered, tokenizer))
-                prompt = _prompt(rendered, tokenizer, options, tokenizer.ids)
+                prompt = _prompt(rendered, tokenizer, options)
                 return Tokens(encoded.ids, encoded.starts, encoded.ends, *owners, prompt)
             _place(columns, encoded, rendered, tokenizer)
         else:
-            ids = tokenizer.as_encoded(text, options.add_special_tokens)
+            ids = tokenizer.flat(text, options.add_special_tokens)
             if _as_encoded(ids, tokenizer, options, eos_id):
-                prompt_ids = _prompt(rendered, tokenizer, options, tokenizer.as_encoded)
-                return unplaced(ids, prompt_ids, UNPLACED, UNPLACED, tuple(notes))
+                prompt = _prompt(rendered, tokenizer, options)
+                return Tokens(ids, (), (), UNPLACED, UNPLACED, prompt, tuple(notes))
             columns.ids.extend(ids)
     if options.append_eos == "always" or (
         options.append_eos == "if_missing_ids" and (not columns.ids or columns.ids[-1] != eos_id)
@@ -104,7 +102,7 @@ def tokenize(
     doubled = options.bos == "drop_second" and _doubled(columns.ids, tokenizer)
     if doubled:
         notes.append("a doubled BOS at the start was dropped")
-    return columns.tokens(int(doubled), _prompt(rendered, tokenizer, options, tokenizer.ids), tuple(notes))
+    return columns.tokens(int(doubled), _prompt(rendered, tokenizer, options), tuple(notes))
 
 
 def texts_of(
@@ -114,13 +112,13 @@ def texts_of(
     if options.mode == "per_part" and rendered.pieces is not None:
         for piece in rendered.pieces:
             if piece.ids is None:
-                yield ToEncode(piece.before + piece.text, piece.add_special_tokens, places, flat=not places)
+                yield ToEncode(piece.before + piece.text, piece.add_special_tokens, places)
         return
     text = _ended(rendered.text, tokenizer, options, ending)
-    special, as_array = options.add_special_tokens, not places
-    yield ToEncode(text, special, places, flat=as_array)
+    special = options.add_special_tokens
+    yield ToEncode(text, special, places)
     if options.mode == "prompt_and_full" and rendered.prompt is not None:
-        yield ToEncode(rendered.prompt, special, other=text, flat=as_array)
+        yield ToEncode(rendered.prompt, special, other=text)
 
 
 def _ended(text: str, tokenizer: LoadedTokenizer, options: Tokenize, ending: str | None) -> str:
@@ -312,12 +310,10 @@ def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: Loaded
         place = after
 
 
-def _joined_pieces(pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> tuple[Ids, Runs[int]]:
-    """The same without places: the ids of all pieces, as an array where they came so, and which message each of them is
-    of."""
-    encoded = _each(pieces, tokenizer.batch_as_encoded)
-    arrays = any([type(made) is array for made in encoded])
-    ids: list[int] | Flat = array("i") if arrays else []
+def _joined_pieces(pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> tuple[Flat, Runs[int]]:
+    """The same without places: the ids of all pieces, and which message each of them is of."""
+    encoded = _each(pieces, tokenizer.ids_batch)
+    ids = flat(())
     ends: list[int] = []
     messages: list[int] = []
     at = 0
@@ -332,7 +328,7 @@ def _joined_pieces(pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> tuple
         else:
             ends.append(at)
             messages.append(piece.message)
-    return ids if isinstance(ids, array) else tuple(ids), Runs(tuple(ends), tuple(messages))
+    return ids, Runs(tuple(ends), tuple(messages))
 
 
 def _each(pieces: Sequence[Piece], encode: Callable[[list[str], bool], Sequence[T]]) -> Sequence[T | None]:
@@ -360,14 +356,12 @@ def _behind(encoded: Encoded, piece: Piece) -> Encoded:
     return Encoded(encoded.ids[cut:], starts, ends)
 
 
-def _prompt(
-    rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, encode: Callable[[str, bool], S]
-) -> S | None:
+def _prompt(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> Flat | None:
     """The prompt tokenized alone, as the trainer does to find where the completion begins."""
     if options.mode != "prompt_and_full" or rendered.prompt is None:
         return None
-    found = encode(rendered.prompt, options.add_special_tokens)
-    return cast("S", found[1:]) if options.bos == "drop_second" and _doubled(found, tokenizer) else found
+    found = tokenizer.flat(rendered.prompt, options.add_special_tokens)
+    return found[1:] if options.bos == "drop_second" and _doubled(found, tokenizer) else found
 
 
 def _without_dummies(

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from sftui.errors import TokenizerError
-from sftui.flat import Flat, Ids
+from sftui.flat import Flat, flat
 from sftui.model import NOWHERE
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.surface import Decoding, read_decoding, surfacer
@@ -26,7 +26,7 @@ KEPT = 20_000
 class Encoded:
     """Ids with half-open character offsets into the encoded text; NOWHERE for ids put around it."""
 
-    ids: tuple[int, ...]
+    ids: Flat
     starts: tuple[int, ...]
     ends: tuple[int, ...]
 
@@ -38,14 +38,12 @@ class ToEncode(NamedTuple):
     """A text that will be encoded: with special tokens around it or without, with offsets or for its ids alone.
 
     `other` is a text next to it, encoded in the same way, that begins as it does: its ids may tell those of this one.
-    `flat`: they are best as an array (`LoadedTokenizer.as_encoded`).
     """
 
     text: str
     special: bool = False
     placed: bool = False
     other: str | None = None
-    flat: bool = False
 
 
 class Begun(NamedTuple):
@@ -53,14 +51,11 @@ class Begun(NamedTuple):
 
     text: str
     other: str
-    ids: Ids
+    ids: Flat
 
 
-ByBeginning = Callable[[Sequence[Begun], bool], list[Ids]]
-"""The ids of texts, each an array where the others' ids are one."""
-Flats = Callable[[Sequence[str], bool], list[Flat]]
-
-
+ByBeginning = Callable[[Sequence[Begun], bool], list[Flat]]
+"""The ids of texts."""
 Ahead = tuple[dict[str, T], dict[str, T]]
 """What was made of texts before they are requested: encoded without special tokens around them, and with those."""
 
@@ -71,14 +66,12 @@ class Engine(Protocol):
     decoding: Decoding
     begun: ByBeginning | None
     """The ids of texts next to which others are known, where there is a quicker way to them than encoding the texts."""
-    flat: Flats | None
-    """The ids of many texts as arrays, where they come as such."""
     reads_special: bool
     """Whether a special token that stands in a text becomes its id, where nothing says otherwise."""
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]: ...
     def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]: ...
-    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]: ...
+    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]: ...
     def piece(self, token: int) -> str | None: ...
     def token_id(self, piece: str) -> int | None: ...
     def added(self) -> Mapping[int, tuple[str, bool]]: ...
@@ -92,7 +85,6 @@ class FastEngine:
     """
 
     begun: ByBeginning | None = None
-    flat: Flats | None = None
     reads_special = True
 
     def __init__(self, backend: Any, *, split_special_tokens: bool = False) -> None:
@@ -111,9 +103,9 @@ class FastEngine:
         """The same for many texts, by whatever is quickest."""
         return self.encode_batch(texts, add_special_tokens)
 
-    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
+    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
         found = self.backend.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens)
-        return [tuple(encoding.ids) for encoding in found]
+        return [flat(encoding.ids) for encoding in found]
 
     def piece(self, token: int) -> str | None:
         try:
@@ -154,7 +146,7 @@ class LoadedTokenizer:
         self._added = engine.added()
         self._special = frozenset(i for i, (_, special) in self._added.items() if special)
         self._ahead: Ahead[Encoded] = ({}, {})
-        self._ids_ahead: Ahead[Ids] = ({}, {})
+        self._ids_ahead: Ahead[Flat] = ({}, {})
         self._long: dict[tuple[str, bool], Encoded] = {}
         self._described: dict[int, tuple[str, bytes, bool]] = {}
         self._bytes = _Remembered(surfacer(engine.decoding, engine.piece, self._literal))
@@ -182,26 +174,21 @@ class LoadedTokenizer:
 
     def ids(self, text: str, add_special_tokens: bool = False) -> tuple[int, ...]:
         """The ids of one text without offsets, which take as long again; TokenizerError as `encode`."""
+        return tuple(self.flat(text, add_special_tokens))
+
+    def flat(self, text: str, add_special_tokens: bool = False) -> Flat:
+        """The same as an array."""
         known = self._ids_ahead[add_special_tokens].get(text)
-        return self._guarded(self.engine.ids_batch, [text], add_special_tokens)[0] if known is None else tuple(known)
+        return self._guarded(self.engine.ids_batch, [text], add_special_tokens)[0] if known is None else known
 
-    def as_encoded(self, text: str, add_special_tokens: bool = False) -> Ids:
-        """The same as they came: as an array where the text was encoded `ahead` to one."""
-        known = self._ids_ahead[add_special_tokens].get(text)
-        return self.ids(text, add_special_tokens) if known is None else known
-
-    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[tuple[int, ...]]:
-        """The ids of several texts, each as `ids` gives them."""
-        return [tuple(ids) for ids in self.batch_as_encoded(texts, add_special_tokens)]
-
-    def batch_as_encoded(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[Ids]:
-        """The same, each as `as_encoded` gives them."""
+    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[Flat]:
+        """The ids of several texts, each as `flat` gives them."""
         if ahead := self._ids_ahead[add_special_tokens]:
             try:
                 return [ahead[text] for text in texts]
             except KeyError:  # not all of them
                 pass
-        return [*self._guarded(self.engine.ids_batch, texts, add_special_tokens)]
+        return self._guarded(self.engine.ids_batch, texts, add_special_tokens)
 
     def ahead(self, texts: Sequence[ToEncode]) -> None:
         """Encode texts at once that will be requested soon; those of before are forgotten.
@@ -210,31 +197,23 @@ class LoadedTokenizer:
         """
         self._ahead, self._ids_ahead = ({}, {}), ({}, {})
         encoded: Ahead[Encoded] = ({}, {})
-        ids: Ahead[Ids] = ({}, {})
+        ids: Ahead[Flat] = ({}, {})
         begun, begun_texts = self.engine.begun, list[ToEncode]()
-        arrays = self.engine.flat
         placed: Ahead[None] = ({}, {})
-        flat: Ahead[None] = ({}, {})
         bare: Ahead[None] = ({}, {})
         for one in texts:
-            text, special, wanted, other, as_array = one
+            text, special, wanted, other = one
             if wanted:
                 placed[special][text] = None
             elif begun is not None and other is not None:
                 begun_texts.append(one)
-            elif as_array and arrays is not None:
-                flat[special][text] = None
             else:
                 bare[special][text] = None
         for special in (False, True):
             if some := list(placed[special]):
                 encoded[special].update(zip(some, self._guarded(self.engine.encode_many, some, special)))
             if some := list(bare[special]):
-                tuples = self._guarded(self.engine.ids_batch, some, special)
-                ids[special].update(zip(some, tuples))
-            if arrays is not None and (some := list(flat[special])):
-                made = self._guarded(arrays, some, special)
-                ids[special].update(zip(some, made))
+                ids[special].update(zip(some, self._guarded(self.engine.ids_batch, some, special)))
         if begun is not None:
             unique = [*dict.fromkeys(begun_texts)]
             for special in (False, True):
@@ -247,11 +226,11 @@ class LoadedTokenizer:
         wanted: Sequence[ToEncode],
         special: bool,
         encoded: Mapping[str, Encoded],
-        ids: Mapping[str, Ids],
-    ) -> list[tuple[str, Ids]]:
+        ids: Mapping[str, Flat],
+    ) -> list[tuple[str, Flat]]:
         """The ids of texts next to which others are encoded, where those are."""
         begun: list[Begun] = []
-        for text, own, _, other, _ in wanted:
+        for text, own, _, other in wanted:
             if own is not special or other is None:
                 continue
             placed = encoded.get(other)
@@ -397,19 +376,18 @@ def panic_text(error: BaseException) -> str:
     return text.splitlines()[0][:300] if text else "it panicked without a word"
 
 
-def _of_begun(encode: ByBeginning, begun: Sequence[Begun], _: Sequence[str], special: bool) -> list[Ids]:
+def _of_begun(encode: ByBeginning, begun: Sequence[Begun], _: Sequence[str], special: bool) -> list[Flat]:
     return encode(begun, special)
 
 
 def _encoded(encoding: Any) -> Encoded:
-    ids = tuple(encoding.ids)
     offsets = encoding.offsets
     mask = encoding.special_tokens_mask
     # Set only for what the post-processor put around the text; special tokens in the text have 0.
     if any(mask):
         offsets = [(NOWHERE, NOWHERE) if put else place for put, place in zip(mask, offsets)]
     starts, ends = zip(*offsets) if offsets else ((), ())
-    return Encoded(ids, starts, ends)
+    return Encoded(flat(encoding.ids), starts, ends)
 
 
 def _unencodable(texts: Sequence[str], error: Exception) -> TokenizerError:

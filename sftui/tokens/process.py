@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sftui.errors import TokenizerError
+from sftui.flat import Flat, flat
 from sftui.model import NOWHERE
 from sftui.tokens.autotokenizer import LIFELINE
 from sftui.tokens.environments import Environment
-from sftui.tokens.loaded import ByBeginning, Encoded, Flats, RefusedText
+from sftui.tokens.loaded import ByBeginning, Encoded, RefusedText
 from sftui.tokens.locate import Location
 from sftui.tokens.reference import load_request
 from sftui.tokens.refusal import explain_faults
@@ -212,7 +213,6 @@ class PipedEngine:
     """AutoTokenizer itself as the engine, asked elsewhere; a slow one gets offsets from the pieces' spelling."""
 
     begun: ByBeginning | None = None
-    flat: Flats | None = None
     reads_special = True
 
     def __init__(self, process: Asking, reported: Mapping[str, Any] | None = None) -> None:
@@ -243,10 +243,10 @@ class PipedEngine:
     def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
         return self.encode_batch(texts, add_special_tokens)
 
-    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
+    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
         for text in texts:
             text.encode("utf-8")
-        return [tuple(row[0]) for row in self.process.encode(texts, add_special_tokens)] if texts else []
+        return [flat(row[0]) for row in self.process.encode(texts, add_special_tokens)] if texts else []
 
     def piece(self, token: int) -> str | None:
         if token not in self._pieces:
@@ -270,12 +270,12 @@ class PipedEngine:
         starts, ends = spell(text, [self._surface(token) for token in inner])
         after = len(ids) - len(inner) - before
         around = (NOWHERE,)
-        return Encoded(tuple(ids), around * before + starts + around * after, around * before + ends + around * after)
+        return Encoded(flat(ids), around * before + starts + around * after, around * before + ends + around * after)
 
 
 def _with_offsets(ids: list[int], offsets: list[list[int]], mask: list[int]) -> Encoded:
     pairs = [(NOWHERE, NOWHERE) if put else (one[0], one[1]) for one, put in zip(offsets, mask)]
-    return Encoded(tuple(ids), tuple(start for start, _ in pairs), tuple(end for _, end in pairs))
+    return Encoded(flat(ids), tuple(start for start, _ in pairs), tuple(end for _, end in pairs))
 
 
 def _decoding(reported: Mapping[str, Any]) -> Decoding:

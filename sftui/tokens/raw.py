@@ -87,7 +87,7 @@ def _roles(engine: FastEngine, name: str, specials: Mapping[str, str]) -> dict[s
 def _probed(engine: FastEngine, name: str, special: bool) -> tuple[int, ...]:
     """The ids of "x"; TokenizerError where not even that can be encoded, e.g. without an unknown token."""
     try:
-        return engine.encode_batch(["x"], special)[0].ids
+        return tuple(engine.ids_batch(["x"], special)[0])
     except BaseException as error:
         if not isinstance(error, Exception) and not is_panic(error):
             raise

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import TokenizerError
+from sftui.flat import Flat, flat
 from sftui.tokens.environments import own_environment
-from sftui.tokens.loaded import ByBeginning, Encoded, Flats
+from sftui.tokens.loaded import ByBeginning, Encoded
 from sftui.tokens.locate import Location
 from sftui.tokens.process import TokenizerProcess
 from sftui.tokens.surface import Decoding
@@ -32,7 +33,6 @@ class SentencePieceEngine:
     """
 
     begun: ByBeginning | None = None
-    flat: Flats | None = None
     reads_special = False
     decoding = Decoding(space="▁", byte_fallback=True, dummy_prefix=True, normalizes=True)
 
@@ -53,13 +53,13 @@ class SentencePieceEngine:
         """Ids and offsets; nothing is ever put around a text."""
         rows = self._process.rows(texts, placed=True)
         self._fetch({token for ids, _ in rows for token in ids})
-        return [Encoded(tuple(ids), *(tuple(one[side] for one in offsets) for side in (0, 1))) for ids, offsets in rows]
+        return [Encoded(flat(ids), *(tuple(one[side] for one in offsets) for side in (0, 1))) for ids, offsets in rows]
 
     def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
         return self.encode_batch(texts, add_special_tokens)
 
-    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
-        return [tuple(ids) for ids, _ in self._process.rows(texts, placed=False)]
+    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
+        return [flat(ids) for ids, _ in self._process.rows(texts, placed=False)]
 
     def piece(self, token: int) -> str | None:
         if token not in self._pieces:

@@ -609,6 +609,8 @@ def from_ids(conversation: Conversation, tools: Toolbox) -> Rendered:
 
 def stored_tokens(conversation: Conversation, rendered: Rendered, tools: Toolbox) -> Tokens:
     """Stored ids as Tokens; RecipeError where an id is not in the vocabulary."""
+    from sftui.flat import flat
+
     tokenizer = tools.tokenizer
     size = tokenizer.facts.vocab_size
     for position, token_id in enumerate(conversation.input_ids):
@@ -621,9 +623,7 @@ def stored_tokens(conversation: Conversation, rendered: Rendered, tools: Toolbox
     surfaces = tuple(tokenizer.surface(i) for i in conversation.input_ids)
     starts, ends = byte_offsets(surfaces, tuple(tokenizer.piece(i) for i in conversation.input_ids))
     n = len(conversation.input_ids)
-    return Tokens(
-        input_ids=conversation.input_ids, starts=starts, ends=ends, messages=(0,) * n, parts=(PartOf.CONTENT,) * n
-    )
+    return Tokens(flat(conversation.input_ids), starts, ends, messages=(0,) * n, parts=(PartOf.CONTENT,) * n)
 
 
 def byte_offsets(surfaces: Sequence[bytes], pieces: Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -13,6 +13,7 @@ from typing import Any
 from sftui.bound import Overrun
 from sftui.comparison import ComparisonCount, compare_row
 from sftui.findings import Finding, Fix, Severity, apply_waivers, read_waivers
+from sftui.flat import flat
 from sftui.model import (
     NOWHERE,
     Batch,
@@ -118,12 +119,12 @@ def inspection(
     kept = len(ids) if limit is None else min(limit, len(ids))
     n_prompt = sum(1 for s, _ in cut if s < len(prompt))
     tokens = Tokens(
-        tuple(ids),
+        flat(ids),
         tuple(s for s, _ in cut),
         tuple(e for _, e in cut),
         tuple(owners),
         tuple(parts),
-        prompt_ids=tuple(ids[:n_prompt]),
+        prompt=flat(ids[:n_prompt]),
     )
     written = TokenText(
         tuple(text[s:e] for s, e in cut),
@@ -645,5 +646,5 @@ class WordsWorker:
         ticket, index = self.last["row"]
         made = self.make(index)
         assert made.tokens is not None
-        other = replace(made.tokens, input_ids=(7, 8, 9, *made.tokens.input_ids[3:]))
+        other = replace(made.tokens, ids=flat((7, 8, 9, *made.tokens.ids[3:])))
         self.emit(ev.RowReady(ticket, self.version, replace(made, tokens=other)))

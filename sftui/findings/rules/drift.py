@@ -79,7 +79,7 @@ def drifted(look: Look) -> Iterator[Finding]:
     held, tokenizer = look.conversation.input_ids, look.context.tools.tokenizer
     if not look.stored:
         return
-    anew = look.encoded_again.ids
+    anew = tuple(look.encoded_again.ids)
     if anew == held:
         return
     drawn = look.mask.drawn

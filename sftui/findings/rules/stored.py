@@ -273,7 +273,7 @@ def other_tokenizer(look: Look) -> Iterator[Finding]:
         return
     surfaces = look.spelling.surfaces
     again = look.encoded_again
-    if again.ids == ids:
+    if tuple(again.ids) == ids:
         return
     text = b"".join(surfaces)
     if "\ufffd" in look.rendered.text:

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TypeVar
 
 from sftui.errors import TokenizerError
+from sftui.flat import flat
 from sftui.model import NOWHERE, Part, Rendered, Span, Tokens
 from sftui.recipe import Tokenize
 from sftui.runs import Runs, as_runs, joined
@@ -142,7 +143,7 @@ def _ending(tokenizer: LoadedTokenizer) -> Tokens:
             why="the tokenizer has no EOS token",
             fix="set special_tokens.eos_token",
         )
-    return Tokens((facts.eos_id,), (NOWHERE,), (NOWHERE,), joined([(1, NOWHERE)]), joined([(1, Part.INJECTED)]))
+    return Tokens(flat((facts.eos_id,)), (NOWHERE,), (NOWHERE,), joined([(1, NOWHERE)]), joined([(1, Part.INJECTED)]))
 
 
 def _moved(tokens: Tokens, by: int) -> Tokens:
@@ -162,7 +163,7 @@ def _joined(parts: Sequence[Tokens]) -> Tokens:
         return joined((end - start, value) for column in columns for start, end, value in as_runs(column).runs())
 
     return Tokens(
-        tuple(chain.from_iterable(part.input_ids for part in parts)),
+        flat([*chain.from_iterable(part.ids for part in parts)]),
         tuple(chain.from_iterable(part.starts for part in parts)),
         tuple(chain.from_iterable(part.ends for part in parts)),
         runs(part.messages for part in parts),
@@ -170,4 +171,4 @@ def _joined(parts: Sequence[Tokens]) -> Tokens:
     )
 
 
-_COLUMNS = ("input_ids", "starts", "ends", "messages", "parts")
+_COLUMNS = ("ids", "starts", "ends", "messages", "parts")

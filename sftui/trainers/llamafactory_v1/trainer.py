@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import TemplateError
+from sftui.flat import flat
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -142,7 +143,7 @@ class LlamaFactoryV1(Trainer):
             at, place = at + len(one), place + len(text.text)
         owners = [(end - start, message, part) for one in made for start, end, message, part in _owners(one)]
         return Tokens(
-            tuple(token for one in made for token in one.input_ids),
+            flat([token for one in made for token in one.ids]),
             tuple(starts),
             tuple(ends),
             joined((length, message) for length, message, _ in owners),

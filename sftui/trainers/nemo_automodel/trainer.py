@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import RecipeError
+from sftui.flat import flat
 from sftui.model import Batch, Conversation, Example, Inspection, Labels, Pack, Part, Rendered, Row, Span, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize, Tokenizer
@@ -162,7 +163,7 @@ class NemoAutomodel(Trainer):
         if isinstance(rendered, Renders) or rendered.prompt is None:
             return tokens
         prompt = tools.tokenizer.ids(rendered.prompt)
-        return replace(tokens, prompt_ids=(*tools.tokenizer.facts.front, *prompt))
+        return replace(tokens, prompt=flat((*tools.tokenizer.facts.front, *prompt)))
 
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
@@ -323,7 +324,7 @@ def _tag_codes(tokens: Tokens, kept: tuple[int, int], rendered: Renders, convers
     start, end = kept
     if not rendered.has_generation_tag:  # that of the tools has none: no token is trained
         return bytearray((masks.OUTSIDE,)) * (end - start)
-    part = Tokens(tokens.input_ids[start:end], tokens.starts[start:end], tokens.ends[start:end], (), ())
+    part = Tokens(tokens.ids[start:end], tokens.starts[start:end], tokens.ends[start:end], (), ())
     flags, _ = label_rules.generation_tag(label_rules.Subject(part, rendered, conversation))
     codes = bytearray(end - start)
     for a, b, on in flags.runs():

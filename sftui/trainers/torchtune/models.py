@@ -332,7 +332,7 @@ def jinja_pieces(messages: Sequence[Message], tokenizer: LoadedTokenizer, templa
         text = template.text(
             turns[: number + 1], add_generation_prompt=number == len(turns) - 1, variables=facts.template_tokens
         )[0]
-        ids = tokenizer.encode(text, add_special_tokens=facts.adds_bos).ids
+        ids = tokenizer.ids(text, add_special_tokens=facts.adds_bos)
         if facts.bos_id is not None and not facts.adds_bos:
             ids = (facts.bos_id, *ids)
         added = text.removeprefix(text_before) if text.startswith(text_before) else ""

@@ -13,7 +13,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from sftui.errors import RecipeError
 from sftui.flat import Flat, flat
 from sftui.model import common_prefix
 from sftui.tokens import LoadedTokenizer
-from sftui.tokens.loaded import Encoded, FastEngine, Flats, LayeredEngine
+from sftui.tokens.loaded import Encoded, FastEngine, LayeredEngine
 
 OPTION = "special_tokens_path"
 """The option, and the key of the `tokenizer` block."""
@@ -72,7 +71,6 @@ class OwnSpecials(LayeredEngine):
 
     def __init__(self, inner: FastEngine, special: Mapping[str, int]) -> None:
         super().__init__(inner)
-        self.flat = partial(self._arrays, inner.flat) if inner.flat is not None else None
         self._special = dict(special)
         self._names = {token: name for name, token in special.items()}
         names = sorted(special)
@@ -89,23 +87,18 @@ class OwnSpecials(LayeredEngine):
     def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
         return self._placed(texts, self.inner.encode_many)
 
-    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[tuple[int, ...]]:
+    def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
         if not any(map(self.may_hold, texts)):
             return self.inner.ids_batch(texts, False)
         parts = self._split(texts)
         plain = iter(self.inner.ids_batch([part for some in parts for part in some[::2]], False))
         return [next(plain) if len(some) == 1 else self._joined(some, plain) for some in parts]
 
-    def _arrays(self, plain: Flats, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
-        if any(map(self.may_hold, texts)):
-            return [flat(ids) for ids in self.ids_batch(texts, add_special_tokens)]
-        return plain(texts, False)
-
-    def _joined(self, parts: Sequence[str], plain: Iterator[tuple[int, ...]]) -> tuple[int, ...]:
+    def _joined(self, parts: Sequence[str], plain: Iterator[Flat]) -> Flat:
         ids: list[int] = []
         for at, part in enumerate(parts):
             ids += (self._special[part],) if at % 2 else next(plain)
-        return tuple(ids)
+        return flat(ids)
 
     def _split(self, texts: Sequence[str]) -> list[list[str]]:
         """Texts in parts, of which every second one is a special token."""
@@ -132,7 +125,7 @@ class OwnSpecials(LayeredEngine):
                     starts += [at + place for place in made.starts]
                     ends += [at + place for place in made.ends]
                 at += len(part)
-            found.append(Encoded(tuple(ids), tuple(starts), tuple(ends)))
+            found.append(Encoded(flat(ids), tuple(starts), tuple(ends)))
         return found
 
     def may_hold(self, text: str) -> bool:
@@ -144,7 +137,7 @@ class OwnSpecials(LayeredEngine):
         holds none."""
         if self._pattern is None or not self.may_hold(text) or self._pattern.search(text) is None:
             return None
-        return self.inner.ids_batch([text], False)[0]
+        return tuple(self.inner.ids_batch([text], False)[0])
 
     def piece(self, token: int) -> str | None:
         return self._names.get(token) or super().piece(token)

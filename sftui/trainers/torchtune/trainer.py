@@ -17,6 +17,7 @@ from typing import Any
 
 from sftui.conversations import Detected
 from sftui.errors import RecipeError
+from sftui.flat import flat
 from sftui.labels import Drawn, Kept, drawn, on_ids, outside, refuse_too_large, unshifted
 from sftui.model import (
     IGNORE_INDEX,
@@ -419,7 +420,7 @@ def forced(mask: Drawn, place: int, reason: Reason) -> Drawn:
 
 def with_id(tokens: Tokens, place: int, token: int) -> Tokens:
     """The tokens with another id at one place: EOS takes the place of the last token of a cut row."""
-    if (tokens.input_ids if tokens.flat is None else tokens.flat)[place] == token:
+    if tokens.ids[place] == token:
         return tokens
 
     def put(values: Sequence[Any], value: Any) -> tuple[Any, ...]:
@@ -427,7 +428,7 @@ def with_id(tokens: Tokens, place: int, token: int) -> Tokens:
 
     return replace(
         tokens,
-        input_ids=put(tokens.input_ids, token),
+        ids=flat(put(tokens.ids, token)),
         parts=as_runs(put(tokens.parts, Part.INJECTED)) if tokens.placed else tokens.parts,
     )
 

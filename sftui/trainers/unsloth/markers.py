@@ -250,7 +250,7 @@ def named_specials(tokenizer: LoadedTokenizer) -> tuple[str, ...]:
 def _hidden(texts: Sequence[str], tokenizer: LoadedTokenizer) -> tuple[Ids, ...]:
     found: list[Ids] = []
     for text in texts:
-        bare, spaced = tokenizer.encode(text).ids, tokenizer.encode(" " + text).ids
+        bare, spaced = tokenizer.ids(text), tokenizer.ids(" " + text)
         inside = any(spaced[i : i + len(bare)] == bare for i in range(len(spaced) - len(bare) + 1))
         for ids in (bare,) if inside else (bare, spaced):
             if ids and ids not in found:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sftui.comparison import Cause, Side
 from sftui.comparison.doing import doing
+from sftui.flat import flat
 from sftui.model import IGNORE_INDEX, Part, Tokens
 from sftui.views.causes import does, does_words
 
@@ -24,7 +25,7 @@ def side(text: str, roles: tuple[str, ...] = CHAT, **more: object) -> Side:
     ids = tuple(range(len(some)))
     labels = tuple({"T": i, "m": IGNORE_INDEX, "x": None, "o": i + 1}[one[-1]] for i, one in enumerate(some))
     messages = [-1 if one[0] == "-" else int(one[0]) for one in some]
-    tokens = Tokens(ids, ids, ids, messages, [PARTS[one[1]] for one in some])
+    tokens = Tokens(flat(ids), ids, ids, messages, [PARTS[one[1]] for one in some])
     return Side(ids, labels, tokens, 1, roles=roles, **more)  # type: ignore[arg-type]
 
 

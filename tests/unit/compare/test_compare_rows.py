@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from sftui.comparison import ComparisonCount, compare_row
 from sftui.comparison.alignment import Placed, align
+from sftui.flat import flat
 from sftui.model import (
     IGNORE_INDEX,
     Example,
@@ -123,7 +124,7 @@ def row(
     ranges = (kept or (0, count),)
     labels = tuple(i if k in trained else IGNORE_INDEX for k, i in enumerate(side.ids))
     tokens = Tokens(
-        side.ids,
+        flat(side.ids),
         side.starts,
         side.ends,
         (0,) * count,

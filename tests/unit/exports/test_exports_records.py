@@ -6,13 +6,14 @@ import json
 from dataclasses import replace
 
 from sftui.exports.records import as_json, pack_record, record, records, shift_record
+from sftui.flat import flat
 from sftui.model import Example, Inspection, Labels, Pack, Part, Problem, Reason, Row, Tokens, TokenText
 from sftui.runs import joined
 
 
 def inspection(more: tuple[Example, ...] = ()) -> Inspection:
     tokens = Tokens(
-        (7, 8),
+        flat((7, 8)),
         (0, -1),
         (1, -1),
         (0, -1),

@@ -36,7 +36,7 @@ def split(ids: Sequence[int], at: int, tokenizer: LoadedTokenizer) -> list[int] 
 
 
 def test_each_token_that_is_written_as_two_is_found(tokenizer: LoadedTokenizer) -> None:
-    ids = tokenizer.encode(TEXT).ids
+    ids = tokenizer.ids(TEXT)
     held = {at: made for at in range(len(ids)) if (made := split(ids, at, tokenizer)) is not None}
     assert len(held) > 10
     for at, made in held.items():
@@ -45,7 +45,7 @@ def test_each_token_that_is_written_as_two_is_found(tokenizer: LoadedTokenizer) 
 
 
 def test_many_at_once_are_found_where_they_are(tokenizer: LoadedTokenizer) -> None:
-    ids = tokenizer.encode(TEXT).ids
+    ids = tokenizer.ids(TEXT)
     drawn = random.Random(3)
     for _ in range(30):
         chosen = [at for at in range(len(ids)) if split(ids, at, tokenizer) and drawn.random() < 0.3]
@@ -58,13 +58,13 @@ def test_many_at_once_are_found_where_they_are(tokenizer: LoadedTokenizer) -> No
 
 
 def test_a_text_that_was_cut_parts_nowhere(tokenizer: LoadedTokenizer) -> None:
-    ids = tokenizer.encode(TEXT).ids
+    ids = tokenizer.ids(TEXT)
     assert places(ids[:9], ids, tokenizer) == []
     assert places(ids, ids, tokenizer) == []
 
 
 def test_another_text_is_not_drift(tokenizer: LoadedTokenizer) -> None:
-    assert places(tokenizer.encode("another").ids, tokenizer.encode(TEXT).ids, tokenizer) is None
+    assert places(tokenizer.ids("another"), tokenizer.ids(TEXT), tokenizer) is None
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def drift_of(found: Sequence[Finding]) -> list[Finding]:
 
 
 def test_what_is_said_of_stored_ids(chatml: LoadedTokenizer) -> None:
-    ids = chatml.encode(TEXT).ids
+    ids = chatml.ids(TEXT)
     made = split(ids, ids.index(chatml.token_id("ĠParis") or 0), chatml) or []
     (found,) = drift_of(run(stored_case({"input_ids": made, "labels": made})).findings)
     assert found.sentence == "encoded again its text gets other ids at one place, which is trained"
@@ -86,7 +86,7 @@ def test_what_is_said_of_stored_ids(chatml: LoadedTokenizer) -> None:
 
 
 def test_where_the_answer_begins_the_tokenizer_needs_no_border(chatml: LoadedTokenizer) -> None:
-    ids = chatml.encode(TEXT).ids
+    ids = chatml.ids(TEXT)
     at = ids.index(chatml.token_id("ĠParis") or 0)
     made = split(ids, at, chatml) or []
     labels = [*[-100] * (at + 1), *made[at + 1 :]]
@@ -98,7 +98,7 @@ def test_messages_beside_sampled_ids_are_encoded_again(chatml: LoadedTokenizer) 
         "<|im_start|>user\nWhat is the capital of France?<|im_end|>\n"
         "<|im_start|>assistant\nParis is the capital of France.<|im_end|>\n"
     )
-    ids = chatml.encode(text).ids
+    ids = chatml.ids(text)
     made = split(ids, ids.index(chatml.token_id("Paris") or 0), chatml)
     outcome = run(case({**GOOD, "input_ids": made}, preset="axolotl@0.19"))
     (found,) = drift_of(outcome.findings)

@@ -21,6 +21,7 @@ from sftui.findings.rules import eos
 from sftui.findings.run import moments
 from sftui.findings.shapes import Shape
 from sftui.findings.words import Marks, cover, sign_of, walk, words
+from sftui.flat import flat
 from sftui.model import IGNORE_INDEX, NOWHERE, Cut, Inspection
 from sftui.tokens import token_text
 
@@ -169,7 +170,7 @@ def test_nor_with_masks_ids_and_offsets_that_nothing_makes(
     for at, length, trained in drawn:
         for i in range(at % n, min(at % n + length, n)):
             labels[i] = ids[i] if trained else IGNORE_INDEX
-    tokens = replace(one.tokens, input_ids=tuple(ids))
+    tokens = replace(one.tokens, ids=flat(ids))
     if offsets == "tiled":
         begins = sorted((places * n)[:n])
         tokens = replace(tokens, starts=tuple(begins), ends=(*begins[1:], len(one.rendered.text)))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.exports.records import record
 from sftui.flat import cut, flat, masked, moved
-from sftui.labels import example, label
+from sftui.labels import example, keep, label
 from sftui.model import (
     IGNORE_INDEX,
     Conversation,
@@ -22,7 +23,6 @@ from sftui.model import (
     Tokens,
     Trained,
     flat_example,
-    unplaced,
 )
 from sftui.recipe import Recipe
 from sftui.runs import Runs
@@ -49,22 +49,29 @@ def test_ranges_move_with_what_is_kept(data: st.DataObject, ids: list[int]) -> N
 
 
 @given(st.data(), IDS, st.integers(0, 40), st.sampled_from(["cut_right", "cut_left", "drop"]), st.booleans())
-def test_a_row_of_arrays_is_the_row_of_tuples(
+def test_a_row_is_what_its_prompt_and_its_length_say(
     data: st.DataObject, ids: list[int], most: int, over: str, dropping: bool
 ) -> None:
     prompt = data.draw(st.one_of(st.none(), st.integers(0, len(ids)).map(lambda end: ids[:end]), IDS))
     recipe = trainer_named("hf-trainer").preset()
     length = replace(recipe.length, max=most or None, over=over, drop_unlabelled=dropping)
     recipe = replace(recipe, length=length)
-    as_tuples = Tokens(tuple(ids), (), (), NONE, NONE, None if prompt is None else tuple(prompt))  # type: ignore[arg-type]
-    as_arrays = unplaced(flat(ids), None if prompt is None else flat(prompt), NONE, NONE)  # type: ignore[arg-type]
-    made = [_made(one, recipe) for one in (as_tuples, as_arrays)]
-    assert made[0] == made[1]
-    assert as_arrays == as_tuples and hash(as_arrays) == hash(as_tuples)
-    assert as_arrays.boundary == as_tuples.boundary
+    tokens = Tokens(flat(ids), (), (), NONE, NONE, None if prompt is None else flat(prompt))  # type: ignore[arg-type]
+    size, received, arrays, plain, again, _, labels, stored = _made(tokens, recipe)
+    masked_at = 0 if prompt is None else min(len(prompt), len(ids))
+    assert labels.labels == (IGNORE_INDEX,) * masked_at + tuple(ids[masked_at:])
+    assert arrays == plain and again == (tokens, labels, stored)
+    ((start, end),), why = keep(len(ids), length)
+    unlabelled = dropping and why is None and max(start, masked_at) >= end
+    assert (stored is None) == (why is not None or unlabelled) == (labels.dropped is not None)
+    if stored is None:
+        return
+    assert stored == Example(tuple(ids[start:end]), labels.labels[start:end], (1,) * (end - start))
+    assert size == (end - start, max(end - max(start, masked_at), 0)) and received == end - start
+    assert tokens.prompt_ids == (None if prompt is None else tuple(prompt)) and tokens.input_ids == tuple(ids)
 
 
-def _made(tokens: Tokens, recipe: Recipe) -> tuple[object, ...]:
+def _made(tokens: Tokens, recipe: Recipe) -> tuple[Any, ...]:
     conversation = Conversation(Kind.TEXT, "text", text="")
     labels = label(tokens, Rendered(""), conversation, recipe)
     stored = example(tokens, labels, recipe)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sftui import labels as rules
 from sftui.errors import RecipeError
+from sftui.flat import flat
 from sftui.model import NOWHERE, Conversation, Kind, Labels, Message, Part, Reason, Rendered, Tokens
 from sftui.recipe import Length, Loss, Mask, Recipe
 from sftui.trainers import preset
@@ -35,12 +36,12 @@ IDS = tuple(range(100, 112))
 def tokens(prompt: tuple[int, ...] | None = None, parts: list[Part] | None = None) -> Tokens:
     n = len(IDS)
     return Tokens(
-        input_ids=IDS,
+        ids=flat(IDS),
         starts=tuple(range(n)),
         ends=tuple(range(1, n + 1)),
         messages=tuple(OWNERS),
         parts=tuple(parts or PARTS),
-        prompt_ids=prompt,
+        prompt=None if prompt is None else flat(prompt),
     )
 
 
@@ -116,7 +117,7 @@ def test_generation_spans_since_transformers_5_24(spans: tuple[tuple[int, int], 
 
 
 def test_a_token_that_reaches_into_a_generation_span_is_of_it_since_transformers_5_24() -> None:
-    wide = Tokens((1, 2, 3, 4, 5), (0, 3, 5, 5, NOWHERE), (3, 5, 6, 6, NOWHERE), (0,) * 5, (Part.CONTENT,) * 5)
+    wide = Tokens(flat((1, 2, 3, 4, 5)), (0, 3, 5, 5, NOWHERE), (3, 5, 6, 6, NOWHERE), (0,) * 5, (Part.CONTENT,) * 5)
     for spans, old, new in (
         (((4, 6),), "░██░░", "░███░"),  # the last character is two tokens of bytes: the second counts, too
         (((1, 2),), "█████", "█░░░░"),

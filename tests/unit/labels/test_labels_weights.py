@@ -6,6 +6,7 @@ import pickle
 
 import pytest
 
+from sftui.flat import flat
 from sftui.labels import by_message, collate, label, weights_joined, weights_within
 from sftui.labels import example as made_of
 from sftui.model import Batch, Conversation, Example, Kind, Labels, Message, Part, Reason, Rendered, Tokens, Trained
@@ -17,7 +18,7 @@ from sftui.trainers.held import Held
 WHOLE = Length()
 IDS = (10, 11, 12, 13, 14, 15, 16, 17)
 OWNERS = (0, 0, 1, 1, 2, 2, 3, 3)
-TOKENS = Tokens(IDS, tuple(range(8)), tuple(range(1, 9)), as_runs(OWNERS), as_runs((Part.CONTENT,) * 8))
+TOKENS = Tokens(flat(IDS), tuple(range(8)), tuple(range(1, 9)), as_runs(OWNERS), as_runs((Part.CONTENT,) * 8))
 
 
 def conversation(*weights: float | None) -> Conversation:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from sftui.flat import Flat
 from sftui.tokens import ToEncode, load_tokenizer
 from sftui.tokens.beginnings import Beginnings, beginnings
 from sftui.tokens.bulk import Bulk
@@ -221,16 +221,14 @@ class Wrong(Beginnings):
         return [ids and ids + ids[:1] * ("rare" in one.text) for one, ids in zip(begun, found)]
 
 
-@pytest.mark.parametrize("flat", [False, True])
-def test_ids_that_differ_are_left_and_told(monkeypatch: pytest.MonkeyPatch, flat: bool) -> None:
+def test_ids_that_differ_are_left_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = load_tokenizer("builtin:chatml")
     monkeypatch.setattr("sftui.tokens.bulk.beginnings", lambda backend: Wrong(beginnings(backend)._anchors, (), (), ()))  # type: ignore[union-attr]
     bulk = Bulk(after=None)
     for word, same in (("usual", True), ("rare", False)):
         many, prompts = bulk.of(plain), [f"<|im_start|>{number} a {word} word" for number in range(8)]
-        pairs = ((ToEncode(text + "!", flat=flat), ToEncode(text, other=text + "!", flat=flat)) for text in prompts)
+        pairs = ((ToEncode(text + "!"), ToEncode(text, other=text + "!")) for text in prompts)
         many.ahead([one for pair in pairs for one in pair])
-        assert isinstance(many.as_encoded(prompts[0]), array if flat and same else tuple)
         assert [many.ids(text) for text in prompts] == [plain.ids(text) for text in prompts]
         assert (bulk.mismatch is None) is same
     assert bulk.mismatch is not None and "rare" in bulk.mismatch and bulk.of(plain) is plain
@@ -240,7 +238,7 @@ def test_only_the_tails_of_prompts_are_encoded(monkeypatch: pytest.MonkeyPatch) 
     plain, real = load_tokenizer("builtin:chatml"), FastEngine.ids_batch
     asked: list[str] = []
 
-    def listening(engine: FastEngine, texts: Sequence[str], special: bool) -> list[tuple[int, ...]]:
+    def listening(engine: FastEngine, texts: Sequence[str], special: bool) -> list[Flat]:
         asked.extend(texts)
         return real(engine, texts, special)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from array import array
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -36,14 +35,12 @@ def in_bulk(plain: LoadedTokenizer) -> tuple[LoadedTokenizer, Bulk]:
     return bulk.faster(plain, [ToEncode(text) for text in TEXTS]), bulk
 
 
-@pytest.mark.parametrize("flat", [False, True])
 @pytest.mark.parametrize("special", [False, True])
-def test_ids_of_many_texts_are_those_of_each(plain: LoadedTokenizer, special: bool, flat: bool) -> None:
+def test_ids_of_many_texts_are_those_of_each(plain: LoadedTokenizer, special: bool) -> None:
     fast, bulk = in_bulk(plain)
     assert bulk.engine == fast.facts.engine == "fastokens"
-    fast.ahead([ToEncode(text, special, flat=flat) for text in TEXTS])
-    assert isinstance(fast.as_encoded(TEXTS[0], special), array if flat else tuple)
-    assert [fast.ids(text, special) for text in TEXTS] == [plain.encode(text, special).ids for text in TEXTS]
+    fast.ahead([ToEncode(text, special) for text in TEXTS])
+    assert [fast.flat(text, special) for text in TEXTS] == [plain.encode(text, special).ids for text in TEXTS]
     assert bulk.mismatch is None
 
 
@@ -58,7 +55,7 @@ def proven_once() -> tuple[LoadedTokenizer, LoadedTokenizer, Bulk]:
 def test_wild_texts_give_the_same_ids(texts: list[str]) -> None:
     plain, fast, bulk = proven_once()
     fast.ahead([ToEncode(text) for text in texts])
-    assert [fast.ids(text) for text in texts] == [plain.encode(text).ids for text in texts] and bulk.mismatch is None
+    assert [fast.flat(text) for text in texts] == [plain.encode(text).ids for text in texts] and bulk.mismatch is None
 
 
 def test_fastokens_reads_merges_in_their_short_form(plain: LoadedTokenizer) -> None:
@@ -122,7 +119,7 @@ def test_an_engine_that_differs_later_is_left_and_told(plain: LoadedTokenizer, w
     assert bulk.engine == "fastokens"
     texts = [f"{number} a rare word" for number in range(8)]
     fast.ahead([ToEncode(text) for text in texts])
-    assert [fast.ids(text) for text in texts] == [plain.encode(text).ids for text in texts]
+    assert [fast.flat(text) for text in texts] == [plain.encode(text).ids for text in texts]
     assert bulk.mismatch is not None and "a rare word" in bulk.mismatch and bulk.engine == "tokenizers"
 
 
@@ -144,7 +141,7 @@ def test_what_fastokens_does_not_know_stays_with_tokenizers(shared: Path, kept_p
         fast, bulk = in_bulk(loaded)
         engines[name] = bulk.engine
         fast.ahead([ToEncode(text) for text in TEXTS])
-        assert [fast.ids(text) for text in TEXTS] == [loaded.encode(text).ids for text in TEXTS], name
+        assert [fast.flat(text) for text in TEXTS] == [loaded.encode(text).ids for text in TEXTS], name
     print(engines)
     assert engines["qwen2.5"] == engines["llama-3-8b-instruct"] == "fastokens"
     assert engines["t5-small"] == engines["bert-base-cased"] == "tokenizers"

@@ -111,10 +111,10 @@ def test_drop_second_takes_one_of_two_bos(llama3: LoadedTokenizer) -> None:
 def test_prompt_is_tokenized_alone(chatml: LoadedTokenizer) -> None:
     row = Rendered(TEXT, SPANS, prompt=HEADER)
     tokens = tokenize(row, chatml, Tokenize())
-    assert tokens.prompt_ids == chatml.encode(HEADER).ids
+    assert tokens.prompt_ids == chatml.ids(HEADER)
     written = prompt_text(tokens, row, chatml, Tokenize())
     assert b"".join(written.surfaces).decode() == HEADER
-    assert len(written.pieces) == len(tokens.prompt_ids)
+    assert len(written.pieces) == len(tokens.prompt_ids or ())
     assert tokenize(row, chatml, WHOLE).prompt_ids is None
 
 
@@ -136,7 +136,7 @@ def test_appended_eos(chatml: LoadedTokenizer, mode: str, text: str, added: int)
     tokens = tokenize(
         Rendered(text, (Span(0, len(text), 0, Part.CONTENT),)), chatml, Tokenize(mode="whole", append_eos=mode)
     )
-    assert tokens.input_ids == chatml.encode(text).ids + (chatml.facts.eos_id,) * added
+    assert tokens.input_ids == chatml.ids(text) + (chatml.facts.eos_id,) * added
     if added:
         assert (tokens.starts[-1], tokens.messages[-1], tokens.parts[-1]) == (NOWHERE, NOWHERE, Part.INJECTED)
     assert aligned(tokens)

@@ -23,7 +23,7 @@ import json, sys
 from sftui.tokens import load_tokenizer
 loaded = load_tokenizer(sys.argv[1], revision=sys.argv[3] if len(sys.argv) > 3 else None, mode=sys.argv[2])
 heavy = [m for m in ("transformers", "numpy", "datasets", "jinja2", "torch") if m in sys.modules]
-print(json.dumps({"facts": loaded.facts.to_json(), "heavy": heavy, "ids": loaded.encode("Hello there", True).ids}))
+print(json.dumps({"facts": loaded.facts.to_json(), "heavy": heavy, "ids": [*loaded.encode("Hello there", True).ids]}))
 """
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sftui.errors import TokenizerError
+from sftui.flat import flat
 from sftui.model import Part, Piece, Rendered
 from sftui.recipe import Tokenize
 from sftui.tokens import LoadedTokenizer, TokenizerFacts, sentencepieces, tokenize
@@ -30,7 +31,7 @@ def made(request: pytest.FixtureRequest) -> tuple[SentencePieceEngine, Any]:
 
 def test_ids_are_the_packages_own(made: tuple[SentencePieceEngine, Any]) -> None:
     engine, processor = made
-    assert engine.ids_batch(TEXTS, False) == [tuple(processor.encode(text)) for text in TEXTS]
+    assert engine.ids_batch(TEXTS, False) == [flat(processor.encode(text)) for text in TEXTS]
     assert [one.ids for one in engine.encode_batch(TEXTS, True)] == engine.ids_batch(TEXTS, False)
     assert (engine.bos_id, engine.eos_id, engine.unk_id) == (
         processor.bos_id(),

@@ -279,7 +279,7 @@ def test_segments_are_encoded_one_by_one(tokenizer: LoadedTokenizer) -> None:
     one = made(tokenizer, [{"segments": [{"label": False, "text": "Hel"}, {"label": True, "text": "lo"}]}])[0]
     assert shown(tokenizer, one) == "Hel«lo»"
     assert one.example is not None
-    assert one.example.input_ids == tokenizer.encode("Hel").ids + tokenizer.encode("lo").ids
+    assert one.example.input_ids == tokenizer.ids("Hel") + tokenizer.ids("lo")
 
 
 def test_a_token_of_the_config_is_added_behind_the_vocabulary(tokenizer: LoadedTokenizer) -> None:

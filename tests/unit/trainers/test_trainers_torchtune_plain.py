@@ -4,7 +4,6 @@ out is what the long one gives."""
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from sftui.conversations import Detected
 from sftui.errors import ConversationError
-from sftui.flat import Ids, flat
+from sftui.flat import Flat, flat
 from sftui.model import Message, Part, Piece, Row
 from sftui.tokens.encode import _each, _joined_pieces
 from sftui.tokens.loaded import FastEngine
@@ -37,24 +36,16 @@ def bytes_engine() -> FastEngine:
     return FastEngine(made)
 
 
-class AsArrays(FastEngine):
-    """An engine whose ids come as arrays, too."""
-
-    def __init__(self, backend: Any) -> None:
-        super().__init__(backend)
-        self.flat = lambda texts, special: [flat(ids) for ids in self.ids_batch(texts, special)]
-
-
 ENGINE = bytes_engine()
 
 
-def ids_by_the_pattern(text: str, table: Mapping[str, int]) -> tuple[int, ...]:
+def ids_by_the_pattern(text: str, table: Mapping[str, int]) -> Flat:
     longest_first = sorted(table, key=len, reverse=True)
     parts = re.split("(" + "|".join(map(re.escape, longest_first)) + ")", text) if table else [text]
     found: list[int] = []
     for at, part in enumerate(parts):
         found += (table[part],) if at % 2 else ENGINE.ids_batch([part], False)[0]
-    return tuple(found)
+    return flat(found)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=len)
@@ -62,9 +53,6 @@ def ids_by_the_pattern(text: str, table: Mapping[str, int]) -> tuple[int, ...]:
 def test_special_tokens_are_found_as_by_their_pattern(table: Mapping[str, int], texts: list[str]) -> None:
     own = OwnSpecials(ENGINE, table)
     assert own.ids_batch(texts, False) == [ids_by_the_pattern(text, table) for text in texts]
-    assert own.flat is None  # as those of the engine below
-    arrays = OwnSpecials(AsArrays(ENGINE.backend), table).flat
-    assert arrays is not None and [*map(tuple, arrays(texts, False))] == own.ids_batch(texts, False)
     for text in texts:
         assert own.may_hold(text) or not any(name in text for name in table)
 
@@ -92,18 +80,10 @@ def test_messages_are_those_of_the_long_way(turns: list[Any]) -> None:
 
 
 class Spelling:
-    """A tokenizer of which a text's ids are its characters, behind a 0 where special tokens are put around it: tuples,
-    or arrays."""
+    """A tokenizer of which a text's ids are its characters, behind a 0 where special tokens are put around it."""
 
-    def __init__(self, as_arrays: bool) -> None:
-        self.as_arrays = as_arrays
-
-    def batch_as_encoded(self, texts: Sequence[str], special: bool = False) -> Sequence[Ids]:
-        tuples = self.ids_batch(texts, special)
-        return [*map(flat, tuples)] if self.as_arrays else tuples
-
-    def ids_batch(self, texts: Sequence[str], special: bool = False) -> list[tuple[int, ...]]:
-        return [(0,) * special + tuple(map(ord, text)) for text in texts]
+    def ids_batch(self, texts: Sequence[str], special: bool = False) -> list[Flat]:
+        return [flat((*(0,) * special, *map(ord, text))) for text in texts]
 
 
 PIECES = st.lists(
@@ -121,9 +101,9 @@ PIECES = st.lists(
 )
 
 
-@given(pieces=PIECES, as_arrays=st.booleans())
-def test_pieces_are_joined_as_they_are_encoded_one_by_one(pieces: list[Piece], as_arrays: bool) -> None:
-    tokenizer: Any = Spelling(as_arrays)
+@given(pieces=PIECES)
+def test_pieces_are_joined_as_they_are_encoded_one_by_one(pieces: list[Piece]) -> None:
+    tokenizer: Any = Spelling()
     each = [
         None if one.ids is not None else tokenizer.ids_batch([one.before + one.text], one.add_special_tokens)[0]
         for one in pieces
@@ -132,7 +112,6 @@ def test_pieces_are_joined_as_they_are_encoded_one_by_one(pieces: list[Piece], a
     parts = [(one.ids or ()) if made is None else made[one.cut :] for one, made in zip(pieces, each)]
     ids, messages = _joined_pieces(pieces, tokenizer)
     assert tuple(ids) == tuple(token for part in parts for token in part)
-    assert isinstance(ids, array) == (as_arrays and None in [one.ids for one in pieces])
     assert tuple(messages) == tuple(one.message for one, part in zip(pieces, parts) for _ in part)
 
 

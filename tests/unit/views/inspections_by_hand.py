@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sftui.flat import flat
 from sftui.labels import weights_within
 from sftui.model import (
     IGNORE_INDEX,
@@ -70,7 +71,7 @@ def tokens_of(texts: Sequence[tuple[str, int, Part, int]]) -> tuple[Tokens, str]
     for t, *_ in texts:
         ids.setdefault(t, 100 + 37 * len(ids))
     tokens = Tokens(
-        input_ids=tuple(ids[t] for t, *_ in texts),
+        ids=flat([ids[t] for t, *_ in texts]),
         starts=tuple(starts),
         ends=tuple(ends),
         messages=tuple(m for _, m, *_ in texts),
@@ -105,7 +106,7 @@ def inspection(
     if prompt is not None:
         known = dict(zip((t for t, *_ in texts), tokens.input_ids))
         prompt_ids = tuple(known.get(p, 9000 + k) for k, p in enumerate(prompt))
-        tokens = replace(tokens, prompt_ids=prompt_ids)
+        tokens = replace(tokens, prompt=flat(prompt_ids))
         boundary = Boundary(len(prompt_ids), common_prefix(prompt_ids, tokens.input_ids))
     return Inspection(
         row=Row(17, {"messages": []}, '{"messages": []}', "train.jsonl:18", 16),
