@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sftui.session.ready import Ready
 
 
-def compare_against(given: Mapping[str, Any], against: str, shown: int, form: str) -> int:
+def compare_against(against: str, shown: int, form: str, **given: Any) -> int:
     """Print which sequences are not as sftui prepares the dataset, and why; 0 where all are equal, 1 where one is not.
 
     The options say how the dataset is prepared; what they leave open is taken from the run.

@@ -225,11 +225,11 @@ def serve(port: int, host: str, public: bool, **given: Any) -> int:
 @text_or_json
 @option("--explain", group=WRITTEN, is_flag=True, help="json: add tokens, reasons and spans")
 @width_option
-def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int | None, **given: Any) -> int:
+def show(**given: Any) -> int:
     """Print one row: its tokens, labels and why each is trained or masked."""
     from sftui.cli.show import show_row
 
-    return show_row(given, row, shift, view, form, explain, width)
+    return show_row(**given)
 
 
 @command(
@@ -274,28 +274,18 @@ def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int 
 )
 @text_or_json
 @width_option
-def compare(
-    others: tuple[str, ...],
-    against: str | None,
-    max_rows: int | None,
-    sample: int | None,
-    shown: int,
-    causes: int,
-    form: str,
-    width: int | None,
-    **given: Any,
-) -> int:
+def compare(against: str | None, **given: Any) -> int:
     """Show where two or more recipes, trainers, templates or tokenizers differ, or a real run from sftui, and why; exit
     1 if any row differs, 2 if none could be compared."""
     if against is not None:
-        if others or max_rows is not None or sample is not None:
+        if given["others"] or given["max_rows"] is not None or given["sample"] is not None:
             raise click.UsageError("--against takes every sequence: leave out --with, --max-rows and --sample")
         from sftui.cli.against import compare_against
 
-        return compare_against(given, against, shown, form)
+        return compare_against(against, **given)
     from sftui.cli.compare import compare_recipes
 
-    return compare_recipes(given, others, max_rows, sample, shown, causes, form, width)
+    return compare_recipes(**given)
 
 
 @command(
@@ -388,11 +378,11 @@ def report(**given: Any) -> int:
     help="the python of an environment that has the trainer installed",
 )
 @number_option("--rows", group=ROWS, default=50, help="number of rows, evenly spaced; default: 50")
-def verify(python: str, rows: int, **given: Any) -> int:
+def verify(**given: Any) -> int:
     """Run the real, installed trainer on some rows and print where sftui's labels differ; exit 1 if any do."""
     from sftui.cli.verify import verify_rows
 
-    return verify_rows(given, python, rows)
+    return verify_rows(**given)
 
 
 @command(
@@ -419,13 +409,13 @@ def verify(python: str, rows: int, **given: Any) -> int:
 )
 @number_option("--clip", group=WRITTEN, help="keep N tokens of each sequence")
 @force_option
-def capture(command: tuple[str, ...], out: str, batches: int, no_model: bool, clip: int | None, force: bool) -> int:
+def capture(**given: Any) -> int:
     """Run COMMAND, your own training command, in your environment, keep its first batches as the model receives them,
     and end it before its first optimizer step. This runs your code; nothing is installed, no optimizer makes a step.
     """
     from sftui.cli.capture import capture_batches
 
-    return capture_batches(command, out, batches, no_model, clip, force)
+    return capture_batches(**given)
 
 
 @command(
@@ -465,17 +455,7 @@ def capture(command: tuple[str, ...], out: str, batches: int, no_model: bool, cl
 @output_option("-o", "--out", help="write it, e.g. to chat_template.jinja")
 @force_option
 @number_option("--max-rows", group=ROWS, help="prove over the first N rows only")
-def template(
-    tags: bool,
-    probe: bool,
-    shown: str | None,
-    form: str,
-    width: int | None,
-    out: str | None,
-    force: bool,
-    max_rows: int | None,
-    **given: Any,
-) -> int:
+def template(tags: bool, probe: bool, shown: str | None, out: str | None, **given: Any) -> int:
     """Print the chat template in use, what generation tags change in it, or what goes wrong with it; exit 1 where
     tags cannot be proven or the probe finds errors."""
     if probe or shown is not None:
@@ -483,10 +463,10 @@ def template(
             raise click.UsageError("--probe writes no template: leave out --add-generation-tags and -o")
         from sftui.cli.probing import probe_template
 
-        return probe_template(given, shown, form, width)
+        return probe_template(shown, **given)
     from sftui.cli.template import write_template
 
-    return write_template(given, tags, out, force, max_rows)
+    return write_template(tags, out, **given)
 
 
 @command(
@@ -503,20 +483,11 @@ def template(
 @force_option
 @number_option("--jobs", group=WORK, help="with ray: its workers; default: all that the cluster has")
 @engine_options
-def encode(
-    out: str,
-    explain: bool,
-    unpacked: bool,
-    force: bool,
-    engine: str,
-    address: str | None,
-    jobs: int | None,
-    **given: Any,
-) -> int:
+def encode(**given: Any) -> int:
     """Write what the trainer would train on: one record per row, or per pack if the recipe packs."""
     from sftui.cli.encode import encode_rows
 
-    return encode_rows(given, out, explain, unpacked, force, engine=engine, address=address, jobs=jobs)
+    return encode_rows(**given)
 
 
 @command(
@@ -535,12 +506,12 @@ def encode(
     group=ROWS,
     help="for another trainer than the recipe's: count changed labels over the first N rows only",
 )
-def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any) -> int:
+def export(**given: Any) -> int:
     """Write the recipe, a stand-alone script that prepares the data the same way, or a trainer's config; exit 1 and
     nothing written, but with --force, where no answer of the data reaches the model."""
     from sftui.cli.export import export_files
 
-    return export_files(given, to, folder, force, max_rows)
+    return export_files(**given)
 
 
 @command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 def compare_recipes(
-    given: Mapping[str, Any],
     others: Sequence[str],
-    limit: int | None,
+    max_rows: int | None,
     sample: int | None,
-    show: int,
-    most_causes: int,
+    shown: int,
+    causes: int,
     form: str,
     width: int | None,
+    **given: Any,
 ) -> int:
     """Print the count and the first differing rows; 0 where nothing differs, 1 where something does, 2 where no row
     could be compared."""
@@ -54,14 +54,14 @@ def compare_recipes(
     sides = (first, *(other_side(text, first) for text in others))
     recipes, configs = [side.recipe for side in sides], [side.config for side in sides]
     count = None
-    causes: list[Causes | None] = []
+    found: list[Causes | None] = []
     with contextlib.closing(open_sides(options, recipes, configs, open_data, load_tokenizer)) as comparing:
         print_versions(comparing.sessions)
         print_notes(side.recipe for side in sides)
         for sentence in tokenized_otherwise(comparing.sessions, [side.name for side in sides]):
             click.echo(f"sftui: {visible(sentence)}", err=True)
         notes = DataNotes(*comparing.sessions)
-        some = limit is not None or sample is not None
+        some = max_rows is not None or sample is not None
         if sample is not None:
             comparing.index()  # as choosing them does
         if some:
@@ -70,19 +70,19 @@ def compare_recipes(
         splits = comparing.settle(PREPARED if some else None)
         for words in unmarked_words([split.note for split in splits], [side.name for side in sides]):
             click.echo(f"sftui: {visible(words)}", err=True)
-        progress = Progress(comparing.total(limit, sample))
+        progress = Progress(comparing.total(max_rows, sample))
         differing = array("q")
-        for count in comparing.count(comparing.rows(limit, sample), keep=show, differing=differing):
+        for count in comparing.count(comparing.rows(max_rows, sample), keep=shown, differing=differing):
             progress.at(count.rows)
         progress.end()
         notes.print()
-        rows = chosen(differing, most_causes)
+        rows = chosen(differing, causes)
         progress = Progress(len(rows) * len(others))
         for number in range(1, len(sides)):
             last = None
             for last in comparing.causes(number, rows, len(differing)):
                 progress.at((number - 1) * len(rows) + last.looked_at)
-            causes.append(last)
+            found.append(last)
         progress.end()
         stops = print_stops(comparing.sessions)
     if count is None:
@@ -90,9 +90,9 @@ def compare_recipes(
         return 2
     names = [side.name for side in sides]
     if form == "json":
-        click.echo(as_json({**as_record(count, names), "causes": causes_record(causes, recipes)}))
+        click.echo(as_json({**as_record(count, names), "causes": causes_record(found, recipes)}))
     else:
-        _print(count, causes, names, recipes, width or terminal_width())
+        _print(count, found, names, recipes, width or terminal_width())
     return 2 if stops or count.nowhere == count.rows else 1 if count.differing_rows else 0
 
 

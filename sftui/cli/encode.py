@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from sftui.cli.data_notes import DataNotes
-from sftui.cli.engines import LOCAL, on_ray
+from sftui.cli.engines import on_ray
 from sftui.cli.loading import loaded_session
 from sftui.cli.opening import open_options
 from sftui.cli.writing import STDOUT, Progress, outputs, print_over_progress
@@ -28,15 +28,14 @@ Sink = Callable[[dict[str, Any]], None]
 
 
 def encode_rows(
-    given: Mapping[str, Any],
     out: str,
     explain: bool,
     unpacked: bool,
     force: bool,
-    *,
-    engine: str = LOCAL,
-    address: str | None = None,
-    jobs: int | None = None,
+    engine: str,
+    address: str | None,
+    jobs: int | None,
+    **given: Any,
 ) -> int:
     """Write every row, or every pack; 2 where some row could not be prepared or the whole trains nothing, after all is
     written."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
     from sftui.session.options import OpenOptions
 
 
-def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, limit: int | None = None) -> int:
+def export_files(to: str, folder: str, force: bool, max_rows: int | None, **given: Any) -> int:
     """Plan, show what would change on stderr, ask, and write; the paths written go to stdout.
 
     For another trainer than the recipe's, what changes in the labels is counted over the dataset
-    (`limit`: over its first rows) and reported before anything is written. 1 where no answer of the data reaches the
+    (`max_rows`: over its first rows) and reported before anything is written. 1 where no answer of the data reaches the
     model: then nothing is written but with `force`.
     """
     from sftui.exports.plan import TARGETS, check_target, plan_export
@@ -51,7 +50,7 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
         if to not in TARGETS:
             refuse_untrainable(wanted, plan.converted or recipe)
         if isinstance(wanted, Ready):
-            lost = unreached(wanted, limit)
+            lost = unreached(wanted, max_rows)
         if lost is not None:
             click.echo(f"sftui: {visible(lost)}", err=True)
             if not force:
@@ -67,7 +66,7 @@ def export_files(given: Mapping[str, Any], to: str, folder: str, force: bool, li
     for line in (plan.first_line, *(note for note in plan.notes if note not in known)):
         click.echo(visible(line), err=True)
     if plan.converted is not None:
-        print_changes(options, recipe, plan.converted, limit)
+        print_changes(options, recipe, plan.converted, max_rows)
     for file in plan.files:
         if file.diff:
             click.echo("\n".join(visible(line) for line in file.diff.splitlines()), err=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +19,7 @@ _NAMED = 12
 """Shapes that are named in the text for one problem."""
 
 
-def probe_template(given: Mapping[str, Any], show: str | None, form: str, width: int | None) -> int:
+def probe_template(shown: str | None, form: str, width: int | None, **given: Any) -> int:
     """Print what is wrong, or one shape with its text; 1 where there is an error."""
     from sftui.cli.opening import arguments
     from sftui.cli.terminal import terminal_width
@@ -46,8 +46,8 @@ def probe_template(given: Mapping[str, Any], show: str | None, form: str, width:
         )
     name = visible(template.name)
     probed = probe(template, special, recipe.render.kwargs, ids, special_ids)
-    if show is not None:
-        outcome, problems = with_problems(probed, show)
+    if shown is not None:
+        outcome, problems = with_problems(probed, shown)
         click.echo(as_json({**_shape(outcome), "problems": [_problem(one) for one in problems]}) if form == "json"
                    else "\n".join(_shown(outcome, problems)))  # fmt: skip
         return int(any(one.grade == "error" for one in problems))

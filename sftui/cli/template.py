@@ -4,7 +4,7 @@ else."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ class Conversations:
                 yield conversation
 
 
-def write_template(given: Mapping[str, Any], tags: bool, out: str | None, force: bool, max_rows: int | None) -> int:
+def write_template(tags: bool, out: str | None, force: bool, max_rows: int | None, **given: Any) -> int:
     """Print the template, or with `tags` what they change; write it where `out` says. 1 where tags cannot be proven."""
     from sftui.templates.surgery import add_generation_tags
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 
 
-def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
+def verify_rows(python: str, rows: int, **given: Any) -> int:
     """Print where rows differ; 0 where nowhere, 1 where some row does."""
     from sftui.session.comparing import chosen_rows
     from sftui.session.verifying import verify
@@ -43,7 +43,7 @@ def verify_rows(given: Mapping[str, Any], python: str, count: int) -> int:
         try:
             _print_versions(session.recipe.preset, installed)
             DataNotes(session).look()
-            numbers = [row.index for row in chosen_rows(session.source, None, count)]
+            numbers = [row.index for row in chosen_rows(session.source, None, rows)]
             named = visible(installed)
             click.echo(f"sftui: {trainer} {named} prepares {len(numbers)} rows; importing it takes a while", err=True)
             answers: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
