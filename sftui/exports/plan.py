@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sftui.conversations import detect
 from sftui.errors import ExportError
@@ -25,12 +25,14 @@ from sftui.trainers import hand_written, trainer_named, trainer_names
 from sftui.trainers.yaml_edit import edit
 
 if TYPE_CHECKING:
-    from sftui.trainers.config import OpenedConfig, WrittenConfig
+    from sftui.trainers.config import Facts, OpenedConfig, Setting, Training, WrittenConfig
 
 RECIPE_FILE = "recipe.yaml"
 SCRIPT_FILE = "preprocess.py"
 TEMPLATE_FILE = "chat_template.jinja"
 TARGETS = ("recipe", "preprocess")
+READING = ("format", "fields", "message_keys", "role_map")
+"""What of `conversations.Detected` a written config says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +249,10 @@ def _absolute(name: str) -> str:
 
 def facts_of(
     recipe: Recipe, prepared: Prepared, opened: OpenedConfig | None = None, folder: Path | None = None
-) -> dict[str, Any]:
-    """What a config needs to know besides the recipe (see `Trainer.write_config`); `opened` names its own template
-    file."""
+) -> Facts:
+    """What a config says beside the recipe; `opened` names its own template file."""
+    from sftui.trainers.config import Facts
+
     found, data = prepared.detected, recipe.data
     if found is not None:
         kept = found.fields if data.format in ("auto", found.format) else {}
@@ -257,26 +260,26 @@ def facts_of(
             found, fields={**kept, **data.fields}, format=found.format if data.format == "auto" else data.format
         )
     named_there = opened is not None and opened.recipe.render.template == recipe.render.template
-    return {
-        "data": _absolute(prepared.paths[0]) if prepared.paths else None,
-        "tokenizer": located(recipe).tokenizer.name,
-        "folder": str(folder) if folder is not None else None,
-        "template_source": None if named_there else prepared.template_source,
-        "chat_template": _chat_template(prepared),
-        "split": prepared.split,
-        "dataset": prepared.dataset,
-        **({} if opened is not None else training_of(recipe, prepared)),
-        "format": found.format if found is not None else None,
-        "fields": found.fields if found is not None else {},
-        "message_keys": found.message_keys if found is not None else {},
-        "role_map": found.role_map if found is not None else {},
-    }
+    source, given = training_of(recipe, prepared) if opened is None else (None, None)
+    rows = {} if found is None else {name: getattr(found, name) for name in READING}
+    return Facts(
+        data=_absolute(prepared.paths[0]) if prepared.paths else "",
+        tokenizer=located(recipe).tokenizer.name,
+        folder=str(folder) if folder is not None else None,
+        template_source=None if named_there else prepared.template_source,
+        chat_template=_chat_template(prepared),
+        split=prepared.split,
+        source=source,
+        given=given,
+        **rows,
+    )
 
 
-def training_of(recipe: Recipe, prepared: Prepared) -> dict[str, Any]:
-    """What is known of training: the `source` config's, and what is `given` by the recipe beside it."""
+def training_of(recipe: Recipe, prepared: Prepared) -> tuple[Training | None, Mapping[str, Setting]]:
+    """What is known of training: what the open config says, and what the recipe says beside it."""
     from sftui.trainers import preset
-    from sftui.trainers.training import Setting, read_training
+    from sftui.trainers.config import Setting
+    from sftui.trainers.training import read_training
 
     config = prepared.config
     source = read_training(config) if config is not None else None
@@ -288,7 +291,7 @@ def training_of(recipe: Recipe, prepared: Prepared) -> dict[str, Any]:
     model = source.settings.get("model") if source is not None else None
     if model is not None and model.value is not None:
         given["model"] = replace(model, value=_absolute(str(model.value)))
-    return {"source": source, "given": given}
+    return source, given
 
 
 def _chat_template(prepared: Prepared) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +128,7 @@ def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> t
     trainer, opened = trainer_named(recipe.preset), session.options.config
     if opened is not None and opened.trainer != trainer.name:
         opened = None
-    facts = {**facts_of(recipe, prepared, opened), **stand_ins(recipe)}
+    facts = replace(facts_of(recipe, prepared, opened), source=None, given=stand_ins(recipe))
     written = trainer.write_config(recipe, opened, facts)
     data_file = trainer.traits.data_file
     if opened is not None and data_file:
@@ -137,7 +137,7 @@ def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> t
             (*(file for file in written.files if file.name != data_file), *info), written.losses, written.notes
         )
     own = recipe.render.template.startswith((f"{trainer.name}/", "tokenizer"))
-    source = facts["template_source"] if trainer.traits.names_template else prepared.template_source
+    source = facts.template_source if trainer.traits.names_template else prepared.template_source
     request = make_request(
         recipe, written, rows, work, template=None if own else source, dataset=session.options.dataset, here=Path.cwd()
     )

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from sftui.sources.records import AsStored
     from sftui.templates import ChatTemplate, Rendering
     from sftui.tokens import LoadedTokenizer, ToEncode
-    from sftui.trainers.config import OpenedConfig, WrittenConfig
+    from sftui.trainers.config import Facts, OpenedConfig, WrittenConfig
     from sftui.trainers.held_out import HeldOut
     from sftui.trainers.traits import Traits
     from sftui.trainers.versions import Version
@@ -534,17 +534,18 @@ class Trainer:
             for place, value in some.items()
         }
 
-    def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
+    def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Facts | None = None) -> WrittenConfig:
         """The config that makes the trainer do what the recipe says.
 
         With `opened`, the user's own text with the changed keys only; else rows and recipe, and what is known of
-        training. `facts` name the data path, tokenizer and format (`data`, `tokenizer`, `format`, `template_source`),
-        and the settings of training (see `training.with_training`).
+        training (see `training.with_training`).
         """
         if not self.traits.writes:
             raise RecipeError(f"sftui cannot write a config for {self.name}", fix="export the recipe or preprocess.py")
+        from sftui.trainers.config import Facts
         from sftui.trainers.training import with_training
 
+        facts = facts or Facts()
         written: WrittenConfig = import_module(self.traits.writes).write(recipe, self.usual(recipe), opened, facts)
         return written if opened is not None else with_training(written, recipe.preset, facts)
 

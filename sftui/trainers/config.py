@@ -96,6 +96,70 @@ class OpenedConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting of training, its neutral value in effect: `key` says it, `default` whose default it is (empty: it is
+    said), `unknown` why the value cannot be told."""
+
+    value: Any
+    key: str
+    default: str = ""
+    unknown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What a config says of training: its settings, and the keys that no table knows, with their values."""
+
+    title: str
+    settings: Mapping[str, Setting]
+    left: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a written config says beside the recipe: the rows, how they are read, and what is known of training.
+
+    `data` is a path or a name of the Hub, `tokenizer` a folder or a name, `folder` where the config will stand;
+    `template_source` is a template that needs a file of its own, `chat_template` the one that renders; `format`
+    to `role_map` are those of `conversations.Detected`. `source` is what another config says of training, `given` what
+    is known beside it; None: nothing is to be written of training.
+    """
+
+    data: str = ""
+    tokenizer: str | None = None
+    folder: str | None = None
+    template_source: str | None = None
+    chat_template: str | None = None
+    split: str | None = None
+    format: str | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    message_keys: Mapping[str, str] = field(default_factory=dict)
+    role_map: Mapping[str, str] = field(default_factory=dict)
+    source: Training | None = None
+    given: Mapping[str, Setting] | None = None
+
+    @property
+    def other_split(self) -> str | None:
+        """The split, where it is not the one that is taken anyway."""
+        return None if self.split == "train" else self.split
+
+    @property
+    def local(self) -> bool:
+        """Whether the data is named by a path."""
+        return bool(Path(self.data).suffix) or self.data.startswith((".", "/"))
+
+    @property
+    def suffix(self) -> str:
+        """The ending of the data's name, without that of its compression and without a dot."""
+        return Path(self.data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
+
+    @property
+    def loader(self) -> str:
+        """The loader of `datasets` for the data's file; empty for a name without an ending."""
+        return {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(self.suffix, self.suffix)
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenFile:
     """One file of an export: its name inside the target folder and its content."""
 
@@ -110,7 +174,6 @@ class WrittenConfig:
     files: tuple[WrittenFile, ...]
     losses: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ else it is not known to sftui, because a newer release may read it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -72,6 +72,60 @@ class Known:
         """The note of a key at which the trainer raises `error`."""
         use = KeyUse.STOPS if self.stated else KeyUse.NEWEST_STOPS
         return KeyNote(path, value, use, f"{self.title} {self.version}: {error}")
+
+
+def anything(value: Any) -> bool:
+    """Holds for every value."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What becomes of a key where it has one of the values that `when` holds for."""
+
+    key: str
+    note: str = ""
+    when: Callable[[Any], Any] = bool
+    use: KeyUse = KeyUse.UNSUPPORTED
+
+
+def unmodelled(why: Mapping[str, str], *idle: Any) -> tuple[Remark, ...]:
+    """Remarks on keys about data that sftui does not model, each by why; some values say nothing."""
+    return tuple(
+        remark
+        for key, note in why.items()
+        for remark in (
+            Remark(key, "", lambda value: value in idle, KeyUse.PASSED),
+            Remark(key, note, anything),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRules:
+    """What becomes of the keys of a config, or of one kind of entry in it, as far as key and value decide it.
+
+    `used` decide rows, ids or labels, `passed` nothing of them; `unread` is what the trainer does with one that it does
+    not read, and `stops` whether it stops there.
+    """
+
+    used: Container[str]
+    remarks: Sequence[Remark] = ()
+    passed: Container[str] = ()
+    unread: str = "does not read it, and says nothing"
+    stops: bool = False
+
+    def note(self, key: str, value: Any, known: Known, names: Container[str], under: str = "") -> KeyNote:
+        """The note of a key; `names` are those of the record, `under` is where it stands."""
+        path = f"{under}{key}"
+        for remark in self.remarks:
+            if remark.key == key and remark.when(value):
+                return KeyNote(path, value, remark.use, remark.note)
+        if key in self.used:
+            return KeyNote(path, value, KeyUse.USED)
+        if key in self.passed or key in names:
+            return KeyNote(path, value, KeyUse.PASSED)
+        return known.unknown(path, value, self.unread, self.stops)
 
 
 def known_keys(trainer: str, title: str, asked: str | None) -> Known:

@@ -21,7 +21,9 @@ Config = Mapping[str, Any]
 """A config as it is parsed, with what the trainer converts converted."""
 Said = Mapping[str, Any]
 """Knobs by their paths → the values that a config gives them."""
-Keys = dict[tuple[str | int, ...], Any]
+Place = tuple[str | int, ...]
+"""The steps to a key of a config."""
+Keys = dict[Place, Any]
 """Keys of a config by their places → their values."""
 Noted = tuple[Keys, tuple[str, ...]]
 """Keys, and a sentence on each part of the value that they do not say."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from sftui.recipe import Preset, Recipe
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.config import KeyUse, OpenedConfig, WrittenConfig, WrittenFile
+from sftui.trainers.config import Facts, KeyUse, OpenedConfig, Setting, Training, WrittenConfig, WrittenFile
 from sftui.trainers.declared import folder_of, traits_of
 from sftui.trainers.table import Config, Keys, at, place_of
 from sftui.trainers.versions import at_least, parse
@@ -30,26 +30,6 @@ TRAINING_ALONE = ("model", "model_revision", "tokenizer", "batch_size", "global_
 """Settings whose keys a recipe's own table writes, too: here it is known whether they are known."""
 UNKNOWN = {"unknown": "it follows what is not known"}
 UNTOLD = "no config was opened, so nothing is known of training: what is not written is as {} has it"
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A setting's neutral value in effect: `key` says it, `default` whose default it is (empty: it is said), `unknown`
-    why the value cannot be told."""
-
-    value: Any
-    key: str
-    default: str = ""
-    unknown: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Training:
-    """What a config says of training: its settings, and the keys that no table knows, with their values."""
-
-    title: str
-    settings: Mapping[str, Setting]
-    left: Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -99,14 +79,14 @@ def read_training(opened: OpenedConfig) -> Training:
     return Training(traits_of(opened.trainer).title, found, dict(_left(opened, table)))
 
 
-def with_training(written: WrittenConfig, preset: str, facts: Mapping[str, Any]) -> WrittenConfig:
-    """A config of rows and recipe with what is known of training: `source`, a Training, and `given` settings."""
+def with_training(written: WrittenConfig, preset: str, facts: Facts) -> WrittenConfig:
+    """A config of rows and recipe with what is known of training."""
     main, *others = written.files
     if not main.name.endswith((".yaml", ".yml")):
         return written
     config = parse_yaml(main.content, main.name)
     entries = table_of(preset)["settings"]
-    alone = [entries[name] for name in TRAINING_ALONE if "given" in facts and "key" in entries.get(name, ())]
+    alone = [entries[name] for name in TRAINING_ALONE if facts.given is not None and "key" in entries.get(name, ())]
     own = [place for one in alone if "keep" not in one for place in [place_of(_keys(one)[0])] if at(config, place)[0]]
     gone = [place[:1] if len(config[place[0]]) == 1 else place for place in own if len(place) > 1]
     text = edit(main.content, dict.fromkeys([*gone, *(place for place in own if len(place) == 1)], REMOVE))
@@ -115,19 +95,19 @@ def with_training(written: WrittenConfig, preset: str, facts: Mapping[str, Any])
     return replace(written, files=(WrittenFile(main.name, text), *others), notes=(*written.notes, *made.notes))
 
 
-def stand_ins(recipe: Recipe) -> dict[str, Any]:
-    """What a trainer must be told of training to prepare rows, which nothing of it decides; the tokenizer's folder
-    stands for the model."""
+def stand_ins(recipe: Recipe) -> dict[str, Setting]:
+    """What a trainer must be told of training to prepare rows (`Facts.given`), which nothing of it decides; the
+    tokenizer's folder stands for the model."""
     said = {"model": recipe.tokenizer.name, "learning_rate": 1e-4, "epochs": 1, "batch_size": recipe.batch.size}
-    return {"source": None, "given": {name: Setting(value, name) for name, value in said.items() if value is not None}}
+    return {name: Setting(value, name) for name, value in said.items() if value is not None}
 
 
-def write_training(preset: str, config: Config, facts: Mapping[str, Any]) -> WrittenTraining:
+def write_training(preset: str, config: Config, facts: Facts) -> WrittenTraining:
     """A trainer's keys for what is known of training; `config` is what is written already, which stays as it is."""
-    source, given = facts.get("source"), facts.get("given", {})
+    source = facts.source
     table, title, made = table_of(preset)["settings"], traits_of(preset).title, WrittenTraining()
-    known: Mapping[str, Setting] = {**(source.settings if source is not None else {}), **given}
-    if source is None and "given" in facts:
+    known: Mapping[str, Setting] = {**(source.settings if source is not None else {}), **(facts.given or {})}
+    if source is None and facts.given is not None:
         made.notes.append(UNTOLD.format(title))
     for name, about in settings().items():
         entry, setting, told = table.get(name, {}), known.get(name), None

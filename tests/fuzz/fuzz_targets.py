@@ -265,6 +265,7 @@ def _export(rows: list[Row], detected: Any, recipe: Recipe) -> None:
 def run_config(given: Any, folder: Path) -> None:
     """A recipe or a trainer's config: opened, a row under it, and written back with a knob changed."""
     from sftui.recipe_io import parse_yaml
+    from sftui.trainers.config import Facts
     from sftui.trainers.recognise import recognise
 
     kind, text = given["kind"], given["text"]
@@ -286,7 +287,7 @@ def run_config(given: Any, folder: Path) -> None:
     pick = Random(str(given["knob"]))
     info = pick.choice(knobs())
     recipe = changed(opened.recipe, info.path, _fitting(info, pick))
-    facts = {"data": "data.jsonl", "tokenizer": "builtin:chatml", "format": "messages", "dataset": 0}
+    facts = Facts(data="data.jsonl", tokenizer="builtin:chatml", format="messages")
     written = trainer.write_config(recipe, opened, facts)
     trainer.write_config(recipe, None, facts)
     trainers.dump_recipe(opened.recipe)

@@ -23,6 +23,7 @@ from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.axolotl.packing import packs_of
+from sftui.trainers.config import Facts
 from sftui.trainers.training import stand_ins
 from sftui.trainers.verify.session import read_result
 
@@ -178,14 +179,15 @@ def shown(case: Case, knobs: dict[str, Any], version: str) -> tuple[Emulated, st
     detected = pipeline.detect(rows[:200], recipe)
     tokenizer = load_tokenizer(str(folder_of(case)), environment=environment_of("axolotl", version))
     tools = pipeline.make_toolbox(recipe, tokenizer)
-    facts = {
-        "data": str(case.data_path()),
-        "tokenizer": recipe.tokenizer.name,
-        "format": detected.format,
-        "fields": detected.fields,
-        "message_keys": detected.message_keys,
-    }
-    written = trainer_named("axolotl").write_config(recipe, None, {**facts, **stand_ins(recipe)})
+    facts = Facts(
+        data=str(case.data_path()),
+        tokenizer=recipe.tokenizer.name,
+        format=detected.format,
+        fields=detected.fields,
+        message_keys=detected.message_keys,
+        given=stand_ins(recipe),
+    )
+    written = trainer_named("axolotl").write_config(recipe, None, facts)
     assert not written.losses, written.losses
     return through("axolotl", rows, detected, recipe, tools), written.files[0].content
 

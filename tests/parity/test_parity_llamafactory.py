@@ -22,7 +22,7 @@ from sftui import pipeline
 from sftui.recipe import Recipe, changed
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset, trainer_named
-from sftui.trainers.config import DatasetRef
+from sftui.trainers.config import DatasetRef, Facts
 from sftui.trainers.training import stand_ins
 from sftui.trainers.verify.session import read_result
 
@@ -89,16 +89,17 @@ def write(name: str, folder: Path, tokenizer: Path) -> DatasetRef:
         source = open_source(SourceSpec((str(path),)))
         found = pipeline.detect([source.row(i) for i in range(len(ROWS[data]))], recipe)
         source.close()
-        facts = {
-            "data": str(path),
-            "tokenizer": str(tokenizer),
-            "format": found.format,
-            "fields": found.fields,
-            "message_keys": found.message_keys,
-            "role_map": found.role_map,
-        }
         named = changed(recipe, "tokenizer.name", str(tokenizer))
-        written = trainer.write_config(recipe, None, {**facts, **stand_ins(named)})
+        facts = Facts(
+            data=str(path),
+            tokenizer=str(tokenizer),
+            format=found.format,
+            fields=found.fields,
+            message_keys=found.message_keys,
+            role_map=found.role_map,
+            given=stand_ins(named),
+        )
+        written = trainer.write_config(recipe, None, facts)
     else:
         info = {
             "rows": {
@@ -121,7 +122,6 @@ def write(name: str, folder: Path, tokenizer: Path) -> DatasetRef:
                 },
             ),
             opened,
-            {},
         )
     for file in written.files:
         (folder / file.name).write_text(file.content)

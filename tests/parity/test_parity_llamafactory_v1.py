@@ -23,7 +23,7 @@ from sftui.session.verifying import piece
 from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
-from sftui.trainers.config import DatasetRef
+from sftui.trainers.config import DatasetRef, Facts
 from sftui.trainers.training import stand_ins
 from sftui.trainers.verify.difference import same_weights
 from sftui.trainers.verify.session import read_result
@@ -73,16 +73,17 @@ def write(name: str, folder: Path, tokenizer: Path) -> DatasetRef:
     source = open_source(SourceSpec((str(path),)))
     rows = list(source.rows())
     source.close()
-    facts = {
-        "data": str(path),
-        "tokenizer": str(tokenizer),
-        "format": pipeline.detect(rows, recipe).format,
-        "template_source": next(
+    named = changed(recipe, "tokenizer.name", str(tokenizer))
+    facts = Facts(
+        data=str(path),
+        tokenizer=str(tokenizer),
+        format=pipeline.detect(rows, recipe).format,
+        template_source=next(
             iter(pipeline.make_toolbox(recipe, load_tokenizer(str(tokenizer))).templates.values())
         ).source,
-    }
-    named = changed(recipe, "tokenizer.name", str(tokenizer))
-    written = trainer.write_config(recipe, opened, {**facts, **stand_ins(named)})
+        given=stand_ins(named),
+    )
+    written = trainer.write_config(recipe, opened, facts)
     assert not written.losses
     for file in written.files:
         (folder / file.name).write_text(file.content)

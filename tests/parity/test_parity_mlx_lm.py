@@ -23,7 +23,7 @@ from sftui.recipe import changed
 from sftui.session.verifying import piece
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset, trainer_named
-from sftui.trainers.config import DatasetRef
+from sftui.trainers.config import DatasetRef, Facts
 from sftui.trainers.verify.session import read_result
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
@@ -104,7 +104,7 @@ def prepared(name: str, folder: Path, tokenizer: Path) -> tuple[DatasetRef, dict
     source = open_source(SourceSpec((str(data),)))
     found = pipeline.detect(list(source.rows()), recipe)
     source.close()
-    facts = {"data": str(data), "tokenizer": str(tokenizer), "format": found.format}
+    facts = Facts(data=str(data), tokenizer=str(tokenizer), format=found.format)
     written = trainer.write_config(recipe, opened, facts)
     assert not written.losses
     [file] = written.files

@@ -24,6 +24,7 @@ from sftui.recipe import changed
 from sftui.session.verifying import piece
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset, trainer_named
+from sftui.trainers.config import Facts
 from sftui.trainers.ms_swift import models
 from sftui.trainers.verify.session import read_result
 
@@ -83,7 +84,7 @@ def prepared(name: str, folder: Path, tokenizer: Path) -> tuple[Any, dict[str, A
     source = open_source(SourceSpec((str(data),)))
     found = pipeline.detect(list(source.rows()), recipe)
     source.close()
-    facts = {"data": str(data), "tokenizer": str(tokenizer), "format": found.format}
+    facts = Facts(data=str(data), tokenizer=str(tokenizer), format=found.format)
     written = trainer.write_config(recipe, opened, facts)
     assert not written.losses
     [file] = written.files

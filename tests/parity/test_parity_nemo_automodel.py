@@ -23,6 +23,7 @@ from sftui.recipe import changed
 from sftui.session.verifying import piece
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset, trainer_named
+from sftui.trainers.config import Facts
 from sftui.trainers.nemo_automodel.config import TARGETS
 from sftui.trainers.verify.session import read_result
 
@@ -98,7 +99,7 @@ def prepared(name: str, folder: Path, tokenizer: Path) -> list[tuple[Any, dict[s
     source = open_source(SourceSpec((str(data),)))
     found = pipeline.detect(list(source.rows()), recipe)
     source.close()
-    facts = {"data": str(data), "tokenizer": str(tokenizer), "format": found.format, "fields": found.fields}
+    facts = Facts(data=str(data), tokenizer=str(tokenizer), format=found.format, fields=found.fields)
     written = trainer.write_config(recipe, opened, facts)
     assert not written.losses
     [file] = written.files

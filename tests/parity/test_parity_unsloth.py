@@ -22,6 +22,7 @@ from sftui.recipe import changed
 from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
+from sftui.trainers.config import Facts
 from sftui.trainers.training import stand_ins
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
@@ -118,7 +119,7 @@ def test_written_scripts_do_what_was_shown(tmp_path: Path, capsys: pytest.Captur
         recipe = preset("unsloth@2026.10")
         for path, value in knobs.items():
             recipe = changed(recipe, path, value)
-        facts = {"data": str(data), **stand_ins(changed(recipe, "tokenizer.name", str(tokenizer)))}
+        facts = Facts(data=str(data), given=stand_ins(changed(recipe, "tokenizer.name", str(tokenizer))))
         written = trainer.write_config(recipe, None, facts)
         assert not written.losses
         for file in written.files:

@@ -22,7 +22,7 @@ from sftui.recipe import changed
 from sftui.session.verifying import piece
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset, trainer_named
-from sftui.trainers.config import DatasetRef
+from sftui.trainers.config import DatasetRef, Facts
 from sftui.trainers.verify.session import read_result
 
 pytestmark = pytest.mark.parity
@@ -124,7 +124,7 @@ def prepared(name: str, folder: Path) -> tuple[DatasetRef, dict[str, Any]]:
     source = open_source(SourceSpec((str(data),)))
     found = pipeline.detect(list(source.rows()), recipe)
     source.close()
-    facts = {"data": str(data), "tokenizer": "M", "format": found.format}
+    facts = Facts(data=str(data), tokenizer="M", format=found.format)
     written = trainer.write_config(recipe, opened, facts)
     assert not [loss for loss in written.losses if "stands for none" not in loss], written.losses
     file.write_text(written.files[0].content)

@@ -38,15 +38,13 @@ from sftui.trainers.config import (
     KeyNote,
     KeyUse,
     OpenedConfig,
-    WrittenConfig,
-    WrittenFile,
     files_at,
     text_at,
 )
+from sftui.trainers.form import TEMPLATE_FILE, Draft, Form
 from sftui.trainers.known import Known
-from sftui.trainers.table import Keys, read_into, written
-from sftui.trainers.yaml_edit import REMOVE, edit
-from sftui.trainers.yaml_edit import Path as KeyPath
+from sftui.trainers.table import Keys, Place, read_into
+from sftui.trainers.yaml_edit import REMOVE
 
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
 LOADERS: Mapping[str, str] = _TOLD["loaders"]
@@ -165,76 +163,53 @@ def naming(config: Any, data: str, number: int) -> Keys:
     return {(*place, "path"): data, (*place, "ds_type"): "json", **{(*place, key): REMOVE for key in gone}}
 
 
-TEMPLATE_FILE = "chat_template.jinja"
 TABLE = (*TOP, *DATASET)
+DATASETS = "datasets"
+JINJA_TEXT = "chat_template_jinja"
 
 
-def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
-    """The config for a recipe; `facts` may say which dataset of `opened` it is of (`dataset`, default 0)."""
-    own_file = bool(facts.get("template_source")) and not recipe.render.template.startswith(("tokenizer", "axolotl/"))
-    template = TEMPLATE_FILE if own_file else None
-    files = [WrittenFile(TEMPLATE_FILE, str(facts["template_source"]))] if own_file else []
-    top, dataset, losses = keys_of(recipe, preset, template)
-    if opened is None:
-        text, name = edit("", _whole(top, dataset, recipe, facts)), "axolotl.yml"
-    else:
-        text, name = (
-            _edited(opened, int(facts.get("dataset") or 0), top, dataset, recipe, preset, template),
-            Path(opened.path).name,
+def _more(draft: Draft) -> None:
+    """A template's file, where it is none of Axolotl's own; the user's config names the one that it has."""
+    template = draft.recipe.render.template
+    if not draft.facts.template_source or template.startswith(("tokenizer", "axolotl/")):
+        return
+    named = draft.keys[DATASETS, JINJA_TEXT]
+    draft.template_file(DATASETS, JINJA_TEXT)
+    if draft.opened is not None and draft.opened.recipe.render.template == template:
+        draft.keys[DATASETS, JINJA_TEXT] = named
+    if not draft.facts.folder:
+        draft.notes.append(
+            f"start Axolotl in the folder of {TEMPLATE_FILE}: elsewhere it takes the file's name for the template"
+            " itself"
         )
-    notes = (
-        (f"start Axolotl in the folder of {TEMPLATE_FILE}: elsewhere it takes the file's name for the template itself",)
-        if own_file and not facts.get("folder")
-        else ()
-    )
-    return WrittenConfig((WrittenFile(name, text), *files), tuple(losses), notes)
 
 
-def keys_of(recipe: Recipe, preset: Recipe, template_file: str | None = None) -> tuple[Keys, Keys, list[str]]:
+def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, Keys, list[str]]:
     """Top-level keys, keys of the dataset entry, and what Axolotl has no key for; only what differs from its
     defaults."""
-    keys, losses = written(recipe, preset, TABLE, "Axolotl", in_its_order=True)
-    dataset: Keys = {place[1:]: value for place, value in keys.items() if place[0] == "datasets"}
-    if template_file is not None and dataset.get(("chat_template",)) == JINJA:
-        dataset[("chat_template_jinja",)] = template_file
-    return {place: value for place, value in keys.items() if place[0] != "datasets"}, dataset, losses
+    keys, losses = FORM.keys_of(recipe, preset)
+    top = {place: value for place, value in keys.items() if place[0] != DATASETS}
+    return top, {place[1:]: value for place, value in keys.items() if place[0] == DATASETS}, losses
 
 
-def _edited(
-    opened: OpenedConfig,
-    number: int,
-    top: Keys,
-    dataset: Keys,
-    recipe: Recipe,
-    preset: Recipe,
-    template_file: str | None,
-) -> str:
-    """The user's own text with the keys that changed and no other."""
-    before = opened.datasets[number].recipe
-    same = before.render.template == recipe.render.template
-    old_top, old_dataset, _ = keys_of(before, preset, template_file if same else None)
+def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
+    """At the places of the user's config: the entry that is open, older names, and what stands at the top."""
     config = parse_yaml(opened.text, opened.path, "pyyaml")
-    entries = config.get("datasets")
-    place: KeyPath = ("datasets",) if isinstance(entries, Mapping) else ("datasets", _entry_of(config, number))
+    entries = config.get(DATASETS)
+    place: Place = (DATASETS,) if isinstance(entries, Mapping) else (DATASETS, _entry_of(config, opened.chosen))
     entry = entries if isinstance(entries, Mapping) else (entries or [])[int(place[1])]
-    changes: dict[KeyPath, Any] = {}
-    for path in {**old_top, **top}:
-        if old_top.get(path) != top.get(path):
-            changes[_where(path, config)] = top.get(path, REMOVE)
-    for path in {**old_dataset, **dataset}:
-        if old_dataset.get(path) == dataset.get(path):
+    placed: Keys = {}
+    for (first, *rest), value in changes.items():
+        if first != DATASETS:
+            placed[_where((first, *rest), config)] = value
             continue
-        legacy = f"message_field_{path[-1]}"
-        if path[0] == "message_property_mappings" and legacy in entry:
-            gone: KeyPath = (*place, legacy)
-            changes[gone] = REMOVE
-        at_top = path[0] in ("chat_template", "chat_template_jinja") and path[0] not in entry and path[0] in config
-        target = path if at_top else place + path
-        value = dataset.get(path, REMOVE)
-        if value is REMOVE and path[0] == "chat_template":
-            value = "tokenizer_default"
-        changes[target] = value
-    return edit(opened.text, changes, opened.path)
+        legacy = f"message_field_{rest[-1]}"
+        if rest[0] == "message_property_mappings" and legacy in entry:
+            placed.update({(*place, legacy): REMOVE})
+        at_top = rest[0] in ("chat_template", JINJA_TEXT) and rest[0] not in entry and rest[0] in config
+        gone = value is REMOVE and rest[0] == "chat_template"
+        placed[tuple(rest) if at_top else (*place, *rest)] = "tokenizer_default" if gone else value
+    return placed
 
 
 def _entry_of(config: Mapping[str, Any], number: int) -> int:
@@ -247,53 +222,45 @@ def _entry_of(config: Mapping[str, Any], number: int) -> int:
     return 0
 
 
-def _where(path: KeyPath, config: Mapping[str, Any]) -> KeyPath:
+def _where(path: Place, config: Mapping[str, Any]) -> Place:
     """The key to change: the tokenizer is the base model's where the config names no other."""
     if path == ("tokenizer_config",) and "tokenizer_config" not in config:
         return ("base_model_config",) if config.get("base_model_config") else path
     return path
 
 
-def _whole(top: Keys, dataset: Keys, recipe: Recipe, facts: Mapping[str, Any]) -> Keys:
-    """What Axolotl needs to read the rows, then what the recipe says."""
-    data = str(facts.get("data") or "DATASET")
-    suffix = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
-    entry: dict[str, Any] = {"path": data}
-    if facts.get("split") not in (None, "train"):
-        entry["split"] = facts["split"]
-    if suffix in LOADERS:
-        entry["ds_type"] = LOADERS[suffix]
-    kind: Any = TYPE_OF_FORMAT.get(str(facts.get("format")), CHAT)
-    named = facts.get("fields") or {}
-    if facts.get("format") in ("prompt_completion", "columns") and {"prompt", "completion"} <= set(named):
+def _rows(draft: Draft) -> Keys:
+    """The entry by which Axolotl reads the rows, with the keys of the recipe that stand in it."""
+    facts, named = draft.facts, draft.facts.fields
+    dataset = {place[1:]: draft.keys.pop(place) for place in [*draft.keys] if place[0] == DATASETS}
+    sharegpt = facts.format == "sharegpt"
+    entry: dict[str, Any] = {"path": facts.data or "DATASET"}
+    if facts.other_split is not None:
+        entry["split"] = facts.split
+    if facts.suffix in LOADERS:
+        entry["ds_type"] = LOADERS[facts.suffix]
+    kind: Any = TYPE_OF_FORMAT.get(str(facts.format), CHAT)
+    if facts.format in ("prompt_completion", "columns") and {"prompt", "completion"} <= set(named):
         # A pair of texts has no type of its own: the prompt as it stands, the completion and EOS behind it.
         plain = {"format": "{instruction}", "no_input_format": "{instruction}"}
         kind = {"field_instruction": named["prompt"], "field_output": named["completion"], **plain}
     if kind == "alpaca" and any(ours != named.get(ours, ours) for ours in ("instruction", "input", "output")):
         kind = _renamed_alpaca(named)
-    if ("type",) not in dataset and kind != "tokenized" and recipe.data.format != "tokenized":
+    if ("type",) not in dataset and kind != "tokenized" and draft.recipe.data.format != "tokenized":
         entry["type"] = kind
-    found = facts.get("fields") or ({"messages": "conversations"} if facts.get("format") == "sharegpt" else {})
-    if found.get("messages", "messages") != "messages" and ("field_messages",) not in dataset:
-        entry["field_messages"] = found["messages"]
-    if found.get("text", "text") != "text" and ("field",) not in dataset:
-        entry["field"] = found["text"]
-    keys = facts.get("message_keys") or (
-        {"role": "from", "content": "value"} if facts.get("format") == "sharegpt" else {}
-    )
-    if {**DEFAULT_MAPPING, **keys} != DEFAULT_MAPPING and not any(
-        path[0] == "message_property_mappings" for path in dataset
-    ):
-        entry["message_property_mappings"] = {
-            "role": keys.get("role", "role"),
-            "content": keys.get("content", "content"),
-        }
+    found = named or ({"messages": "conversations"} if sharegpt else {})
+    for ours, key in (("messages", "field_messages"), ("text", "field")):
+        if found.get(ours, ours) != ours and (key,) not in dataset:
+            entry[key] = found[ours]
+    keys = {**DEFAULT_MAPPING, **(facts.message_keys or ({"role": "from", "content": "value"} if sharegpt else {}))}
+    if keys != DEFAULT_MAPPING and not any(path[0] == "message_property_mappings" for path in dataset):
+        entry["message_property_mappings"] = {name: keys[name] for name in DEFAULT_MAPPING}
     for path, value in dataset.items():
         target = entry
         for step in path[:-1]:
             target = target.setdefault(str(step), {})
         target[str(path[-1])] = value
-    return {("datasets",): [entry], **top}
+    return {(DATASETS,): [entry]}
 
 
 def _renamed_alpaca(named: Mapping[str, str]) -> dict[str, str]:
@@ -301,3 +268,7 @@ def _renamed_alpaca(named: Mapping[str, str]) -> dict[str, str]:
     with_input, without = alpaca_prompts()
     columns = {f"field_{name}": named[name] for name in ("instruction", "input", "output") if name in named}
     return {**columns, "format": with_input, "no_input_format": without}
+
+
+FORM = Form("Axolotl", "axolotl.yml", TABLE, _rows, more=_more, changes=_changes, in_its_order=True)
+write = FORM.write

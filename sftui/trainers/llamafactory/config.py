@@ -19,15 +19,16 @@ from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of, parse_json, read_side_bytes, reason
 from sftui.trainers.config import (
     DatasetRef,
+    Facts,
     KeyNote,
     KeyUse,
     OpenedConfig,
-    WrittenConfig,
     WrittenFile,
     text_at,
     with_arguments,
     wrong_value,
 )
+from sftui.trainers.form import Draft, Form
 from sftui.trainers.known import Known
 from sftui.trainers.llamafactory import LlamaFactoryOptions, formats
 from sftui.trainers.llamafactory.pretrain import STAGE, bos_setting, is_pretraining
@@ -41,7 +42,6 @@ from sftui.trainers.table import (
     Said,
     Write,
     as_is,
-    changes_of,
     flag,
     keys_read,
     limit,
@@ -51,9 +51,7 @@ from sftui.trainers.table import (
     same,
     silent,
     typed,
-    written,
 )
-from sftui.trainers.yaml_edit import edit
 
 OWN = "llamafactory/"
 """Before the name of a template of its registry."""
@@ -62,6 +60,9 @@ LEAST = 1e-6
 KWARGS = ("enable_thinking", "preserve_thinking")
 """Keys that stand in render.kwargs."""
 FORMATTING = {"alpaca": "alpaca", "sharegpt": "sharegpt", "openai": "messages"}
+
+
+_own = LlamaFactoryOptions.of
 
 
 def number_of(value: Any) -> float:
@@ -440,68 +441,61 @@ def _entry_note(name: str, key: str, value: Any) -> KeyNote:
     return KeyNote(path, value, KeyUse.USED if key in ENTRY_KEYS else KeyUse.UNKNOWN)
 
 
-def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
-    """The files that make LLaMA-Factory do what the recipe says, and what it has no key for."""
-    wanted, losses = keys_of(recipe, preset)
-    if opened is not None:
-        changes = changes_of(wanted, keys_of(opened.recipe, preset)[0])
-        if recipe.pack.strategy != opened.recipe.pack.strategy:
-            changes.update(_packing_said(recipe, opened))
-        files = [WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path))]
-        own, before_own = LlamaFactoryOptions.of(recipe), LlamaFactoryOptions.of(opened.recipe)
-        if (recipe.data, own.formatting) != (opened.recipe.data, before_own.formatting):
-            files.append(_changed_info(recipe, opened))
-        return WrittenConfig(tuple(files), tuple(losses))
-    data = str(facts.get("data") or "DATA")
+def _rows(draft: Draft) -> Keys:
+    recipe, facts = draft.recipe, draft.facts
+    data = facts.data or "DATA"
     name = Path(data.rstrip("/")).name.split(".")[0] or "data"
-    local = bool(Path(data).suffix) or data.startswith((".", "/"))
-    where = {"file_name": str(Path(data).absolute())} if local else {"hf_hub_url": data}
-    base: Keys = {
-        ("stage",): "sft",
-        ("do_train",): True,
-        ("dataset",): name,
-        ("dataset_dir",): facts.get("folder") or ".",
-        **wanted,
-    }
-    text = edit("", base)
-    if facts.get("split") not in (None, "train"):
-        where["split"] = str(facts["split"])
-    entry = json.dumps({name: {**where, **entry_of(recipe, facts)}}, ensure_ascii=False, indent=2)
-    notes = []
-    if not facts.get("folder"):
-        notes.append(
-            f"run llamafactory-cli train llamafactory_sft.yaml in this folder: dataset_dir is relative to it ({INFO}"
-            " stands here)"
+    entry = {"file_name": str(Path(data).absolute())} if facts.local else {"hf_hub_url": data}
+    if facts.other_split is not None:
+        entry["split"] = facts.other_split
+    described = json.dumps({name: {**entry, **entry_of(recipe, facts)}}, ensure_ascii=False, indent=2)
+    draft.files.append(WrittenFile(INFO, described + "\n"))
+    if not facts.folder:
+        draft.notes.append(
+            f"run llamafactory-cli train {FORM.name} in this folder: dataset_dir is relative to it ({INFO} stands here)"
         )
     if recipe.render.template == "tokenizer":
-        notes.append("template is not set: LLaMA-Factory parses the tokenizer's own chat template")
-    return WrittenConfig(
-        (WrittenFile("llamafactory_sft.yaml", text), WrittenFile(INFO, entry + "\n")), tuple(losses), tuple(notes)
-    )
+        draft.notes.append("template is not set: LLaMA-Factory parses the tokenizer's own chat template")
+    return {("stage",): "sft", ("do_train",): True, ("dataset",): name, ("dataset_dir",): facts.folder or "."}
 
 
-def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
-    """The YAML keys that differ from LLaMA-Factory's defaults, and the knobs that it has no key for."""
-    found, losses = written(recipe, with_arguments(preset), TABLE, "LLaMA-Factory")
-    if is_pretraining(recipe) and recipe.pack.strategy == "none":
-        found["packing",] = False
-    return found, losses
+def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
+    """With `packing` and `neat_packing` set where the user's text has them, since either alone turns packing on; what
+    describes the dataset is written where what it says changed."""
+    recipe, before = draft.recipe, opened.recipe
+    if (recipe.data, _own(recipe).formatting) != (before.data, _own(before).formatting):
+        draft.files.append(_changed_info(recipe, opened))
+    strategy = recipe.pack.strategy
+    if strategy == before.pack.strategy:
+        return changes
+    packing = {"packing": strategy in ("knapsack", "neat", "wrapped"), "neat_packing": strategy == "neat"}
+    return {**changes, **{(key,): on for key, on in packing.items() if key in opened.config}}
 
 
-def entry_of(recipe: Recipe, found: Mapping[str, Any]) -> dict[str, Any]:
-    """What dataset_info.json says of the data.
+def _corrected(recipe: Recipe, keys: Keys, losses: list[str]) -> Keys:
+    return {**keys, ("packing",): False} if is_pretraining(recipe) and recipe.pack.strategy == "none" else keys
 
-    Where the recipe leaves the format open, `found` says how the rows are read: `format`, and
-    where known `fields`, `message_keys` and `role_map` (see `conversations.Detected`).
-    """
+
+FORM = Form(
+    "LLaMA-Factory",
+    "llamafactory_sft.yaml",
+    TABLE,
+    _rows,
+    usual=with_arguments,
+    corrected=_corrected,
+    changes=_changes,
+)
+write, keys_of = FORM.write, FORM.keys_of
+
+
+def entry_of(recipe: Recipe, facts: Facts) -> dict[str, Any]:
+    """What dataset_info.json says of the data, as `facts` have it where the recipe leaves the format open."""
     data = recipe.data
     kind, fields, names, roles = data.format, data.fields, data.message_keys, data.role_map
-    openai = LlamaFactoryOptions.of(recipe).formatting == "openai"
+    openai = _own(recipe).formatting == "openai"
     if kind == "auto":
-        kind = str(found.get("format") or "alpaca")
-        fields, names, roles = (
-            found.get(key) or held for key, held in (("fields", fields), ("message_keys", names), ("role_map", roles))
-        )
+        kind, fields = facts.format or "alpaca", facts.fields or fields
+        names, roles = facts.message_keys or names, facts.role_map or roles
     roles = {theirs: "observation" if ours == "tool" else ours for theirs, ours in roles.items()}
     if (
         roles == Data().role_map or formats.ROLES.keys() <= roles.keys()
@@ -531,22 +525,13 @@ def entry_of(recipe: Recipe, found: Mapping[str, Any]) -> dict[str, Any]:
     return entry
 
 
-def _packing_said(recipe: Recipe, opened: OpenedConfig) -> dict[tuple[str | int, ...], Any]:
-    """`packing` and `neat_packing` set where the user's text has them: either one alone turns packing on."""
-    said = parse_yaml(opened.text, opened.path, "omegaconf")
-    strategy = recipe.pack.strategy
-    wanted = {"packing": strategy in ("knapsack", "neat", "wrapped"), "neat_packing": strategy == "neat"}
-    return {(key,): on for key, on in wanted.items() if key in said}
-
-
 def _changed_info(recipe: Recipe, opened: OpenedConfig) -> WrittenFile:
     """The user's dataset_info.json with the first dataset's entry changed."""
-    config = parse_yaml(opened.text, opened.path, "omegaconf")
-    info = dict(read_info(config.get("dataset_dir", "data"), opened.path))
+    info = dict(read_info(opened.config.get("dataset_dir", "data"), opened.path))
     name = opened.datasets[opened.chosen].name
     kept = {key: value for key, value in info[name].items() if key not in ("formatting", "columns", "tags")}
     media = {key: value for key, value in (info[name].get("columns") or {}).items() if key not in COLUMNS}
-    entry = entry_of(recipe, {})
+    entry = entry_of(recipe, Facts())
     if media:
         entry["columns"] = {**entry.get("columns", {}), **media}
     info[name] = {**kept, **entry}

@@ -23,12 +23,11 @@ from sftui.trainers.config import (
     KeyNote,
     KeyUse,
     OpenedConfig,
-    WrittenConfig,
-    WrittenFile,
     data_files,
     text_at,
     wrong_value,
 )
+from sftui.trainers.form import Draft, Form
 from sftui.trainers.known import Known
 from sftui.trainers.mlx_lm import TRAITS
 from sftui.trainers.mlx_lm.formats import FEATURES, FORMATS
@@ -37,9 +36,9 @@ from sftui.trainers.table import (
     Entry,
     Keys,
     Noted,
+    Place,
     Said,
     Write,
-    changes_of,
     keyless,
     keys_read,
     limit,
@@ -47,9 +46,8 @@ from sftui.trainers.table import (
     rule,
     silent,
     typed,
-    written,
 )
-from sftui.trainers.yaml_edit import REMOVE, edit
+from sftui.trainers.yaml_edit import REMOVE
 
 TITLE = "mlx-lm"
 FLAGS: Mapping[str, str] = {
@@ -106,7 +104,6 @@ DATASET = (rule(" ".join(FEATURES.values()), "data.fields", _columns, _written_c
 KEYS = keys_read((*TOP, *DATASET))
 
 
-FILE = "mlx_lora.yaml"
 TRAIN = TRAITS.data_name
 USUAL_DATA = "mlx-community/WikiSQL"
 USUAL_SPLIT = "train[:80%]"
@@ -232,40 +229,31 @@ def _of_entry(entry: Mapping[str, Any], recipe: Recipe, where: str) -> DatasetRe
     )
 
 
-def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
-    """The YAML that makes mlx-lm do what the recipe says."""
-    wanted, losses = keys_of(recipe, preset)
-    if opened is not None:
-        before = keys_of(opened.recipe, preset)[0]
-        changes = {_place(place, opened): value for place, value in changes_of(wanted, before).items()}
-        text = edit(opened.text, changes, opened.path)
-        return WrittenConfig((WrittenFile(Path(opened.path).name, text),), tuple(losses))
-    notes = [_by_flags(wanted)] if wanted else []
-    data, split = str(facts.get("data") or ""), facts.get("split")
-    fields = facts.get("fields") or {}
+def _rows(draft: Draft) -> Keys:
+    facts, keys = draft.facts, draft.keys
+    if keys:
+        draft.notes.append(_by_flags(keys))
     for ours, key in FEATURES.items():  # what the rows' own columns are called
-        if ours in fields and fields[ours] != ours:
-            wanted.setdefault((key,), fields[ours])
+        if facts.fields.get(ours, ours) != ours:
+            keys.setdefault((key,), facts.fields[ours])
     base: Keys = {("train",): True}
-    if data and Path(data).suffix:
-        folder = Path(data).absolute().parent
-        base[("data",)] = str(folder)
-        if Path(data).name != TRAIN:
-            notes.append(f"mlx-lm reads {TRAIN} of the folder `data`: write the rows there as JSON lines")
-    elif split not in (None, "train") and not os.path.exists(data):
-        features = {place[0]: wanted.pop(place) for place in list(wanted) if place[0] in FEATURES.values()}
-        base[("hf_dataset",)] = {"path": data, "train_split": split, **features}
-    else:
-        base[("data",)] = data or "DATA"
-    return WrittenConfig((WrittenFile(FILE, edit("", {**base, **wanted})),), tuple(losses), tuple(notes))
+    if Path(facts.data).suffix:
+        if Path(facts.data).name != TRAIN:
+            draft.notes.append(f"mlx-lm reads {TRAIN} of the folder `data`: write the rows there as JSON lines")
+        return {**base, ("data",): str(Path(facts.data).absolute().parent)}
+    if facts.other_split is not None and not os.path.exists(facts.data):
+        features = {place[0]: keys.pop(place) for place in list(keys) if place[0] in FEATURES.values()}
+        return {**base, ("hf_dataset",): {"path": facts.data, "train_split": facts.split, **features}}
+    return {**base, ("data",): facts.data or "DATA"}
 
 
-def _place(place: tuple[str | int, ...], opened: OpenedConfig) -> tuple[str | int, ...]:
-    """Where a key stands in the user's config: the names of columns in the entry that is open, if there are entries."""
-    given = parse_yaml(opened.text, opened.path, "pyyaml").get("hf_dataset")
-    if not given or place[0] not in FEATURES.values():
-        return place
-    return ("hf_dataset", *place) if isinstance(given, Mapping) else ("hf_dataset", opened.chosen, *place)
+def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
+    """The names of columns stand in the entry that is open, if there are entries."""
+    entries = opened.config.get("hf_dataset")
+    if not entries:
+        return changes
+    entry: Place = ("hf_dataset",) if isinstance(entries, Mapping) else ("hf_dataset", opened.chosen)
+    return {(*entry, *place) if place[0] in FEATURES.values() else place: value for place, value in changes.items()}
 
 
 def _by_flags(keys: Keys) -> str:
@@ -280,9 +268,8 @@ def _by_flags(keys: Keys) -> str:
     return f"{said}; {', '.join(named)} can be said in a config alone" if named and words else said
 
 
-def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
-    """The keys that differ from mlx-lm's defaults, and the knobs that it has no key for."""
-    return written(recipe, preset, TABLE, TITLE)
+FORM = Form(TITLE, "mlx_lora.yaml", TABLE, _rows, changes=_changes)
+write, keys_of = FORM.write, FORM.keys_of
 
 
 def naming(config: Any, data: str, number: int) -> Keys:

@@ -21,7 +21,8 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile
+from sftui.trainers.form import Draft, Form, edited
 from sftui.trainers.known import Known
 from sftui.trainers.ms_swift import MsSwiftOptions
 from sftui.trainers.ms_swift.models import model_of, prepares
@@ -34,14 +35,12 @@ from sftui.trainers.table import (
     Said,
     Write,
     as_is,
-    changes_of,
     keyless,
     keys_read,
     read_into,
     rule,
     silent,
     words,
-    written,
 )
 from sftui.trainers.yaml_edit import edit
 
@@ -281,7 +280,6 @@ TABLE = (
 KEYS = keys_read(TABLE)
 
 
-FILE = "ms_swift.yaml"
 NO_KNOB = frozenset({"dataset"})
 """Keys about data that no knob says."""
 PRETRAINING = {"use_chat_template": False, "loss_scale": "all"}
@@ -295,8 +293,6 @@ UNSUPPORTED: Mapping[str, str] = _TOLD["unsupported"]
 """Keys that decide rows or ids, and that sftui does not model; each by why, where it says something."""
 ONLY = {"task_type": "causal_lm", "template_backend": "swift", "remove_unused_columns": "True"}
 """Keys of which sftui models one value."""
-
-__all__ = ["TABLE", "keys_of", "naming", "read", "write"]
 
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
@@ -410,26 +406,22 @@ def _reference(name: str, recipe: Recipe) -> DatasetRef:
     return DatasetRef(name, (place,), recipe, None if os.path.exists(place) else "train", subset)
 
 
-def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
-    """The YAML that makes ms-swift do what the recipe says."""
-    wanted, losses = keys_of(recipe, preset)
-    if opened is not None:
-        before = keys_of(opened.recipe, preset)[0]
-        changes = changes_of(wanted, before)
-        if Path(opened.path).suffix in (".yaml", ".yml"):
-            text = edit(opened.text, changes, opened.path)
-            return WrittenConfig((WrittenFile(Path(opened.path).name, text),), tuple(losses))
-        config, _ = parsed(opened.path, opened.text)
-        text = edit(edit("", {(key,): value for key, value in config.items()}), changes)
-        note = "the command line is written as a YAML: swift sft ms_swift.yaml"
-        return WrittenConfig((WrittenFile(FILE, text),), tuple(losses), (note,))
-    notes = [_by_flags(wanted)] if wanted else []
-    most = MsSwiftOptions.of(recipe).dataset_sample
-    data = str(facts.get("data") or "DATA") + (f"#{most}" if most else "")
-    base: Keys = {("dataset",): [data]}
-    if ("template",) not in wanted:
-        notes += _untold(str(facts.get("tokenizer") or ""))
-    return WrittenConfig((WrittenFile(FILE, edit("", {**base, **wanted})),), tuple(losses), tuple(notes))
+def _rows(draft: Draft) -> Keys:
+    if draft.keys:
+        draft.notes.append(_by_flags(draft.keys))
+    if ("template",) not in draft.keys:
+        draft.notes += _untold(draft.facts.tokenizer or "")
+    most = MsSwiftOptions.of(draft.recipe).dataset_sample
+    return {("dataset",): [(draft.facts.data or "DATA") + (f"#{most}" if most else "")]}
+
+
+def _edited(draft: Draft, opened: OpenedConfig, changes: Keys) -> WrittenFile:
+    """The user's own YAML; of a command line, or JSON, a YAML of the same keys."""
+    if Path(opened.path).suffix in (".yaml", ".yml"):
+        return edited(draft, opened, changes)
+    draft.notes.append(f"the command line is written as a YAML: swift sft {FORM.name}")
+    said = edit("", {(key,): value for key, value in opened.config.items()})
+    return WrittenFile(FORM.name, edit(said, changes))
 
 
 def _untold(model: str) -> list[str]:
@@ -449,9 +441,8 @@ def _by_flags(keys: Keys) -> str:
     return f"as flags: swift sft {' '.join(words)}"
 
 
-def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
-    """The keys that differ from ms-swift's defaults, and the knobs that it has no key for."""
-    return written(recipe, preset, TABLE, TITLE)
+FORM = Form(TITLE, "ms_swift.yaml", TABLE, _rows, edited=_edited)
+write, keys_of = FORM.write, FORM.keys_of
 
 
 def naming(config: Any, data: str, number: int) -> Keys:

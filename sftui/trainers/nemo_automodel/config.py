@@ -22,14 +22,14 @@ from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
 from sftui.trainers.config import (
     DatasetRef,
+    Facts,
     KeyNote,
     KeyUse,
     OpenedConfig,
-    WrittenConfig,
-    WrittenFile,
     text_at,
     wrong_value,
 )
+from sftui.trainers.form import Draft, Form
 from sftui.trainers.known import Known
 from sftui.trainers.nemo_automodel import INLINE, NemoOptions
 from sftui.trainers.nemo_automodel.formats import GUESSES, MAPPED
@@ -41,7 +41,6 @@ from sftui.trainers.table import (
     Said,
     as_is,
     at,
-    changes_of,
     keyless,
     needless,
     nothing,
@@ -49,9 +48,8 @@ from sftui.trainers.table import (
     read_into,
     rule,
     silent,
-    written,
 )
-from sftui.trainers.yaml_edit import REMOVE, edit
+from sftui.trainers.yaml_edit import REMOVE
 
 TITLE = "NeMo Automodel"
 DATASETS = "nemo_automodel.components.datasets"
@@ -353,7 +351,6 @@ TABLE = (
 )
 
 
-FILE = "automodel.yaml"
 RECIPE = "TrainFinetuneRecipeForNextTokenPrediction"
 FINETUNES = (RECIPE, "KnowledgeDistillationRecipeForNextTokenPrediction")
 """Recipes that train on a dataset of these (cli/utils.py: by their last name)."""
@@ -362,7 +359,6 @@ NAMES: Mapping[str, str] = _TOLD["names"]
 """The last name of a dataset's `_target_` → own.dataset."""
 REFUSED: Mapping[str, str] = _TOLD["refused"]
 """Datasets of NeMo Automodel that sftui does not show, and why."""
-NEEDS_NO_KNOB = frozenset({"path_or_dataset_id", "path", "dataset_name", "split", "name", "revision", "tokenizer"})
 NOTHING: Mapping[str, str] = _TOLD["nothing"]
 """Keys of a dataset that change no row."""
 UNSUPPORTED: Mapping[str, str] = _TOLD["unsupported"]
@@ -374,8 +370,6 @@ DATALOADERS = ("torch.utils.data.DataLoader", "torchdata.stateful_dataloader.Sta
 PACKED = ("packed_sequence_size", "packing_strategy", "pad_to_multiple_of", "max_packs")
 """Keys of `packed_sequence` that are knobs."""
 KNOWN_WORDS = {"none": None, "None": None, "true": True, "True": True, "false": False, "False": False}
-
-__all__ = ["TABLE", "keys_of", "naming", "read", "write"]
 
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
@@ -567,27 +561,27 @@ def _reference(block: Mapping[str, Any], kind: str, recipe: Recipe, path: str) -
     )
 
 
-def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
-    """The YAML that makes NeMo Automodel do what the recipe says."""
-    wanted, losses = keys_of(recipe, preset)
-    kind = NemoOptions.of(recipe).dataset
-    if opened is not None:
-        before = keys_of(opened.recipe, preset)[0]
-        changes = changes_of(wanted, before)
-        if kind != NemoOptions.of(opened.recipe).dataset:
-            changes["dataset", "_target_"] = TARGETS[kind]
-        text = edit(opened.text, changes, opened.path)
-        notes = [_by_words(opened.path, changes)] if changes else []
-        return WrittenConfig((WrittenFile(Path(opened.path).name, text),), tuple(losses), tuple(notes))
-    data, split = str(facts.get("data") or "DATA"), facts.get("split")
-    base: Keys = {("recipe",): RECIPE, ("dataset", "_target_"): TARGETS[kind], **_data_keys(kind, data, split)}
-    if kind == "columns" and ("dataset", "column_mapping") not in wanted:
-        base["dataset", "column_mapping"] = _mapping(facts.get("fields") or {})
-    text = edit("", {**base, **wanted})
-    return WrittenConfig((WrittenFile(FILE, text),), tuple(losses), (_by_words(FILE, wanted),) if wanted else ())
+def _rows(draft: Draft) -> Keys:
+    kind, facts = NemoOptions.of(draft.recipe).dataset, draft.facts
+    if draft.keys:
+        draft.notes.append(_by_words(FORM.name, draft.keys))
+    base: Keys = {("recipe",): RECIPE, ("dataset", "_target_"): TARGETS[kind], **_data_keys(kind, facts)}
+    if kind == "columns" and ("dataset", "column_mapping") not in draft.keys:
+        base["dataset", "column_mapping"] = _mapping(facts.fields)
+    return base
 
 
-def _data_keys(kind: str, data: str, split: Any) -> Keys:
+def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
+    kind = NemoOptions.of(draft.recipe).dataset
+    if kind != NemoOptions.of(opened.recipe).dataset:
+        changes = {**changes, ("dataset", "_target_"): TARGETS[kind]}
+    if changes:
+        draft.notes.append(_by_words(opened.path, changes))
+    return changes
+
+
+def _data_keys(kind: str, facts: Facts) -> Keys:
+    data = facts.data or "DATA"
     local = bool(Path(data).suffix)
     if kind == "agent":
         named: Keys = {("dataset", "path" if local else "dataset_name"): data}
@@ -595,7 +589,7 @@ def _data_keys(kind: str, data: str, split: Any) -> Keys:
         named = {("dataset", "dataset_name"): str(Path(data).absolute().parent) if local else data}
     else:
         named = {("dataset", "path_or_dataset_id"): data}
-    return named if local else {**named, ("dataset", "split"): split or "train"}
+    return named if local else {**named, ("dataset", "split"): facts.split or "train"}
 
 
 def _mapping(fields: Mapping[str, str]) -> dict[str, str]:
@@ -617,10 +611,8 @@ def _by_words(path: str, keys: Mapping[tuple[str | int, ...], Any]) -> str:
     return "; ".join(filter(None, (said, rest)))
 
 
-def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
-    """The keys that differ from NeMo Automodel's defaults, and the knobs that it has no key for."""
-    keys, losses = written(recipe, preset, TABLE, TITLE)
-    return keys, losses
+FORM = Form(TITLE, "automodel.yaml", TABLE, _rows, changes=_changes)
+write, keys_of = FORM.write, FORM.keys_of
 
 
 def naming(config: Any, data: str, number: int) -> Keys:

@@ -22,21 +22,19 @@ from sftui.trainers.config import (
     KeyNote,
     KeyUse,
     OpenedConfig,
-    WrittenConfig,
-    WrittenFile,
     data_files,
     wrong_value,
 )
+from sftui.trainers.form import Draft, Form
 from sftui.trainers.interpolation import resolved
 from sftui.trainers.known import Component, Known
-from sftui.trainers.table import Keys, changes_of, read_into, written
+from sftui.trainers.table import Keys, read_into
 from sftui.trainers.torchtune import gsm8k, sentencepieces
 from sftui.trainers.torchtune.messages import COLUMNS
 from sftui.trainers.torchtune.models import JINJA, MODELS
 from sftui.trainers.torchtune.prompt_templates import MODEL_TEMPLATES, TEMPLATES, short_name
 from sftui.trainers.torchtune.table import BUILDER_OF, DATASET, TOP
 from sftui.trainers.torchtune.table import columns as columns_of
-from sftui.trainers.yaml_edit import edit
 
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
 TOKENIZER_KEYS: frozenset[str] = frozenset(_TOLD["tokenizer"].split())
@@ -242,26 +240,16 @@ def _reference(entry: Mapping[str, Any], recipe: Recipe, source: str, path: str)
     )
 
 
-def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
-    """The config that makes torchtune do what the recipe says: the user's with changed keys, or a small one."""
-    wanted, losses = keys_of(recipe, preset)
-    if opened is not None:
-        changes = changes_of(wanted, keys_of(opened.recipe, preset)[0])
-        if isinstance(parse_yaml(opened.text, opened.path, "omegaconf").get("dataset"), list):
-            changes = {
-                (("dataset", 0, *key[1:]) if key[0] == "dataset" else key): value for key, value in changes.items()
-            }
-        return WrittenConfig(
-            (WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path)),), tuple(losses)
-        )
-    kind = recipe.data.format if recipe.data.format in COLUMNS else str(facts.get("format") or "messages")
+def _rows(draft: Draft) -> Keys:
+    recipe, facts = draft.recipe, draft.facts
+    kind = recipe.data.format if recipe.data.format in COLUMNS else facts.format or "messages"
     builder = BUILDER_OF.get(kind, "chat_dataset")
     model = recipe.render.template.partition("/")[2] or (
-        "llama3" if "<|start_header_id|>" in str(facts.get("chat_template")) else "qwen2_5"
+        "llama3" if "<|start_header_id|>" in str(facts.chat_template) else "qwen2_5"
     )
-    folder = facts.get("tokenizer") or recipe.tokenizer.name or "TOKENIZER_FOLDER"
+    folder = facts.tokenizer or recipe.tokenizer.name or "TOKENIZER_FOLDER"
     component = sentencepieces.COMPONENTS.get(model, f"torchtune.models.{model}.{model}_tokenizer")
-    base: dict[tuple[str | int, ...], Any] = {("tokenizer", "_component_"): component}
+    base: Keys = {("tokenizer", "_component_"): component}
     if model == JINJA:
         base["tokenizer", "_component_"] = "torchtune.modules.transforms.tokenizers.HuggingFaceModelTokenizer"
         base["tokenizer", "tokenizer_json_path"], base["tokenizer", "tokenizer_config_json_path"] = (
@@ -276,26 +264,27 @@ def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Ma
         base["tokenizer", "path"], base["tokenizer", "merges_file"] = f"{folder}/vocab.json", f"{folder}/merges.txt"
     reasons = gsm8k.chosen(recipe)
     base["dataset", "_component_"] = gsm8k.COMPONENT if reasons else f"torchtune.datasets.{builder}"
-    data = str(facts.get("data") or "DATASET")
-    suffix = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
-    base["dataset", "source"] = (
-        {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(suffix, suffix) if suffix else data
-    )
-    if suffix:
-        base["dataset", "data_files"] = data
+    base["dataset", "source"] = facts.loader or facts.data or "DATASET"
+    if facts.loader:
+        base["dataset", "data_files"] = facts.data
     if builder == "chat_dataset":
         base["dataset", "conversation_column"] = COLUMNS.get(kind, COLUMNS["messages"])["messages"]
         base["dataset", "conversation_style"] = "sharegpt" if kind == "sharegpt" else "openai"
-    base["dataset", "split"] = facts.get("split") or "train"
+    base["dataset", "split"] = facts.split or "train"
     if not reasons:
-        base.update(columns_of(builder, {**(facts.get("fields") or {}), **recipe.data.fields}))
-    wanted.pop(("dataset", "column_map"), None)
-    return WrittenConfig((WrittenFile("torchtune.yaml", edit("", {**base, **wanted})),), tuple(losses))
+        base.update(columns_of(builder, {**facts.fields, **recipe.data.fields}))
+    draft.keys.pop(("dataset", "column_map"), None)
+    return base
 
 
-def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
-    """The config's keys that differ from torchtune's defaults, and the knobs it has no key for."""
-    keys, losses = written(recipe, preset, TABLE, "torchtune")
+def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
+    if not isinstance(parse_yaml(opened.text, opened.path, "omegaconf").get("dataset"), list):
+        return changes
+    return {("dataset", 0, *key[1:]) if key[0] == "dataset" else key: value for key, value in changes.items()}
+
+
+def _corrected(recipe: Recipe, keys: Keys, losses: list[str]) -> Keys:
+    """With what is trained, which is always said, as is the size of a batch."""
     mask, reasons = recipe.mask, gsm8k.chosen(recipe)
     if mask.turns == "last" and mask.rule in ("auto", "all"):
         losses.append(f"mask.turns = 'last' does nothing under mask.rule {mask.rule}: set that to turn_full")
@@ -309,7 +298,11 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
                 " an argument of the message transforms of 0.7, which no dataset builder hands on"
             )
         keys["dataset", "train_on_input"] = mask.rule == "all"
-    return {("batch_size",): recipe.batch.size, **keys}, losses
+    return {("batch_size",): recipe.batch.size, **keys}
+
+
+FORM = Form("torchtune", "torchtune.yaml", TABLE, _rows, corrected=_corrected, changes=_changes)
+write, keys_of = FORM.write, FORM.keys_of
 
 
 ROOT = "torchtune."

@@ -23,20 +23,18 @@ from sftui.trainers.config import (
     KeyNote,
     KeyUse,
     OpenedConfig,
-    WrittenConfig,
-    WrittenFile,
     data_files,
     text_at,
     with_arguments,
 )
-from sftui.trainers.known import Known
+from sftui.trainers.form import Draft, Form
+from sftui.trainers.known import KeyRules, Known, Remark, anything
 from sftui.trainers.table import (
     Config,
     Keys,
     Noted,
     Said,
     as_is,
-    changes_of,
     keyless,
     keys_read,
     needless,
@@ -45,10 +43,9 @@ from sftui.trainers.table import (
     rule,
     same,
     silent,
-    written,
 )
 from sftui.trainers.trl import sft
-from sftui.trainers.yaml_edit import REMOVE, edit
+from sftui.trainers.yaml_edit import REMOVE
 
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
 OWN_COLUMNS = {"template_kwargs": "chat_template_kwargs"}
@@ -56,10 +53,16 @@ OWN_COLUMNS = {"template_kwargs": "chat_template_kwargs"}
 TEMPLATES = (".jinja", ".j2")
 FORMATS = ("auto", "messages", "sharegpt", "prompt_completion", "text", "tokenized")
 """How it may read rows (data.format)."""
-ENTRY_UNSUPPORTED: Mapping[str, str] = _TOLD["entry unsupported"]
+ENTRY_UNSUPPORTED = tuple(
+    Remark(key, why, lambda value: value is not None) for key, why in _TOLD["entry unsupported"].items()
+)
 """Keys of a mixture's entry that decide rows or columns."""
 NO_KNOB: frozenset[str] = frozenset(_TOLD["no knob"].split())
 """Keys about data that no knob says."""
+
+
+def _is_file(name: Any) -> bool:
+    return not isinstance(name, str) or name.endswith(TEMPLATES)
 
 
 def _multiple(value: Any) -> Any:
@@ -109,7 +112,7 @@ TABLE = (
     same(
         "chat_template_path",
         "render.template",
-        says=lambda file: isinstance(file, str) and file.endswith(TEMPLATES),
+        says=lambda file: isinstance(file, str) and _is_file(file),
         convert=lambda file: f"file:{file}",
         write=sft.written_file("chat_template_path"),
     ),
@@ -118,48 +121,38 @@ TABLE = (
 KEYS = keys_read(TABLE)
 
 
+RULES = KeyRules(
+    KEYS | NO_KNOB,
+    (
+        Remark("chat_template_path", "cloning the template of another tokenizer", lambda file: not _is_file(file)),
+        Remark("dataset_kwargs", "skip_prepare_dataset leaves the data to your own code"),
+        Remark("test_split_size", "rows for evaluation are drawn without a seed; all are shown"),
+        *(Remark(key, "", anything, KeyUse.PASSED) for key in _TOLD["no rows"].split()),
+    ),
+    unread="hands it to `accelerate launch`, which stops at it",
+    stops=True,
+)
+
+
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """A flat TRL YAML as recipes; RecipeError where TRL itself would stop."""
     config = given(dict(parse_yaml(text, path, "pyyaml")), known, path)
     notes: list[KeyNote] = []
     for key, value in config.items():
-        if key in KEYS or key in NO_KNOB:
-            notes.append(_note(key, value))
-            notes += _entry_notes(value, known) if key == "datasets" else ()
-        elif key in known.config:
-            notes.append(KeyNote(key, value, KeyUse.PASSED))
-        else:
-            told = "hands it to `accelerate launch`, which stops at it"
-            notes.append(known.unknown(str(key), value, told, stops=True))
+        notes.append(RULES.note(str(key), value, known, known.config))
+        notes += _entry_notes(value, known) if key == "datasets" else ()
     recipe = read_into(with_arguments(preset), TABLE, config, path)
     return OpenedConfig(preset.trainer, path, text, _datasets(config, recipe, path), tuple(notes), config=config)
 
 
 def _entry_notes(entries: Any, known: Known) -> list[KeyNote]:
     """The keys of a mixture's entries (trl 1.16.0, scripts/utils.py DatasetConfig and get_dataset)."""
-    found = []
-    for number, entry in enumerate(entries if isinstance(entries, list) else []):
-        for key, value in entry.items() if isinstance(entry, Mapping) else ():
-            path = f"datasets[{number}].{key}"
-            if key in ENTRY_UNSUPPORTED and value is not None:
-                found.append(KeyNote(path, value, KeyUse.UNSUPPORTED, ENTRY_UNSUPPORTED[key]))
-            elif key in known.dataset:
-                found.append(KeyNote(path, value, KeyUse.USED))
-            else:
-                found.append(known.unknown(path, value, "stops at it", stops=True))
-    return found
-
-
-def _note(key: str, value: Any) -> KeyNote:
-    if key == "chat_template_path" and isinstance(value, str) and not value.endswith(TEMPLATES):
-        return KeyNote(key, value, KeyUse.UNSUPPORTED, "cloning the template of another tokenizer")
-    if key == "dataset_kwargs" and value:
-        return KeyNote(key, value, KeyUse.UNSUPPORTED, "skip_prepare_dataset leaves the data to your own code")
-    if key == "test_split_size" and value:
-        return KeyNote(key, value, KeyUse.UNSUPPORTED, "rows for evaluation are drawn without a seed; all are shown")
-    if key in ("eval_packing", "test_split_size", "dataset_streaming", "streaming", "trust_remote_code", "seed"):
-        return KeyNote(key, value, KeyUse.PASSED)
-    return KeyNote(key, value, KeyUse.USED)
+    rules = KeyRules(known.dataset, ENTRY_UNSUPPORTED, unread="stops at it", stops=True)
+    return [
+        rules.note(str(key), value, known, (), f"datasets[{number}].")
+        for number, entry in enumerate(entries if isinstance(entries, list) else [])
+        for key, value in (entry.items() if isinstance(entry, Mapping) else ())
+    ]
 
 
 def _datasets(config: Mapping[str, Any], recipe: Recipe, path: str) -> tuple[DatasetRef, ...]:
@@ -196,56 +189,36 @@ def _mixture_entry(item: Mapping[str, Any], recipe: Recipe, path: str) -> Datase
     )
 
 
-def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
-    """The config TRL needs to do what the recipe says, beside the template file it may need."""
-    wanted, losses = keys_of(recipe, preset)
-    files: list[WrittenFile] = []
-    if facts.get("template_source") and recipe.render.template not in ("tokenizer",):
-        files.append(WrittenFile("chat_template.jinja", str(facts["template_source"])))
-        wanted[("chat_template_path",)] = "chat_template.jinja"
-    if opened is not None:
-        text = edit(opened.text, changes_of(wanted, keys_of(opened.recipe, preset)[0]), opened.path)
-        name = Path(opened.path).name
-    else:
-        base: Keys = {}
-        data = str(facts.get("data") or "")
-        if data and Path(data).suffix:
-            kind = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
-            loader = {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(kind, kind)
-            base[("datasets",)] = [{"path": loader, "data_files": data, "split": facts.get("split") or "train"}]
-        else:
-            base[("dataset_name",)] = data or "DATASET"
-            if facts.get("split") not in (None, "train"):
-                base[("dataset_train_split",)] = facts["split"]
-        text = str((facts.get("fields") or {}).get("text") or "text")
-        if facts.get("format") == "text" and text != "text":
-            wanted.setdefault(("dataset_text_field",), text)
-        text = edit("", {**base, **wanted})
-        name = "trl_sft.yaml"
-    files.insert(0, WrittenFile(name, text))
-    return WrittenConfig(tuple(files), (*losses, *_refused(recipe, facts)))
+def _rows(draft: Draft) -> Keys:
+    facts = draft.facts
+    if facts.format == "text" and facts.fields.get("text", "text") not in ("", "text"):
+        draft.keys.setdefault(("dataset_text_field",), facts.fields["text"])
+    if Path(facts.data).suffix:
+        return {("datasets",): [{"path": facts.loader, "data_files": facts.data, "split": facts.split or "train"}]}
+    named: Keys = {("dataset_name",): facts.data or "DATASET"}
+    return named if facts.other_split is None else {**named, ("dataset_train_split",): facts.split}
 
 
-def _refused(recipe: Recipe, facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """What TRL stops at: assistant_only_loss with a chat template in which it cannot find the answers."""
-    source = facts.get("chat_template")
-    if recipe.mask.rule != "generation_tag" or not source:
-        return ()
-    from sftui.trainers.trl.training_templates import finds_answers
-
-    if finds_answers(str(source)):
-        return ()
-    return (
-        (
+def _more(draft: Draft) -> None:
+    """A template's file; and what TRL stops at: assistant_only_loss with a template in which it finds no answers."""
+    if draft.recipe.render.template != "tokenizer":
+        draft.template_file("chat_template_path")
+    if draft.recipe.mask.rule == "generation_tag" and not _finds_answers(draft.facts.chat_template):
+        draft.losses.append(
             "TRL would stop: assistant_only_loss needs {% generation %} tags, which the chat template does not have and"
             " TRL cannot put into it; sftui template --add-generation-tags puts them in"
-        ),
-    )
+        )
 
 
-def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
-    """The TRL keys that differ from its defaults, and the knobs that TRL has no key for."""
-    return written(recipe, with_arguments(preset), TABLE, "TRL")
+def _finds_answers(source: str | None) -> bool:
+    """Whether TRL can tell the answers of a chat template; of one that is not known, too."""
+    from sftui.trainers.trl.training_templates import finds_answers
+
+    return not source or finds_answers(source)
+
+
+FORM = Form("TRL", "trl_sft.yaml", TABLE, _rows, usual=with_arguments, more=_more)
+write, keys_of = FORM.write, FORM.keys_of
 
 
 def naming(config: Any, data: str, number: int) -> Keys:

@@ -16,7 +16,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile, plain
+from sftui.trainers.config import DatasetRef, Facts, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile, plain
 from sftui.trainers.known import Known
 from sftui.trainers.pins import pins_of
 from sftui.trainers.table import (
@@ -154,11 +154,11 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     return OpenedConfig(preset.trainer, path, text, (reference,), tuple(notes), config=config)
 
 
-def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
+def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Facts) -> WrittenConfig:
     """A Python snippet with the arguments; and, where a file of options was opened, that file changed."""
     keys, losses = keys_of(recipe, preset)
     files = []
-    template = facts.get("template_source") if recipe.render.template != "tokenizer" else None
+    template = facts.template_source if recipe.render.template != "tokenizer" else None
     if template:
         files.append(WrittenFile("chat_template.jinja", str(template)))
         keys["chat_template"] = "chat_template.jinja"
@@ -205,14 +205,11 @@ def splits(preset: str) -> bool:
     return pins is None or at_least(parse(pins.newest.get("trl", "1.0"), "TRL"), (1, 0))
 
 
-def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Mapping[str, Any], template: bool) -> WrittenConfig:
+def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Facts, template: bool) -> WrittenConfig:
     """A script that trains with these arguments and what is known of training, and notes on the rest."""
     said = {key: value for key, value in keys.items() if key in SAID}
-    data = str(facts.get("data") or "DATASET")
-    split = json.dumps(facts.get("split") or "train")
-    suffix = Path(data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
-    loader = {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(suffix, suffix)
-    load = f"{loader!r}, data_files={data!r}" if suffix else f"{data!r}"
+    split = json.dumps(facts.split or "train")
+    load = f"{facts.loader!r}, data_files={facts.data!r}" if facts.loader else f"{facts.data or 'DATASET'!r}"
     length = {"max_seq_length": (recipe.length.max, "")}
     made = write_training(recipe.preset, {}, facts)
     calls: dict[str, dict[str, tuple[Any, str]]] = {"from_pretrained": length, "get_peft_model": {}, "SFTConfig": {}}

@@ -15,7 +15,8 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile, wrong_value
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, wrong_value
+from sftui.trainers.form import Draft, Form, edited, inlined
 from sftui.trainers.interpolation import resolved
 from sftui.trainers.known import Known
 from sftui.trainers.table import (
@@ -27,7 +28,6 @@ from sftui.trainers.table import (
     Write,
     as_is,
     at,
-    changes_of,
     keyless,
     keys_read,
     limit,
@@ -38,11 +38,10 @@ from sftui.trainers.table import (
     silent,
     typed,
 )
-from sftui.trainers.table import written as written_by
 from sftui.trainers.verl import VerlOptions, hydra, script
 from sftui.trainers.verl.alone import ACTING, GIVEN
 from sftui.trainers.verl.formats import FORMATS
-from sftui.trainers.yaml_edit import REMOVE, edit
+from sftui.trainers.yaml_edit import REMOVE
 
 TITLE = "verl"
 CUSTOM = "custom"
@@ -205,7 +204,6 @@ APPENDED = frozenset({"data.image_key", "data.video_key", "data.shuffle", "data.
 """Keys that the dataset asks for and the config does not hold: on a command line they need a `+`."""
 
 
-FILE = "verl_sft.yaml"
 OWN_CONFIG = "sft_trainer_engine"
 MODULE = "verl.trainer.sft_trainer"
 USUAL_DATA = "~/data/gsm8k/train.parquet"
@@ -222,8 +220,6 @@ UNSET = frozenset({"model.tokenizer_path", "model.custom_chat_template"})
 """Keys that are null in its own config, to which Hydra takes a `+`, too."""
 CUT = "with pad_mode no_padding verl cuts the end, whatever side truncation names"
 OLD = "verl 0.9 has no fsdp_sft_trainer: the script is read as one of verl.trainer.sft_trainer"
-
-__all__ = ["TABLE", "keys_of", "naming", "read", "write"]
 
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
@@ -373,34 +369,24 @@ def _dataset(config: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef
     return DatasetRef(", ".join(listed), paths, recipe)
 
 
-def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Mapping[str, Any]) -> WrittenConfig:
-    """The YAML, or the user's script, that makes verl do what the recipe says."""
-    wanted, losses = keys_of(recipe, preset)
-    source = facts.get("template_source")
-    if ("model", "custom_chat_template") in wanted and recipe.render.template != f"{TITLE}/{CUSTOM}" and source:
-        wanted["model", "custom_chat_template"] = source
-    if opened is not None:
-        changes = changes_of(wanted, keys_of(opened.recipe, preset)[0])
-        text = _edited(opened, changes)
-        return WrittenConfig((WrittenFile(Path(opened.path).name, text),), tuple(losses))
-    notes = [f"run python -m {MODULE} --config-path THIS_FOLDER --config-name {Path(FILE).stem}"]
-    if wanted:
-        notes.append(f"as overrides: {' '.join(_words(wanted))}")
-    data = str(facts.get("data") or "DATA.parquet")
-    if Path(data).suffix and Path(data).suffix != ".parquet":
-        notes.append(
+def _rows(draft: Draft) -> Keys:
+    facts, keys = draft.facts, draft.keys
+    draft.notes.append(f"run python -m {MODULE} --config-path THIS_FOLDER --config-name {Path(FORM.name).stem}")
+    if keys:
+        draft.notes.append(f"as overrides: {' '.join(_words(keys))}")
+    data = facts.data or "DATA.parquet"
+    if Path(data).suffix not in ("", ".parquet"):
+        draft.notes.append(
             "verl reads Parquet alone: write the rows with `sftui convert DATA -o OUT.parquet`, and name that file"
         )
-    columns = facts.get("fields") or {}
-    for ours, key in (("messages", "messages_key"), ("tools", "tools_key")):  # what the rows' own columns are called
-        if columns.get(ours) and columns[ours] != ours:
-            wanted.setdefault(("data", key), columns[ours])
-    base: Keys = {
+    for ours, key in COLUMNS.items():  # what the rows' own columns are called
+        if facts.fields.get(ours, ours) not in ("", ours):
+            keys.setdefault(place_of(key), facts.fields[ours])
+    return {
         ("hydra", "searchpath"): ["pkg://verl.trainer.config"],
         ("defaults",): [OWN_CONFIG, "_self_"],
         ("data", "train_files"): str(Path(data).absolute()) if Path(data).suffix else data,
     }
-    return WrittenConfig((WrittenFile(FILE, edit("", {**base, **wanted})),), tuple(losses), tuple(notes))
 
 
 def _words(keys: Keys) -> list[str]:
@@ -414,10 +400,10 @@ def _needed(key: str, value: Any) -> str:
     return "+" if key in APPENDED else "++" if isinstance(value, Mapping) else ""
 
 
-def _edited(opened: OpenedConfig, changes: Keys) -> str:
-    """The user's own text with the changed keys only."""
+def _edited(draft: Draft, opened: OpenedConfig, changes: Keys) -> WrittenFile:
+    """The user's own YAML or script with the changed keys only."""
     if not script.is_script(opened.text):
-        return edit(opened.text, changes, opened.path)
+        return edited(draft, opened, changes)
     said = {one.key for one in script.read(opened.text, opened.path).overrides}
     named = {".".join(map(str, place)): value for place, value in changes.items()}
     put = {
@@ -426,16 +412,25 @@ def _edited(opened: OpenedConfig, changes: Keys) -> str:
         if value is not REMOVE
     }
     gone = frozenset(key for key, value in named.items() if value is REMOVE)
-    return script.edited(opened.text, put, gone, opened.path)
+    return WrittenFile(Path(opened.path).name, script.edited(opened.text, put, gone, opened.path))
 
 
-def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
-    """The keys that differ from verl's defaults, and the knobs that it has no key for."""
-    keys, losses = written_by(recipe, preset, TABLE, TITLE)
-    own = VerlOptions.of(recipe)
-    if own.custom_chat_template and recipe.render.template == "tokenizer":
+def _corrected(recipe: Recipe, keys: Keys, losses: list[str]) -> Keys:
+    if VerlOptions.of(recipe).custom_chat_template and recipe.render.template == "tokenizer":
         keys.pop(("model", "custom_chat_template"), None)
-    return keys, losses
+    return keys
+
+
+FORM = Form(
+    TITLE,
+    "verl_sft.yaml",
+    TABLE,
+    _rows,
+    corrected=_corrected,
+    more=inlined(("model", "custom_chat_template"), f"{TITLE}/{CUSTOM}"),
+    edited=_edited,
+)
+write, keys_of = FORM.write, FORM.keys_of
 
 
 def naming(config: Any, data: str, number: int) -> Keys:

@@ -18,9 +18,9 @@ from sftui.exports.prepared import Prepared
 from sftui.recipe import changed
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import TRAINERS, preset, trainer_named, traits_of
-from sftui.trainers.config import DatasetRef, OpenedConfig
+from sftui.trainers.config import DatasetRef, Facts, OpenedConfig, Setting, Training
 from sftui.trainers.table import at, place_of
-from sftui.trainers.training import Training, read_training, settings, table_of
+from sftui.trainers.training import read_training, settings, table_of
 
 HF = """
 learning_rate: 2.0e-5
@@ -267,7 +267,7 @@ def exported(source: str, text: str, to: str) -> tuple[Training, Training, str, 
     config = opened(source, text)
     said = read_training(config)
     recipe = convert(config.recipe, to, "messages").recipe
-    facts = {"data": "org/rows", "format": "messages", "source": said, "given": {}}
+    facts = Facts(data="org/rows", format="messages", source=said, given={})
     written = trainer_named(to).write_config(recipe, None, facts)
     main = written.files[0].content
     made = arguments_of(main) if to == "unsloth" else dict(parse_yaml(main, "written"))
@@ -400,13 +400,8 @@ def test_nothing_is_made_up_where_no_config_is_known(
 def test_a_model_that_is_not_the_tokenizer_stays_the_model() -> None:
     config = opened("trl", BARE["trl"])
     recipe = convert(changed(config.recipe, "tokenizer.name", "other/tokenizer"), "axolotl", "messages").recipe
-    from sftui.trainers.training import Setting
-
-    facts = {
-        "data": "org/rows",
-        "source": read_training(config),
-        "given": {"tokenizer": Setting("other/tokenizer", "tokenizer.name")},
-    }
+    tokenizer = Setting("other/tokenizer", "tokenizer.name")
+    facts = Facts(data="org/rows", source=read_training(config), given={"tokenizer": tokenizer})
     written = trainer_named("axolotl").write_config(recipe, None, facts)
     made = parse_yaml(written.files[0].content, "written")
     assert (made["base_model"], made["tokenizer_config"]) == ("org/model", "other/tokenizer")

@@ -149,7 +149,7 @@ def test_every_comment_survives_every_knob(preset: str, tmp_path: Path) -> None:
             if get(recipe, info.path) == value:
                 continue
             try:
-                written = trainer.write_config(changed(recipe, info.path, value), opened, {})
+                written = trainer.write_config(changed(recipe, info.path, value), opened)
             except SftuiError:
                 continue
             after = next(file.content for file in written.files if file.name == "config.yml")

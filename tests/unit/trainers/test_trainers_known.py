@@ -80,9 +80,9 @@ def test_the_class_that_loads_the_tokenizer_is_read_and_written(said: str, kept:
     trainer = trainer_named("axolotl")
     opened = trainer.read_config("c.yaml", AXOLOTL % ("", f"tokenizer_type: {said}\n"), None)
     assert opened.recipe.tokenizer.type == kept and trainer.losses(opened.recipe) == ()
-    written = trainer.write_config(opened.recipe, None, {}).files[0].content
+    written = trainer.write_config(opened.recipe, None).files[0].content
     assert ("tokenizer_type: GPT2TokenizerFast" in written) == (kept is not None)
-    changed_back = trainer.write_config(changed(opened.recipe, "tokenizer.type", None), opened, {}).files[0].content
+    changed_back = trainer.write_config(changed(opened.recipe, "tokenizer.type", None), opened).files[0].content
     assert ("GPT2TokenizerFast" in changed_back) is False
     with pytest.raises(RecipeError, match="name a class of transformers such as LlamaTokenizer"):
         trainer.read_config("c.yaml", AXOLOTL % ("", "tokenizer_type: a-b\n"), None)

@@ -15,7 +15,7 @@ from sftui.model import IGNORE_INDEX, Reason
 from sftui.recipe import changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
-from sftui.trainers.config import OpenedConfig
+from sftui.trainers.config import Facts, OpenedConfig
 
 TEXTS = [{"text": "What is 2+2? " * n, "output": None} for n in (1, 3, 2)]
 
@@ -108,7 +108,7 @@ def test_an_unknown_bos_setting_is_not_guessed() -> None:
 def test_a_fresh_config_reads_back_as_the_recipe(work: Path, more: str) -> None:
     recipe = read(more).recipe
     written = trainer_named("llamafactory").write_config(
-        recipe, None, {"tokenizer": "builtin:chatml", "data": "c4.json"}
+        recipe, None, Facts(tokenizer="builtin:chatml", data="c4.json")
     )
     for file in written.files:
         (work / file.name).write_text(file.content)

@@ -12,7 +12,7 @@ import pytest
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed, get
 from sftui.trainers import preset, trainer_named
-from sftui.trainers.config import KeyUse, OpenedConfig
+from sftui.trainers.config import Facts, KeyUse, OpenedConfig
 from sftui.trainers.recognise import recognise
 
 BASE = "model: M\nmodel_class: llm\ntrain_dataset: ds.yaml\n"
@@ -156,7 +156,7 @@ def edited(recipe: Recipe, knobs: Mapping[str, Any]) -> Recipe:
 def test_what_is_written_is_read_again(knobs: Mapping[str, Any]) -> None:
     trainer = trainer_named("llamafactory-v1")
     recipe = edited(preset("llamafactory-v1"), {"tokenizer.name": "M", "data.format": "messages", **knobs})
-    written = trainer.write_config(recipe, None, {"data": "rows.jsonl", "tokenizer": "M"})
+    written = trainer.write_config(recipe, None, Facts(data="rows.jsonl", tokenizer="M"))
     assert not written.losses
     for file in written.files:
         Path(file.name).write_text(file.content)
@@ -168,7 +168,7 @@ def test_a_config_keeps_its_comments_and_its_other_keys() -> None:
     text = "# ours\nmodel: M  # the model\nmodel_class: llm\ntrain_dataset: ds.yaml\ncutoff_len: 10\nseed: 1\n"
     opened = read(base=text)
     wanted = edited(opened.recipe, {"length.max": 20, "batch.flatten": True, "data.format": "alpaca"})
-    written = trainer_named("llamafactory-v1").write_config(wanted, opened, {})
+    written = trainer_named("llamafactory-v1").write_config(wanted, opened)
     main, listed = written.files
     assert main.content == text.replace("cutoff_len: 10", "cutoff_len: 20") + (
         "batching_strategy: padding_free\nflash_attn: flash_attention_2\n"

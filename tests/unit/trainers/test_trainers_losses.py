@@ -30,4 +30,4 @@ WRITTEN = [name for name in trainers.preset_names() if name not in ("hf-trainer"
 def test_losses_are_those_of_the_written_config(preset: str, path: str, value: Any) -> None:
     recipe = changed(trainers.preset(preset), path, value)
     trainer = trainer_named(preset)
-    assert trainer.losses(recipe) == trainer.write_config(recipe, None, {}).losses
+    assert trainer.losses(recipe) == trainer.write_config(recipe, None).losses

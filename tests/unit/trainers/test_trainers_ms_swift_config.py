@@ -13,7 +13,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import changed, get
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import preset, trainer_named
-from sftui.trainers.config import KeyUse, OpenedConfig
+from sftui.trainers.config import Facts, KeyUse, OpenedConfig
 from sftui.trainers.recognise import recognise
 
 BASE = "model: Qwen/Qwen3-8B\ndataset: [rows.jsonl]\n"
@@ -165,7 +165,7 @@ def test_a_command_line_is_read_from_its_script() -> None:
     assert (recipe.render.template, recipe.length.max, recipe.pack.strategy) == ("ms-swift/qwen3", 512, "binpack")
     assert (recipe.mask.turns, get(recipe, "own.loss_scale")) == ("last", "hermes")
     assert recipe.render.inject_system == "You are kind."
-    written = trainer_named("ms-swift").write_config(changed(recipe, "length.max", 1024), opened, {})
+    written = trainer_named("ms-swift").write_config(changed(recipe, "length.max", 1024), opened)
     [file] = written.files
     config = parse_yaml(file.content, file.name, "pyyaml")
     assert file.name == "ms_swift.yaml" and config["max_length"] == 1024 and config["packing"] is True
@@ -214,7 +214,7 @@ def test_a_recipe_is_written_as_its_keys(knobs: Mapping[str, Any], expected: Map
     recipe = preset("ms-swift")
     for path, value in knobs.items():
         recipe = changed(recipe, path, value)
-    written = trainer_named("ms-swift").write_config(recipe, None, {"data": "a.jsonl", "tokenizer": "Qwen/Qwen3-8B"})
+    written = trainer_named("ms-swift").write_config(recipe, None, Facts(data="a.jsonl", tokenizer="Qwen/Qwen3-8B"))
     config = parse_yaml(written.files[0].content, "x.yaml", "pyyaml")
     assert {key: config.get(key) for key in expected} == expected and not written.losses
     assert any(note.startswith("as flags: swift sft --") for note in written.notes)
@@ -239,13 +239,13 @@ def test_a_config_keeps_what_is_not_changed() -> None:
     text = f"# ours\n{BASE}max_length: 512  # long enough\nlearning_rate: 1e-4\n"
     opened = trainer_named("ms-swift").read_config("sft.yaml", text)
     recipe = changed(changed(opened.recipe, "length.max", 1024), "mask.turns", "last")
-    written = trainer_named("ms-swift").write_config(recipe, opened, {}).files[0].content
+    written = trainer_named("ms-swift").write_config(recipe, opened).files[0].content
     assert written.startswith("# ours\n") and "max_length: 1024  # long enough" in written
     assert "loss_scale: last_round" in written and "learning_rate: 1e-4" in written
 
 
 def test_a_model_that_is_not_known_is_told_beside_the_config() -> None:
-    written = trainer_named("ms-swift").write_config(preset("ms-swift"), None, {"tokenizer": "builtin:chatml"})
+    written = trainer_named("ms-swift").write_config(preset("ms-swift"), None, Facts(tokenizer="builtin:chatml"))
     assert any("name the template of the model" in note for note in written.notes)
 
 

@@ -11,10 +11,11 @@ from sftui.errors import SftuiError
 from sftui.recipe import get, knobs_of
 from sftui.recipe_io import parse_yaml, set_knob_to
 from sftui.trainers import TRAINERS, preset, trainer_named, traits_of
+from sftui.trainers.config import Facts
 from sftui.trainers.recognise import recognise
 
 WRITING = [name for name in TRAINERS if traits_of(name).writes and name != "unsloth"]  # which has no config file
-FACTS = {"data": "rows.jsonl", "tokenizer": "Qwen/Qwen3-8B", "fields": {}}
+FACTS = Facts(data="rows.jsonl", tokenizer="Qwen/Qwen3-8B", fields={})
 
 
 def parsed(files: Any) -> Mapping[str, Any]:

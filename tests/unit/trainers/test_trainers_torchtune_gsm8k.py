@@ -15,7 +15,7 @@ from sftui.model import Inspection, Reason, Row
 from sftui.recipe import Recipe, changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
-from sftui.trainers.config import KeyUse
+from sftui.trainers.config import Facts, KeyUse
 
 ROWS = [{"question": f"What is {n} {{+}} 1?", "answer": f"It is {n + 1}.\n#### {n + 1}"} for n in range(23)]
 
@@ -106,7 +106,7 @@ def test_a_recipe_of_it_is_written_and_read_back() -> None:
     trainer = trainer_named("torchtune")
     recipe = read(config("  partition: 0-0/10\n", "  max_seq_len: 64\n")).recipe
     assert trainer.losses(recipe) == ()
-    (written,) = trainer.write_config(recipe, None, {"data": "rows.jsonl", "tokenizer": "a"}).files
+    (written,) = trainer.write_config(recipe, None, Facts(data="rows.jsonl", tokenizer="a")).files
     again = read(written.content).recipe
     assert (again.own, again.data, again.length) == (recipe.own, recipe.data, recipe.length)
     for path, value in (("mask.rule", "all"), ("pack.strategy", "sequential"), ("render.inject_system", "x")):

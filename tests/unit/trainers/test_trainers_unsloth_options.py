@@ -11,7 +11,7 @@ import pytest
 from sftui.errors import RecipeError
 from sftui.recipe import changed, get
 from sftui.trainers import preset, trainer_named
-from sftui.trainers.config import KeyUse
+from sftui.trainers.config import Facts, KeyUse
 from sftui.trainers.unsloth.formats import role_key, standard_role
 
 OPTIONS = """\
@@ -60,17 +60,17 @@ def test_every_key_gets_a_note() -> None:
 
 def test_a_changed_knob_changes_one_line() -> None:
     opened = read(OPTIONS)
-    written = trainer_named("unsloth").write_config(changed(opened.recipe, "length.max", 1024), opened, {})
+    written = trainer_named("unsloth").write_config(changed(opened.recipe, "length.max", 1024), opened)
     lines = [
         line for line in difflib.ndiff(OPTIONS.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"
     ]
     assert lines == ["- max_seq_length: 4096", "+ max_seq_length: 1024"]
-    assert trainer_named("unsloth").write_config(opened.recipe, opened, {}).files[0].content == OPTIONS
+    assert trainer_named("unsloth").write_config(opened.recipe, opened).files[0].content == OPTIONS
 
 
 def test_the_python_holds_every_argument() -> None:
     written = trainer_named("unsloth").write_config(
-        read(OPTIONS).recipe, None, {"data": "chat.jsonl", "tokenizer": "some/model"}
+        read(OPTIONS).recipe, None, Facts(data="chat.jsonl", tokenizer="some/model")
     )
     code = written.files[0].content
     ast.parse(code)
@@ -81,9 +81,7 @@ def test_the_python_holds_every_argument() -> None:
 
 
 def test_what_unsloth_has_no_argument_for_is_said() -> None:
-    written = trainer_named("unsloth").write_config(
-        changed(preset("unsloth@2026.10"), "mask.terminator", "mask"), None, {}
-    )
+    written = trainer_named("unsloth").write_config(changed(preset("unsloth@2026.10"), "mask.terminator", "mask"), None)
     assert written.losses == ("mask.terminator = 'mask' has no argument in Unsloth",)
 
 
