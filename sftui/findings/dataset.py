@@ -17,6 +17,7 @@ from sftui.findings.model import Finding, Fix
 from sftui.findings.rule import Rule
 from sftui.findings.shapes import order_of
 from sftui.model import IGNORE_INDEX, Conversation, Inspection, Kind, Labels, Part, Reason, RecipeChange, Trained
+from sftui.trainers.base import Totals
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
 """The lengths for which is counted what cutting there would take."""
@@ -60,19 +61,13 @@ class DatasetChecks:
         self, context: Context, evaluation: Hashes | None = None, remembered: int = REMEMBERED, *, lasting: bool = False
     ) -> None:
         self.trainer = context.trainer
-        self.preset = context.recipe.preset
-        self.max_length = context.recipe.length.max
-        self.rule = context.recipe.mask.rule
-        self.batch_size = context.recipe.batch.size
-        self.packs = context.recipe.pack.strategy != "none"
-        self.boundary = context.recipe.mask.boundary
-        self.turns = context.recipe.mask.turns
+        self.recipe = context.recipe
         self.read_from = tuple(context.detected.fields.values())
         self.evaluation = Hashes() if evaluation is None else evaluation
         self.remembered = remembered
         self.same_row = identity if lasting else key_of
-        self.rows = self.read = self.tokens = self.trained = 0
-        self.kept = self.left = self.refused = 0
+        self.totals = Totals()
+        self.read = self.trained = self.refused = 0
         self.over: Counter[int] = Counter()
         self.lost: Counter[int] = Counter()
         self.seen = Hashes(ROW)
@@ -116,9 +111,7 @@ class DatasetChecks:
             if inspection.conversation is not None:
                 self._compare(inspection, inspection.conversation, counts)
             return
-        self.rows += 1
-        self.kept += inspection.example is not None and not (self.packs and not inspection.example.input_ids)
-        self.left += counts.received_trained
+        self.totals.add(inspection, counts.received_trained)
         conversation = inspection.conversation
         if conversation is None:
             return
@@ -184,7 +177,6 @@ class DatasetChecks:
     def _measure(self, inspection: Inspection, labels: Labels, counts: Counts) -> None:
         row = inspection.row.index
         n, trained = counts.tokens, counts.trained
-        self.tokens += n
         self.trained += trained
         carried = labels.counted
         for limit in LIMITS:
@@ -193,7 +185,7 @@ class DatasetChecks:
             self.over[limit] += 1
             self.lost[limit] += n - limit - carried[limit:].count(IGNORE_INDEX)
         if (labels.dropped is None and sum([end - start for start, end in labels.kept]) < n) or (
-            self.max_length is not None and n > self.max_length
+            self.recipe.length.max is not None and n > self.recipe.length.max
         ):
             self.cut.add(row)
         if not trained:
@@ -227,7 +219,7 @@ class DatasetChecks:
 
     def merge(self, other: DatasetChecks) -> None:
         """Take in what another has gathered under the same recipe over other rows."""
-        for name in ("rows", "read", "tokens", "trained", "many_turns", "unremembered", "kept", "left", "refused"):
+        for name in ("totals", "read", "trained", "many_turns", "unremembered", "refused"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("over", "lost"):
             getattr(self, name).update(getattr(other, name))

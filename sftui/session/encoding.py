@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from sftui.exports.records import (
 )
 from sftui.model import Inspection
 from sftui.session.ready import stood_in
+from sftui.trainers.base import Totals
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
@@ -42,19 +43,16 @@ class Written:
     packs: int = 0
     tokens: int = 0
     aside: int = 0
-    kept: int = 0
-    empty: int = 0
-    trained: int = 0
+    totals: Totals = field(default_factory=Totals)
     first: str = ""
     unknown: str = ""
 
     def row(self, inspection: Inspection) -> None:
         self.rows += 1
-        self.aside += inspection.evaluates
-        if not inspection.evaluates and inspection.example is not None:
-            self.kept += 1
-            self.empty += not inspection.example.input_ids
-            self.trained += inspection.trained
+        if inspection.evaluates:
+            self.aside += 1
+        else:
+            self.totals.add(inspection, inspection.trained)
         if inspection.problem is None:
             self.dropped += inspection.dropped is not None
             return
@@ -83,9 +81,7 @@ class Written:
             return f"{trainer.title} stops the whole run at {self.first}; nothing is trained while it stands"
         if self.unknown:
             return f"what {trainer.title} makes of {self.unknown} is not known: sftui went no further"
-        rows = self.rows - self.aside
-        kept = self.kept - self.empty * (recipe.pack.strategy != "none")  # a pack holds no empty row
-        return trainer.stop_of(rows, kept, self.trained, recipe.mask.rule, recipe.batch.size)
+        return trainer.stop_of(recipe, self.totals)
 
 
 def packs(session: Ready, unpacked: bool = False) -> bool:

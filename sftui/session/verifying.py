@@ -156,6 +156,7 @@ def _stopped(
 ) -> Verified:
     """The trainer raised: as sftui says of a row or since it drops every one, or SftuiError."""
     from sftui.trainers import trainer_named
+    from sftui.trainers.base import Totals
 
     error = head["error"]
     message = " ".join(str(error["message"]).split())[:400]
@@ -165,7 +166,8 @@ def _stopped(
         place, problem = next(iter(expected.problems.items()))
         said = f" of row {inspections[place].row.index}: {problem}"
     elif not expected.examples:
-        stop = trainer_named(recipe.preset).stop_of(len(inspections), 0, 0, recipe.mask.rule, recipe.batch.size)
+        tokens = sum(len(one.tokens or ()) for one in inspections)
+        stop = trainer_named(recipe.preset).stop_of(recipe, Totals(len(inspections), tokens))
         said = stop and f": {stop}"
     if said is not None and error["type"] not in ELSEWHERE:
         return Verified(len(inspections), "row", (), (), head.get("versions", {}), notes, f"{what}; sftui says{said}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -98,6 +98,31 @@ class Shaped:
     conversation: Conversation
     dropped: str | None = None
     prompt_messages: int | None = None
+
+
+@dataclass(slots=True)
+class Totals:
+    """The rows that no evaluation sets aside and their tokens; the rows that are kept, those of them that have no
+    token (`empty`), and the tokens that they train."""
+
+    rows: int = 0
+    tokens: int = 0
+    kept: int = 0
+    empty: int = 0
+    trained: int = 0
+
+    def add(self, inspection: Inspection, trained: int) -> None:
+        """One more row, with the tokens that it trains."""
+        self.rows += 1
+        if inspection.tokens is not None and inspection.labels is not None:
+            self.tokens += len(inspection.tokens)
+        if inspection.example is not None:
+            self.kept += 1
+            self.empty += not inspection.example.size
+        self.trained += trained
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(*map(sum, zip(astuple(self), astuple(other))))
 
 
 class Trainer:
@@ -482,17 +507,17 @@ class Trainer:
         opened: OpenedConfig = import_module(self.traits.reads).read(path, text, self.preset(version), known)
         return opened
 
-    def stop_of(self, rows: int, kept: int, trained: int, rule: str, size: int) -> str | None:
-        """Why a run over whole data trains nothing, in a sentence; None where it trains something.
-
-        Of `rows` rows (none refused) the trainer keeps `kept`, with `trained` trained tokens together; `rule` is
-        mask.rule, `size` batch.size.
-        """
-        stop = self.traits.empty_stop
-        if not rows or trained:
+    def stop_of(self, recipe: Recipe, totals: Totals) -> str | None:
+        """Why a run over whole data, no row of it refused, trains nothing, in a sentence; None where it trains
+        something."""
+        packs, rows = recipe.pack.strategy != "none", totals.rows
+        kept = totals.kept - totals.empty * packs  # a pack holds no empty row
+        if not rows or totals.trained:
             return None
         if not kept:
             every = "the only row is" if rows == 1 else f"all {rows:,} rows are"
+            # What packs no tokens stops there, with another error.
+            stop = "" if packs and not totals.tokens else self.traits.empty_stop
             return f"{self.title} stops: {every} dropped" + f", and it raises {stop}" * bool(stop)
         left = "the row that is left" if kept == 1 else f"all {kept:,} rows that are left"
         return f"nothing is trained: every label of {left} is masked, and {self.title} does not stop over it"

@@ -53,17 +53,10 @@ RUN001 = Rule(
 @dataset_check(RUN001)
 def outcome(checks: DatasetChecks) -> Iterator[Finding]:
     """RUN001. Rows that stop the trainer are reported themselves, where they stand."""
-    stop = (
-        None
-        if checks.refused
-        else trainers.trainer_named(checks.preset).stop_of(
-            checks.rows, checks.kept, checks.left, checks.rule, checks.batch_size
-        )
-    )
+    trainer, rows = trainers.trainer_named(checks.recipe.preset), checks.totals.rows
+    stop = None if checks.refused else trainer.stop_of(checks.recipe, checks.totals)
     if stop is not None:
-        if checks.packs and not checks.tokens:
-            stop = stop.partition(", and it raises ")[0]  # it packs no tokens, and stops there with another error
-        yield checks.finding(RUN001, stop, Tally(checks.rows, list(range(min(checks.rows, EXAMPLES)))))
+        yield checks.finding(RUN001, stop, Tally(rows, list(range(min(rows, EXAMPLES)))))
 
 
 DUP001 = Rule(
@@ -107,7 +100,9 @@ DUP002 = Rule(
 def leaked_prompts(checks: DatasetChecks) -> Iterator[Finding]:
     if checks.leaked.count:
         yield checks.finding(
-            DUP002, f"{checks.leaked.count:,} of {checks.rows:,} rows ask what the evaluation set asks", checks.leaked
+            DUP002,
+            f"{checks.leaked.count:,} of {checks.totals.rows:,} rows ask what the evaluation set asks",
+            checks.leaked,
         )
 
 
@@ -128,7 +123,9 @@ DUP003 = Rule(
 def other_answers(checks: DatasetChecks) -> Iterator[Finding]:
     if checks.again.count:
         yield checks.finding(
-            DUP003, f"{checks.again.count:,} of {checks.rows:,} rows answer an earlier prompt differently", checks.again
+            DUP003,
+            f"{checks.again.count:,} of {checks.totals.rows:,} rows answer an earlier prompt differently",
+            checks.again,
         )
 
 
@@ -175,26 +172,25 @@ TRU005 = Rule(
 )
 
 
-@dataset_check(TRU005, parts=lambda checks, _: [f"{checks.trainer} {checks.max_length}"])
+@dataset_check(TRU005, parts=lambda checks, _: [f"{checks.trainer} {checks.recipe.length.max}"])
 def usual_length(checks: DatasetChecks) -> Iterator[Finding]:
-    default = trainers.preset(checks.preset).length.max
-    if not checks.cut.count or checks.max_length is None or checks.max_length != default or checks.trained == 0:
+    rows, most = checks.totals.rows, checks.recipe.length.max
+    default = trainers.preset(checks.recipe.preset).length.max
+    if not checks.cut.count or most is None or most != default or checks.trained == 0:
         return
     table = " · ".join(
         f"{limit}: {checks.over[limit]:,} rows, {share(checks.lost[limit], checks.trained, 1)}"
         for limit in LIMITS
         if checks.over[limit]
     )
-    better = next(
-        (limit for limit in LIMITS if limit > checks.max_length and checks.over[limit] * 100 < checks.rows), None
-    )
+    better = next((limit for limit in LIMITS if limit > most and checks.over[limit] * 100 < rows), None)
     yield checks.finding(
         TRU005,
-        f"{checks.cut.count:,} of {checks.rows:,} rows are longer than {checks.max_length:,}, which is what"
+        f"{checks.cut.count:,} of {rows:,} rows are longer than {most:,}, which is what"
         f" {checks.trainer} takes where nothing is said",
         checks.cut,
         evidence=f"rows over a length, and the share of trained tokens behind it: {table}",
-        changes=(RecipeChange("length.max", checks.max_length, better),) if better else (),
+        changes=(RecipeChange("length.max", most, better),) if better else (),
     )
 
 
@@ -213,10 +209,9 @@ BND007 = Rule(
 
 @dataset_check(BND007)
 def early_masks(checks: DatasetChecks) -> Iterator[Finding]:
-    by_length = (
-        checks.rule == "given"
-        or (checks.rule in ("auto", "completion") and checks.boundary == "prompt_length")
-        or checks.rule == "all"
+    mask = checks.recipe.mask
+    by_length = mask.rule in ("given", "all") or (
+        mask.rule in ("auto", "completion") and mask.boundary == "prompt_length"
     )
     if by_length and checks.long_prompt.count >= 20 and checks.early.count >= 0.95 * checks.long_prompt.count:
         yield checks.finding(
@@ -253,11 +248,11 @@ LAB009 = Rule(
 def some_turns(checks: DatasetChecks) -> Iterator[Finding]:
     if checks.some_turns.count:
         changes: tuple[RecipeChange, ...] = ()
-        if (
-            checks.rule == "completion" and trainers.traits_of(checks.preset).by_hand
-        ):  # a completion is the last answer, whatever mask.turns says
-            changes = (RecipeChange("mask.rule", checks.rule, "assistant"),)
-        if checks.turns == "last":
+        mask = checks.recipe.mask
+        # A completion is the last answer, whatever mask.turns says.
+        if mask.rule == "completion" and trainers.traits_of(checks.recipe.preset).by_hand:
+            changes = (RecipeChange("mask.rule", mask.rule, "assistant"),)
+        if mask.turns == "last":
             changes += (RecipeChange("mask.turns", "last", "all"),)
         yield checks.finding(
             LAB009,

@@ -20,7 +20,7 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.side_files import object_of
 from sftui.text import many
-from sftui.trainers.base import Shaped, Toolbox, Trainer, pick_template
+from sftui.trainers.base import Shaped, Toolbox, Totals, Trainer, pick_template
 from sftui.trainers.mlx_lm import TRAITS, formats
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.reading import by_python
@@ -82,12 +82,13 @@ class MlxLm(Trainer):
         note = f"the model's chat_template_type is {name}: mlx-lm renders by code of its own, which sftui does not run"
         return (PAD_STEP, GROUPS, *((note,) if name else ()))
 
-    def stop_of(self, rows: int, kept: int, trained: int, rule: str, size: int) -> str | None:
+    def stop_of(self, recipe: Recipe, totals: Totals) -> str | None:
         """It fills whole batches, and stops where there is none (tuner/trainer.py, iterate_batches)."""
+        rows, size = totals.rows, recipe.batch.size
         if 0 < rows < size:
             error = f"ValueError: Dataset must have at least batch_size={size} examples but only has {rows}."
             return f"{self.title} stops: {many(rows, 'row')} fill no batch ({error})"
-        return super().stop_of(rows, kept, trained, rule, size)
+        return super().stop_of(recipe, totals)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         return formats.detect(rows, recipe.data)

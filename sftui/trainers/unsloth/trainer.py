@@ -22,7 +22,7 @@ from sftui.model import IGNORE_INDEX, Batch, Conversation, Example, Kind, Labels
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
-from sftui.trainers.base import Shaped, Toolbox
+from sftui.trainers.base import Shaped, Toolbox, Totals
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.formats import holds_no_ids
@@ -49,10 +49,10 @@ class Unsloth(Collated):
 
     traits = TRAITS
 
-    def stop_of(self, rows: int, kept: int, trained: int, rule: str, size: int) -> str | None:
+    def stop_of(self, recipe: Recipe, totals: Totals) -> str | None:
         """Its masking asks by itself whether a row is left, before training does (unsloth_zoo, dataset_utils.py)."""
-        stop = super().stop_of(rows, kept, trained, rule, size)
-        if stop is None or kept or rule != "markers":
+        stop = super().stop_of(recipe, totals)
+        if stop is None or recipe.mask.rule != "markers":
             return stop
         return stop.replace(self.traits.empty_stop, "ValueError: train_on_responses_only masked every label to -100")
 

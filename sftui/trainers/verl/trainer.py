@@ -24,7 +24,7 @@ from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.runs import as_runs, joined
 from sftui.text import clip, many, visible
 from sftui.tokens import LoadedTokenizer, ToEncode
-from sftui.trainers.base import Shaped, Toolbox, Trainer
+from sftui.trainers.base import Shaped, Toolbox, Totals, Trainer
 from sftui.trainers.held_out import HeldOut, Sampled
 from sftui.trainers.processors import brings_processor
 from sftui.trainers.remembering import last_asked
@@ -108,12 +108,13 @@ class Verl(Trainer):
             return None
         return Sampled("data.train_max_samples", own.train_max_samples, own.seed, drawn=True)
 
-    def stop_of(self, rows: int, kept: int, trained: int, rule: str, size: int) -> str | None:
+    def stop_of(self, recipe: Recipe, totals: Totals) -> str | None:
         """It divides by the number of full batches (trainer/sft_trainer.py, fit)."""
+        kept, size = totals.kept, recipe.batch.size
         if 0 < kept < size:
             error = "ZeroDivisionError: integer division or modulo by zero"
             return f"{self.title} stops: {many(kept, 'row')} fill no batch of {size} ({error})"
-        return super().stop_of(rows, kept, trained, rule, size)
+        return super().stop_of(recipe, totals)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         return formats.detect(rows, recipe)

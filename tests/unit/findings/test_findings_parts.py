@@ -106,7 +106,7 @@ def test_merged_checks_equal_checks_in_one_go() -> None:
         merged.merge(part)
     told, expected = check_dataset(merged), check_dataset(whole)
     assert {(one.code, one.count) for one in told} == {(one.code, one.count) for one in expected}
-    assert (merged.rows, merged.tokens, merged.trained) == (whole.rows, whole.tokens, whole.trained)
+    assert (merged.totals, merged.trained) == (whole.totals, whole.trained)
 
 
 def test_memory_of_duplicates_is_bounded() -> None:

@@ -20,6 +20,7 @@ from sftui.recipe import Recipe, changed
 from sftui.sources.records import parse_record
 from sftui.tokens import builtin, load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named
+from sftui.trainers.base import Totals
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]}
 PAIR = {"prompt": "hi", "completion": "Hello."}
@@ -227,7 +228,8 @@ def test_templates_that_are_code_of_mlx_lms_are_told(
 
 @pytest.mark.parametrize(("rows", "size", "stops"), [(3, 4, True), (4, 4, False), (1, 1, False), (0, 4, False)])
 def test_fewer_rows_than_a_batch_stop_the_run(rows: int, size: int, stops: bool) -> None:
-    told = trainer_named("mlx-lm").stop_of(rows, rows, 10 * rows, "all", size)
+    recipe = changed(preset("mlx-lm"), "batch.size", size)
+    told = trainer_named("mlx-lm").stop_of(recipe, Totals(rows, 20 * rows, rows, trained=10 * rows))
     assert (told is not None) is stops
     assert told is None or f"at least batch_size={size} examples but only has {rows}." in told
 

@@ -16,6 +16,7 @@ from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data, tokenized
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset, trainer_named
+from sftui.trainers.base import Totals
 
 TURNS = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi."}]
 PAIR = {"prompt": "Say ", "completion": "hi"}
@@ -252,4 +253,14 @@ def test_nothing_but_rows_of_no_ids_stops_trl(tmp_path: Path) -> None:
     with contextlib.closing(open_data(options)) as data:
         made = list(tokenized(data, "provisional").ready().all_rows())
     assert [bool(one.dropped) for one in made] == [True] * 3
-    assert "TRL stops: all 3 rows are dropped" in (trainer_named("trl").stop_of(3, 0, 0, "auto", 4) or "")
+    dropped = "TRL stops: all 3 rows are dropped"
+    assert trainer_named("trl").stop_of(recipe, Totals(3)) == dropped, "another error than where rows are masked"
+    stop = trainer_named("trl").stop_of(recipe, Totals(3, tokens=6))
+    assert stop is not None and stop.startswith(f"{dropped}, and it raises ValueError: num_samples")
+
+
+@pytest.mark.parametrize(("strategy", "stops"), [("bfd", True), ("none", False)])
+def test_a_pack_holds_no_row_of_no_ids(strategy: str, stops: bool) -> None:
+    recipe = changed(preset("unsloth"), "pack.strategy", strategy)
+    said = trainer_named("unsloth").stop_of(recipe, Totals(3, kept=3, empty=3)) or ""
+    assert said.startswith("Unsloth stops: all 3 rows are dropped" if stops else "nothing is trained: every label")

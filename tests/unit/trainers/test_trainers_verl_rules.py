@@ -18,6 +18,7 @@ from sftui.tokens import load_tokenizer
 from sftui.tokens.beginnings import joints
 from sftui.tokens.bulk import Bulk
 from sftui.trainers import Toolbox, preset, trainer_named
+from sftui.trainers.base import Totals
 from sftui.trainers.verl.alone import Apart
 
 USER = {"role": "user", "content": "hi"}
@@ -236,7 +237,8 @@ def test_rows_beyond_train_max_samples_are_not_read() -> None:
 
 @pytest.mark.parametrize(("kept", "size", "stops"), [(3, 4, True), (4, 4, False), (1, 1, False), (0, 4, True)])
 def test_fewer_rows_than_a_batch_stop_the_run(kept: int, size: int, stops: bool) -> None:
-    told = trainer_named("verl").stop_of(max(kept, 1), kept, 10 * kept, "assistant", size)
+    recipe = changed(preset("verl"), "batch.size", size)
+    told = trainer_named("verl").stop_of(recipe, Totals(max(kept, 1), 20 * kept, kept, trained=10 * kept))
     assert (told is not None) is stops and (told is None or "ZeroDivisionError" in told)
 
 
