@@ -40,6 +40,8 @@ from sftui.trainers import Toolbox, trainer_named
 from sftui.trainers.base import Shaped
 from sftui.trainers.held import Held, reordered
 from sftui.trainers.held_out import permuted
+from sftui.trainers.own_config import notes_of
+from sftui.trainers.pins import rendering_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,14 +68,14 @@ def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
     if day is not None:
         clock = partial(datetime, day.year, day.month, day.day)  # unlike a lambda it can be pickled
         tools = replace(tools, templates={name: one.on(clock) for name, one in tools.templates.items()})
-    return replace(tools, notes=(*trainer.notes(recipe), *changes), given=tokenizer)
+    return replace(tools, notes=(*notes_of(recipe), *changes), given=tokenizer)
 
 
 def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> Toolbox:
     from sftui.templates import builtin_template, compile_template, load_template_file
 
     kind, _, name = recipe.render.template.partition(":")
-    rendering = trainer.rendering(recipe)
+    rendering = rendering_by(recipe)
     if kind == "file":
         return Toolbox(tokenizer, {"default": load_template_file(name, rendering)}, name)
     if kind == "builtin":
@@ -328,7 +330,7 @@ class _Way:
         self._examples = trainer.examples(tokens, labels, shaped, recipe, tools)
         self._tokens, self._labels = tokens, labels
         self._notes = (
-            *(trainer.notes(recipe) if tools.notes is None else tools.notes),
+            *(notes_of(recipe) if tools.notes is None else tools.notes),
             *shaped.conversation.notes,
             *rendered.notes,
             *tokens.notes,

@@ -194,14 +194,14 @@ MOVED = {
 
 
 def _change(change: Any, data: Ready) -> str:
-    from sftui.trainers import trainer_named
+    from sftui.trainers.own_config import key_of
     from sftui.views.knobs import value_text
 
     if change.path == "preset":
         return f"{change.after} (not {change.before})"
     if change.path == "render.template" and str(change.after).startswith("file:"):
         return "the chat template that the run's tokenizer had"
-    key = trainer_named(data.recipe.preset).key_of(change.path)
+    key = key_of(data.recipe.preset, change.path)
     return f"{change.path} {value_text(change.after)} (not {value_text(change.before)}" + (f"; {key})" if key else ")")
 
 

@@ -57,14 +57,13 @@ def described_knobs(trainer: str | None) -> tuple[Knob, ...]:
 
 
 def _print_knob(knob: Knob, name: str, recipe: Recipe) -> None:
-    from sftui.trainers import trainer_named
+    from sftui.trainers.own_config import choices_of, key_of
 
-    trainer = trainer_named(name)
-    if key := trainer.key_of(knob.info.path):
+    if key := key_of(name, knob.info.path):
         knob.keys[name] = key
     knob.defaults[name] = get(recipe, knob.info.path)
     if knob.info.choices:
-        knob.offers[name] = trainer.choices(recipe, knob.info)
+        knob.offers[name] = choices_of(recipe, knob.info)
 
 
 def found(described: Sequence[Knob], word: str) -> tuple[tuple[Knob, ...], tuple[Knob, ...]]:

@@ -32,9 +32,9 @@ PATIENCE = 1.0
 def print_notes(recipes: Iterable[Recipe], more: Iterable[str] = ()) -> tuple[str, ...]:
     """What the trainers say of the recipes as a whole, e.g. that a version is newer than the rules known: each once, on
     stderr, and returned. `more` is what else is to be known, e.g. of the tokenizer as the trainer makes it."""
-    from sftui.trainers import trainer_named
+    from sftui.trainers.own_config import notes_of
 
-    notes = [note for recipe in recipes for note in trainer_named(recipe.preset).notes(recipe)]
+    notes = [note for recipe in recipes for note in notes_of(recipe)]
     notes = list(dict.fromkeys((*notes, *more)))
     for note in notes:
         click.echo(f"sftui: {visible(note)}", err=True)

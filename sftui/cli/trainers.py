@@ -41,20 +41,20 @@ class Description:
 def describe(name: str) -> Description:
     """What there is to say of a trainer, all of it from its traits, presets, pins and table of keys."""
     from sftui.recipe import knobs_of
-    from sftui.trainers import preset, release_of, trainer_named
+    from sftui.trainers import preset, release_of, traits_of
+    from sftui.trainers.own_config import choices_of
 
-    trainer = trainer_named(name)
-    traits, recipe = trainer.traits, preset(name)
+    traits, recipe = traits_of(name), preset(name)
     packing = next(info for info in knobs_of(recipe) if info.path == "pack.strategy")
     return Description(
         name,
         traits.title,
         traits.about,
         traits.finds.value,
-        {one: packing.meaning(one) for one in trainer.choices(recipe, packing) if one != "none"},
+        {one: packing.meaning(one) for one in choices_of(recipe, packing) if one != "none"},
         tuple(map(_release, [f"{name}@{one}" for one in traits.versions] or [name])),
         ".".join(map(str, traits.first)) if any(traits.first) else "",
-        bool(traits.writes),
+        bool(traits.config),
         release_of(name),
     )
 

@@ -111,14 +111,14 @@ def rebased(recipe: Recipe, to: str) -> Recipe:
 
 def _sayable(target: Recipe) -> tuple[Recipe, list[str]]:
     """The recipe without the knobs that its trainer has no key for, and a sentence on each."""
-    from sftui.trainers import preset, trainer_named
+    from sftui.trainers import preset
+    from sftui.trainers.own_config import losses_of
 
-    trainer = trainer_named(target.preset)
     lost: list[str] = []
     for change in diff(preset(target.preset), target):
         without = changed(target, change.path, change.before)
-        rest = trainer.losses(without)
-        losses = [loss for loss in trainer.losses(target) if loss not in rest]
+        rest = losses_of(without)
+        losses = [loss for loss in losses_of(target) if loss not in rest]
         if losses and all(loss.startswith(change.path) for loss in losses):
             target, lost = without, [*lost, *losses]
     return target, lost

@@ -22,6 +22,7 @@ from sftui.recipe_io import parse_yaml
 from sftui.side_files import read_side_bytes, reason
 from sftui.sources.files import format_of
 from sftui.trainers import hand_written, trainer_named, trainer_names
+from sftui.trainers.own_config import naming, write_config
 from sftui.trainers.yaml_edit import edit
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Ma
     if recipe.trainer == wanted.trainer:
         opened = prepared.config if prepared.config is not None and prepared.config.trainer == wanted.trainer else None
         other = rebased(recipe, to) if wanted.version else recipe
-        written = trainer.write_config(
+        written = write_config(
             other if opened is not None else located(other), opened, facts_of(recipe, prepared, opened, folder)
         )
         if opened is not None and prepared.repaired is not None:
@@ -217,7 +218,7 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Ma
         prepared.detected.format if prepared.detected is not None else None,
         prepared.detected,
     )
-    written = trainer.write_config(located(found.recipe), None, facts_of(recipe, prepared, folder=folder))
+    written = write_config(located(found.recipe), None, facts_of(recipe, prepared, folder=folder))
     for file in written.files:
         encoded(folder / file.name, file.content)
     converted = reread(found.recipe, written)
@@ -358,7 +359,7 @@ def _reading(recipe: Recipe, prepared: Prepared) -> Recipe:
 def _pointed_at(made: WrittenConfig, opened: OpenedConfig, data: str, number: int) -> WrittenConfig:
     """The user's own config with its dataset named `data`; a note where sftui cannot write that key."""
     first = made.files[0]
-    changes = trainer_named(opened.trainer).naming(parse_yaml(first.content, first.name), data, number)
+    changes = naming(opened.trainer, parse_yaml(first.content, first.name), data, number)
     if not changes:
         return replace(made, notes=(*made.notes, f"name the repaired data in it by hand: {data}"))
     return replace(made, files=(replace(first, content=edit(first.content, changes, first.name)), *made.files[1:]))

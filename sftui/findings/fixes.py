@@ -12,7 +12,7 @@ from sftui.findings.rule import Rule
 from sftui.model import RecipeChange, Rendered
 from sftui.recipe import changed, diff, get
 from sftui.text import visible
-from sftui.trainers import trainer_named
+from sftui.trainers.own_config import losses_of
 
 
 def fix_of(
@@ -47,9 +47,7 @@ def _sayable(context: Context, changes: tuple[RecipeChange, ...]) -> bool:
     recipe = context.recipe
     for change in changes:
         recipe = changed(recipe, change.path, change.after)
-    return set(trainer_named(recipe.preset).losses(recipe)) <= set(
-        trainer_named(context.recipe.preset).losses(context.recipe)
-    )
+    return set(losses_of(recipe)) <= set(losses_of(context.recipe))
 
 
 def tight_tags(context: Context, rule: Rule, rendered: Rendered) -> Fix | None:

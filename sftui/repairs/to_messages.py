@@ -143,7 +143,7 @@ def _plain_data(recipe: Recipe, found: Detected, trainer: Trainer) -> Data:
     named = {**found.role_map, **data.role_map}
     roles |= {theirs: CALL_ROLE if ours in calls else _OURS.get(ours, ours) for theirs, ours in named.items()}
     roles[CALL_ROLE] = CALL_ROLE
-    chosen_style = trainer.traits.by_hand or data.alpaca_prompt != trainer.usual(recipe).data.alpaca_prompt
+    chosen_style = trainer.traits.by_hand or data.alpaca_prompt != preset(recipe.preset).data.alpaca_prompt
     style = data.alpaca_prompt if chosen_style else _JOINED
     return Data(format=chosen, fields=fields, message_keys=keys, role_map=roles, alpaca_prompt=style)
 

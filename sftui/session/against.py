@@ -18,7 +18,8 @@ from sftui.model import IGNORE_INDEX, Conversation, Example, Inspection, Kind, P
 from sftui.recipe import TODAY, Recipe, changed, diff, knobs_of, with_changes
 from sftui.session.deciding import toggled
 from sftui.session.ready import Ready, tokenized, under, waits
-from sftui.trainers import Trainer, trainer_named
+from sftui.trainers import trainer_named
+from sftui.trainers.own_config import other_choices
 from sftui.trainers.pins import RUNNING, reference_version
 
 if TYPE_CHECKING:
@@ -453,8 +454,7 @@ class _Ways:
         if recipe.render.date != TODAY:
             yield changed(recipe, "render.date", TODAY)
         yield from self._lengths(recipe, match)
-        trainer = trainer_named(recipe.preset)
-        for path, value in _choices(trainer, recipe):
+        for path, value in _choices(recipe):
             yield changed(recipe, path, value)
         for role in ("system", "user", "assistant", "tool"):
             yield changed(recipe, "mask.roles", toggled(recipe.mask.roles, role))
@@ -521,7 +521,7 @@ FIRST = ("mask", "own", "length", "tokenize", "render")
 """The sections of a recipe whose knobs are tried before others: they are what people set."""
 
 
-def _choices(trainer: Trainer, recipe: Recipe) -> Iterable[tuple[str, Any]]:
+def _choices(recipe: Recipe) -> Iterable[tuple[str, Any]]:
     sections = {name: number for number, name in enumerate(FIRST)}
     for info in sorted(knobs_of(recipe), key=lambda info: sections.get(info.path.partition(".")[0], len(FIRST))):
-        yield from ((info.path, value) for value in trainer.other_choices(recipe, info))
+        yield from ((info.path, value) for value in other_choices(recipe, info))

@@ -115,7 +115,7 @@ class Checking:
         from sftui.findings import damaged_files, refused_files
         from sftui.session.inputs import data_files, labels_of
         from sftui.session.opened import AT_ONCE
-        from sftui.trainers import trainer_named
+        from sftui.trainers.own_config import notes_of
 
         options = self.session.options
         files = labels_of(data_files(options.paths, options.split)) if files is None else files
@@ -132,7 +132,7 @@ class Checking:
             tools.tokenizer.facts,
             tools.template_name,
             complete=self.whole and not source.damage,
-            notes=(*options.notes, *source.notes, *session.detected.notes, *trainer_named(recipe.preset).notes(recipe)),
+            notes=(*options.notes, *source.notes, *session.detected.notes, *notes_of(recipe)),
             looks=tuple(_looks(audit, session, looks)),
             failing=_failing(audit, session),
             files=files,

@@ -20,6 +20,7 @@ from sftui.repairs.to_messages import target_of, to_messages
 from sftui.session.ready import Ready, tokenizer_of, under
 from sftui.session.repairing import conversion_way, reading_messages, session_plan
 from sftui.trainers import hand_written, preset, trainer_named
+from sftui.trainers.own_config import naming
 from sftui.trainers.recognise import recognise
 from sftui.trainers.training import leaves
 
@@ -75,7 +76,7 @@ def plan_config(made: Conversion, out: Path, folder: Path) -> ExportPlan:
     prepared = opened.prepared()
     config = prepared.config
     named = config is not None and parse_yaml(config.text, config.path)
-    if config is not None and not trainer_named(config.trainer).naming(named, str(out), prepared.dataset):
+    if config is not None and not naming(config.trainer, named, str(out), prepared.dataset):
         config = None  # sftui cannot write there which data is meant, and a config of its own can say it
     prepared = replace(
         prepared,
@@ -86,7 +87,7 @@ def plan_config(made: Conversion, out: Path, folder: Path) -> ExportPlan:
         repaired=str(out.absolute()),
     )
     trainer = preset(made.to).trainer
-    target = "recipe" if trainer in hand_written() or not trainer_named(trainer).traits.writes else made.to
+    target = "recipe" if trainer in hand_written() or not trainer_named(trainer).traits.config else made.to
     return plan_export(target, str(folder), opened.requested, opened.options.base or opened.requested, prepared)
 
 

@@ -17,7 +17,8 @@ from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, RecipeChange
 from sftui.recipe import Recipe, changed, diff, knobs_of
 from sftui.session.opened import Opened
 from sftui.session.ready import Ready, under, waits
-from sftui.trainers import Trainer, trainer_named
+from sftui.trainers import trainer_named
+from sftui.trainers.own_config import losses_of, other_choices
 
 DECIDING = ("mask", "own", "length", "loss")
 """The sections of a recipe in which a knob may decide a label and leave the ids as they are."""
@@ -58,14 +59,14 @@ def decide(session: Ready, index: int, token: int) -> Generator[None, None, Deci
         return Decision()
     if not 0 <= token < len(now.tokens):
         return Decision()
-    trainer, recipe = trainer_named(session.recipe.preset), session.recipe
+    recipe = session.recipe
     failing: dict[str, str] = {}
-    for alone, several in ((True, singles(trainer, recipe, now, token)), (False, pairs(trainer, recipe))):
+    for alone, several in ((True, singles(recipe, now, token)), (False, pairs(recipe))):
         found: list[Way] = []
         for other in several:
             way = _tried(session, now, token, other)
             if isinstance(way, Way):
-                found.append(replace(way, keys=keys_between(trainer, recipe, other)))
+                found.append(replace(way, keys=keys_between(recipe, other)))
             elif alone and way and other.mask.rule != recipe.mask.rule:
                 failing.setdefault(other.mask.rule, way)
             yield None
@@ -83,20 +84,20 @@ def _distinct(found: Sequence[Way]) -> tuple[Way, ...]:
     return tuple(kept)
 
 
-def singles(trainer: Trainer, recipe: Recipe, now: Inspection, token: int) -> Iterator[Recipe]:
+def singles(recipe: Recipe, now: Inspection, token: int) -> Iterator[Recipe]:
     """The recipe with one knob changed, for each value that the trainer can express: a choice, a role more or less, the
     length that the row needs, a flag of the data that is not read."""
-    said = set(trainer.losses(recipe))
-    for path, value in _values(trainer, recipe, now, token):
+    said = set(losses_of(recipe))
+    for path, value in _values(recipe, now, token):
         other = changed(recipe, path, value)
-        if other != recipe and set(trainer.losses(other)) <= said:
+        if other != recipe and set(losses_of(other)) <= said:
             yield other
 
 
-def _values(trainer: Trainer, recipe: Recipe, now: Inspection, token: int) -> Iterator[tuple[str, Any]]:
+def _values(recipe: Recipe, now: Inspection, token: int) -> Iterator[tuple[str, Any]]:
     for info in knobs_of(recipe):
         if info.path.partition(".")[0] in DECIDING:
-            yield from ((info.path, choice) for choice in trainer.other_choices(recipe, info))
+            yield from ((info.path, choice) for choice in other_choices(recipe, info))
     role = _role(now, token)
     if role is not None:
         yield "mask.roles", toggled(recipe.mask.roles, role)
@@ -108,17 +109,17 @@ def _values(trainer: Trainer, recipe: Recipe, now: Inspection, token: int) -> It
             yield "data.message_keys", {name: key for name, key in keys.items() if name != flag}
 
 
-def pairs(trainer: Trainer, recipe: Recipe) -> Iterator[Recipe]:
+def pairs(recipe: Recipe) -> Iterator[Recipe]:
     """The recipe with another mask rule and one more knob of the mask changed."""
-    said = set(trainer.losses(recipe))
+    said = set(losses_of(recipe))
     rules = next(info for info in knobs_of(recipe) if info.path == "mask.rule")
-    for rule in trainer.other_choices(recipe, rules):
+    for rule in other_choices(recipe, rules):
         first = changed(recipe, rules.path, rule)
         for info in knobs_of(first):
             if info.path.startswith("mask.") and info.path != rules.path:
-                for choice in trainer.other_choices(first, info):
+                for choice in other_choices(first, info):
                     other = changed(first, info.path, choice)
-                    if set(trainer.losses(other)) <= said:
+                    if set(losses_of(other)) <= said:
                         yield other
 
 
@@ -166,8 +167,8 @@ def trains(side: Side, token: int) -> bool:
     return side.gone is None and side.labels[token] not in (None, IGNORE_INDEX)
 
 
-def keys_between(trainer: Trainer, before: Recipe, after: Recipe) -> tuple[tuple[str, Any], ...]:
+def keys_between(before: Recipe, after: Recipe) -> tuple[tuple[str, Any], ...]:
     """The keys of the trainer's config that say something else under another recipe, with what they say then; None for
     one that goes, or says null."""
-    old, new = trainer.keys(before), trainer.keys(after)
+    (old, _), (new, _) = (trainer_named(one.preset).keys_of(one) for one in (before, after))
     return tuple((key, new.get(key)) for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key))

@@ -368,12 +368,12 @@ def _tokenized(opened: Opened, tokenizer: LoadedTokenizer | Problem | None, like
     if isinstance(tokenizer, Problem):
         return Untokenized(**same, problem=tokenizer)
     from sftui.pipeline import as_problem, make_toolbox, survey
-    from sftui.trainers import trainer_named
 
     first = opened.sample[0] if opened.sample else None
     try:
         tools = survey(first, opened.detected, opened.recipe, make_toolbox(opened.recipe, tokenizer))
-        stops = trainer_named(opened.recipe.preset).config_stops(opened.recipe, opened.options.config)
+        config = opened.options.config
+        stops = () if config is None else config.stops(opened.recipe)
         tools = replace(tools, served=_served(opened, tokenizer, like), stops=(*tools.stops, *stops))
     except SftuiError as error:
         return Untemplated(**same, tokenizer=tokenizer, problem=as_problem(error))

@@ -121,6 +121,7 @@ def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> t
     from sftui.exports.plan import facts_of
     from sftui.trainers import trainer_named
     from sftui.trainers.config import WrittenConfig
+    from sftui.trainers.own_config import write_config
     from sftui.trainers.training import stand_ins
     from sftui.trainers.verify.request import make_request
 
@@ -129,10 +130,10 @@ def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> t
     if opened is not None and opened.trainer != trainer.name:
         opened = None
     facts = replace(facts_of(recipe, prepared, opened), source=None, given=stand_ins(recipe))
-    written = trainer.write_config(recipe, opened, facts)
+    written = write_config(recipe, opened, facts)
     data_file = trainer.traits.data_file
     if opened is not None and data_file:
-        info = [file for file in trainer.write_config(recipe, None, facts).files if file.name == data_file]
+        info = [file for file in write_config(recipe, None, facts).files if file.name == data_file]
         written = WrittenConfig(
             (*(file for file in written.files if file.name != data_file), *info), written.losses, written.notes
         )

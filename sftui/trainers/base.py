@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,7 +30,7 @@ from sftui.model import (
     Tokens,
 )
 from sftui.model import Part as PartOf
-from sftui.recipe import KnobInfo, Recipe, Render, Tokenize, changed, get
+from sftui.recipe import Recipe, Render, Tokenize
 from sftui.trainers.stages import (
     to_chat,
     to_convert,
@@ -48,9 +47,9 @@ if TYPE_CHECKING:
     from sftui.conversations import Detected
     from sftui.serving import Served
     from sftui.sources.records import AsStored
-    from sftui.templates import ChatTemplate, Rendering
+    from sftui.templates import ChatTemplate
     from sftui.tokens import LoadedTokenizer, ToEncode
-    from sftui.trainers.config import Facts, OpenedConfig, WrittenConfig
+    from sftui.trainers.config import OpenedConfig
     from sftui.trainers.held_out import HeldOut
     from sftui.trainers.traits import Traits
     from sftui.trainers.versions import Version
@@ -68,7 +67,7 @@ class Toolbox:
     given: LoadedTokenizer | None = None
     """The tokenizer before the recipe and the trainer changed it; None: as it is."""
     notes: tuple[str, ...] | None = None
-    """What the trainer says of the recipe (see `Trainer.notes`); None: nobody asked it yet."""
+    """What the trainer says of the recipe (see `own_config.notes_of`); None: nobody asked it yet."""
     stops: tuple[str, ...] = ()
     """Why the run stops before its first step, whatever the rows are: a sentence each."""
     served: Served | None = None
@@ -142,14 +141,6 @@ class Trainer:
         """Every field filled as the trainer fills it; RecipeError for a version it never had."""
         raise NotImplementedError
 
-    def usual(self, recipe: Recipe) -> Recipe:
-        """The preset that a recipe of this trainer begins with: that of its version."""
-        return self.preset(recipe.version or None)
-
-    def notes(self, recipe: Recipe) -> tuple[str, ...]:
-        """Sentences on the recipe as a whole: what the trainer does that no knob says, and what it cannot be told."""
-        return (*self._newer(recipe), *self.remarks(recipe), *self._unread(recipe), *self.losses(recipe))
-
     def chosen(self, version: str | None) -> tuple[str, Version]:
         """The version of a preset, as text and in numbers: the newest where none is named. RecipeError for one that is
         older than the rules known."""
@@ -165,21 +156,6 @@ class Trainer:
             )
         return said, number
 
-    def _newer(self, recipe: Recipe) -> tuple[str, ...]:
-        from sftui.trainers import versions
-
-        if not self.versions:
-            return ()
-        said = versions.unknown_newer(versions.of(recipe), self.versions, self.title)
-        return (said,) if said is not None else ()
-
-    def _unread(self, recipe: Recipe) -> tuple[str, ...]:
-        from sftui.templates.behaviour import not_read
-        from sftui.trainers.pins import reference_version
-
-        said = not_read(reference_version(recipe)) if self.traits.renders_templates else None
-        return (said,) if said is not None else ()
-
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         """What the trainer does by itself, e.g. shuffles."""
         return ()
@@ -188,20 +164,6 @@ class Trainer:
         """Why a run by this recipe stops whatever the rows are, a sentence each."""
         return ()
 
-    def config_stops(self, recipe: Recipe, config: OpenedConfig | None) -> tuple[str, ...]:
-        """The same of the keys of the opened config at which it stops; of a release whose keys were not read these are
-        not known."""
-        from sftui.trainers.config import KeyUse
-
-        if config is None or config.trainer != self.name:
-            return ()
-        read = recipe.version == self.versions[0]
-        return tuple(
-            f"{self.title} stops at `{key.path}` of {config.path}: {key.note.partition(': ')[2] or key.note}"
-            for key in config.keys
-            if key.use is KeyUse.STOPS or key.fatal or (key.use is KeyUse.NEWEST_STOPS and read)
-        )
-
     def held_out(self, recipe: Recipe) -> HeldOut | None:
         """The split of the training data that the recipe asks for; None: every row is trained, or it is not known."""
         return None
@@ -209,32 +171,6 @@ class Trainer:
     def unreadable(self, early: Inspection) -> bool:
         """Whether a row, read as far as its conversation, is left out before any row is drawn (`HeldOut.sifted`)."""
         return early.problem is not None
-
-    def choices(self, recipe: Recipe, info: KnobInfo) -> tuple[Any, ...]:
-        """The values of a knob with choices that this trainer can be told, the rest of the recipe as it stands.
-
-        Empty for a knob without choices. It is worked out from `losses`, so that what may be chosen is what can be
-        exported.
-        """
-        offered: tuple[Any, ...] = (False, True) if info.type.removesuffix("?") == "bool" else info.choices
-        offered = (None, *offered) if offered and info.type.endswith("?") else offered
-        usual = get(self.usual(recipe), info.path)
-        lost = set(self.losses(changed(recipe, info.path, usual)))
-        return tuple(
-            one for one in offered if one == usual or set(self.losses(changed(recipe, info.path, one))) <= lost
-        )
-
-    def other_choices(self, recipe: Recipe, info: KnobInfo) -> list[Any]:
-        """Those of `choices` that the recipe does not have."""
-        return [choice for choice in self.choices(recipe, info) if choice != get(recipe, info.path)]
-
-    def require(self, recipe: Recipe, path: str) -> None:
-        """RecipeError with what there is, where the recipe's choice for a knob is none of this trainer's."""
-        value = get(recipe, path)
-        known_choices = _own_choices(self, recipe.version, path)
-        if value not in known_choices:
-            known = ", ".join(known_choices)
-            raise RecipeError(f"{self.title} has no {path} `{value}`", fix=f"it has {known}")
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         """How rows are read; a trainer with rules of its own for columns overrides this."""
@@ -273,7 +209,7 @@ class Trainer:
     def reading_messages(self, recipe: Recipe) -> Recipe:
         """The recipe with which rows in OpenAI's shape are read from the column `messages`: what it says of columns,
         keys and roles of other rows is taken out, all else stays."""
-        data, usual = recipe.data, self.usual(recipe).data
+        data, usual = recipe.data, self.preset(recipe.version or None).data
         keys = {ours: key for ours, key in data.message_keys.items() if ours not in ("role", "content", "reasoning")}
         fields = {ours: column for ours, column in data.fields.items() if ours == "template_kwargs"}
         return replace(
@@ -312,13 +248,6 @@ class Trainer:
         """The tokenizer with the special tokens of the recipe; trainers that add tokens override this."""
         wanted = recipe.tokenizer
         return tokenizer.overriding(eos=wanted.eos_token, pad=wanted.pad_token, bos=wanted.bos_token)
-
-    def rendering(self, recipe: Recipe) -> Rendering:
-        """How chat templates are rendered: as by the transformers that the recipe means."""
-        from sftui.templates import rendering_of
-        from sftui.trainers.pins import reference_version
-
-        return rendering_of(reference_version(recipe))
 
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
         """The template that the trainer's own registry has under `name` (render.template `TRAINER/NAME`)."""
@@ -499,12 +428,12 @@ class Trainer:
 
     def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
         """The trainer's own config file as recipes; RecipeError with the line of what is wrong."""
-        if not self.traits.reads:
+        if not self.traits.config:
             raise RecipeError(f"{self.name} has no config file", where=path, fix="give the options on the command line")
         from sftui.trainers.known import known_keys
 
         known = known_keys(self.name, self.title, version)
-        opened: OpenedConfig = import_module(self.traits.reads).read(path, text, self.preset(version), known)
+        opened: OpenedConfig = import_module(self.traits.config).read(path, text, self.preset(version), known)
         return opened
 
     def stop_of(self, recipe: Recipe, totals: Totals) -> str | None:
@@ -522,66 +451,20 @@ class Trainer:
         left = "the row that is left" if kept == 1 else f"all {kept:,} rows that are left"
         return f"nothing is trained: every label of {left} is masked, and {self.title} does not stop over it"
 
-    def naming(self, config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any]:
-        """The changes (place → value) by which dataset `number` of an opened config is the JSON lines file `data`;
-        empty where sftui cannot write that key."""
-        name = getattr(import_module(self.traits.reads), "naming", None) if self.traits.reads else None
-        return name(config, data, number) if name is not None else {}
+    def keys_of(self, recipe: Recipe) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """What the trainer's own config says of a recipe beyond its defaults (keys, by their places with dots between
+        the steps → values), and a sentence on each knob that it cannot say; nothing for a loop written by hand."""
+        if not self.traits.config:
+            return {}, ()
+        *said, losses = import_module(self.traits.config).keys_of(recipe, self.preset(recipe.version or None))
+        keys = [(place, value) for some in said for place, value in some.items()]
+        return {place if isinstance(place, str) else ".".join(map(str, place)): value for place, value in keys}, (
+            *losses,
+        )
 
     def drops_system(self, recipe: Recipe) -> bool:
         """Whether the recipe asks for a system message to be left out."""
         return False
-
-    def key_of(self, path: str) -> str:
-        """The keys of the trainer's config that say a knob, for a person to read; empty where it has none."""
-        if not self.traits.writes:
-            return ""
-        from sftui.trainers.table import key_of
-
-        return key_of(getattr(import_module(self.traits.writes), "TABLE", ()), path)
-
-    def losses(self, recipe: Recipe) -> tuple[str, ...]:
-        """What the trainer's own config cannot say of a recipe, as `write_config` reports it; nothing for a loop
-        written by hand."""
-        if not self.traits.writes:
-            return ()
-        return tuple(import_module(self.traits.writes).keys_of(recipe, self.usual(recipe))[-1])
-
-    def keys(self, recipe: Recipe) -> dict[str, Any]:
-        """What the trainer's own config says of a recipe beyond its defaults: keys, by their places with dots between
-        the steps → values; none for a loop written by hand."""
-        if not self.traits.writes:
-            return {}
-        said = import_module(self.traits.writes).keys_of(recipe, self.usual(recipe))[:-1]
-        return {
-            place if isinstance(place, str) else ".".join(map(str, place)): value
-            for some in said
-            for place, value in some.items()
-        }
-
-    def write_config(self, recipe: Recipe, opened: OpenedConfig | None, facts: Facts | None = None) -> WrittenConfig:
-        """The config that makes the trainer do what the recipe says.
-
-        With `opened`, the user's own text with the changed keys only; else rows and recipe, and what is known of
-        training (see `training.with_training`).
-        """
-        if not self.traits.writes:
-            raise RecipeError(f"sftui cannot write a config for {self.name}", fix="export the recipe or preprocess.py")
-        from sftui.trainers.config import Facts
-        from sftui.trainers.training import with_training
-
-        facts = facts or Facts()
-        written: WrittenConfig = import_module(self.traits.writes).write(recipe, self.usual(recipe), opened, facts)
-        return written if opened is not None else with_training(written, recipe.preset, facts)
-
-
-@cache
-def _own_choices(trainer: Trainer, version: str, path: str) -> tuple[Any, ...]:
-    """`Trainer.choices` with everything else as the preset has it."""
-    from sftui.recipe_io import knob_at
-
-    recipe = trainer.preset(version or None)
-    return trainer.choices(recipe, knob_at(path, recipe))
 
 
 def prompt_of(conversation: Conversation, rule: str) -> tuple[int | None, str | None]:

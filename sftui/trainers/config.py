@@ -11,6 +11,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed, get, knobs_of
 from sftui.recipe_io import Misfit, check, shown
+from sftui.trainers.declared import traits_of
 
 
 class KeyUse(str, Enum):
@@ -93,6 +94,19 @@ class OpenedConfig:
     def recipe(self) -> Recipe:
         """The recipe of the dataset that is open."""
         return self.datasets[self.chosen].recipe
+
+    def stops(self, recipe: Recipe) -> tuple[str, ...]:
+        """Why a run by a recipe stops at keys of the config, a sentence each; of a release whose keys were not read
+        these are not known."""
+        if recipe.trainer != self.trainer:
+            return ()
+        traits = traits_of(self.trainer)
+        read = recipe.version == traits.versions[0]
+        return tuple(
+            f"{traits.title} stops at `{key.path}` of {self.path}: {key.note.partition(': ')[2] or key.note}"
+            for key in self.keys
+            if key.use is KeyUse.STOPS or key.fatal or (key.use is KeyUse.NEWEST_STOPS and read)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 from sftui.errors import RecipeError
 from sftui.recipe import Preset, Recipe
 from sftui.trainers.declared import folder_of
 from sftui.trainers.versions import parse
+
+if TYPE_CHECKING:
+    from sftui.templates import Rendering
 
 RUNNING = "running"
 """The value of `tokenizer.transformers` that means the version that sftui itself runs on."""
@@ -55,6 +59,13 @@ def pins_of(preset: str) -> Pins | None:
     wanted = parse(text, trainer) if text else max(known)
     older = [version for version in known if version[: len(wanted)] <= wanted[: len(version)]]
     return known[max(older) if older else min(known)]
+
+
+def rendering_by(recipe: Recipe) -> Rendering:
+    """How chat templates are rendered: as by the transformers that the recipe means."""
+    from sftui.templates import rendering_of
+
+    return rendering_of(reference_version(recipe))
 
 
 def loads_by_transformers(preset: str) -> bool:

@@ -179,13 +179,11 @@ class Traits:
     """What to do in it against a finding, by the finding's code, where no rule of sftui names its key."""
 
     # its config
-    reads: str = ""
-    """The module whose `read(path, text, preset, known_keys)` gives an `OpenedConfig`; its
-    `naming(config, data, number)`, if it has one, gives what `Trainer.naming` does."""
-    writes: str = ""
-    """The module whose `write(recipe, preset, opened, facts)` gives a `WrittenConfig`, and whose
-    `keys_of(recipe, preset)` ends with the sentences on what its config cannot say; its `TABLE` says which keys are
-    which knobs (see `table`)."""
+    config: str = ""
+    """The module whose `read(path, text, preset, known_keys)` gives an `OpenedConfig`, whose `write(recipe, preset,
+    opened, facts)` gives a `WrittenConfig`, and whose `keys_of(recipe, preset)` ends with the sentences on what its
+    config cannot say; its `TABLE` says which keys are which knobs (see `table`), its `naming(config, data, number)`,
+    if it has one, gives what `own_config.naming` does."""
     script: str = ""
     """What stands in a shell script that runs it, where such a script is its config."""
     claims: Callable[[Mapping[str, Any]], tuple[str, ...]] = claims_nothing

@@ -126,6 +126,6 @@ def setting_words(setting: Setting) -> str:
 
 def keys_of_setting(setting: Setting, recipe: Recipe) -> str:
     """The keys of the trainer's config that say a setting; empty where it has none."""
-    from sftui.trainers import trainer_named
+    from sftui.trainers.own_config import key_of
 
-    return trainer_named(recipe.preset).key_of(setting.name) if "." in setting.name else ""
+    return key_of(recipe.preset, setting.name) if "." in setting.name else ""

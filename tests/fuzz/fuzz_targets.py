@@ -26,6 +26,7 @@ from sftui.errors import SftuiError
 from sftui.model import Inspection, Row
 from sftui.recipe import KnobInfo, Recipe, changed, knobs
 from sftui.text import visible
+from sftui.trainers.own_config import notes_of, write_config
 
 TOKENIZERS = ("builtin:chatml", "builtin:llama3", "builtin:gemma")
 PRESETS = (
@@ -282,14 +283,14 @@ def run_config(given: Any, folder: Path) -> None:
     for note in opened.keys:
         visible(f"{note.use.value}: {note.path} {note.note}")
     for reference in opened.datasets[:2]:
-        trainer.notes(reference.recipe)
+        notes_of(reference.recipe)
         _with_row(reference.recipe, given)
     pick = Random(str(given["knob"]))
     info = pick.choice(knobs())
     recipe = changed(opened.recipe, info.path, _fitting(info, pick))
     facts = Facts(data="data.jsonl", tokenizer="builtin:chatml", format="messages")
-    written = trainer.write_config(recipe, opened, facts)
-    trainer.write_config(recipe, None, facts)
+    written = write_config(recipe, opened, facts)
+    write_config(recipe, None, facts)
     trainers.dump_recipe(opened.recipe)
     for file in written.files:
         if file.name.endswith((".yml", ".yaml")):

@@ -24,6 +24,7 @@ from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.axolotl.packing import packs_of
 from sftui.trainers.config import Facts
+from sftui.trainers.own_config import write_config
 from sftui.trainers.training import stand_ins
 from sftui.trainers.verify.session import read_result
 
@@ -187,7 +188,7 @@ def shown(case: Case, knobs: dict[str, Any], version: str) -> tuple[Emulated, st
         message_keys=detected.message_keys,
         given=stand_ins(recipe),
     )
-    written = trainer_named("axolotl").write_config(recipe, None, facts)
+    written = write_config(recipe, None, facts)
     assert not written.losses, written.losses
     return through("axolotl", rows, detected, recipe, tools), written.files[0].content
 

@@ -23,6 +23,7 @@ from sftui.recipe import Recipe, changed
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import DatasetRef, Facts
+from sftui.trainers.own_config import write_config
 from sftui.trainers.training import stand_ins
 from sftui.trainers.verify.session import read_result
 
@@ -99,7 +100,7 @@ def write(name: str, folder: Path, tokenizer: Path) -> DatasetRef:
             role_map=found.role_map,
             given=stand_ins(named),
         )
-        written = trainer.write_config(recipe, None, facts)
+        written = write_config(recipe, None, facts)
     else:
         info = {
             "rows": {
@@ -111,7 +112,7 @@ def write(name: str, folder: Path, tokenizer: Path) -> DatasetRef:
         }
         (folder / "dataset_info.json").write_text(json.dumps(info))
         opened = trainer.read_config(str(folder / "llamafactory_sft.yaml"), OPENED)
-        written = trainer.write_config(
+        written = write_config(
             edited(
                 opened.recipe,
                 {

@@ -24,6 +24,7 @@ from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import DatasetRef, Facts
+from sftui.trainers.own_config import write_config
 from sftui.trainers.training import stand_ins
 from sftui.trainers.verify.difference import same_weights
 from sftui.trainers.verify.session import read_result
@@ -83,7 +84,7 @@ def write(name: str, folder: Path, tokenizer: Path) -> DatasetRef:
         ).source,
         given=stand_ins(named),
     )
-    written = trainer.write_config(recipe, opened, facts)
+    written = write_config(recipe, opened, facts)
     assert not written.losses
     for file in written.files:
         (folder / file.name).write_text(file.content)

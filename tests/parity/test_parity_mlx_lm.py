@@ -24,6 +24,7 @@ from sftui.session.verifying import piece
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import DatasetRef, Facts
+from sftui.trainers.own_config import write_config
 from sftui.trainers.verify.session import read_result
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
@@ -105,7 +106,7 @@ def prepared(name: str, folder: Path, tokenizer: Path) -> tuple[DatasetRef, dict
     found = pipeline.detect(list(source.rows()), recipe)
     source.close()
     facts = Facts(data=str(data), tokenizer=str(tokenizer), format=found.format)
-    written = trainer.write_config(recipe, opened, facts)
+    written = write_config(recipe, opened, facts)
     assert not written.losses
     [file] = written.files
     (folder / file.name).write_text(file.content)

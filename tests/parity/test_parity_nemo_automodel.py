@@ -25,6 +25,7 @@ from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts
 from sftui.trainers.nemo_automodel.config import TARGETS
+from sftui.trainers.own_config import write_config
 from sftui.trainers.verify.session import read_result
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
@@ -100,7 +101,7 @@ def prepared(name: str, folder: Path, tokenizer: Path) -> list[tuple[Any, dict[s
     found = pipeline.detect(list(source.rows()), recipe)
     source.close()
     facts = Facts(data=str(data), tokenizer=str(tokenizer), format=found.format, fields=found.fields)
-    written = trainer.write_config(recipe, opened, facts)
+    written = write_config(recipe, opened, facts)
     assert not written.losses
     [file] = written.files
     (folder / file.name).write_text(file.content)

@@ -19,6 +19,7 @@ from emulate import of_config, rows_of
 from sftui.recipe import Recipe, changed
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, OpenedConfig
+from sftui.trainers.own_config import write_config
 from sftui.trainers.torchtune import sentencepieces
 from sftui.trainers.verify.session import read_result
 
@@ -99,12 +100,12 @@ def write(name: str, folder: Path, tokenizer: Path) -> OpenedConfig:
         recipe = edited(
             preset(f"torchtune@{VERSION}"), {"data.format": kind, "render.template": f"torchtune/{model}", **knobs}
         )
-        written = trainer.write_config(recipe, None, Facts(data=str(data), tokenizer=str(tokenizer), format=kind))
+        written = write_config(recipe, None, Facts(data=str(data), tokenizer=str(tokenizer), format=kind))
     else:
         opened = trainer.read_config(
             str(folder / "torchtune.yaml"), OPENED.format(folder=tokenizer, data=data), VERSION
         )
-        written = trainer.write_config(edited(opened.recipe, {"length.max": 24, "mask.rule": "turn_full"}), opened)
+        written = write_config(edited(opened.recipe, {"length.max": 24, "mask.rule": "turn_full"}), opened)
     assert not written.losses
     path = folder / "torchtune.yaml"
     path.write_text(written.files[0].content, encoding="utf-8")

@@ -21,8 +21,9 @@ from sftui import pipeline
 from sftui.recipe import changed
 from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
-from sftui.trainers import preset, trainer_named
+from sftui.trainers import preset
 from sftui.trainers.config import Facts
+from sftui.trainers.own_config import write_config
 from sftui.trainers.training import stand_ins
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
@@ -110,7 +111,7 @@ def test_written_scripts_do_what_was_shown(tmp_path: Path, capsys: pytest.Captur
     tokenizer = shared_folder() / "testdata" / "tokenizers" / "qwen2.5"
     if not tokenizer.is_dir():
         pytest.skip(f"the shared test data is not at {shared_folder()}")
-    trainer, expected = trainer_named("unsloth"), {}
+    expected = {}
     for name, (kind, knobs) in SCRIPTS.items():
         folder = tmp_path / name
         folder.mkdir()
@@ -120,7 +121,7 @@ def test_written_scripts_do_what_was_shown(tmp_path: Path, capsys: pytest.Captur
         for path, value in knobs.items():
             recipe = changed(recipe, path, value)
         facts = Facts(data=str(data), given=stand_ins(changed(recipe, "tokenizer.name", str(tokenizer))))
-        written = trainer.write_config(recipe, None, facts)
+        written = write_config(recipe, None, facts)
         assert not written.losses
         for file in written.files:
             (folder / file.name).write_text(file.content, encoding="utf-8")

@@ -23,6 +23,7 @@ from sftui.session.verifying import piece
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import DatasetRef, Facts
+from sftui.trainers.own_config import write_config
 from sftui.trainers.verify.session import read_result
 
 pytestmark = pytest.mark.parity
@@ -125,7 +126,7 @@ def prepared(name: str, folder: Path) -> tuple[DatasetRef, dict[str, Any]]:
     found = pipeline.detect(list(source.rows()), recipe)
     source.close()
     facts = Facts(data=str(data), tokenizer="M", format=found.format)
-    written = trainer.write_config(recipe, opened, facts)
+    written = write_config(recipe, opened, facts)
     assert not [loss for loss in written.losses if "stands for none" not in loss], written.losses
     file.write_text(written.files[0].content)
     request: dict[str, Any] = {"tokenizer": str(TOKENIZER), "output": str(folder / "out.jsonl"), "folder": str(folder)}

@@ -16,7 +16,7 @@ from sftui.tui.commands.export import targets
 def test_every_trainer_with_a_config_is_offered_once() -> None:
     names = [name for name, _ in targets("trl@1.14")]
     assert names[:2] == ["recipe", "trl@1.14"]
-    others = [name for name in trainer_names() if traits_of(name).writes and name != "trl"]
+    others = [name for name in trainer_names() if traits_of(name).config and name != "trl"]
     assert [name.partition("@")[0] for name in names[2:-1]] == others
     assert targets("trl@1.14")[-1] == ("preprocess", "preprocess.py: not for trl, which prepares the rows itself")
     assert [name for name, _ in targets("hf-trainer")][:2] == ["recipe", "preprocess"]

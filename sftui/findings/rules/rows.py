@@ -29,6 +29,7 @@ from sftui.findings.setup import about
 from sftui.model import Inspection, Stage
 from sftui.pipeline import late_in
 from sftui.recipe import Recipe, diff, knobs
+from sftui.trainers.own_config import require
 
 LONGEST_LOOKED_AT = 100_000
 """Characters of a record in which keys that stand twice are looked for."""
@@ -338,12 +339,12 @@ def refused_by_trainer(look: Look) -> Iterator[Finding]:
 def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:
     """The knobs whose choice the trainer does not have: how it refuses them, their paths, and what it takes where
     nothing is said."""
-    trainer, found = trainers.trainer_named(recipe.preset), []
+    found = []
     choosing = {info.path for info in knobs() if info.choices}
     for change in diff(trainers.preset(recipe.preset), recipe):
         if change.path in choosing:
             try:
-                trainer.require(recipe, change.path)
+                require(recipe, change.path)
             except RecipeError as error:
                 found.append((str(error), change.path, change.before))
     return found

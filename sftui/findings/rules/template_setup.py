@@ -21,6 +21,7 @@ from sftui.model import Inspection, Part
 from sftui.recipe import TODAY, changed
 from sftui.templates import compile_template, families_for, features
 from sftui.trainers import trainer_named
+from sftui.trainers.own_config import losses_of
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
@@ -217,7 +218,7 @@ def _unsaid(context: Context) -> bool:
         if context.recipe.render.date != TODAY
         else changed(context.recipe, "render.date", NOON.date().isoformat())
     )
-    return any(loss.startswith("render.date") for loss in trainer_named(recipe.preset).losses(recipe))
+    return any(loss.startswith("render.date") for loss in losses_of(recipe))
 
 
 def _dated(context: Context, one: str, other: str, at: int) -> str:

@@ -22,6 +22,7 @@ from sftui.templates import choose_template, compile_template, render
 from sftui.templates.apart import Apart, Difference, parted
 from sftui.text import visible_token
 from sftui.trainers import trainer_named
+from sftui.trainers.own_config import key_of
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
@@ -84,7 +85,7 @@ def _fix(context: Context, fits: str | None, title: str) -> Fix | None:
     made = fix_of(context, TPL016, [("render.template", fits)] if fits else [], title)
     if made is None or not made.changes or fits is None:
         return made
-    key = trainer_named(context.recipe.preset).key_of("render.template")
+    key = key_of(context.recipe.preset, "render.template")
     return replace(made, trainer_keys={**made.trainer_keys, context.trainer: f"{key}: {fits.partition('/')[2]}"})
 
 

@@ -80,7 +80,6 @@ TRAITS = Traits(
     separates=("multipack",),
     separates_by_numbers=True,
     empty_stop="",  # not the same with and without sample_packing (utils/data/sft.py, utils/trainer.py)
-    reads="sftui.trainers.axolotl.config",
-    writes="sftui.trainers.axolotl.config",
+    config="sftui.trainers.axolotl.config",
     claims=claimed,
 )

@@ -56,6 +56,7 @@ from sftui.trainers.base import (
     stored_tokens,
 )
 from sftui.trainers.held_out import HeldOut
+from sftui.trainers.pins import rendering_by
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.stages import to_render
 
@@ -144,7 +145,7 @@ class Axolotl(Trainer):
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
         from sftui.trainers.axolotl.templates import template_named
 
-        return template_named(name, tokenizer, recipe, self.rendering(recipe))
+        return template_named(name, tokenizer, recipe, rendering_by(recipe))
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         return formats.detect(rows, recipe)

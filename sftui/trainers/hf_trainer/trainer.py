@@ -7,7 +7,7 @@ mask the first len(prompt) labels, cut right at the longest length, pad with Dat
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, diff
@@ -57,7 +57,7 @@ class HfTrainer(Trainer):
     def trained_roles(self, recipe: Recipe) -> tuple[str, ...]:
         return recipe.mask.roles if recipe.mask.rule in ("assistant", "turn_full") else ()
 
-    def losses(self, recipe: Recipe) -> tuple[str, ...]:
+    def keys_of(self, recipe: Recipe) -> tuple[dict[str, Any], tuple[str, ...]]:
         """The knobs that act under some trainer's preset only; the rest of what a loop does is yours to write."""
         found = []
         for change in diff(self.preset(), recipe):
@@ -68,4 +68,4 @@ class HfTrainer(Trainer):
                 found.append(
                     f"{change.path} = {change.after!r} is nothing that {self.title} does: it has {', '.join(known)}"
                 )
-        return tuple(found)
+        return {}, tuple(found)

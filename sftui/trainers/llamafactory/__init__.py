@@ -69,7 +69,6 @@ TRAITS = Traits(
     endings={"arrow": "arrow", "csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "txt": "text"},
     data_file="dataset_info.json",
     empty_stop="RuntimeError: Cannot find valid samples, check `data/README.md` for the data format.",
-    reads="sftui.trainers.llamafactory.config",
-    writes="sftui.trainers.llamafactory.config",
+    config="sftui.trainers.llamafactory.config",
     claims=claimed,
 )

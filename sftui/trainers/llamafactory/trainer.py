@@ -32,6 +32,7 @@ from sftui.trainers.llamafactory.parse import source
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, RELEASE, TEMPLATES, Slots, SlotTemplate, Special
 from sftui.trainers.llamafactory.special import eos_under, fix_special_tokens, with_tokens
 from sftui.trainers.llamafactory.tools import FORMATS
+from sftui.trainers.own_config import require
 from sftui.trainers.pieces import numbered, owners
 
 if TYPE_CHECKING:
@@ -272,8 +273,8 @@ class LlamaFactory(Trainer):
             return tokens, pretrain.label(
                 tokens, None if packing else recipe.length.max, pad_token_id(recipe, tools)[0]
             )
-        self.require(recipe, "mask.rule")
-        self.require(recipe, "length.over")
+        require(recipe, "mask.rule")
+        require(recipe, "length.over")
         template = self._survey(recipe, tools).writer.template
         history, prompt = recipe.mask.turns == "last", recipe.mask.rule == "all"
         if history and prompt:

@@ -44,7 +44,6 @@ TRAITS = Traits(
     data_file="dataset_info.yaml",
     empty_stop="",  # it drops while it fills batches, and then trains on none
     endings={"arrow": "arrow", "csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "txt": "text"},
-    reads="sftui.trainers.llamafactory_v1.config",
-    writes="sftui.trainers.llamafactory_v1.config",
+    config="sftui.trainers.llamafactory_v1.config",
     claims=claimed,
 )

@@ -39,6 +39,8 @@ from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
 from sftui.trainers.llamafactory_v1 import TRAITS, LlamaFactoryV1Options, formats, samples
 from sftui.trainers.llamafactory_v1.table import CUSTOM
+from sftui.trainers.own_config import require
+from sftui.trainers.pins import rendering_by
 from sftui.trainers.processors import brings_processor
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ class LlamaFactoryV1(Trainer):
         source = LlamaFactoryV1Options.of(recipe).custom_chat_template
         if name != CUSTOM or source is None:
             return super().own_template(name, tokenizer, recipe)
-        return compile_template(source, "custom_chat_template", rendering=self.rendering(recipe))
+        return compile_template(source, "custom_chat_template", rendering=rendering_by(recipe))
 
     def brings_template(self, recipe: Recipe) -> bool:
         return False
@@ -119,7 +121,7 @@ class LlamaFactoryV1(Trainer):
             return pick_template(conversation, tools)
         from sftui.templates import builtin_template
 
-        return builtin_template("chatml", self.rendering(recipe))
+        return builtin_template("chatml", rendering_by(recipe))
 
     def texts(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
@@ -155,8 +157,8 @@ class LlamaFactoryV1(Trainer):
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        self.require(recipe, "mask.rule")
-        self.require(recipe, "length.over")
+        require(recipe, "mask.rule")
+        require(recipe, "length.over")
         sample = samples.sample_of(shaped.conversation)
         held = _samples(tokens)
         lengths = samples.lengths_of(sample)

@@ -30,7 +30,6 @@ TRAITS = Traits(
     empty_stop="ValueError: Training set not found or empty. Must provide training set for fine-tuning.",
     data_name="train.jsonl",
     reads_lines=True,
-    reads="sftui.trainers.mlx_lm.config",
-    writes="sftui.trainers.mlx_lm.config",
+    config="sftui.trainers.mlx_lm.config",
     claims=claimed,
 )

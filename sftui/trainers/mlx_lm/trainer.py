@@ -22,6 +22,7 @@ from sftui.side_files import object_of
 from sftui.text import many
 from sftui.trainers.base import Shaped, Toolbox, Totals, Trainer, pick_template
 from sftui.trainers.mlx_lm import TRAITS, formats
+from sftui.trainers.own_config import require
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.reading import by_python
 from sftui.trainers.remembering import last_asked
@@ -175,8 +176,8 @@ class MlxLm(Trainer):
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        self.require(recipe, "mask.rule")
-        self.require(recipe, "length.over")
+        require(recipe, "mask.rule")
+        require(recipe, "length.over")
         tokens, labels = super().label(tokens, rendered, shaped, recipe, tools)
         if _past_the_end(tokens):
             labels = replace(labels, notes=(*labels.notes, PAST_THE_END))

@@ -75,7 +75,6 @@ TRAITS = Traits(
     separate=(("pack.strategy", "binpack"), ("pack.isolate", True)),
     empty_stop="TypeError: 'NoneType' object is not iterable, or where it reads none of them ZeroDivisionError",
     endings={"arrow": "arrow", "csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "txt": "text"},
-    reads="sftui.trainers.ms_swift.config",
-    writes="sftui.trainers.ms_swift.config",
+    config="sftui.trainers.ms_swift.config",
     claims=claimed,
 )

@@ -49,6 +49,7 @@ from sftui.trainers.ms_swift.models import NAMING, Model, model_of
 from sftui.trainers.ms_swift.prepare import PREPARED, Prepared, Thinking, prepared
 from sftui.trainers.ms_swift.registry import TITLE, Slots, Template
 from sftui.trainers.ms_swift.texts import Ids, said
+from sftui.trainers.own_config import require
 from sftui.trainers.pieces import Pieced, numbered, owners
 from sftui.trainers.remembering import last_asked
 from sftui.values import value_class
@@ -257,7 +258,7 @@ class MsSwift(Trainer):
             return tokens, dropped_labels(tokens, shaped.dropped)
         if not rendered.pieces:
             return tokens, dropped_labels(tokens, rendered.notes[0])
-        self.require(recipe, "length.over")
+        require(recipe, "length.over")
         if not len(tokens):
             return tokens, dropped_labels(tokens, self._left("it has no tokens (IndexError)", recipe))
         survey = self._survey(recipe, tools)
@@ -298,7 +299,7 @@ class MsSwift(Trainer):
         return replace(batch, position_ids=positions)
 
     def pack_in_order(self, examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack] | None:
-        self.require(recipe, "pack.strategy")
+        require(recipe, "pack.strategy")
         size = MsSwiftOptions.of(recipe).packing_length or _longest(recipe)
         if size is None:
             raise RecipeError("ms-swift packs into max_length tokens", fix="set length.max")

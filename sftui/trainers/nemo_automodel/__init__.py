@@ -79,7 +79,6 @@ TRAITS = Traits(
     separates=("sequential", "neat"),
     separates_by_numbers=True,
     empty_stop="",
-    reads="sftui.trainers.nemo_automodel.config",
-    writes="sftui.trainers.nemo_automodel.config",
+    config="sftui.trainers.nemo_automodel.config",
     claims=partial(places_named, key="_target_", package="nemo_automodel."),
 )

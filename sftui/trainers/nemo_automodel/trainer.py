@@ -29,6 +29,8 @@ from sftui.tokens import ToEncode
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels
 from sftui.trainers.nemo_automodel import INLINE, TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
+from sftui.trainers.own_config import require
+from sftui.trainers.pins import rendering_by
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.remembering import last_asked
 
@@ -111,7 +113,7 @@ class NemoAutomodel(Trainer):
         source = NemoOptions.of(recipe).chat_template
         if name != INLINE or source is None:
             return super().own_template(name, tokenizer, recipe)
-        return compile_template(source, "chat_template", rendering=self.rendering(recipe))
+        return compile_template(source, "chat_template", rendering=rendering_by(recipe))
 
     def brings_template(self, recipe: Recipe) -> bool:
         return False
@@ -168,7 +170,7 @@ class NemoAutomodel(Trainer):
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        self.require(recipe, "length.over")
+        require(recipe, "length.over")
         if shaped.dropped is not None:
             return tokens, dropped_labels(tokens, shaped.dropped)
         if isinstance(rendered, Renders):
@@ -226,7 +228,7 @@ class NemoAutomodel(Trainer):
         return replace(made, attention_mask=None, position_ids=tuple(tuple(range(width)) for _ in made.input_ids))
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
-        self.require(recipe, "pack.strategy")
+        require(recipe, "pack.strategy")
         if fills(recipe):
             raise RecipeError(
                 "sftui packs no rows that the dataset has filled up",

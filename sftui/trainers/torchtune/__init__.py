@@ -50,7 +50,6 @@ TRAITS = Traits(
     moves_labels=(0, 7),
     packing="sequential",
     separates=("bfd", "sequential"),
-    reads="sftui.trainers.torchtune.config",
-    writes="sftui.trainers.torchtune.config",
+    config="sftui.trainers.torchtune.config",
     claims=partial(places_named, key="_component_", package="torchtune."),
 )

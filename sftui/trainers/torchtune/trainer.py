@@ -44,6 +44,7 @@ from sftui.templates import ChatTemplate, choose_template, compile_template
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
+from sftui.trainers.own_config import require
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.torchtune import TRAITS, TorchtuneOptions, gsm8k, sentencepieces
 from sftui.trainers.torchtune import messages as message_rules
@@ -324,7 +325,7 @@ class Torchtune(Trainer):
         return self.pack_in_order(examples, recipe, tools)
 
     def pack_in_order(self, examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
-        self.require(recipe, "pack.strategy")
+        require(recipe, "pack.strategy")
         if gsm8k.chosen(recipe):
             raise RecipeError(f"torchtune's {gsm8k.NAME} does not pack", fix="set pack.strategy to none")
         if recipe.length.max is None:

@@ -51,7 +51,6 @@ TRAITS = Traits(
     whole=BEST_FIT,
     groups_hold_dropped=True,  # rows of no ids, which packing leaves out (data_utils.py)
     training_arguments=(99,),
-    reads="sftui.trainers.trl.config",
-    writes="sftui.trainers.trl.config",
+    config="sftui.trainers.trl.config",
     claims=partial(own_keys, __file__),
 )

@@ -22,6 +22,7 @@ from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox
 from sftui.trainers.held_out import HeldOut, Shuffled, in_order
+from sftui.trainers.own_config import require
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl import TRAITS, SftOptions, TrlOptions, formats
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
@@ -251,7 +252,7 @@ class Trl(Collated):
         return reduce(label_rules.both, masks) if masks else label_rules.whole(subject)
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
-        self.require(recipe, "pack.strategy")
+        require(recipe, "pack.strategy")
         size = recipe.length.max
         if size is None:
             raise RecipeError("TRL cannot pack without max_length", fix="set length.max")
@@ -278,8 +279,8 @@ def _unended(options: Tokenize) -> Tokenize:
 
 @last_asked
 def _refuse_choices(trainer: Trl, recipe: Recipe) -> None:
-    trainer.require(recipe, "mask.rule")
-    trainer.require(recipe, "length.over")
+    require(recipe, "mask.rule")
+    require(recipe, "length.over")
 
 
 def _has_role(conversation: Conversation, number: int) -> bool:

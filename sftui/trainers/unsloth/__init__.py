@@ -55,7 +55,6 @@ TRAITS = Traits(
     whole=BEST_FIT,
     training_arguments=(99,),
     names_template=False,
-    reads="sftui.trainers.unsloth.options",
-    writes="sftui.trainers.unsloth.options",
+    config="sftui.trainers.unsloth.options",
     claims=claimed,
 )

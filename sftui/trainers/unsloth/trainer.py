@@ -23,6 +23,7 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox, Totals
+from sftui.trainers.own_config import require
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.formats import holds_no_ids
@@ -56,10 +57,10 @@ class Unsloth(Collated):
             return stop
         return stop.replace(self.traits.empty_stop, "ValueError: train_on_responses_only masked every label to -100")
 
-    def keys(self, recipe: Recipe) -> dict[str, Any]:
+    def keys_of(self, recipe: Recipe) -> tuple[dict[str, Any], tuple[str, ...]]:
         """The arguments as a script has them: what stands under `responses` goes to a call of its own."""
-        said = super().keys(recipe)
-        return {"train_on_responses_only" if key == "responses" else key: value for key, value in said.items()}
+        said, losses = super().keys_of(recipe)
+        return {"train_on_responses_only" if key == "responses" else key: one for key, one in said.items()}, losses
 
     def preset(self, version: str | None = None) -> Recipe:
         version, _ = self.chosen(version)
@@ -238,8 +239,8 @@ class Unsloth(Collated):
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        self.require(recipe, "mask.rule")
-        self.require(recipe, "length.over")
+        require(recipe, "mask.rule")
+        require(recipe, "length.over")
         conversation = shaped.conversation
         kept = self._kept(tokens, rendered, shaped, recipe, tools)
         survey = self._survey(conversation, recipe, tools)
@@ -297,7 +298,7 @@ class Unsloth(Collated):
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         """TRL's packing of the cut rows; train_on_responses_only then searches each pack from end to end."""
-        self.require(recipe, "pack.strategy")
+        require(recipe, "pack.strategy")
         size = recipe.length.max
         if size is None:
             raise RecipeError("Unsloth cannot pack without a length", fix="set length.max")

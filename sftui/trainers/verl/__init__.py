@@ -54,8 +54,7 @@ TRAITS = Traits(
     piecewise=True,
     finds=Finds.MESSAGES,
     empty_stop="ZeroDivisionError: integer division or modulo by zero (no batch of data.train_batch_size is full)",
-    reads="sftui.trainers.verl.config",
-    writes="sftui.trainers.verl.config",
+    config="sftui.trainers.verl.config",
     script="verl.trainer.sft_trainer",
     claims=claimed,
 )

@@ -26,6 +26,8 @@ from sftui.text import clip, many, visible
 from sftui.tokens import LoadedTokenizer, ToEncode
 from sftui.trainers.base import Shaped, Toolbox, Totals, Trainer
 from sftui.trainers.held_out import HeldOut, Sampled
+from sftui.trainers.own_config import require
+from sftui.trainers.pins import rendering_by
 from sftui.trainers.processors import brings_processor
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.verl import TRAITS, VerlOptions, formats
@@ -140,7 +142,7 @@ class Verl(Trainer):
         source = VerlOptions.of(recipe).custom_chat_template
         if name != CUSTOM or source is None:
             return super().own_template(name, tokenizer, recipe)
-        return compile_template(source, "custom_chat_template", rendering=self.rendering(recipe))
+        return compile_template(source, "custom_chat_template", rendering=rendering_by(recipe))
 
     def brings_template(self, recipe: Recipe) -> bool:
         return False
@@ -182,9 +184,9 @@ class Verl(Trainer):
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        self.require(recipe, "mask.rule")
+        require(recipe, "mask.rule")
         if recipe.length.over != "cut_left" or recipe.batch.flatten:  # which pad_mode right alone can do
-            self.require(recipe, "length.over")
+            require(recipe, "length.over")
         if shaped.dropped is not None:
             return super().label(tokens, rendered, shaped, recipe, tools)
         mask, reasons = label_rules.drawn(_verdicts(tokens, shaped.conversation, frame_of(recipe, tools).header))

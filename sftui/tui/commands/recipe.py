@@ -92,10 +92,10 @@ def _choices(here: Inspector) -> tuple[Any, ...]:
         from sftui.trainers import preset_names
 
         return tuple(preset_names())
-    from sftui.trainers import trainer_named
+    from sftui.trainers.own_config import choices_of
 
     recipe = here.workspace.recipe
-    return trainer_named(recipe.preset).choices(recipe, info)
+    return choices_of(recipe, info)
 
 
 def _typed(here: Inspector, path: str, text: str) -> str | None:

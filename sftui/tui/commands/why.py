@@ -61,7 +61,8 @@ def follow(here: Inspector) -> None:
 
 
 def lines(here: Inspector, width: int) -> tuple[Line, ...]:
-    from sftui.trainers import trainer_named
+    from sftui.trainers import traits_of
+    from sftui.trainers.own_config import key_of
     from sftui.views.why import why_lines
 
     tokens, recipe, elsewhere = here.panes.tokens, here.workspace.recipe, _under_b(here)
@@ -69,14 +70,13 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
         return wrap(line((elsewhere.text, elsewhere.role)), width)
     if tokens.table is None or tokens.inspection is None:
         return (line((f"loading row {here.state.row:,} …", Role.DIM)),)
-    trainer = trainer_named(recipe.preset)
     return why_lines(
         tokens.table,
         tokens.state.cursor,
         tokens.inspection,
         recipe,
-        trainer.title,
-        trainer.key_of("mask.rule"),
+        traits_of(recipe.preset).title,
+        key_of(recipe.preset, "mask.rule"),
         _offer(here),
         width,
     )

@@ -57,10 +57,10 @@ class RecipePane(LineView):
 
     def searched_text(self, info: KnobInfo) -> str:
         """All that is said of a knob, for a search."""
-        from sftui.trainers import trainer_named
+        from sftui.trainers.own_config import key_of
 
         choices = " ".join(f"{choice} {info.meaning(choice)}" for choice in info.choices)
-        key = trainer_named(self.workspace.recipe.preset).key_of(info.path)
+        key = key_of(self.workspace.recipe.preset, info.path)
         return f"{info.path} {key} {info.doc} {value_text(self.value(info))} {choices}"
 
     def move(self, steps: int) -> None:
@@ -99,18 +99,19 @@ class RecipePane(LineView):
 
     def sentence(self) -> Line:
         """The marked knob in one line: what it means, what it was, what it may be."""
-        from sftui.trainers import trainer_named
+        from sftui.trainers import traits_of
+        from sftui.trainers.own_config import choices_of, key_of
 
-        info, trainer = self.knob, trainer_named(self.workspace.recipe.preset)
+        info, recipe = self.knob, self.workspace.recipe
         cells = LineBuilder().add(f" {info.path} ", Role.TITLE).add(info.doc, Role.PLAIN)
         if self.value(info) != self.base_value(info):
             cells.add(f" · was {value_text(self.base_value(info))}", Role.CHANGED)
         if info.choices:
-            cells.add(" · " + " ".join(map(value_text, trainer.choices(self.workspace.recipe, info))), Role.DIM)
+            cells.add(" · " + " ".join(map(value_text, choices_of(recipe, info))), Role.DIM)
             if means := info.meaning(self.value(info)):
                 cells.add(f" · {value_text(self.value(info))}: {means}", Role.PLAIN)
-        if key := trainer.key_of(info.path):
-            cells.add(f" · {trainer.title}: {key}", Role.DIM)
+        if key := key_of(recipe.preset, info.path):
+            cells.add(f" · {traits_of(recipe.preset).title}: {key}", Role.DIM)
         return cells.line()
 
 

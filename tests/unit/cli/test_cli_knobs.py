@@ -13,6 +13,7 @@ import pytest
 
 from sftui.recipe import get, knobs, knobs_of
 from sftui.trainers import TRAINERS, preset, preset_names, trainer_named, traits_of
+from sftui.trainers.own_config import key_of
 
 Sftui = Callable[..., Any]
 
@@ -51,7 +52,7 @@ def test_a_preset_has_every_knob_with_its_default_and_key(name: str, sftui: Sftu
     assert sorted(one["knob"] for one in told) == sorted(info.path for info in knobs_of(recipe))
     for one in told:
         assert one["defaults"] == {name: json.loads(json.dumps(get(recipe, one["knob"])))}
-        assert ", ".join(one["keys"].get(name, ())) == trainer.key_of(one["knob"])
+        assert ", ".join(one["keys"].get(name, ())) == key_of(trainer.name, one["knob"])
         assert all(choice["meaning"] for choice in one["choices"])
 
 

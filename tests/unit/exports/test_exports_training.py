@@ -19,6 +19,7 @@ from sftui.recipe import changed
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import TRAINERS, preset, trainer_named, traits_of
 from sftui.trainers.config import DatasetRef, Facts, OpenedConfig, Setting, Training
+from sftui.trainers.own_config import write_config
 from sftui.trainers.table import at, place_of
 from sftui.trainers.training import read_training, settings, table_of
 
@@ -268,7 +269,7 @@ def exported(source: str, text: str, to: str) -> tuple[Training, Training, str, 
     said = read_training(config)
     recipe = convert(config.recipe, to, "messages").recipe
     facts = Facts(data="org/rows", format="messages", source=said, given={})
-    written = trainer_named(to).write_config(recipe, None, facts)
+    written = write_config(recipe, None, facts)
     main = written.files[0].content
     made = arguments_of(main) if to == "unsloth" else dict(parse_yaml(main, "written"))
     reference = DatasetRef("d", ("d",), preset(to))
@@ -402,10 +403,10 @@ def test_a_model_that_is_not_the_tokenizer_stays_the_model() -> None:
     recipe = convert(changed(config.recipe, "tokenizer.name", "other/tokenizer"), "axolotl", "messages").recipe
     tokenizer = Setting("other/tokenizer", "tokenizer.name")
     facts = Facts(data="org/rows", source=read_training(config), given={"tokenizer": tokenizer})
-    written = trainer_named("axolotl").write_config(recipe, None, facts)
+    written = write_config(recipe, None, facts)
     made = parse_yaml(written.files[0].content, "written")
     assert (made["base_model"], made["tokenizer_config"]) == ("org/model", "other/tokenizer")
-    there = trainer_named("trl").write_config(convert(recipe, "trl", "messages").recipe, None, facts)
+    there = write_config(convert(recipe, "trl", "messages").recipe, None, facts)
     assert parse_yaml(there.files[0].content, "written")["model_name_or_path"] == "org/model"
     assert any(note.startswith("not carried: tokenizer.name: other/tokenizer") for note in there.notes)
 

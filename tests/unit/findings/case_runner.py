@@ -32,6 +32,7 @@ from sftui.templates import builtin_template, compile_template
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.builtin import folder
 from sftui.trainers.loading import load
+from sftui.trainers.pins import rendering_by
 from sftui.trainers.reading import brought
 
 
@@ -191,7 +192,7 @@ def open_case(case: Case, data: Sequence[Any], recipe: Recipe | None = None) -> 
     facts = replace(tools.tokenizer.facts, **case.facts)
     tools = replace(tools, tokenizer=LoadedTokenizer(facts, tools.tokenizer.engine))
     if case.template is not None and recipe.render.template == own.render.template:
-        rendering = trainers.trainer_named(recipe.preset).rendering(recipe)
+        rendering = rendering_by(recipe)
         made = (
             None
             if not case.template

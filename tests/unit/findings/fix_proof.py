@@ -20,7 +20,8 @@ from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Part
 from sftui.pipeline import make_batch
 from sftui.recipe import Recipe, changed, get, knobs_of
 from sftui.templates.surgery import add_generation_tags
-from sftui.trainers import preset, trainer_named
+from sftui.trainers import preset
+from sftui.trainers.own_config import losses_of
 
 Places = set[int]
 
@@ -52,7 +53,7 @@ class Fixed:
 
 def losses(recipe: Recipe) -> tuple[str, ...]:
     """What the trainer's own config cannot say of a recipe."""
-    return trainer_named(recipe.preset).losses(recipe)
+    return losses_of(recipe)
 
 
 def fixed_findings(name: str, case: Case) -> Iterator[Fixed]:

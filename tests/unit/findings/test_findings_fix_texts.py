@@ -20,9 +20,9 @@ from sftui.findings import CODES
 from sftui.findings.rule import NAMED
 from sftui.recipe import KnobInfo, get, knobs
 from sftui.recipe_io import set_knob_to
-from sftui.trainers import trainer_named
 from sftui.trainers.known import Known, known_keys
 from sftui.trainers.llamafactory.config import COLUMNS, ENTRY_KEYS, MESSAGE_TAGS, TAGS
+from sftui.trainers.own_config import losses_of
 
 PRESETS = {trainers.preset(name).preset.partition("@")[0]: trainers.preset(name).preset for name in NAMED}
 NAME = r"[A-Za-z]\w*(?:\[\])?"
@@ -129,12 +129,12 @@ def known(trainer: str) -> Known | None:
 def tellable(trainer: str) -> frozenset[str]:
     """The knobs that can be set to something else without a loss in the trainer's own config."""
     recipe = trainers.preset(PRESETS[trainer])
-    own = set(trainer_named(recipe.preset).losses(recipe))
+    own = set(losses_of(recipe))
     found = set()
     for knob in knobs():
         for value in others(knob, get(recipe, knob.path)):
             try:
-                losses = trainer_named(recipe.preset).losses(set_knob_to(recipe, knob.path, value))
+                losses = losses_of(set_knob_to(recipe, knob.path, value))
             except SftuiError:
                 continue
             if set(losses) <= own:

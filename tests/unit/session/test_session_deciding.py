@@ -18,6 +18,7 @@ from sftui.session.deciding import Decision, Way, decide
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized, under
 from sftui.trainers import preset, trainer_named, trainer_names
+from sftui.trainers.own_config import choices_of, losses_of
 from sftui.views.words import FACTS, REASONS
 
 
@@ -171,16 +172,16 @@ def test_what_is_offered_turns_the_label_over(setup: tuple[Any, ...], tmp_path: 
             then = opened(other, data).inspect(0)
             assert then.tokens is not None and then.tokens.input_ids == now.tokens.input_ids  # type: ignore[union-attr]
             assert trains(then, token) != trains(now, token), way.changes
-            assert set(trainer.losses(other)) <= set(trainer.losses(recipe))
-            assert way.keys or not trainer.traits.writes, way.changes
+            assert set(losses_of(other)) <= set(losses_of(recipe))
+            assert way.keys or not trainer.traits.config, way.changes
         if not found.ways:
-            assert_no_choice_does(session, trainer, now, token)
+            assert_no_choice_does(session, now, token)
 
 
-def assert_no_choice_does(session: Ready, trainer: Any, now: Inspection, token: int) -> None:
+def assert_no_choice_does(session: Ready, now: Inspection, token: int) -> None:
     """No choice of one knob of the mask turns the label over, but where nothing is left that is trained."""
     for info in knobs_of(session.recipe):
-        for choice in trainer.choices(session.recipe, info) if info.path.startswith("mask.") else ():
+        for choice in choices_of(session.recipe, info) if info.path.startswith("mask.") else ():
             if choice == get(session.recipe, info.path):
                 continue
             try:
@@ -282,13 +283,12 @@ def test_what_the_card_says_is_what_t_then_does(setup: tuple[Any, ...], shape: s
     recipe, data = recipe_of(name, tokenizer, knobs), tmp_path / "rows.jsonl"
     rows = [row, longer(row), row, longer(longer(row))]
     data.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
-    trainer = trainer_named(recipe.preset)
     if shape.startswith("cut"):
         length = len(opened(recipe, data).inspect(1).tokens or ())
         recipe = changed(recipe, "length.max", max(2, length * 2 // 3 if shape == "cut" else length // 4))
     if shape == "packed":
         info = next(one for one in knobs_of(recipe) if one.path == "pack.strategy")
-        packings = [one for one in trainer.choices(recipe, info) if one != "none"]
+        packings = [one for one in choices_of(recipe, info) if one != "none"]
         if not packings:
             pytest.skip(f"{name} packs nothing")
         recipe = changed(recipe, "pack.strategy", packings[0])

@@ -18,6 +18,7 @@ from sftui.templates import compile_template, rendering_of
 from sftui.templates.behaviour import BEHAVIOURS, LATEST, NEWEST, not_read
 from sftui.tokens import load_tokenizer
 from sftui.trainers import trainer_named
+from sftui.trainers.own_config import notes_of
 
 USER = {"role": "user", "content": "hi"}
 REASONED = {"role": "assistant", "content": "x", "reasoning": "hm"}
@@ -197,10 +198,10 @@ def test_a_recipe_is_rendered_as_the_transformers_that_it_means(tmp_path: Any) -
 def test_a_transformers_that_was_not_read_is_noted_where_it_renders() -> None:
     for preset, count in (("trl", 1), ("axolotl", 1), ("llamafactory", 0), ("torchtune", 0)):
         recipe = changed(trainer_named(preset).preset(), "tokenizer.transformers", "5.99.0")
-        notes = [note for note in trainer_named(preset).notes(recipe) if "5.99.0 is newer" in note]
+        notes = [note for note in notes_of(recipe) if "5.99.0 is newer" in note]
         assert len(notes) == count, preset
         usual = trainer_named(preset).preset()
-        assert not [note for note in trainer_named(preset).notes(usual) if "chat templates are rendered" in note]
+        assert not [note for note in notes_of(usual) if "chat templates are rendered" in note]
 
 
 def test_documents_are_mappings_in_every_version() -> None:

@@ -14,6 +14,7 @@ from sftui.recipe import Recipe, changed, get
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.config import Facts, KeyUse
+from sftui.trainers.own_config import notes_of, write_config
 
 # The shape of a published LoRA example, with our own values.
 CONFIG = """\
@@ -229,7 +230,7 @@ def test_names_and_files_of_a_dataset() -> None:
 )
 def test_a_changed_knob_changes_one_line(path: str, value: Any, before: str, after: str) -> None:
     opened = read(CONFIG)
-    written = trainer_named("axolotl").write_config(changed(opened.recipe, path, value), opened)
+    written = write_config(changed(opened.recipe, path, value), opened)
     lines = [
         line for line in difflib.ndiff(CONFIG.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"
     ]
@@ -239,7 +240,7 @@ def test_a_changed_knob_changes_one_line(path: str, value: Any, before: str, aft
 def test_an_unchanged_recipe_leaves_the_file_as_it_is() -> None:
     opened = read(CONFIG)
     for number, ref in enumerate(opened.datasets):
-        written = trainer_named("axolotl").write_config(ref.recipe, replace(opened, chosen=number))
+        written = write_config(ref.recipe, replace(opened, chosen=number))
         assert written.files[0].content == CONFIG and not written.losses
 
 
@@ -247,7 +248,7 @@ def test_the_second_dataset_is_changed_in_its_own_entry() -> None:
     opened = read(CONFIG)
     recipe = opened.datasets[1].recipe
     recipe = changed(recipe, "own.type", "alpaca:chat")
-    text = trainer_named("axolotl").write_config(recipe, replace(opened, chosen=1)).files[0].content
+    text = write_config(recipe, replace(opened, chosen=1)).files[0].content
     assert (
         yaml.safe_load(text)["datasets"][1]["type"] == "alpaca:chat"
         and yaml.safe_load(text)["datasets"][0]["type"] == "chat_template"
@@ -280,9 +281,7 @@ def test_a_fresh_config_reads_back_as_the_recipe() -> None:
         ("own.weight", 0.5),
     ):
         recipe = changed(recipe, path, value)
-    written = trainer_named("axolotl").write_config(
-        recipe, None, Facts(tokenizer="a/b", data="d.jsonl", format="messages")
-    )
+    written = write_config(recipe, None, Facts(tokenizer="a/b", data="d.jsonl", format="messages"))
     assert not written.losses
     opened = read(written.files[0].content)
     assert changed(opened.recipe, "tokenizer.name", None) == recipe
@@ -307,15 +306,13 @@ def test_a_fresh_config_reads_back_as_the_recipe() -> None:
 )
 def test_other_types_are_written_and_read_back(wanted: dict[str, Any]) -> None:
     recipe = replace(preset("axolotl@0.18"), own=AxolotlOptions(**wanted))
-    written = trainer_named("axolotl").write_config(recipe, None, Facts(tokenizer="a/b", data="d.jsonl"))
+    written = write_config(recipe, None, Facts(tokenizer="a/b", data="d.jsonl"))
     assert changed(read(written.files[0].content, "0.18").recipe, "tokenizer.name", None) == recipe
 
 
 def test_a_template_file_travels_with_the_config() -> None:
     recipe = changed(preset("axolotl@0.19"), "render.template", "builtin:chatml")
-    written = trainer_named("axolotl").write_config(
-        recipe, None, Facts(template_source="{{ messages }}", data="d.jsonl")
-    )
+    written = write_config(recipe, None, Facts(template_source="{{ messages }}", data="d.jsonl"))
     assert [file.name for file in written.files] == ["axolotl.yml", "chat_template.jinja"]
     assert "start Axolotl in the folder" in written.notes[0]
     assert read(written.files[0].content).recipe.render.template == "file:chat_template.jinja"
@@ -323,7 +320,7 @@ def test_a_template_file_travels_with_the_config() -> None:
 
 def test_what_axolotl_has_no_key_for_is_said() -> None:
     recipe = changed(changed(preset("axolotl@0.19"), "mask.turns", "last"), "mask.rule", "completion")
-    losses = trainer_named("axolotl").write_config(recipe, None).losses
+    losses = write_config(recipe, None).losses
     assert any("mask.turns" in loss for loss in losses) and any("mask.rule" in loss for loss in losses)
 
 
@@ -348,7 +345,7 @@ def test_what_cannot_be_read_is_said(text: str, match: str) -> None:
 
 def test_a_newer_version_uses_the_newest_rules_and_says_so() -> None:
     recipe = read(CONFIG, "0.42").recipe
-    assert any("newer than the rules" in note for note in trainer_named("axolotl").notes(recipe))
+    assert any("newer than the rules" in note for note in notes_of(recipe))
     with pytest.raises(RecipeError):
         preset("axolotl@0.9")
 
@@ -369,7 +366,7 @@ def test_options_survive_a_saved_recipe() -> None:
 
 def test_a_prompt_and_a_completion_become_a_user_defined_type() -> None:
     facts = Facts(data="d.jsonl", format="prompt_completion", fields={"prompt": "ask", "completion": "reply"})
-    written = trainer_named("axolotl").write_config(preset("axolotl@0.19"), None, facts)
+    written = write_config(preset("axolotl@0.19"), None, facts)
     assert AxolotlOptions.of(read(written.files[0].content).recipe).type == {
         "field_instruction": "ask",
         "field_output": "reply",

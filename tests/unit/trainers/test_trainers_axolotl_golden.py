@@ -13,6 +13,7 @@ from sftui import pipeline
 from sftui.recipe import Recipe
 from sftui.templates import compile_template
 from sftui.trainers import Toolbox, trainer_named
+from sftui.trainers.pins import rendering_by
 
 VERSIONS = ("0.19.0", "0.18.0")
 
@@ -40,7 +41,7 @@ def produced(case: Case, version: str, shared: Path) -> list[Pair]:
     )
     tools = pipeline.make_toolbox(recipe, tokenizer(shared, eos=eos, pad=case.pad))
     if not tools.templates:
-        rendering = trainer_named("axolotl").rendering(recipe)
+        rendering = rendering_by(recipe)
         template = compile_template(case.template, "golden", rendering=rendering)
         tools = Toolbox(tools.tokenizer, {"default": template}, "golden")
     inspections = inspect(case.rows, recipe, tools)

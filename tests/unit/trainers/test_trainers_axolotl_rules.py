@@ -22,6 +22,7 @@ from sftui.trainers.axolotl.locate import differing
 from sftui.trainers.axolotl.packing import first_fit, next_fit, packs_of
 from sftui.trainers.axolotl.parts import chunks, merged
 from sftui.trainers.axolotl.templates import REGISTRY, message_keys
+from sftui.trainers.own_config import notes_of
 
 CHAT = [
     {"role": "user", "content": "Hello"},
@@ -399,9 +400,9 @@ def test_packs_number_their_documents() -> None:
 
 def test_knobs_without_an_effect_are_named() -> None:
     recipe: Recipe = with_knobs(preset("axolotl@0.19"), {"mask.turns": "last", "own.field_tools": "f"})
-    notes = " ".join(trainer_named("axolotl").notes(recipe))
+    notes = " ".join(notes_of(recipe))
     assert "mask.turns = 'last' has no key" in notes and "field_tools has no effect" in notes
-    assert not [note for note in trainer_named("axolotl").notes(preset("axolotl@0.18")) if "no effect" in note]
+    assert not [note for note in notes_of(preset("axolotl@0.18")) if "no effect" in note]
 
 
 @pytest.mark.parametrize(

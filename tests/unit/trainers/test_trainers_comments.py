@@ -13,6 +13,7 @@ import yaml
 from sftui.errors import SftuiError
 from sftui.recipe import Recipe, changed, get, knobs
 from sftui.trainers import trainer_named
+from sftui.trainers.own_config import write_config
 
 CONFIGS: Mapping[str, str] = {
     "trl@1.16": """\
@@ -149,7 +150,7 @@ def test_every_comment_survives_every_knob(preset: str, tmp_path: Path) -> None:
             if get(recipe, info.path) == value:
                 continue
             try:
-                written = trainer.write_config(changed(recipe, info.path, value), opened)
+                written = write_config(changed(recipe, info.path, value), opened)
             except SftuiError:
                 continue
             after = next(file.content for file in written.files if file.name == "config.yml")

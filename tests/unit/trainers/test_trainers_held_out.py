@@ -10,6 +10,7 @@ from sftui.trainers import trainer_named
 from sftui.trainers.config import KeyUse
 from sftui.trainers.held_out import HeldOut, Sampled, Shuffled, evaluation_rows
 from sftui.trainers.ms_swift.draws import Drawn
+from sftui.trainers.own_config import notes_of
 
 AXOLOTL = "base_model: m\nsequence_len: 99\ndatasets:\n  - {path: d.jsonl, type: chat_template}\n"
 TRL = "model_name_or_path: m\ndataset_name: d.jsonl\n"
@@ -141,7 +142,7 @@ def test_a_seed_is_named_only_where_there_is_one(trainer: str, text: str, unknow
     recipe = behind.read_config("c.yaml", text, None).recipe
     held = behind.held_out(recipe)
     assert held is not None and unknown in held.doubt and bool(unknown) == bool(held.doubt)
-    told = [one for one in behind.notes(recipe) if f"({held.key})" in one]
+    told = [one for one in notes_of(recipe) if f"({held.key})" in one]
     assert len(told) == 1 and (unknown in told[0])
     assert ("with seed" in told[0]) == (held.seed is not None and (held.drawn or held.shuffled))
 
@@ -151,7 +152,7 @@ def test_a_share_of_a_dataset_is_told_by_the_seed_alone() -> None:
     text = AXOLOTL.replace("chat_template}", "chat_template, weight: 0.5}")
     for seed, told in (("", "without a seed"), ("seed: 7\n", "with seed 7"), ("seed: null\n", "with seed 42")):
         recipe = trainer_named("axolotl").read_config("c.yaml", text + seed, "0.20").recipe
-        assert [one for one in trainer_named("axolotl").notes(recipe) if told in one]
+        assert [one for one in notes_of(recipe) if told in one]
 
 
 @pytest.mark.parametrize("rows", [7, 50, 1000])
@@ -192,4 +193,4 @@ def test_the_notes_say_it_and_no_key_is_told_as_not_modelled() -> None:
         for key in opened.keys
         if key.use in (KeyUse.UNSUPPORTED, KeyUse.UNKNOWN, KeyUse.UNSURE, KeyUse.NEWEST_STOPS)
     ]
-    assert [one for one in trainer_named("axolotl").notes(opened.recipe) if "0.05 of the rows aside" in one]
+    assert [one for one in notes_of(opened.recipe) if "0.05 of the rows aside" in one]

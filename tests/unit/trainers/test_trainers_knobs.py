@@ -12,7 +12,8 @@ from knob_probes import effect, outcome, under
 from sftui.errors import RecipeError
 from sftui.recipe import KnobInfo, changed, get, knobs
 from sftui.templates.sandbox import ChatEnvironment
-from sftui.trainers import TRAINERS, load_recipe, preset, preset_names, trainer_named
+from sftui.trainers import TRAINERS, load_recipe, preset, preset_names
+from sftui.trainers.own_config import choices_of, losses_of, notes_of, require
 
 NEWEST = {name.partition("@")[0]: name for name in reversed(preset_names())}
 PRESETS = tuple(NEWEST[trainer] for trainer in TRAINERS if trainer != "llamafactory-v1")
@@ -64,9 +65,7 @@ ONLY_WAY = {"verl": [("data.format", "messages")]}
 
 def chosen(trainer: str, path: str) -> tuple[Any, ...]:
     """What a trainer may be set to, but nothing at all."""
-    return tuple(
-        one for one in trainer_named(trainer).choices(preset(NEWEST[trainer]), INFOS[path]) if one not in (None, "none")
-    )
+    return tuple(one for one in choices_of(preset(NEWEST[trainer]), INFOS[path]) if one not in (None, "none"))
 
 
 def contexts(name: str, path: str, template: str) -> list[dict[str, Any]]:
@@ -138,9 +137,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("info", [info for info in knobs() if info.path not in ASKED_FOR], ids=lambda info: info.path)
 def test_a_knob_acts_or_is_told_not_to(name: str, info: KnobInfo, template: str) -> None:
-    trainer = trainer_named(name)
     for value in values(info, name, template):
-        told = [note for note in trainer.notes(changed(preset(name), info.path, value)) if info.path in note]
+        told = [note for note in notes_of(changed(preset(name), info.path, value)) if info.path in note]
         if not told:
             assert effect(name, info.path, value, contexts(name, info.path, template)) != "nothing", (
                 f"{info.path} = {value!r} is ignored in silence"
@@ -173,15 +171,15 @@ def test_the_pane_offers_no_rule_that_is_refused(name: str) -> None:
 )
 def test_choices_are_what_the_trainer_can_be_told(name: str, path: str, offered: tuple[Any, ...]) -> None:
     info = next(info for info in knobs() if info.path == path)
-    assert trainer_named(name).choices(preset(name), info) == offered
+    assert choices_of(preset(name), info) == offered
 
 
 def test_choices_go_by_the_rest_of_the_recipe() -> None:
     info = next(info for info in knobs() if info.path == "mask.turns")
     recipe = under("unsloth@2026.10", {"mask.rule": "markers"})
-    assert trainer_named("unsloth").choices(recipe, info) == ("all", "last")
+    assert choices_of(recipe, info) == ("all", "last")
     recipe = under("torchtune@0.7", {"mask.rule": "turn_full"})
-    assert trainer_named("torchtune").choices(recipe, info) == ("all",)  # no key of its config says so
+    assert choices_of(recipe, info) == ("all",)  # no key of its config says so
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -198,14 +196,14 @@ def test_a_rule_of_another_trainer_is_refused_with_what_there_is(name: str, rule
 
 def test_a_saved_recipe_with_such_a_rule_opens_and_says_so() -> None:
     recipe = load_recipe("preset: trl@1.16\nmask: {rule: assistant, turns: last}\n", "saved.yaml")
-    notes = trainer_named("trl").notes(recipe)
+    notes = notes_of(recipe)
     assert any("mask.rule = 'assistant' has no key in TRL's config" in note for note in notes)
     with pytest.raises(
         RecipeError, match=r"TRL has no mask\.rule `assistant`.*it has auto, all, completion, generation_tag"
     ):
-        trainer_named("trl").require(recipe, "mask.rule")
+        require(recipe, "mask.rule")
 
 
 @pytest.mark.parametrize("name", preset_names())
 def test_no_preset_has_anything_to_say_against_itself(name: str) -> None:
-    assert trainer_named(name).losses(preset(name)) == ()
+    assert losses_of(preset(name)) == ()

@@ -12,6 +12,7 @@ from sftui.trainers import trainer_named
 from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.config import KeyNote, KeyUse
 from sftui.trainers.known import known_keys
+from sftui.trainers.own_config import losses_of, write_config
 
 AXOLOTL = "base_model: m\ndatasets:\n  - {path: d.jsonl, type: chat_template%s}\n%s"
 LIGER = "axolotl.integrations.liger.LigerPlugin"
@@ -79,10 +80,10 @@ def test_plugins_bring_keys_of_their_own(more: str, key: str, use: KeyUse) -> No
 def test_the_class_that_loads_the_tokenizer_is_read_and_written(said: str, kept: str | None) -> None:
     trainer = trainer_named("axolotl")
     opened = trainer.read_config("c.yaml", AXOLOTL % ("", f"tokenizer_type: {said}\n"), None)
-    assert opened.recipe.tokenizer.type == kept and trainer.losses(opened.recipe) == ()
-    written = trainer.write_config(opened.recipe, None).files[0].content
+    assert opened.recipe.tokenizer.type == kept and losses_of(opened.recipe) == ()
+    written = write_config(opened.recipe, None).files[0].content
     assert ("tokenizer_type: GPT2TokenizerFast" in written) == (kept is not None)
-    changed_back = trainer.write_config(changed(opened.recipe, "tokenizer.type", None), opened).files[0].content
+    changed_back = write_config(changed(opened.recipe, "tokenizer.type", None), opened).files[0].content
     assert ("GPT2TokenizerFast" in changed_back) is False
     with pytest.raises(RecipeError, match="name a class of transformers such as LlamaTokenizer"):
         trainer.read_config("c.yaml", AXOLOTL % ("", "tokenizer_type: a-b\n"), None)

@@ -14,6 +14,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import changed, get
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, KeyUse, OpenedConfig
+from sftui.trainers.own_config import write_config
 
 CONFIG = """\
 ### model
@@ -180,27 +181,27 @@ def test_what_llamafactory_refuses_is_refused(work: Path, text: str, match: str)
 )
 def test_a_changed_knob_changes_one_line(work: Path, path: str, value: Any, expected: list[str]) -> None:
     opened = read(CONFIG)
-    written = trainer_named("llamafactory").write_config(changed(opened.recipe, path, value), opened)
+    written = write_config(changed(opened.recipe, path, value), opened)
     lines = [
         line for line in difflib.ndiff(CONFIG.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"
     ]
     assert lines == expected
     assert len(written.files) == 1
-    same = trainer_named("llamafactory").write_config(opened.recipe, opened)
+    same = write_config(opened.recipe, opened)
     assert same.files[0].content == CONFIG and not same.losses
 
 
 def test_packing_can_be_switched_off(work: Path) -> None:
     opened = read("dataset: plain\npacking: true\nneat_packing: true\n")
     recipe = changed(changed(opened.recipe, "pack.strategy", "none"), "pack.isolate", False)
-    again = read(trainer_named("llamafactory").write_config(recipe, opened).files[0].content)
+    again = read(write_config(recipe, opened).files[0].content)
     assert again.recipe == recipe
 
 
 def test_formatting_openai_is_written_back(work: Path) -> None:
     opened = read("dataset: calls\n")
     recipe = changed(opened.recipe, "data.fields", {"messages": "turns"})
-    written = trainer_named("llamafactory").write_config(recipe, opened)
+    written = write_config(recipe, opened)
     assert json.loads(written.files[1].content)["calls"] == {
         "file_name": "calls.jsonl",
         "formatting": "openai",
@@ -212,7 +213,7 @@ def test_formatting_openai_is_written_back(work: Path) -> None:
 def test_changed_roles_change_the_entry_alone(work: Path) -> None:
     opened = read(CONFIG)
     recipe = changed(opened.recipe, "data.role_map", {"user": "user", "assistant": "assistant", "system": "system"})
-    written = trainer_named("llamafactory").write_config(recipe, opened)
+    written = write_config(recipe, opened)
     assert written.files[0].content == CONFIG
     assert written.files[1].name == "dataset_info.json"
     info = json.loads(written.files[1].content)
@@ -237,9 +238,7 @@ def test_a_fresh_config_reads_back_as_the_recipe(work: Path) -> None:
         ("data.fields", {"messages": "messages"}),
     ):
         recipe = changed(recipe, path, value)
-    written = trainer_named("llamafactory").write_config(
-        recipe, None, Facts(tokenizer="a/b", data="d.jsonl", format="sharegpt")
-    )
+    written = write_config(recipe, None, Facts(tokenizer="a/b", data="d.jsonl", format="sharegpt"))
     for file in written.files:
         (work / file.name).write_text(file.content)
     opened = read((work / "llamafactory_sft.yaml").read_text())
@@ -300,9 +299,7 @@ def test_a_fresh_config_reads_back_as_the_recipe(work: Path) -> None:
     ],
 )
 def test_the_entry_says_how_rows_were_found(found: dict[str, Any], entry: dict[str, Any]) -> None:
-    written = trainer_named("llamafactory").write_config(
-        preset("llamafactory@0.9"), None, Facts(data="org/set", **found)
-    )
+    written = write_config(preset("llamafactory@0.9"), None, Facts(data="org/set", **found))
     assert json.loads(written.files[1].content) == {"set": {"hf_hub_url": "org/set", **entry}}
 
 
@@ -319,7 +316,7 @@ def test_the_entry_says_how_rows_were_found(found: dict[str, Any], entry: dict[s
     ],
 )
 def test_what_llamafactory_has_no_key_for_is_said(path: str, value: Any, said: str) -> None:
-    written = trainer_named("llamafactory").write_config(changed(preset("llamafactory@0.9"), path, value), None)
+    written = write_config(changed(preset("llamafactory@0.9"), path, value), None)
     assert len(written.losses) == 1 and said in written.losses[0]
 
 

@@ -16,6 +16,7 @@ from sftui.recipe import changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, OpenedConfig
+from sftui.trainers.own_config import write_config
 
 TEXTS = [{"text": "What is 2+2? " * n, "output": None} for n in (1, 3, 2)]
 
@@ -107,9 +108,7 @@ def test_an_unknown_bos_setting_is_not_guessed() -> None:
 @pytest.mark.parametrize("more", ["", "packing: false\n", "packing: true\n"])
 def test_a_fresh_config_reads_back_as_the_recipe(work: Path, more: str) -> None:
     recipe = read(more).recipe
-    written = trainer_named("llamafactory").write_config(
-        recipe, None, Facts(tokenizer="builtin:chatml", data="c4.json")
-    )
+    written = write_config(recipe, None, Facts(tokenizer="builtin:chatml", data="c4.json"))
     for file in written.files:
         (work / file.name).write_text(file.content)
     again = trainer_named("llamafactory").read_config("x.yaml", (work / "llamafactory_sft.yaml").read_text())

@@ -13,6 +13,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed, get
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, KeyUse, OpenedConfig
+from sftui.trainers.own_config import losses_of, write_config
 from sftui.trainers.recognise import recognise
 
 BASE = "model: M\nmodel_class: llm\ntrain_dataset: ds.yaml\n"
@@ -156,7 +157,7 @@ def edited(recipe: Recipe, knobs: Mapping[str, Any]) -> Recipe:
 def test_what_is_written_is_read_again(knobs: Mapping[str, Any]) -> None:
     trainer = trainer_named("llamafactory-v1")
     recipe = edited(preset("llamafactory-v1"), {"tokenizer.name": "M", "data.format": "messages", **knobs})
-    written = trainer.write_config(recipe, None, Facts(data="rows.jsonl", tokenizer="M"))
+    written = write_config(recipe, None, Facts(data="rows.jsonl", tokenizer="M"))
     assert not written.losses
     for file in written.files:
         Path(file.name).write_text(file.content)
@@ -168,7 +169,7 @@ def test_a_config_keeps_its_comments_and_its_other_keys() -> None:
     text = "# ours\nmodel: M  # the model\nmodel_class: llm\ntrain_dataset: ds.yaml\ncutoff_len: 10\nseed: 1\n"
     opened = read(base=text)
     wanted = edited(opened.recipe, {"length.max": 20, "batch.flatten": True, "data.format": "alpaca"})
-    written = trainer_named("llamafactory-v1").write_config(wanted, opened)
+    written = write_config(wanted, opened)
     main, listed = written.files
     assert main.content == text.replace("cutoff_len: 10", "cutoff_len: 20") + (
         "batching_strategy: padding_free\nflash_attn: flash_attention_2\n"
@@ -180,4 +181,4 @@ def test_a_config_keeps_its_comments_and_its_other_keys() -> None:
     "knobs", [{"mask.rule": "assistant"}, {"pack.strategy": "bfd"}, {"data.fields": {"messages": "talk"}}]
 )
 def test_what_it_has_no_key_for_is_told(knobs: Mapping[str, Any]) -> None:
-    assert trainer_named("llamafactory-v1").losses(edited(preset("llamafactory-v1"), knobs))
+    assert losses_of(edited(preset("llamafactory-v1"), knobs))

@@ -1,4 +1,4 @@
-"""What a trainer's config cannot say is told alike by `losses` and by the config that is written."""
+"""What a trainer's config cannot say is told alike by `losses_of` and by the config that is written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from sftui import trainers
 from sftui.recipe import changed
-from sftui.trainers import trainer_named
+from sftui.trainers.own_config import losses_of, write_config
 
 WRITTEN = [name for name in trainers.preset_names() if name not in ("hf-trainer", "manual-shift")]
 
@@ -29,5 +29,4 @@ WRITTEN = [name for name in trainers.preset_names() if name not in ("hf-trainer"
 )
 def test_losses_are_those_of_the_written_config(preset: str, path: str, value: Any) -> None:
     recipe = changed(trainers.preset(preset), path, value)
-    trainer = trainer_named(preset)
-    assert trainer.losses(recipe) == trainer.write_config(recipe, None).losses
+    assert losses_of(recipe) == write_config(recipe, None).losses

@@ -14,6 +14,7 @@ from sftui.recipe import changed, get
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, KeyUse, OpenedConfig
+from sftui.trainers.own_config import losses_of, naming, write_config
 from sftui.trainers.recognise import recognise
 
 BASE = "model: M\ntrain: true\ndata: here\n"
@@ -171,7 +172,7 @@ def test_a_new_config_comes_back_as_it_was_said() -> None:
     recipe = preset("mlx-lm")
     for path, value in KNOBS.items():
         recipe = changed(recipe, path, value)
-    written = trainer_named("mlx-lm").write_config(recipe, None, Facts(data="here/train.jsonl", tokenizer="M"))
+    written = write_config(recipe, None, Facts(data="here/train.jsonl", tokenizer="M"))
     assert written.losses == () and [file.name for file in written.files] == ["mlx_lora.yaml"]
     opened = read(base=written.files[0].content)
     assert {path: get(opened.recipe, path) for path in KNOBS} == KNOBS
@@ -183,7 +184,7 @@ def test_a_new_config_comes_back_as_it_was_said() -> None:
 
 
 def test_a_file_of_another_name_is_told() -> None:
-    written = trainer_named("mlx-lm").write_config(preset("mlx-lm"), None, Facts(data="here/rows.jsonl"))
+    written = write_config(preset("mlx-lm"), None, Facts(data="here/rows.jsonl"))
     assert any("train.jsonl of the folder" in note for note in written.notes)
 
 
@@ -191,7 +192,7 @@ def test_an_opened_config_keeps_all_that_did_not_change() -> None:
     text = EXAMPLE + "# ours\nmask_prompt: true   # the answers\n"
     opened = read(base=text)
     recipe = changed(changed(opened.recipe, "mask.rule", "all"), "length.max", 77)
-    written = trainer_named("mlx-lm").write_config(recipe, opened).files[0].content
+    written = write_config(recipe, opened).files[0].content
     assert "# the answers" not in written or "mask_prompt: true" not in written
     assert "max_seq_length: 77\n" in written and "learning_rate: 1e-5\n" in written
     back = read(base=written)
@@ -202,7 +203,7 @@ def test_columns_are_written_where_the_open_dataset_names_them() -> None:
     opened = read("hf_dataset:\n- {path: a/b}\n- {path: c/d, text_feature: body}\n")
     opened = OpenedConfig(**{**{k: getattr(opened, k) for k in opened.__slots__}, "chosen": 1})
     recipe = changed(opened.recipe, "data.fields", {"text": "other"})
-    written = trainer_named("mlx-lm").write_config(recipe, opened).files[0].content
+    written = write_config(recipe, opened).files[0].content
     assert [one.recipe.data.fields for one in read(base=written).datasets] == [{}, {"text": "other"}]
 
 
@@ -218,11 +219,10 @@ def test_columns_are_written_where_the_open_dataset_names_them() -> None:
     ],
 )
 def test_what_it_cannot_be_told(path: str, value: Any, why: str) -> None:
-    assert why in " ".join(trainer_named("mlx-lm").losses(changed(preset("mlx-lm"), path, value)))
+    assert why in " ".join(losses_of(changed(preset("mlx-lm"), path, value)))
 
 
 def test_repaired_rows_are_named_by_their_folder() -> None:
     config = parse_yaml(BASE + "hf_dataset: {path: a/b}\n", "lora.yaml", "pyyaml")
-    naming = trainer_named("mlx-lm").naming
-    assert naming(config, "new/rows.jsonl", 0) == {}
-    assert naming(config, "new/train.jsonl", 0).keys() == {("data",), ("hf_dataset",)}
+    assert naming("mlx-lm", config, "new/rows.jsonl", 0) == {}
+    assert naming("mlx-lm", config, "new/train.jsonl", 0).keys() == {("data",), ("hf_dataset",)}

@@ -21,6 +21,7 @@ from sftui.sources.records import parse_record
 from sftui.tokens import builtin, load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named
 from sftui.trainers.base import Totals
+from sftui.trainers.own_config import notes_of
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]}
 PAIR = {"prompt": "hi", "completion": "Hello."}
@@ -218,7 +219,7 @@ def test_templates_that_are_code_of_mlx_lms_are_told(
 ) -> None:
     for name, value in files.items():
         (tmp_path / name).write_text(json.dumps(value))
-    notes = trainer_named("mlx-lm").notes(changed(preset("mlx-lm"), "tokenizer.name", str(tmp_path)))
+    notes = notes_of(changed(preset("mlx-lm"), "tokenizer.name", str(tmp_path)))
     assert [note for note in notes if "chat_template_type" in note] == (
         [f"the model's chat_template_type is {told}: mlx-lm renders by code of its own, which sftui does not run"]
         if told
@@ -235,7 +236,7 @@ def test_fewer_rows_than_a_batch_stop_the_run(rows: int, size: int, stops: bool)
 
 
 def test_what_no_knob_says_is_told() -> None:
-    told = " ".join(trainer_named("mlx-lm").notes(preset("mlx-lm")))
+    told = " ".join(notes_of(preset("mlx-lm")))
     assert "mlx-lm trains one step of padding, the id 0" in told and "never train" in told
 
 

@@ -14,6 +14,7 @@ from sftui.recipe import changed, get
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, KeyUse, OpenedConfig
+from sftui.trainers.own_config import losses_of, naming, write_config
 from sftui.trainers.recognise import recognise
 
 BASE = "model: Qwen/Qwen3-8B\ndataset: [rows.jsonl]\n"
@@ -165,7 +166,7 @@ def test_a_command_line_is_read_from_its_script() -> None:
     assert (recipe.render.template, recipe.length.max, recipe.pack.strategy) == ("ms-swift/qwen3", 512, "binpack")
     assert (recipe.mask.turns, get(recipe, "own.loss_scale")) == ("last", "hermes")
     assert recipe.render.inject_system == "You are kind."
-    written = trainer_named("ms-swift").write_config(changed(recipe, "length.max", 1024), opened)
+    written = write_config(changed(recipe, "length.max", 1024), opened)
     [file] = written.files
     config = parse_yaml(file.content, file.name, "pyyaml")
     assert file.name == "ms_swift.yaml" and config["max_length"] == 1024 and config["packing"] is True
@@ -214,7 +215,7 @@ def test_a_recipe_is_written_as_its_keys(knobs: Mapping[str, Any], expected: Map
     recipe = preset("ms-swift")
     for path, value in knobs.items():
         recipe = changed(recipe, path, value)
-    written = trainer_named("ms-swift").write_config(recipe, None, Facts(data="a.jsonl", tokenizer="Qwen/Qwen3-8B"))
+    written = write_config(recipe, None, Facts(data="a.jsonl", tokenizer="Qwen/Qwen3-8B"))
     config = parse_yaml(written.files[0].content, "x.yaml", "pyyaml")
     assert {key: config.get(key) for key in expected} == expected and not written.losses
     assert any(note.startswith("as flags: swift sft --") for note in written.notes)
@@ -232,22 +233,22 @@ def test_a_recipe_is_written_as_its_keys(knobs: Mapping[str, Any], expected: Map
     ],
 )
 def test_what_it_cannot_say_is_told(path: str, value: Any, why: str) -> None:
-    assert why in " ".join(trainer_named("ms-swift").losses(changed(preset("ms-swift"), path, value)))
+    assert why in " ".join(losses_of(changed(preset("ms-swift"), path, value)))
 
 
 def test_a_config_keeps_what_is_not_changed() -> None:
     text = f"# ours\n{BASE}max_length: 512  # long enough\nlearning_rate: 1e-4\n"
     opened = trainer_named("ms-swift").read_config("sft.yaml", text)
     recipe = changed(changed(opened.recipe, "length.max", 1024), "mask.turns", "last")
-    written = trainer_named("ms-swift").write_config(recipe, opened).files[0].content
+    written = write_config(recipe, opened).files[0].content
     assert written.startswith("# ours\n") and "max_length: 1024  # long enough" in written
     assert "loss_scale: last_round" in written and "learning_rate: 1e-4" in written
 
 
 def test_a_model_that_is_not_known_is_told_beside_the_config() -> None:
-    written = trainer_named("ms-swift").write_config(preset("ms-swift"), None, Facts(tokenizer="builtin:chatml"))
+    written = write_config(preset("ms-swift"), None, Facts(tokenizer="builtin:chatml"))
     assert any("name the template of the model" in note for note in written.notes)
 
 
 def test_repaired_rows_take_the_place_of_the_dataset() -> None:
-    assert trainer_named("ms-swift").naming({"dataset": ["a"]}, "b.jsonl", 0) == {("dataset",): ["b.jsonl"]}
+    assert naming("ms-swift", {"dataset": ["a"]}, "b.jsonl", 0) == {("dataset",): ["b.jsonl"]}

@@ -18,6 +18,7 @@ from sftui.tokens import load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named
 from sftui.trainers.ms_swift import models, registry
 from sftui.trainers.ms_swift.trainer import MsSwift, template_name
+from sftui.trainers.own_config import notes_of
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]}
 CHATS = {"messages": [*CHAT["messages"], {"role": "user", "content": "more"}, {"role": "assistant", "content": "No."}]}
@@ -160,7 +161,7 @@ def test_the_day_is_written_where_a_template_writes_it(monkeypatch: pytest.Monke
     rendered = inspected(CHAT, "llama3_2", name="builtin:llama3").rendered
     assert rendered is not None and "Today Date: 03 Feb 2026" in rendered.text
     recipe = changed(preset("ms-swift"), "render.template", "ms-swift/llama3_2")
-    assert any("writes the day" in note for note in behind.notes(recipe))
+    assert any("writes the day" in note for note in notes_of(recipe))
 
 
 def test_the_end_of_an_answer_is_learnt_where_the_separator_is_the_suffix() -> None:

@@ -14,6 +14,7 @@ from sftui.recipe_io import parse_yaml
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, KeyUse, OpenedConfig
 from sftui.trainers.nemo_automodel.config import NAMES, REFUSED, TARGETS
+from sftui.trainers.own_config import write_config
 from sftui.trainers.recognise import recognise
 
 BASE = "model:\n  pretrained_model_name_or_path: M\n"
@@ -202,7 +203,7 @@ def test_a_config_is_recognised_by_its_targets() -> None:
 def test_changed_keys_alone_are_written_and_told_as_words() -> None:
     opened = read(CHAT + "  seq_length: 512 # long\n  truncation: true\noptimizer:\n  lr: 1.0e-5\n")
     recipe = changed(changed(opened.recipe, "length.max", 256), "mask.turns", "last")
-    written = trainer_named("nemo-automodel").write_config(recipe, opened)
+    written = write_config(recipe, opened)
     [file] = written.files
     assert (
         "seq_length: 256 # long" in file.content
@@ -232,6 +233,6 @@ def test_a_new_config_says_the_recipe(knobs: dict[str, Any]) -> None:
     recipe = changed(preset("nemo-automodel"), "tokenizer.name", "M")
     for path, value in knobs.items():
         recipe = changed(recipe, path, value)
-    written = trainer_named("nemo-automodel").write_config(recipe, None, Facts(data="a.jsonl", tokenizer="M"))
+    written = write_config(recipe, None, Facts(data="a.jsonl", tokenizer="M"))
     assert not written.losses
     assert read(written.files[0].content).recipe == recipe

@@ -19,6 +19,7 @@ from sftui.recipe import changed
 from sftui.sources import DataFile, SourceSpec, open_source
 from sftui.trainers import preset
 from sftui.trainers.loading import load
+from sftui.trainers.own_config import choices_of, notes_of
 from sftui.trainers.reading import brought, dated, mixed, notes_on, reading_of
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_data"
@@ -129,23 +130,19 @@ def test_files_that_datasets_cannot_read_are_refused() -> None:
 def test_an_unsloth_that_brings_trl_before_1_0_has_no_bfd_split() -> None:
     """TRL 0.24 knows bfd and wrapped."""
     from sftui.recipe import knobs
-    from sftui.trainers import trainer_named
 
     (strategy,) = (one for one in knobs() if one.path == "pack.strategy")
-    offered = {
-        name: trainer_named(name).choices(preset(name), strategy) for name in ("unsloth@2026.10", "unsloth@2026.8")
-    }
+    offered = {name: choices_of(preset(name), strategy) for name in ("unsloth@2026.10", "unsloth@2026.8")}
     assert set(offered["unsloth@2026.10"]) - set(offered["unsloth@2026.8"]) == {"bfd_split"}
     assert {"bfd", "wrapped"} <= set(offered["unsloth@2026.8"])
 
 
 def test_the_older_wrapped_is_told_where_it_is_meant() -> None:
     from sftui.recipe import changed
-    from sftui.trainers import trainer_named
 
     told = {
         (name, strategy): any(
-            "from_list" in note for note in trainer_named("trl").notes(changed(preset(name), "pack.strategy", strategy))
+            "from_list" in note for note in notes_of(changed(preset(name), "pack.strategy", strategy))
         )
         for name in ("trl@1.8", "trl@1.14", "trl@1.16")
         for strategy in ("none", "bfd", "wrapped")

@@ -10,11 +10,12 @@ import pytest
 from sftui.errors import SftuiError
 from sftui.recipe import get, knobs_of
 from sftui.recipe_io import parse_yaml, set_knob_to
-from sftui.trainers import TRAINERS, preset, trainer_named, traits_of
+from sftui.trainers import TRAINERS, preset, traits_of
 from sftui.trainers.config import Facts
+from sftui.trainers.own_config import write_config
 from sftui.trainers.recognise import recognise
 
-WRITING = [name for name in TRAINERS if traits_of(name).writes and name != "unsloth"]  # which has no config file
+WRITING = [name for name in TRAINERS if traits_of(name).config and name != "unsloth"]  # which has no config file
 FACTS = Facts(data="rows.jsonl", tokenizer="Qwen/Qwen3-8B", fields={})
 
 
@@ -35,7 +36,7 @@ def test_a_config_that_sftui_writes_is_never_anothers(name: str) -> None:
                 continue
             if get(recipe, knob.path) == get(usual, knob.path):
                 continue
-            written = trainer_named(name).write_config(recipe, None, FACTS)
+            written = write_config(recipe, None, FACTS)
             assert recognise(parsed(written.files)).trainer in (None, name), (knob.path, value)
             seen += 1
     assert seen > 20

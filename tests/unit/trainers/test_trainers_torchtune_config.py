@@ -11,6 +11,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import changed, get
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, KeyUse
+from sftui.trainers.own_config import write_config
 
 CONFIG = """\
 # Single device recipe, our own words
@@ -237,12 +238,12 @@ def test_several_datasets_are_several_refs() -> None:
 )
 def test_a_changed_knob_changes_one_line(path: str, value: Any, lines: list[str]) -> None:
     opened = read(CONFIG)
-    written = trainer_named("torchtune").write_config(changed(opened.recipe, path, value), opened)
+    written = write_config(changed(opened.recipe, path, value), opened)
     found = [
         line for line in difflib.ndiff(CONFIG.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"
     ]
     assert found == lines
-    assert trainer_named("torchtune").write_config(opened.recipe, opened).files[0].content == CONFIG
+    assert write_config(opened.recipe, opened).files[0].content == CONFIG
 
 
 @pytest.mark.parametrize(
@@ -267,18 +268,18 @@ def test_a_fresh_config_reads_back(knobs: dict[str, Any]) -> None:
         "render.template": "torchtune/qwen2_5",
     }.items():
         recipe = changed(recipe, path, value)
-    written = trainer_named("torchtune").write_config(recipe, None, Facts(tokenizer="/m", data="d.jsonl"))
+    written = write_config(recipe, None, Facts(tokenizer="/m", data="d.jsonl"))
     opened = read(written.files[0].content, "0.7")
     assert changed(opened.recipe, "tokenizer.name", None) == recipe and written.losses == ()
     assert opened.datasets[0].paths == ("d.jsonl",)
 
 
 def test_what_torchtune_has_no_key_for_is_said() -> None:
-    written = trainer_named("torchtune").write_config(changed(preset("torchtune@0.6.1"), "mask.turns", "last"), None)
+    written = write_config(changed(preset("torchtune@0.6.1"), "mask.turns", "last"), None)
     assert written.losses == ("mask.turns = 'last' does nothing under mask.rule auto: set that to turn_full",)
     for version in ("0.6.1", "0.7"):
         recipe = changed(changed(preset(f"torchtune@{version}"), "mask.turns", "last"), "mask.rule", "turn_full")
-        written = trainer_named("torchtune").write_config(recipe, None)
+        written = write_config(recipe, None)
         assert "no dataset builder hands on" in written.losses[0]
         assert "masking_strategy" not in written.files[0].content
 

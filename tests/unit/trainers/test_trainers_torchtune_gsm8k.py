@@ -16,6 +16,7 @@ from sftui.recipe import Recipe, changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, KeyUse
+from sftui.trainers.own_config import losses_of, write_config
 
 ROWS = [{"question": f"What is {n} {{+}} 1?", "answer": f"It is {n + 1}.\n#### {n + 1}"} for n in range(23)]
 
@@ -103,13 +104,12 @@ def test_the_config_names_its_set_as_the_builder_does() -> None:
 
 
 def test_a_recipe_of_it_is_written_and_read_back() -> None:
-    trainer = trainer_named("torchtune")
     recipe = read(config("  partition: 0-0/10\n", "  max_seq_len: 64\n")).recipe
-    assert trainer.losses(recipe) == ()
-    (written,) = trainer.write_config(recipe, None, Facts(data="rows.jsonl", tokenizer="a")).files
+    assert losses_of(recipe) == ()
+    (written,) = write_config(recipe, None, Facts(data="rows.jsonl", tokenizer="a")).files
     again = read(written.content).recipe
     assert (again.own, again.data, again.length) == (recipe.own, recipe.data, recipe.length)
     for path, value in (("mask.rule", "all"), ("pack.strategy", "sequential"), ("render.inject_system", "x")):
-        assert any(path in loss for loss in trainer.losses(changed(recipe, path, value))), path
+        assert any(path in loss for loss in losses_of(changed(recipe, path, value))), path
     other = changed(preset("torchtune@0.7"), "data.format", "columns")
-    assert trainer.losses(changed(other, "own.partition", "0-0/10"))
+    assert losses_of(changed(other, "own.partition", "0-0/10"))

@@ -17,6 +17,7 @@ from sftui.recipe import Recipe, changed, get
 from sftui.tokens import builtin, load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named
 from sftui.trainers.config import Facts, KeyUse
+from sftui.trainers.own_config import write_config
 from sftui.trainers.torchtune.prompt_templates import LLAMA2, MISTRAL
 
 KEPT = Path(__file__).parents[2] / "golden" / "trainers" / "pieces"
@@ -266,10 +267,10 @@ def test_configs_are_read_and_written(model: str) -> None:
         opened = read(component)
         assert (opened.recipe.render.template, opened.recipe.tokenizer.name) == (f"torchtune/{model}", "/m")
         assert {note.use for note in opened.keys} <= {KeyUse.USED, KeyUse.PASSED}
-        edited = trainer.write_config(changed(opened.recipe, "length.max", 64), opened).files[0].content
+        edited = write_config(changed(opened.recipe, "length.max", 64), opened).files[0].content
         assert component in edited and "max_seq_len: 64" in edited and "# a comment" in edited
     recipe = changed(usual, "render.template", f"torchtune/{model}")
-    fresh = trainer.write_config(recipe, None, Facts(tokenizer="/m", data="x.jsonl", format="messages"))
+    fresh = write_config(recipe, None, Facts(tokenizer="/m", data="x.jsonl", format="messages"))
     assert not fresh.losses and COMPONENTS[model][0] in fresh.files[0].content
     again = trainer.read_config("t.yaml", fresh.files[0].content, "0.6.1").recipe
     assert again.render.template == f"torchtune/{model}" and again.tokenizer.name == "/m"
@@ -293,9 +294,7 @@ def test_configs_are_read_and_written(model: str) -> None:
 def test_each_key_sets_its_knob(model: str, more: str, path: str, knob: str, value: Any) -> None:
     opened = read(COMPONENTS[model][0], more, path)
     assert get(opened.recipe, knob) == value
-    fresh = trainer_named("torchtune").write_config(
-        opened.recipe, None, Facts(tokenizer="/m", data="x.jsonl", format="messages")
-    )
+    fresh = write_config(opened.recipe, None, Facts(tokenizer="/m", data="x.jsonl", format="messages"))
     again = trainer_named("torchtune").read_config("t.yaml", fresh.files[0].content, "0.6.1").recipe
     assert get(again, knob) == value and not fresh.losses
 

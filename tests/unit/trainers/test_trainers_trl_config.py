@@ -12,6 +12,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import changed, get
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, KeyUse
+from sftui.trainers.own_config import write_config
 
 CONFIG = """\
 # SFT of a small model
@@ -69,12 +70,12 @@ def test_every_key_gets_a_note() -> None:
 def test_a_changed_knob_changes_one_line() -> None:
     opened = read(CONFIG)
     recipe = changed(opened.recipe, "length.max", 4096)
-    written = trainer_named("trl").write_config(recipe, opened)
+    written = write_config(recipe, opened)
     lines = [
         line for line in difflib.ndiff(CONFIG.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"
     ]
     assert lines == ["- max_length: 2048", "+ max_length: 4096"]
-    same = trainer_named("trl").write_config(opened.recipe, opened)
+    same = write_config(opened.recipe, opened)
     assert same.files[0].content == CONFIG
 
 
@@ -88,14 +89,14 @@ def test_a_fresh_config_reads_back_as_the_recipe() -> None:
         ("pack.isolate", True),
     ):
         recipe = changed(recipe, path, value)
-    written = trainer_named("trl").write_config(recipe, None, Facts(tokenizer="a/b", data="d.jsonl"))
+    written = write_config(recipe, None, Facts(tokenizer="a/b", data="d.jsonl"))
     opened = read(written.files[0].content)
     assert changed(opened.recipe, "tokenizer.name", None) == recipe
     assert opened.datasets[0].paths == ("d.jsonl",)
 
 
 def test_what_trl_has_no_key_for_is_said() -> None:
-    written = trainer_named("trl").write_config(changed(preset("trl@1.16"), "mask.terminator", "mask"), None)
+    written = write_config(changed(preset("trl@1.16"), "mask.terminator", "mask"), None)
     assert written.losses == ("mask.terminator = 'mask' has no key in TRL's config",)
 
 

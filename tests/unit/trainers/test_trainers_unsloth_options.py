@@ -12,6 +12,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import changed, get
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, KeyUse
+from sftui.trainers.own_config import notes_of, write_config
 from sftui.trainers.unsloth.formats import role_key, standard_role
 
 OPTIONS = """\
@@ -60,18 +61,16 @@ def test_every_key_gets_a_note() -> None:
 
 def test_a_changed_knob_changes_one_line() -> None:
     opened = read(OPTIONS)
-    written = trainer_named("unsloth").write_config(changed(opened.recipe, "length.max", 1024), opened)
+    written = write_config(changed(opened.recipe, "length.max", 1024), opened)
     lines = [
         line for line in difflib.ndiff(OPTIONS.splitlines(), written.files[0].content.splitlines()) if line[0] in "+-"
     ]
     assert lines == ["- max_seq_length: 4096", "+ max_seq_length: 1024"]
-    assert trainer_named("unsloth").write_config(opened.recipe, opened).files[0].content == OPTIONS
+    assert write_config(opened.recipe, opened).files[0].content == OPTIONS
 
 
 def test_the_python_holds_every_argument() -> None:
-    written = trainer_named("unsloth").write_config(
-        read(OPTIONS).recipe, None, Facts(data="chat.jsonl", tokenizer="some/model")
-    )
+    written = write_config(read(OPTIONS).recipe, None, Facts(data="chat.jsonl", tokenizer="some/model"))
     code = written.files[0].content
     ast.parse(code)
     assert "max_seq_length=4096" in code and "rows['messages']" in code
@@ -81,7 +80,7 @@ def test_the_python_holds_every_argument() -> None:
 
 
 def test_what_unsloth_has_no_argument_for_is_said() -> None:
-    written = trainer_named("unsloth").write_config(changed(preset("unsloth@2026.10"), "mask.terminator", "mask"), None)
+    written = write_config(changed(preset("unsloth@2026.10"), "mask.terminator", "mask"), None)
     assert written.losses == ("mask.terminator = 'mask' has no argument in Unsloth",)
 
 
@@ -101,7 +100,7 @@ def test_contradictions_are_refused(text: str) -> None:
 
 def test_a_newer_version_says_so() -> None:
     trainer = trainer_named("unsloth")
-    assert "newer than the rules" in trainer.notes(trainer.preset("2026.12"))[0]
+    assert "newer than the rules" in notes_of(trainer.preset("2026.12"))[0]
     with pytest.raises(RecipeError):
         trainer.preset("2025.1")
 

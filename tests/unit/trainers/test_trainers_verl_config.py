@@ -14,6 +14,7 @@ from sftui.recipe_io import parse_yaml
 from sftui.session.configs import recognised
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, KeyUse, OpenedConfig
+from sftui.trainers.own_config import losses_of, write_config
 from sftui.trainers.recognise import recognise
 from sftui.trainers.verl import hydra, script
 
@@ -262,7 +263,7 @@ def test_an_opened_script_keeps_all_that_did_not_change() -> None:
         "data.fields": {"messages": "my chat"},
     }.items():
         recipe = changed(recipe, path, value)
-    text = trainer_named("verl").write_config(recipe, opened).files[0].content
+    text = write_config(recipe, opened).files[0].content
     before, after = SCRIPT.split("\n"), text.split("\n")
     assert "    data.max_length=77 \\" in after and "data.max_length=9" in after[-2]
     assert [line for line in before if line not in after] == [
@@ -293,7 +294,7 @@ def test_a_new_config_comes_back_as_it_was_said() -> None:
     recipe = preset("verl")
     for path, value in KNOBS.items():
         recipe = changed(recipe, path, value)
-    written = trainer_named("verl").write_config(recipe, None, Facts(data="rows.parquet", tokenizer="M"))
+    written = write_config(recipe, None, Facts(data="rows.parquet", tokenizer="M"))
     assert written.losses == () and [file.name for file in written.files] == ["verl_sft.yaml"]
     opened = read(base=written.files[0].content)
     assert {path: get(opened.recipe, path) for path in KNOBS} == KNOBS
@@ -306,16 +307,14 @@ def test_a_new_config_comes_back_as_it_was_said() -> None:
 
 def test_a_template_is_written_as_its_text() -> None:
     recipe = changed(preset("verl"), "render.template", "file:t.jinja")
-    text = trainer_named("verl").write_config(
-        recipe, None, Facts(template_source="{% if a %}\n'x' {{ b }}\n{% endif %}")
-    )
+    text = write_config(recipe, None, Facts(template_source="{% if a %}\n'x' {{ b }}\n{% endif %}"))
     opened = read(base=text.files[0].content)
     assert opened.recipe.render.template == "verl/custom"
     assert get(opened.recipe, "own.custom_chat_template") == "{% if a %}\n'x' {{ b }}\n{% endif %}"
 
 
 def test_rows_of_another_kind_are_told() -> None:
-    written = trainer_named("verl").write_config(preset("verl"), None, Facts(data="rows.jsonl"))
+    written = write_config(preset("verl"), None, Facts(data="rows.jsonl"))
     assert any("sftui convert DATA -o OUT.parquet" in note for note in written.notes)
 
 
@@ -331,7 +330,7 @@ def test_rows_of_another_kind_are_told() -> None:
     ],
 )
 def test_what_it_cannot_be_told(path: str, value: Any, why: str) -> None:
-    assert why in " ".join(trainer_named("verl").losses(changed(preset("verl"), path, value)))
+    assert why in " ".join(losses_of(changed(preset("verl"), path, value)))
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from sftui.tokens.beginnings import joints
 from sftui.tokens.bulk import Bulk
 from sftui.trainers import Toolbox, preset, trainer_named
 from sftui.trainers.base import Totals
+from sftui.trainers.own_config import notes_of
 from sftui.trainers.verl.alone import Apart
 
 USER = {"role": "user", "content": "hi"}
@@ -247,7 +248,7 @@ def test_what_no_knob_says_is_told() -> None:
         recipe = preset("verl")
         for path, value in knobs.items():
             recipe = changed(recipe, path.replace("__", "."), value)
-        return " ".join(trainer_named("verl").notes(recipe))
+        return " ".join(notes_of(recipe))
 
     assert "the text `none`" in told() and "rows that fill none are left out" in told()
     assert "is put over the enable_thinking of" in told(render__kwargs={"enable_thinking": False})

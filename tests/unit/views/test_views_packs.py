@@ -12,7 +12,8 @@ from sftui.model import IGNORE_INDEX, Pack, RowSummary
 from sftui.recipe import changed, knobs_of
 from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data, tokenized
-from sftui.trainers import preset, trainer_named
+from sftui.trainers import preset
+from sftui.trainers.own_config import choices_of
 from sftui.views.batch import BORDER, PAD, batch_lines, pack_lines, scaled
 from sftui.views.cells import plain
 from sftui.views.status import row_line
@@ -27,7 +28,7 @@ PACKING = [
     for recipe in [preset(name)]
     for info in knobs_of(recipe)
     if info.path == "pack.strategy"
-    for strategy in trainer_named(recipe.preset).choices(recipe, info)
+    for strategy in choices_of(recipe, info)
     if strategy != "none"
 ]
 

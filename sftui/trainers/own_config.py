@@ -1,0 +1,96 @@
+"""What a trainer's own config says of a recipe: its keys, what it has none for, and so what can be chosen."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from sftui.errors import RecipeError
+from sftui.recipe import KnobInfo, Recipe, changed, get
+from sftui.recipe_io import knob_at
+from sftui.trainers import preset, trainer_named, traits_of
+from sftui.trainers.config import Facts, OpenedConfig, WrittenConfig
+
+
+def key_of(trainer: str, path: str) -> str:
+    """The keys of a trainer's config that say a knob, for a person to read; empty where it has none."""
+    from sftui.trainers.table import key_of
+
+    config = traits_of(trainer).config
+    return key_of(getattr(import_module(config), "TABLE", ()), path) if config else ""
+
+
+def naming(trainer: str, config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any]:
+    """The changes (place → value) by which dataset `number` of an opened config is the JSON lines file `data`;
+    empty where sftui cannot write that key."""
+    module = traits_of(trainer).config
+    name = getattr(import_module(module), "naming", None) if module else None
+    return name(config, data, number) if name is not None else {}
+
+
+def write_config(recipe: Recipe, opened: OpenedConfig | None, facts: Facts | None = None) -> WrittenConfig:
+    """The config that makes the trainer do what the recipe says; RecipeError where it has none.
+
+    With `opened`, the user's own text with the changed keys only; else rows and recipe, and what is known of
+    training (see `training.with_training`).
+    """
+    config = traits_of(recipe.trainer).config
+    if not config:
+        raise RecipeError(f"sftui cannot write a config for {recipe.trainer}", fix="export the recipe or preprocess.py")
+    from sftui.trainers.training import with_training
+
+    facts = facts or Facts()
+    written: WrittenConfig = import_module(config).write(recipe, preset(recipe.preset), opened, facts)
+    return written if opened is not None else with_training(written, recipe.preset, facts)
+
+
+def losses_of(recipe: Recipe) -> tuple[str, ...]:
+    """What the trainer's own config cannot say of a recipe, as `write_config` reports it."""
+    return trainer_named(recipe.preset).keys_of(recipe)[1]
+
+
+def choices_of(recipe: Recipe, info: KnobInfo) -> tuple[Any, ...]:
+    """The values of a knob with choices that the recipe's trainer can be told, the rest of the recipe as it stands.
+
+    Empty for a knob without choices. It is worked out from `losses_of`, so that what may be chosen is what can be
+    exported.
+    """
+    offered: tuple[Any, ...] = (False, True) if info.type.removesuffix("?") == "bool" else info.choices
+    offered = (None, *offered) if offered and info.type.endswith("?") else offered
+    usual = get(preset(recipe.preset), info.path)
+    lost = set(losses_of(changed(recipe, info.path, usual)))
+    return tuple(one for one in offered if one == usual or set(losses_of(changed(recipe, info.path, one))) <= lost)
+
+
+def other_choices(recipe: Recipe, info: KnobInfo) -> list[Any]:
+    """Those of `choices_of` that the recipe does not have."""
+    return [choice for choice in choices_of(recipe, info) if choice != get(recipe, info.path)]
+
+
+def require(recipe: Recipe, path: str) -> None:
+    """RecipeError with what there is, where the recipe's choice for a knob is none of its trainer's."""
+    value, choices = get(recipe, path), _own_choices(recipe.trainer, recipe.version, path)
+    if value not in choices:
+        raise RecipeError(
+            f"{traits_of(recipe.trainer).title} has no {path} `{value}`", fix=f"it has {', '.join(choices)}"
+        )
+
+
+@cache
+def _own_choices(trainer: str, version: str, path: str) -> tuple[Any, ...]:
+    """`choices_of` with everything else as the preset has it."""
+    recipe = trainer_named(trainer).preset(version or None)
+    return choices_of(recipe, knob_at(path, recipe))
+
+
+def notes_of(recipe: Recipe) -> tuple[str, ...]:
+    """Sentences on the recipe as a whole: what its trainer does that no knob says, and what it cannot be told."""
+    from sftui.templates.behaviour import not_read
+    from sftui.trainers.pins import reference_version
+    from sftui.trainers.versions import of, unknown_newer
+
+    trainer = trainer_named(recipe.preset)
+    newer = unknown_newer(of(recipe), trainer.versions, trainer.title) if trainer.versions else None
+    unread = not_read(reference_version(recipe)) if trainer.traits.renders_templates else None
+    return (*filter(None, (newer,)), *trainer.remarks(recipe), *filter(None, (unread,)), *losses_of(recipe))
