@@ -208,8 +208,9 @@ class _Stages:
 
 def _stages(detected: Detected, recipe: Recipe, tools: Toolbox, *, spans: bool, places: bool) -> _Stages:
     trainer = trainer_named(recipe.preset)
-    places = places or trainer.needs_places(recipe)
-    spans = spans or trainer.needs_spans(recipe) or (places and trainer.traits.piecewise)
+    placed, written = trainer.needs(recipe)
+    places = places or placed
+    spans = spans or written or (places and trainer.traits.piecewise)
     return _Stages(detected, recipe, tools, trainer, spans, places)
 
 

@@ -191,7 +191,8 @@ def _roles(conversation: Conversation | None) -> set[str]:
 
 def _mask(recipe: Recipe, target: Recipe, trainer: Trainer, data_format: str | None) -> tuple[Recipe, list[str]]:
     meant = _meant(recipe, data_format)
-    own = trainer.traits.assistant_rule
+    rules = trainer.traits.rules
+    own = rules.get("assistant") or rules["last"]
     if meant == "kept":
         return target, []
     if meant == "all":
@@ -200,9 +201,9 @@ def _mask(recipe: Recipe, target: Recipe, trainer: Trainer, data_format: str | N
             [f"{target.preset} never trains a system message"] if masked else []
         )
     if meant == "completion":
-        return changed(target, "mask.rule", trainer.traits.completion_rule or own), []
+        return changed(target, "mask.rule", rules.get("completion", own)), []
     target = changed(target, "mask.rule", own)
-    if trainer.traits.last_alone:
+    if "assistant" not in rules:
         every = f"{recipe.preset} trains more than the last message: {target.preset} trains that one alone"
         return target, [] if meant == "last" else [every]
     if meant == "last":

@@ -139,9 +139,9 @@ def _plain_data(recipe: Recipe, found: Detected, trainer: Trainer) -> Data:
         chosen = "auto"
     if keys.get("role", "role") == "role" and LEGACY_RESULT not in found.role_map:
         roles.pop(LEGACY_RESULT)  # a result's role before there were tool calls, which templates may know
-    calls = trainer.traits.call_roles
+    own = trainer.traits.own_roles
     named = {**found.role_map, **data.role_map}
-    roles |= {theirs: CALL_ROLE if ours in calls else _OURS.get(ours, ours) for theirs, ours in named.items()}
+    roles |= {theirs: CALL_ROLE if own.get(ours) else _OURS.get(ours, ours) for theirs, ours in named.items()}
     roles[CALL_ROLE] = CALL_ROLE
     chosen_style = trainer.traits.by_hand or data.alpaca_prompt != preset(recipe.preset).data.alpaca_prompt
     style = data.alpaca_prompt if chosen_style else _JOINED

@@ -69,7 +69,7 @@ class Stored:
         from sftui.trainers.reading import blank_line, brought
 
         trainer, reader = trainer_named(recipe.preset), brought(recipe.preset)
-        if trainer.traits.reads_lines:
+        if trainer.traits.data_name:
             few = most is None or sum(file.size for file in self.source.files()) <= most
             problem = blank_line(self.source.files(), trainer.title) if few else None
             if problem is None:

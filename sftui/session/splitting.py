@@ -96,7 +96,7 @@ def split_of(session: Splits, most: int | None = None) -> Iterator[Split | None]
         for row in session.source.rows():
             if row.left_out is not None:
                 continue
-            if held.sifted and trainer.unreadable(session.early(row)):
+            if held.sifted and held.unreadable(session.early(row)):
                 continue
             numbers.append(row.index)
             if held.drawn:

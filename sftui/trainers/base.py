@@ -168,10 +168,6 @@ class Trainer:
         """The split of the training data that the recipe asks for; None: every row is trained, or it is not known."""
         return None
 
-    def unreadable(self, early: Inspection) -> bool:
-        """Whether a row, read as far as its conversation, is left out before any row is drawn (`HeldOut.sifted`)."""
-        return early.problem is not None
-
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         """How rows are read; a trainer with rules of its own for columns overrides this."""
         from sftui.conversations.detect import detect
@@ -311,21 +307,16 @@ class Trainer:
         """What it puts in by itself where an answer has no thought; nothing where the template decides."""
         return ""
 
-    def needs_spans(self, recipe: Recipe) -> bool:
-        """Whether a mask rule, or a message's weight, asks who wrote which token; where rows are encoded piece by piece
-        the pieces say it."""
-        if self.traits.piecewise:
-            return False
+    def needs(self, recipe: Recipe) -> tuple[bool, bool]:
+        """Whether labels depend on where tokens stand in the text, and whether a mask rule, or a message's weight, asks
+        who wrote which; where rows are encoded piece by piece the pieces say it."""
         mask = recipe.mask
-        return (
+        written = not self.traits.piecewise and (
             mask.rule in ("assistant", "turn_full")
             or (mask.rule in ("auto", "completion") and (mask.terminator == "mask" or mask.trailing == "mask"))
             or recipe.loss.weights == "float"
         )
-
-    def needs_places(self, recipe: Recipe) -> bool:
-        """Whether labels depend on where tokens stand in the text."""
-        return self.traits.placed or self.needs_spans(recipe) or recipe.mask.rule == "generation_tag"
+        return written or mask.rule == "generation_tag", written
 
     def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         """How the rendered text is encoded, and the part of it in whose end an EOS is looked for (None: all)."""
@@ -345,7 +336,7 @@ class Trainer:
     ) -> Tokens:
         """The tokens of the rendered text, and of the prompt alone where one was rendered.
 
-        `places=False`: nobody asks where they stand (see `needs_places`).
+        `places=False`: nobody asks where they stand (see `needs`).
         """
         if shaped.conversation.kind is Kind.TOKENS:
             return stored_tokens(shaped.conversation, rendered, tools)

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sftui.model import Inspection
+
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
@@ -42,6 +44,10 @@ class HeldOut:
     """Whether the packs are shuffled once more, by the same seed."""
     sifted: ClassVar[bool] = False
     """Whether rows that the trainer cannot read are gone before the draw."""
+
+    def unreadable(self, early: Inspection) -> bool:
+        """Whether a row, read as far as its conversation, is one of those."""
+        return early.problem is not None
 
     @property
     def undone(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 Changes = tuple[tuple[str, Any], ...]
 """Knobs and the values they take, as a finding's fix offers them."""
@@ -23,6 +23,7 @@ class Finds(str, Enum):
 
     SPANS = "who wrote which character of the rendered text"
     TAGS = "the {% generation %} tags of the chat template"
+    """Behind the prompt alone: a token is trained where both masks say so."""
     DUMMY = "a rendering with a dummy in the answer's place"
     MARKERS = "the markers before questions and answers"
     SLOTS = "the slots of its own templates"
@@ -107,10 +108,8 @@ class Traits:
     message."""
     reads_tool_calls: bool = True
     """`tool_calls` of a message reach the trainer."""
-    own_roles: tuple[str, ...] = ()
-    """Roles that it alone has, beside those that chat templates know."""
-    call_roles: tuple[str, ...] = ()
-    """Roles whose messages are tool calls."""
+    own_roles: Mapping[str, bool] = field(default_factory=dict)
+    """Roles that it alone has, beside those that chat templates know, and whether their messages are tool calls."""
 
     between_parts: str = ""
     """What it, or the template, puts between the text parts of a content."""
@@ -137,20 +136,13 @@ class Traits:
     """Rows are encoded piece by piece: whoever asks where tokens stand gets the spans of the text, too."""
 
     # which tokens it trains
-    placed: bool = False
-    """Labels hang on where tokens stand in the text, whatever the recipe says."""
     finds: Finds = Finds.SPANS
     """How answers are found where only they are trained."""
-    assistant_rule: str = "assistant"
-    """The mask.rule that trains every answer of a chat."""
-    last_alone: bool = False
-    """That rule trains the last message of a chat alone, and no other trains each answer."""
-    completion_rule: str = ""
-    """The mask.rule for prompt and completion, where that is not `assistant_rule`."""
+    rules: Mapping[str, str] = field(default_factory=lambda: {"assistant": "assistant"})
+    """The mask.rule that trains every answer of a chat (`assistant`), or the `last` message alone where no rule trains
+    each answer, and that for prompt and completion (`completion`) where it is another."""
     auto_trains_answers: bool = False
     """mask.rule `auto` trains of a chat its answers; else everything."""
-    crosses_masks: bool = False
-    """Generation tags are looked at behind the prompt alone: a token is trained where both masks say so."""
     masks_opened: Changes = ()
     """The option that masks what the template's generation prompt supplies at the start of an answer."""
     masks_end: bool = False
@@ -164,10 +156,9 @@ class Traits:
     """The pack.strategy that its key for packing means where nothing else is said."""
     separates: tuple[str, ...] = ()
     """The values of pack.strategy whose documents may be kept apart."""
-    separates_by_positions: bool = False
-    """Documents are kept apart by position ids, which only FlashAttention heeds."""
-    separates_by_numbers: bool = False
-    """Documents are kept apart by their numbers in the attention mask (batch.attention `doc_ids`)."""
+    separates_by: Literal["", "positions", "numbers"] = ""
+    """What keeps documents apart: position ids, which only FlashAttention heeds, or their numbers in the attention mask
+    (batch.attention `doc_ids`)."""
     separate: Changes = ()
     """The packing that keeps documents apart, in all the knobs that reading the trainer's own key for it sets."""
     whole: Changes = ()
@@ -191,9 +182,8 @@ class Traits:
     training_arguments: tuple[int, ...] | None = None
     """Its arguments are transformers' TrainingArguments, of the versions below this one; None: they are not."""
     data_name: str = ""
-    """What the file of the rows must be called, of a folder that its config names."""
-    reads_lines: bool = False
-    """It reads such a file line by line itself, and stops at a blank line."""
+    """What the file of the rows must be called, of a folder that its config names; it reads it line by line itself,
+    and stops at a blank line."""
     data_file: str = ""
     """The file beside its config that says how rows are read."""
     names_template: bool = True

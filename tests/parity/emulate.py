@@ -84,11 +84,10 @@ def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven", way
 
 def drawn(rows: Sequence[Row], detected: Detected, recipe: Recipe) -> Sequence[Row]:
     """The rows that train, in the order of the draw; as they are where there is none, or no seed for it."""
-    behind = trainer_named(recipe.preset)
-    held = behind.held_out(recipe)
+    held = trainer_named(recipe.preset).held_out(recipe)
     if held is None or not held.drawn or held.doubt:
         return rows
-    read = [r for r in rows if not (held.sifted and behind.unreadable(pipeline.inspect_early(r, detected, recipe)))]
+    read = [r for r in rows if not (held.sifted and held.unreadable(pipeline.inspect_early(r, detected, recipe)))]
     return [read[place] for place in held.order(len(read))[0]]
 
 

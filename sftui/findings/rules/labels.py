@@ -22,6 +22,7 @@ from sftui.labels import unlabelled
 from sftui.model import Kind, Part, Reason
 from sftui.runs import as_runs
 from sftui.text import many
+from sftui.trainers.traits import Finds
 
 _OTHERS = ("user", "system", "tool", "developer")
 _FLAGS = (*FLAG_KEYS, *WEIGHT_KEYS)
@@ -178,7 +179,8 @@ def others_trained(look: Look) -> Iterator[Finding]:
     if not touched:
         return
     roles = ", ".join(dict.fromkeys(turn.role for turn in touched))
-    rule = look.context.traits.assistant_rule
+    rules = look.context.traits.rules
+    rule = rules.get("assistant") or rules["last"]
     changes = [("mask.rule", rule)] if look.recipe.mask.rule in ("auto", "all") else []
     surgery = GENERATION_TAGS if rule == "generation_tag" and changes and not look.rendered.has_generation_tag else None
     title = (
@@ -299,12 +301,12 @@ LAB014 = Rule(
 @row_check(
     When.LABELLED,
     LAB014,
-    recipe=lambda context: context.traits.crosses_masks and context.recipe.mask.rule == "generation_tag",
+    recipe=lambda context: context.traits.finds is Finds.TAGS and context.recipe.mask.rule == "generation_tag",
     kinds=(Kind.CHAT,),
 )
 def both_masks(look: Look) -> Iterator[Finding]:
     """LAB014: answers of the prompt column that the other mask would train."""
-    if not look.context.traits.crosses_masks or look.recipe.mask.rule != "generation_tag":
+    if look.context.traits.finds is not Finds.TAGS or look.recipe.mask.rule != "generation_tag":
         return
     if look.tokens.prompt_ids is None:
         return

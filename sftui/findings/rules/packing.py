@@ -63,9 +63,9 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         return
     apart = strategy in traits.separates
     attention = context.recipe.batch.attention
-    if traits.separates_by_numbers and attention == "doc_ids":
+    if traits.separates_by == "numbers" and attention == "doc_ids":
         return
-    if apart and (not traits.separates_by_positions or context.recipe.batch.flatten):
+    if apart and (traits.separates_by != "positions" or context.recipe.batch.flatten):
         return  # position ids keep documents apart only under FlashAttention; TRL warns and goes on without it
     yield about(
         context,
@@ -76,7 +76,7 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         changes=traits.separate,
         title=(
             "set pack.strategy to bfd, and train with attn_implementation: flash_attention_2"
-            if traits.separates_by_positions
+            if traits.separates_by == "positions"
             else ""
         ),
     )

@@ -145,7 +145,7 @@ def dropped(look: Look) -> Iterator[Finding]:
                     evidence=shown(name),
                 )
                 return
-        if role in RESULT_ROLES and role not in look.context.traits.call_roles:
+        if role in RESULT_ROLES and not look.context.traits.own_roles.get(role):
             text = text_of(message).strip()
             if text and text not in standing and not _stands_bare(text):
                 yield look.finding(

@@ -150,6 +150,9 @@ class Axolotl(Trainer):
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
         return formats.detect(rows, recipe)
 
+    def needs(self, recipe: Recipe) -> tuple[bool, bool]:
+        return True, super().needs(recipe)[1]
+
     def loader_of(self, name: str, recipe: Recipe) -> str | None:
         from sftui.trainers.axolotl.table import loader_by_name
 

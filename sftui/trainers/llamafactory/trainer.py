@@ -179,9 +179,9 @@ class LlamaFactory(Trainer):
         template = self._survey(recipe, tools).writer.template
         return template.empty_thought if template.reasons else ""
 
-    def needs_places(self, recipe: Recipe) -> bool:
+    def needs(self, recipe: Recipe) -> tuple[bool, bool]:
         # Else all tokens of a turn are trained or none is, and a piece is of one turn.
-        return recipe.mask.terminator == "mask" or recipe.mask.trailing == "mask"
+        return recipe.mask.terminator == "mask" or recipe.mask.trailing == "mask", False
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         tokenizer = super().tokenizer_of(tokenizer, recipe)

@@ -106,8 +106,8 @@ class LlamaFactoryV1(Trainer):
     def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
         return Shaped(conversation)
 
-    def needs_spans(self, recipe: Recipe) -> bool:
-        return False
+    def needs(self, recipe: Recipe) -> tuple[bool, bool]:
+        return recipe.mask.rule == "generation_tag", False
 
     def other_messages(self, recipe: Recipe) -> str:
         return "it reads `messages` as samples of its own, whose contents are lists of parts with type and value"

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sftui.model import Inspection
 from sftui.trainers.held_out import HeldOut, permuted
+from sftui.trainers.ms_swift.rows import DROPPED
 
 if TYPE_CHECKING:
     import numpy
@@ -20,6 +22,10 @@ class Drawn(HeldOut):
     """`size` is split_dataset_ratio, `most` the rows drawn of the dataset (#N), `shuffled` dataset_shuffle."""
 
     sifted = True
+
+    def unreadable(self, early: Inspection) -> bool:
+        read = early.conversation
+        return super().unreadable(early) or (read is not None and DROPPED in read.extra)
 
     @property
     def undone(self) -> dict[str, Any]:

@@ -24,7 +24,6 @@ from sftui.model import (
     Batch,
     Conversation,
     Example,
-    Inspection,
     Labels,
     Pack,
     Part,
@@ -129,9 +128,6 @@ class MsSwift(Trainer):
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         writes = 1 if recipe.length.over == "split" else 2  # those of `split` are encoded before the second
         return rows.convert(row, detected, strict=MsSwiftOptions.of(recipe).strict, writes=writes)
-
-    def brings_template(self, recipe: Recipe) -> bool:
-        return True
 
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
         """A stand-in: rows are rendered from the template's slots."""
@@ -313,10 +309,6 @@ class MsSwift(Trainer):
             return None
         key = "split_dataset_ratio" if ratio else "#N behind the dataset" if own.dataset_sample else "dataset_shuffle"
         return Drawn(key, ratio, own.data_seed, True, own.dataset_shuffle, own.dataset_sample)
-
-    def unreadable(self, early: Inspection) -> bool:
-        read = early.conversation
-        return super().unreadable(early) or (read is not None and rows.DROPPED in read.extra)
 
     def packing_order(self, recipe: Recipe) -> str:
         said = f"{IN_ORDER}, {packing.GROUP:,} rows at a time (packing_num_proc 1)"

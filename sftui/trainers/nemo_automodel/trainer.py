@@ -137,11 +137,8 @@ class NemoAutomodel(Trainer):
         options = self.render_options(recipe, tools.tokenizer)
         return renders.chat(conversation, recipe, tools, options, spans=spans)
 
-    def needs_spans(self, recipe: Recipe) -> bool:
-        return False
-
-    def needs_places(self, recipe: Recipe) -> bool:
-        return False  # but for generation tags, of which the template decides: see `texts`
+    def needs(self, recipe: Recipe) -> tuple[bool, bool]:
+        return False, False  # but for generation tags, of which the template decides: see `texts`
 
     def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         return (OF_TEXTS if renders.plainly(shaped.conversation, tools) else OF_CHATS), None

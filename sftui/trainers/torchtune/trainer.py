@@ -196,8 +196,8 @@ class Torchtune(Trainer):
         text = "".join([piece.text for piece in pieces])
         return Rendered(text, spans_of(pieces) if spans else (), pieces=pieces)
 
-    def needs_places(self, recipe: Recipe) -> bool:
-        return False
+    def needs(self, recipe: Recipe) -> tuple[bool, bool]:
+        return False, False
 
     def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         return _BY_PIECE, None
