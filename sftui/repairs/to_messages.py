@@ -20,6 +20,7 @@ from sftui.recipe import Data, Recipe
 from sftui.repairs.model import Change, Layout, Repair
 from sftui.repairs.model import Data as RowData
 from sftui.trainers import Trainer, preset, trainer_named
+from sftui.trainers.base import MessagesTarget
 
 TITLE = "make messages, tool_calls and tools of rows of another shape"
 THE_ROW = "the row"
@@ -46,38 +47,9 @@ class Way:
     """Whether contents have parts that are no text, so that lists of parts stay lists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What the trainer that is to read the rows makes of them: `loses_calls` is why `tool_calls` do not reach its text,
-    and `other` why messages in OpenAI's shape are none that it reads, "" where they do and are. `tools_as_text` and
-    `arguments_as_text` are what `openai_row` takes; with `tools_in_each_row` a set that has tool lists has one in each
-    row, with `names_calls` each result names its call."""
-
-    title: str
-    loses_calls: str = ""
-    other: str = ""
-    tools_as_text: bool = False
-    arguments_as_text: bool = False
-    tools_in_each_row: bool = False
-    names_calls: bool = False
-    between: str = ""
-    """What it puts between the text parts of a content."""
-
-
-def target_of(recipe: Recipe) -> Target:
-    """The trainer of a recipe, as the recipe has it."""
-    trainer = trainer_named(recipe.preset)
-    parses = trainer.traits.parses_json_text
-    return Target(
-        trainer.title,
-        trainer.loses_calls(recipe),
-        trainer.other_messages(recipe),
-        tools_as_text=parses or trainer.tools_as_text(recipe),
-        arguments_as_text=parses,
-        tools_in_each_row=trainer.traits.tools_in_each_row,
-        names_calls=trainer.traits.names_calls,
-        between=trainer.traits.between_parts,
-    )
+def target_of(recipe: Recipe) -> MessagesTarget:
+    """What the trainer of a recipe makes of messages, as the recipe has it."""
+    return trainer_named(recipe.preset).messages_target(recipe)
 
 
 def way_of(sample: Sequence[Row], recipe: Recipe, found: Detected) -> Way:
@@ -162,7 +134,7 @@ def _with_system(plainly: Detected, sample: Sequence[Row], found: Detected) -> D
     return replace(plainly, fields={**plainly.fields, "system": "system"})
 
 
-def to_messages(way: Way, target: Target, without: Sequence[str] = ()) -> Repair:
+def to_messages(way: Way, target: MessagesTarget, without: Sequence[str] = ()) -> Repair:
     """The repair, for what the target reads; the columns `without` are left out."""
 
     def apply(data: RowData, layout: Layout) -> tuple[RowData, tuple[Change, ...]]:
@@ -198,7 +170,7 @@ def has_calls(row: RowData | None) -> bool:
     return row is not None and any(message.get("tool_calls") for message in row[MESSAGES])
 
 
-def lost_calls(target: Target, where: str = "the row") -> Problem:
+def lost_calls(target: MessagesTarget, where: str = "the row") -> Problem:
     """Why a row with tool calls does not become messages for a target that loses them."""
     return Problem(
         f"{where} has tool calls, which {target.title} would lose as messages",

@@ -124,6 +124,25 @@ class Totals:
         return Totals(*map(sum, zip(astuple(self), astuple(other))))
 
 
+@dataclass(frozen=True, slots=True)
+class MessagesTarget:
+    """What a trainer makes of rows that are written for it in OpenAI's shape: `loses_calls` is why `tool_calls` do not
+    reach its text, and `other` why messages in that shape are none that it reads, a clause each, "" where they do and
+    are. `tools_as_text`: of a tool list it takes JSON text alone, `arguments_as_text`: so it parses arguments; with
+    `tools_in_each_row` a set that has tool lists has one in each row, be it an empty one, or it stops; with
+    `names_calls` each result names its call, and a call without an id is `call_` and its number in its message."""
+
+    title: str
+    loses_calls: str = ""
+    other: str = ""
+    tools_as_text: bool = False
+    arguments_as_text: bool = False
+    tools_in_each_row: bool = False
+    names_calls: bool = False
+    between: str = ""
+    """What it, or the template, puts between the text parts of a content."""
+
+
 class Trainer:
     """A trainer that does what the recipe says and nothing else."""
 
@@ -212,17 +231,10 @@ class Trainer:
             recipe, data=replace(data, format="auto", fields=fields, message_keys=keys, role_map=usual.role_map)
         )
 
-    def other_messages(self, recipe: Recipe) -> str:
-        """Why messages in OpenAI's shape are none that it reads, in a clause; "" where it reads them."""
-        return ""
-
-    def loses_calls(self, recipe: Recipe) -> str:
-        """Why `tool_calls` of a message do not reach the text that it trains on, in a clause; "" where they do."""
-        return ""
-
-    def tools_as_text(self, recipe: Recipe) -> bool:
-        """Whether the tool list of a row reaches it as JSON text alone."""
-        return False
+    def messages_target(self, recipe: Recipe) -> MessagesTarget:
+        """What it makes of messages in OpenAI's shape."""
+        parses = self.traits.parses_json_text
+        return MessagesTarget(self.title, tools_as_text=parses, arguments_as_text=parses)
 
     def masks_system(self, recipe: Recipe) -> bool:
         """Whether system messages are masked even where mask.rule is `all`."""

@@ -101,18 +101,11 @@ class Traits:
     """Stored ids without labels may bring a mask of their own (completion_mask, assistant_masks)."""
     repeats_content: bool = False
     """OpenAI messages whose content is null have the content of the message before."""
-    tools_in_each_row: bool = False
-    """Where one row has a tool list, it stops at a row that has none, be it an empty one."""
-    names_calls: bool = False
-    """The result of a tool must name the call that it answers; a call without an id is `call_` and its number in its
-    message."""
     reads_tool_calls: bool = True
     """`tool_calls` of a message reach the trainer."""
     own_roles: Mapping[str, bool] = field(default_factory=dict)
     """Roles that it alone has, beside those that chat templates know, and whether their messages are tool calls."""
 
-    between_parts: str = ""
-    """What it, or the template, puts between the text parts of a content."""
     stored_as_parquet: bool = False
     """It reads Parquet alone: rows of a JSON file are shown as pandas stores them there, with one type a place."""
 

@@ -25,7 +25,7 @@ from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
 from sftui.runs import Stretch, as_runs, joined
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
-from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
+from sftui.trainers.base import MessagesTarget, Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.llamafactory import TRAITS, LlamaFactoryOptions, encode, formats, length, pretrain
 from sftui.trainers.llamafactory.parse import source
@@ -146,11 +146,9 @@ class LlamaFactory(Trainer):
             )
         return conversation
 
-    def loses_calls(self, recipe: Recipe) -> str:
-        return "" if _openai(recipe) else "it reads `tool_calls` with `formatting: openai` alone"
-
-    def tools_as_text(self, recipe: Recipe) -> bool:
-        return not _openai(recipe)
+    def messages_target(self, recipe: Recipe) -> MessagesTarget:
+        lost = "" if _openai(recipe) else "it reads `tool_calls` with `formatting: openai` alone"
+        return MessagesTarget(self.title, lost, tools_as_text=not _openai(recipe))
 
     def as_chat(self, conversation: Conversation) -> tuple[Sequence[Mapping[str, Any]], Any] | None:
         return formats.as_chat(conversation)

@@ -36,7 +36,7 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize
 from sftui.runs import as_runs, joined, together
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
-from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
+from sftui.trainers.base import MessagesTarget, Shaped, Toolbox, Trainer, dropped_labels, pick_template
 from sftui.trainers.llamafactory_v1 import TRAITS, LlamaFactoryV1Options, formats, samples
 from sftui.trainers.llamafactory_v1.table import CUSTOM
 from sftui.trainers.own_config import require
@@ -109,8 +109,9 @@ class LlamaFactoryV1(Trainer):
     def needs(self, recipe: Recipe) -> tuple[bool, bool]:
         return recipe.mask.rule == "generation_tag", False
 
-    def other_messages(self, recipe: Recipe) -> str:
-        return "it reads `messages` as samples of its own, whose contents are lists of parts with type and value"
+    def messages_target(self, recipe: Recipe) -> MessagesTarget:
+        other = "it reads `messages` as samples of its own, whose contents are lists of parts with type and value"
+        return MessagesTarget(self.title, other=other)
 
     def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
         template = self._template(shaped.conversation, recipe, tools)

@@ -26,7 +26,7 @@ from sftui.recipe import Pack as PackOptions
 from sftui.runs import together
 from sftui.side_files import object_of
 from sftui.tokens import ToEncode
-from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels
+from sftui.trainers.base import MessagesTarget, Shaped, Toolbox, Trainer, dropped_labels
 from sftui.trainers.nemo_automodel import INLINE, TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.own_config import require
@@ -100,6 +100,10 @@ class NemoAutomodel(Trainer):
 
     def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
         return formats.convert(row, detected, recipe)
+
+    def messages_target(self, recipe: Recipe) -> MessagesTarget:
+        """Calls by their names, parts as ChatDataset joins them (components/datasets/llm/chat_dataset.py)."""
+        return replace(super().messages_target(recipe), names_calls=True, between=" ")
 
     def reading_messages(self, recipe: Recipe) -> Recipe:
         own = NemoOptions.of(recipe)

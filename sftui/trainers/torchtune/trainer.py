@@ -43,7 +43,7 @@ from sftui.runs import as_runs, together
 from sftui.templates import ChatTemplate, choose_template, compile_template
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers import versions
-from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels, pick_template
+from sftui.trainers.base import MessagesTarget, Shaped, Toolbox, Trainer, dropped_labels, pick_template
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.torchtune import TRAITS, TorchtuneOptions, gsm8k, sentencepieces
@@ -115,8 +115,8 @@ class Torchtune(Trainer):
         mask = replace(made.mask, rule="all") if whole else made.mask
         return replace(made, own=own, mask=mask, data=replace(made.data, format="messages"))
 
-    def loses_calls(self, recipe: Recipe) -> str:
-        return "its OpenAIToMessages reads role and content alone"
+    def messages_target(self, recipe: Recipe) -> MessagesTarget:
+        return MessagesTarget(self.title, "its OpenAIToMessages reads role and content alone")
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         """torchtune cuts text by the model's own rule and has its own special tokens; the recipe's do not reach it."""

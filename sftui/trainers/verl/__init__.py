@@ -49,7 +49,6 @@ TRAITS = Traits(
     versions=("0.9",),
     first=(0, 9),
     stored_as_parquet=True,
-    tools_in_each_row=True,
     ends_chats=False,
     piecewise=True,
     finds=Finds.MESSAGES,

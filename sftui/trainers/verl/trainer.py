@@ -24,7 +24,7 @@ from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.runs import as_runs, joined
 from sftui.text import clip, many, visible
 from sftui.tokens import LoadedTokenizer, ToEncode
-from sftui.trainers.base import Shaped, Toolbox, Totals, Trainer
+from sftui.trainers.base import MessagesTarget, Shaped, Toolbox, Totals, Trainer
 from sftui.trainers.held_out import HeldOut, Sampled
 from sftui.trainers.own_config import require
 from sftui.trainers.pins import rendering_by
@@ -143,6 +143,9 @@ class Verl(Trainer):
         if name != CUSTOM or source is None:
             return super().own_template(name, tokenizer, recipe)
         return compile_template(source, "custom_chat_template", rendering=rendering_by(recipe))
+
+    def messages_target(self, recipe: Recipe) -> MessagesTarget:
+        return replace(super().messages_target(recipe), tools_in_each_row=True)
 
     def brings_template(self, recipe: Recipe) -> bool:
         return False
