@@ -210,7 +210,7 @@ def _stages(detected: Detected, recipe: Recipe, tools: Toolbox, *, spans: bool, 
     trainer = trainer_named(recipe.preset)
     placed, written = trainer.needs(recipe)
     places = places or placed
-    spans = spans or written or (places and trainer.traits.piecewise)
+    spans = spans or written or (places and trainer.traits.finds.piecewise)
     return _Stages(detected, recipe, tools, trainer, spans, places)
 
 

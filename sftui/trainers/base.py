@@ -244,10 +244,6 @@ class Trainer:
         """The roles whose messages are trained, as the template sees them; none where the mask goes by no roles."""
         return ()
 
-    def train_end(self, recipe: Recipe, piece: str) -> tuple[str, Any] | None:
-        """The knob, and its value, with which a special token behind an answer is trained; None: it has none."""
-        return None
-
     def unended_column(self, recipe: Recipe) -> str | None:
         """The column of texts that get no EOS, where the trainer looks for the column by a name of its own."""
         return None
@@ -304,9 +300,12 @@ class Trainer:
         """Whether chats are rendered by a template, or code, that the trainer itself brings."""
         return not self.traits.renders_templates or recipe.render.template.startswith(f"{self.name}/")
 
-    def as_chat(self, conversation: Conversation) -> tuple[Sequence[Mapping[str, Any]], Any] | None:
-        """The messages and tools as transformers' chat templates take them; None where they cannot be told so."""
-        return [message.data for message in conversation.messages], conversation.tools
+    def as_chat(
+        self, conversation: Conversation, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Sequence[Mapping[str, Any]], Any, str] | None:
+        """The messages and tools as transformers' chat templates take them, and what stands in by itself where an answer
+        has no thought ("": what the template writes); None where they cannot be told so."""
+        return [message.data for message in conversation.messages], conversation.tools, ""
 
     def fitting(
         self, conversation: Conversation, text: str, recipe: Recipe, tools: Toolbox, before: Sequence[str] = ()
@@ -315,15 +314,11 @@ class Trainer:
         trainer brings, one of `before` if it can be; None where it has none."""
         return None
 
-    def empty_thought(self, recipe: Recipe, tools: Toolbox) -> str:
-        """What it puts in by itself where an answer has no thought; nothing where the template decides."""
-        return ""
-
     def needs(self, recipe: Recipe) -> tuple[bool, bool]:
         """Whether labels depend on where tokens stand in the text, and whether a mask rule, or a message's weight, asks
         who wrote which; where rows are encoded piece by piece the pieces say it."""
         mask = recipe.mask
-        written = not self.traits.piecewise and (
+        written = not self.traits.finds.piecewise and (
             mask.rule in ("assistant", "turn_full")
             or (mask.rule in ("auto", "completion") and (mask.terminator == "mask" or mask.trailing == "mask"))
             or recipe.loss.weights == "float"
@@ -464,10 +459,6 @@ class Trainer:
         return {place if isinstance(place, str) else ".".join(map(str, place)): value for place, value in keys}, (
             *losses,
         )
-
-    def drops_system(self, recipe: Recipe) -> bool:
-        """Whether the recipe asks for a system message to be left out."""
-        return False
 
 
 def prompt_of(conversation: Conversation, rule: str) -> tuple[int | None, str | None]:

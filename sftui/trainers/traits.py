@@ -30,6 +30,19 @@ class Finds(str, Enum):
     MESSAGES = "the messages, each encoded by itself"
     PROMPTS = "the ids of each prompt alone, beside those of the whole"
 
+    @property
+    def piecewise(self) -> bool:
+        """Rows are encoded piece by piece: whoever asks where tokens stand gets the spans of the text, too."""
+        return self in (Finds.SLOTS, Finds.MESSAGES)
+
+
+class Effect(str, Enum):
+    """What an option of one trainer does."""
+
+    MASKS_OPENED = "masks what the template's generation prompt supplies at the start of an answer"
+    TRAINS_END = "trains the special tokens behind answers that it names"
+    DROPS_SYSTEM = "leaves the system message out"
+
 
 def claims_nothing(config: Mapping[str, Any]) -> tuple[str, ...]:
     """No config is known by its keys."""
@@ -125,9 +138,6 @@ class Traits:
     ends_chats: bool = True
     """`tokenize.append_eos` holds for rendered chats, too, not for texts alone."""
 
-    piecewise: bool = False
-    """Rows are encoded piece by piece: whoever asks where tokens stand gets the spans of the text, too."""
-
     # which tokens it trains
     finds: Finds = Finds.SPANS
     """How answers are found where only they are trained."""
@@ -136,8 +146,8 @@ class Traits:
     each answer, and that for prompt and completion (`completion`) where it is another."""
     auto_trains_answers: bool = False
     """mask.rule `auto` trains of a chat its answers; else everything."""
-    masks_opened: Changes = ()
-    """The option that masks what the template's generation prompt supplies at the start of an answer."""
+    options: Mapping[Effect, str] = field(default_factory=dict)
+    """Its own knobs that have an effect which no knob of all trainers has."""
     masks_end: bool = False
     """The last token of a chat is masked as soon as length.max is set, whether anything is cut or not."""
 

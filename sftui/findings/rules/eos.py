@@ -18,7 +18,7 @@ from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.shapes import Shape
 from sftui.findings.words import Marks, spoken_of, without_code
 from sftui.model import NOWHERE, Kind, Part, Reason
-from sftui.trainers import trainer_named
+from sftui.trainers.traits import Effect
 
 # Stop tokens of published families, as they are seen typed into data of another one, and what begins their turns.
 _FOREIGN = re.compile(
@@ -231,7 +231,8 @@ def masked_stop(look: Look) -> Iterator[Finding]:
     some = f"in {len(found)} of {len(look.answers)} answers" if len(found) > 1 else f"in message {turn.message}"
     change: tuple[str, Any] | None = ("mask.terminator", "train") if look.recipe.mask.terminator == "mask" else None
     if change is None:
-        change = trainer_named(look.recipe.preset).train_end(look.recipe, look.spelling.piece(stop))
+        option = look.context.traits.options.get(Effect.TRAINS_END)
+        change = (option, (look.spelling.piece(stop),)) if option is not None else None
     yield look.finding(
         rule,
         f"the answer is trained but its {look.spelling.token(stop)} is not, {some}",

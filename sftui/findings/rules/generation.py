@@ -20,7 +20,7 @@ from sftui.findings.setup import about
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.findings.words import text_of
 from sftui.model import NOWHERE, Inspection, Kind, Part, Stage
-from sftui.trainers.traits import Finds
+from sftui.trainers.traits import Changes, Effect, Finds
 
 _EMPTY_THINK = re.compile(r"<think>\s*</think>")
 _MOST_MESSAGES = 24
@@ -251,9 +251,14 @@ def header_trained(look: Look) -> Iterator[Finding]:
         f" {'is' if len(where) == 1 else 'are'} trained",
         message=turn.message,
         tokens=(where[0], where[-1] + 1),
-        changes=look.context.traits.masks_opened,
+        changes=_masking_opened(look),
         fix=tight_tags(look.context, GEN002, look.rendered),
     )
+
+
+def _masking_opened(look: Look) -> Changes:
+    option = look.context.traits.options.get(Effect.MASKS_OPENED)
+    return ((option, True),) if option is not None else ()
 
 
 GEN011 = Rule(
@@ -297,7 +302,7 @@ def empty_think(look: Look) -> Iterator[Finding]:
     blocks = [match.span() for match in _EMPTY_THINK.finditer(text) if match.group() not in own]
     for where in _touching(look, blocks):
         if where and all(look.mask.drawn[i] for i in where[1:-1] or where):
-            changes = look.context.traits.masks_opened
+            changes = _masking_opened(look)
             if look.context.traits.thinking_option:
                 changes = (("render.kwargs", {**look.recipe.render.kwargs, "enable_thinking": False}),)
             yield look.finding(

@@ -17,7 +17,8 @@ from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, Rule
 from sftui.findings.signatures import clipped
 from sftui.findings.words import Standing, text_of
 from sftui.model import NOWHERE, Kind, Stage
-from sftui.trainers import trainer_named
+from sftui.recipe import get
+from sftui.trainers.traits import Effect
 
 _ALIASES = {name: role for name, role in ROLE_ALIASES.items() if name not in KNOWN_ROLES}
 _TURNS = ("user", "assistant")
@@ -416,11 +417,8 @@ TPL003 = Rule(
 )
 def system_lost(look: Look) -> Iterator[Finding]:
     """TPL003: a proven absence, once per row; a merge into the user's turn is the set-up's to tell."""
-    if (
-        not any(role in _ORDERS for role in look.roles)
-        or not look.known
-        or trainer_named(look.recipe.preset).drops_system(look.recipe)
-    ):
+    drops = look.context.traits.options.get(Effect.DROPS_SYSTEM)
+    if not any(role in _ORDERS for role in look.roles) or not look.known or (drops and get(look.recipe, drops)):
         return
     standing = Standing(look.rendered.text)
     for number, role in enumerate(look.roles):

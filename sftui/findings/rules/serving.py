@@ -182,12 +182,11 @@ def _reports(look: Look, served: Served) -> tuple[_Report, ...]:
     """All that is reported of a row: the worst difference of text or ids, and BOS."""
     context = look.context
     trainer = trainer_named(context.recipe.preset)
-    chat = trainer.as_chat(look.conversation)
+    chat = trainer.as_chat(look.conversation, look.recipe, context.tools)
     if chat is None:
         return ()
-    messages, tools = chat
     try:
-        name, source = choose_template(served.templates, tools)
+        name, source = choose_template(served.templates, chat[1])
         template = context.once(
             ("served", name), lambda: compile_template(source, f"{served.name} ({name})", clock=_clock(context))
         )
@@ -195,7 +194,7 @@ def _reports(look: Look, served: Served) -> tuple[_Report, ...]:
         return (_Report(f"{served.name} has no template for these rows: {error}", "", Severity.WARNING),)
     found: list[_Report] = []
     for number in _answers(look):
-        prompted = _Prompted(look, served, messages, tools, number)
+        prompted = _Prompted(look, served, chat, number)
         made = prompted.prompt(template, served.special_tokens)
         if isinstance(made, str):
             what = f"the template of {served.name} refuses what stands before message {number} ({look.roles[number]})"
@@ -236,9 +235,10 @@ class _Prompted:
     """One trained answer of a row, and what a server gets for it: the messages before it."""
 
     def __init__(
-        self, look: Look, served: Served, messages: Sequence[Mapping[str, Any]], tools: Any, number: int
+        self, look: Look, served: Served, chat: tuple[Sequence[Mapping[str, Any]], Any, str], number: int
     ) -> None:
-        self._look, self._served, self._messages, self._tools, self._number = look, served, messages, tools, number
+        self._look, self._served, self._number = look, served, number
+        self._messages, self._tools, self._thought = chat
         self._own = look.context.tools.tokenizer
         self._bos = look.facts.bos_token or ""
         self._their_bos = str(served.special_tokens.get("bos_token") or "")
@@ -364,14 +364,13 @@ class _Prompted:
             made, text=prompt + said, spans=(*spans, Span(len(prompt), len(prompt) + len(said), number, Part.CONTENT))
         )
         facts = look.context.tools.untouched.facts
-        trainer = trainer_named(look.recipe.preset)
         tokens = (facts.bos_token, facts.eos_token, self._their_bos, self._served.special_tokens.get("eos_token"))
         found = parted(
             ours,
             theirs,
             [str(one.get("role")) for one in self._messages],
             unsaid=[one for one in tokens if isinstance(one, str) and one],
-            thought=trainer.empty_thought(look.recipe, look.context.tools),
+            thought=self._thought,
             calls=frozenset(i for i, one in enumerate(self._messages[:number]) if one.get("tool_calls")),
             tools=bool(self._tools),
         )

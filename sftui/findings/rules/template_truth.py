@@ -152,15 +152,14 @@ def _compared(look: Look, before: Sequence[str]) -> _Compared | None:
     """The row next to the tokenizer's own rendering of it; None where they are the same, or nobody can tell."""
     context, conversation = look.context, look.conversation
     given, trainer = context.tools.untouched, trainer_named(context.recipe.preset)
-    chat = trainer.as_chat(conversation) if _brings_its_own(context) else None
+    chat = trainer.as_chat(conversation, context.recipe, context.tools) if _brings_its_own(context) else None
     if chat is None:
         return None
-    messages, tools = chat
+    messages, tools, thought = chat
     facts = given.facts
     roles = [str(one.get("role")) for one in messages]
     calls = frozenset(number for number, message in enumerate(messages) if message.get("tool_calls"))
     unsaid = [token for token in (facts.bos_token, facts.eos_token) if token]
-    thought = trainer.empty_thought(context.recipe, context.tools)
     theirs = _written_by_own(context, given, messages, tools)
     if theirs is None and len(messages) > 1 and roles[0] == "system":  # some families refuse it
         rest = _written_by_own(context, given, messages[1:], tools)

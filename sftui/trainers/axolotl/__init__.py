@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Finds, Traits, own_keys
+from sftui.trainers.traits import Effect, Finds, Traits, own_keys
 
 TRAIN_ON = {
     "all": "behind every turn, trained or not",
@@ -75,6 +75,7 @@ TRAITS = Traits(
     flag_by_key=True,
     finds=Finds.DUMMY,
     rules={"assistant": "turn_content"},
+    options={Effect.TRAINS_END: "own.eot_tokens", Effect.DROPS_SYSTEM: "own.drop_system_message"},
     packing="multipack",
     separates=("multipack",),
     separates_by="numbers",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from sftui import labels as label_rules
 from sftui.conversations import Detected
@@ -133,9 +133,6 @@ class Axolotl(Trainer):
         if recipe.mask.rule != "turn_content":
             return ()
         return tuple(recipe.data.role_map.get(role, role) for role in recipe.mask.roles)
-
-    def train_end(self, recipe: Recipe, piece: str) -> tuple[str, Any] | None:
-        return ("own.eot_tokens", (piece,))
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         from sftui.trainers.axolotl.vocabulary import prepared
@@ -376,9 +373,6 @@ class Axolotl(Trainer):
             *(() if AxolotlOptions.of(recipe).curriculum_sampling else (packing.RANDOM,)),
         )
         return replace(batch, notes=notes)
-
-    def drops_system(self, recipe: Recipe) -> bool:
-        return AxolotlOptions.of(recipe).drop_system_message
 
 
 def _sequentially(recipe: Recipe) -> bool:

@@ -57,7 +57,6 @@ TRAITS = Traits(
     renders_templates=False,
     renders_without_template=True,  # its template `empty`
     thinking_option=True,
-    piecewise=True,
     finds=Finds.SLOTS,
     rules={"assistant": "parts"},
     packing="knapsack",

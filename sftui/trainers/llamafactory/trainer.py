@@ -150,8 +150,11 @@ class LlamaFactory(Trainer):
         lost = "" if _openai(recipe) else "it reads `tool_calls` with `formatting: openai` alone"
         return MessagesTarget(self.title, lost, tools_as_text=not _openai(recipe))
 
-    def as_chat(self, conversation: Conversation) -> tuple[Sequence[Mapping[str, Any]], Any] | None:
-        return formats.as_chat(conversation)
+    def as_chat(
+        self, conversation: Conversation, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Sequence[Mapping[str, Any]], Any, str] | None:
+        chat, template = formats.as_chat(conversation), self._survey(recipe, tools).writer.template
+        return None if chat is None else (*chat, template.empty_thought if template.reasons else "")
 
     def fitting(
         self, conversation: Conversation, text: str, recipe: Recipe, tools: Toolbox, before: Sequence[str] = ()
@@ -172,10 +175,6 @@ class LlamaFactory(Trainer):
             if made.text == text:
                 return OWN + name
         return None
-
-    def empty_thought(self, recipe: Recipe, tools: Toolbox) -> str:
-        template = self._survey(recipe, tools).writer.template
-        return template.empty_thought if template.reasons else ""
 
     def needs(self, recipe: Recipe) -> tuple[bool, bool]:
         # Else all tokens of a turn are trained or none is, and a piece is of one turn.

@@ -65,7 +65,6 @@ TRAITS = Traits(
     parses_json_text=True,
     own_roles={"tool_call": True, "tool_response": False},
     renders_templates=False,
-    piecewise=True,
     finds=Finds.SLOTS,
     rules={"assistant": "parts"},
     packing="binpack",

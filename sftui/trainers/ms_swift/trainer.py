@@ -151,15 +151,16 @@ class MsSwift(Trainer):
     def _survey(self, recipe: Recipe, tools: Toolbox) -> Survey:
         return tools.survey if isinstance(tools.survey, Survey) else self.survey(None, recipe, tools)
 
-    def empty_thought(self, recipe: Recipe, tools: Toolbox) -> str:
-        own = MsSwiftOptions.of(recipe)
-        adds = own.use_chat_template and own.add_non_thinking_prefix
-        return self._survey(recipe, tools).template.non_thinking_prefix if adds else ""
-
-    def as_chat(self, conversation: Conversation) -> tuple[Sequence[Mapping[str, Any]], Any] | None:
+    def as_chat(
+        self, conversation: Conversation, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Sequence[Mapping[str, Any]], Any, str] | None:
         if any(message.role not in ("system", "user", "assistant") for message in conversation.messages):
             return None  # calls and results are ms-swift's own
-        return [{"role": one.role, "content": one.content} for one in conversation.messages], conversation.tools
+        own = MsSwiftOptions.of(recipe)
+        adds = own.use_chat_template and own.add_non_thinking_prefix
+        thought = self._survey(recipe, tools).template.non_thinking_prefix if adds else ""
+        messages = [{"role": one.role, "content": one.content} for one in conversation.messages]
+        return messages, conversation.tools, thought
 
     def fitting(
         self, conversation: Conversation, text: str, recipe: Recipe, tools: Toolbox, before: Sequence[str] = ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Finds, Traits, places_named
+from sftui.trainers.traits import Effect, Finds, Traits, places_named
 
 DATASETS = {
     "chat": "ChatDataset: `messages` as OpenAI has them, or `conversations` with from and value",
@@ -71,7 +71,7 @@ TRAITS = Traits(
     finds=Finds.PROMPTS,
     rules={"assistant": "auto"},
     auto_trains_answers=True,
-    masks_opened=(("own.mask_generation_prompt", True),),
+    options={Effect.MASKS_OPENED: "own.mask_generation_prompt"},
     packing="sequential",
     separates=("sequential", "neat"),
     separates_by="numbers",

@@ -42,7 +42,6 @@ TRAITS = Traits(
     first=(0, 6),
     repeats_content=True,  # torchtune 0.6.1, data/_messages.py OpenAIToMessages
     renders_templates=False,
-    piecewise=True,
     finds=Finds.MESSAGES,
     rules={"assistant": "turn_full"},
     auto_trains_answers=True,  # the default of its dataset builders

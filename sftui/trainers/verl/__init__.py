@@ -50,7 +50,6 @@ TRAITS = Traits(
     first=(0, 9),
     stored_as_parquet=True,
     ends_chats=False,
-    piecewise=True,
     finds=Finds.MESSAGES,
     empty_stop="ZeroDivisionError: integer division or modulo by zero (no batch of data.train_batch_size is full)",
     config="sftui.trainers.verl.config",
