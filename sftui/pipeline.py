@@ -488,12 +488,12 @@ def pack_rows(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox)
     try:
         for place, inspection in enumerate(inspections):
             for part, example in enumerate(inspection.examples):
-                if len(held) == size and not trainer.traits.groups_hold_dropped:
+                if len(held) == size and not trainer.traits.packing.groups_hold_dropped:
                     yield from map(names.on, trainer.pack(held, recipe, tools))
                     held, names = held.emptied(), _Names()
                 held.append(example)
                 names.add(inspection.row.index, part)
-            if trainer.traits.groups_hold_dropped and (place + 1) % size == 0:
+            if trainer.traits.packing.groups_hold_dropped and (place + 1) % size == 0:
                 yield from map(names.on, trainer.pack(held, recipe, tools))
                 held, names = held.emptied(), _Names()
         if len(held):

@@ -90,7 +90,7 @@ def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detected
     target, lost = _mask(recipe, target, trainer, data_format)
     losses += lost
     if recipe.pack.strategy != "none":
-        strategy = trainer.traits.packing
+        strategy = trainer.traits.packing.usual
         target = changed(target, "pack.strategy", strategy)
         if strategy != recipe.pack.strategy:
             losses.append(f"pack.strategy {recipe.pack.strategy} becomes {strategy}: rows are packed in other groups")

@@ -303,8 +303,8 @@ class Trainer:
     def as_chat(
         self, conversation: Conversation, recipe: Recipe, tools: Toolbox
     ) -> tuple[Sequence[Mapping[str, Any]], Any, str] | None:
-        """The messages and tools as transformers' chat templates take them, and what stands in by itself where an answer
-        has no thought ("": what the template writes); None where they cannot be told so."""
+        """The messages and tools as transformers' chat templates take them, and what stands in where an answer has no
+        thought ("": what the template writes); None where they cannot be told so."""
         return [message.data for message in conversation.messages], conversation.tools, ""
 
     def fitting(

@@ -83,6 +83,25 @@ def places_named(config: Any, key: str, package: str, path: str = "", depth: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """How a trainer packs, in values of pack.strategy."""
+
+    usual: str = "none"
+    """The one that its key for packing means where nothing else is said."""
+    separates: tuple[str, ...] = ()
+    """Those whose documents may be kept apart."""
+    separates_by: Literal["", "positions", "numbers"] = ""
+    """What keeps documents apart: position ids, which only FlashAttention heeds, or their numbers in the attention mask
+    (batch.attention `doc_ids`)."""
+    separate: Changes = ()
+    """The packing that keeps documents apart, in all the knobs that reading the trainer's own key for it sets."""
+    whole: Changes = ()
+    """The packing that splits no row, where there is one beside others that do."""
+    groups_hold_dropped: bool = False
+    """The rows that it drops count where it packs so many rows (`pack.group`) together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
     """A trainer's declaration; each default is what the plain steps of `Trainer` do."""
 
@@ -154,20 +173,7 @@ class Traits:
     moves_labels: tuple[int, ...] = ()
     """Since this release its datasets move labels, so that its loss shifts nothing; empty: they do not."""
 
-    # how it packs
-    packing: str = "none"
-    """The pack.strategy that its key for packing means where nothing else is said."""
-    separates: tuple[str, ...] = ()
-    """The values of pack.strategy whose documents may be kept apart."""
-    separates_by: Literal["", "positions", "numbers"] = ""
-    """What keeps documents apart: position ids, which only FlashAttention heeds, or their numbers in the attention mask
-    (batch.attention `doc_ids`)."""
-    separate: Changes = ()
-    """The packing that keeps documents apart, in all the knobs that reading the trainer's own key for it sets."""
-    whole: Changes = ()
-    """The packing that splits no row, where there is one beside others that do."""
-    groups_hold_dropped: bool = False
-    """The rows that it drops count where it packs so many rows (`pack.group`) together."""
+    packing: Packing = Packing()
 
     fixes: Mapping[str, str] = field(default_factory=dict)
     """What to do in it against a finding, by the finding's code, where no rule of sftui names its key."""

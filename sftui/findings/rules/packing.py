@@ -58,14 +58,14 @@ PAC001 = Rule(
 @setup_check(PAC001)
 def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """PAC001: the strategy keeps documents apart by no mask and no position ids."""
-    strategy, traits = context.recipe.pack.strategy, context.traits
+    strategy, packing = context.recipe.pack.strategy, context.traits.packing
     if strategy == "none" or context.recipe.pack.isolate:
         return
-    apart = strategy in traits.separates
+    apart = strategy in packing.separates
     attention = context.recipe.batch.attention
-    if traits.separates_by == "numbers" and attention == "doc_ids":
+    if packing.separates_by == "numbers" and attention == "doc_ids":
         return
-    if apart and (traits.separates_by != "positions" or context.recipe.batch.flatten):
+    if apart and (packing.separates_by != "positions" or context.recipe.batch.flatten):
         return  # position ids keep documents apart only under FlashAttention; TRL warns and goes on without it
     yield about(
         context,
@@ -73,10 +73,10 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         f"documents packed with `{strategy}` attend to the ones before them"
         + (", unless FlashAttention is used" if apart else ""),
         f"packing_strategy: {strategy}",
-        changes=traits.separate,
+        changes=packing.separate,
         title=(
             "set pack.strategy to bfd, and train with attn_implementation: flash_attention_2"
-            if traits.separates_by == "positions"
+            if packing.separates_by == "positions"
             else ""
         ),
     )
@@ -175,7 +175,7 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
                 masked.append(row)
     strategy = context.recipe.pack.strategy
     if parts:
-        unsplit = context.traits.whole
+        unsplit = context.traits.packing.whole
         changes = list(unsplit) if ("pack.strategy", strategy) not in unsplit else []
         longest, limit = max(len(one.input_ids) for one in examples), context.recipe.length.max
         if unsplit and limit is not None and longest > limit:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Effect, Finds, Traits, own_keys
+from sftui.trainers.traits import Effect, Finds, Packing, Traits, own_keys
 
 TRAIN_ON = {
     "all": "behind every turn, trained or not",
@@ -76,9 +76,7 @@ TRAITS = Traits(
     finds=Finds.DUMMY,
     rules={"assistant": "turn_content"},
     options={Effect.TRAINS_END: "own.eot_tokens", Effect.DROPS_SYSTEM: "own.drop_system_message"},
-    packing="multipack",
-    separates=("multipack",),
-    separates_by="numbers",
+    packing=Packing(usual="multipack", separates=("multipack",), separates_by="numbers"),
     empty_stop="",  # not the same with and without sample_packing (utils/data/sft.py, utils/trainer.py)
     config="sftui.trainers.axolotl.config",
     claims=claimed,

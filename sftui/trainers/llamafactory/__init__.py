@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Finds, Traits, own_keys
+from sftui.trainers.traits import Finds, Packing, Traits, own_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,12 @@ TRAITS = Traits(
     thinking_option=True,
     finds=Finds.SLOTS,
     rules={"assistant": "parts"},
-    packing="knapsack",
-    separates=("neat",),
-    separate=(("pack.strategy", "neat"), ("pack.isolate", True)),
-    groups_hold_dropped=True,  # it drops and packs in one step, `preprocessing_batch_size` rows at a time
+    packing=Packing(
+        usual="knapsack",
+        separates=("neat",),
+        separate=(("pack.strategy", "neat"), ("pack.isolate", True)),
+        groups_hold_dropped=True,  # it drops and packs in one step, `preprocessing_batch_size` rows at a time
+    ),
     training_arguments=(5, 6, 1),  # llamafactory 0.9.5, extras/misc.py check_dependencies
     endings={"arrow": "arrow", "csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "txt": "text"},
     data_file="dataset_info.json",

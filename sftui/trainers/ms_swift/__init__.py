@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Finds, Traits, own_keys
+from sftui.trainers.traits import Finds, Packing, Traits, own_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,12 @@ TRAITS = Traits(
     renders_templates=False,
     finds=Finds.SLOTS,
     rules={"assistant": "parts"},
-    packing="binpack",
-    separates=("binpack", "sequential"),
-    separates_by="positions",
-    separate=(("pack.strategy", "binpack"), ("pack.isolate", True)),
+    packing=Packing(
+        usual="binpack",
+        separates=("binpack", "sequential"),
+        separates_by="positions",
+        separate=(("pack.strategy", "binpack"), ("pack.isolate", True)),
+    ),
     empty_stop="TypeError: 'NoneType' object is not iterable, or where it reads none of them ZeroDivisionError",
     endings={"arrow": "arrow", "csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "txt": "text"},
     config="sftui.trainers.ms_swift.config",

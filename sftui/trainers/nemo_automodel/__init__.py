@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Effect, Finds, Traits, places_named
+from sftui.trainers.traits import Effect, Finds, Packing, Traits, places_named
 
 DATASETS = {
     "chat": "ChatDataset: `messages` as OpenAI has them, or `conversations` with from and value",
@@ -72,9 +72,7 @@ TRAITS = Traits(
     rules={"assistant": "auto"},
     auto_trains_answers=True,
     options={Effect.MASKS_OPENED: "own.mask_generation_prompt"},
-    packing="sequential",
-    separates=("sequential", "neat"),
-    separates_by="numbers",
+    packing=Packing(usual="sequential", separates=("sequential", "neat"), separates_by="numbers"),
     empty_stop="",
     config="sftui.trainers.nemo_automodel.config",
     claims=partial(places_named, key="_target_", package="nemo_automodel."),

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Finds, Traits, places_named
+from sftui.trainers.traits import Finds, Packing, Traits, places_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,7 @@ TRAITS = Traits(
     auto_trains_answers=True,  # the default of its dataset builders
     masks_end=True,
     moves_labels=(0, 7),
-    packing="sequential",
-    separates=("bfd", "sequential"),
+    packing=Packing(usual="sequential", separates=("bfd", "sequential")),
     config="sftui.trainers.torchtune.config",
     claims=partial(places_named, key="_component_", package="torchtune."),
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Changes, Finds, Traits, own_keys
+from sftui.trainers.traits import Changes, Finds, Packing, Traits, own_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,14 @@ TRAITS = Traits(
     ends_chats=False,
     finds=Finds.TAGS,
     rules={"assistant": "generation_tag", "completion": "completion"},
-    packing="bfd",
-    separates=("bfd", "bfd_split"),
-    separates_by="positions",
-    separate=BEST_FIT,
-    whole=BEST_FIT,
-    groups_hold_dropped=True,  # rows of no ids, which packing leaves out (data_utils.py)
+    packing=Packing(
+        usual="bfd",
+        separates=("bfd", "bfd_split"),
+        separates_by="positions",
+        separate=BEST_FIT,
+        whole=BEST_FIT,
+        groups_hold_dropped=True,  # rows of no ids, which packing leaves out (data_utils.py)
+    ),
     training_arguments=(99,),
     config="sftui.trainers.trl.config",
     claims=partial(own_keys, __file__),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import knob
-from sftui.trainers.traits import Finds, Traits, keys_among
+from sftui.trainers.traits import Finds, Packing, Traits, keys_among
 from sftui.trainers.trl import BEST_FIT, SftOptions
 from sftui.trainers.trl import TRAITS as TRL
 
@@ -49,9 +49,7 @@ TRAITS = Traits(
     bos_by_first_row=True,
     finds=Finds.MARKERS,
     rules={"assistant": "markers", "completion": "completion"},
-    packing="bfd",
-    separate=BEST_FIT,
-    whole=BEST_FIT,
+    packing=Packing(usual="bfd", separate=BEST_FIT, whole=BEST_FIT),
     training_arguments=(99,),
     names_template=False,
     config="sftui.trainers.unsloth.options",
