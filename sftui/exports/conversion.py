@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sftui.errors import ExportError, SftuiError
 from sftui.model import Problem
 from sftui.recipe import Recipe, changed, diff, get, with_changes
+from sftui.trainers.traits import Quirk
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
@@ -228,7 +229,7 @@ def _meant(recipe: Recipe, data_format: str | None) -> str:
     pairs = data_format in ("prompt_completion", "alpaca", "columns")
     if data_format in ("text", "tokenized", "segments"):  # a text is trained as a whole, stored labels as they stand
         return "kept"
-    if mask.rule == "auto" and traits_of(recipe.preset).auto_trains_answers:
+    if mask.rule == "auto" and Quirk.AUTO_TRAINS_ANSWERS in traits_of(recipe.preset).quirks:
         return "all" if data_format == "alpaca" else "completion" if pairs else "assistant"
     if mask.rule == "all" or (mask.rule == "auto" and not pairs):
         return "all"

@@ -13,6 +13,7 @@ from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
 from sftui.recipe import Recipe
 from sftui.session.ready import Ready
 from sftui.text import many
+from sftui.trainers.traits import Quirk
 from sftui.trainers.verify.difference import Difference, Piece, What, pack_differences, row_differences
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> t
             (*(file for file in written.files if file.name != data_file), *info), written.losses, written.notes
         )
     own = recipe.render.template.startswith((f"{trainer.name}/", "tokenizer"))
-    source = facts.template_source if trainer.traits.names_template else prepared.template_source
+    source = prepared.template_source if Quirk.TEMPLATE_BY_SCRIPT in trainer.traits.quirks else facts.template_source
     request = make_request(
         recipe, written, rows, work, template=None if own else source, dataset=session.options.dataset, here=Path.cwd()
     )

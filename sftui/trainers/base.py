@@ -41,6 +41,7 @@ from sftui.trainers.stages import (
     to_strip_bos,
     to_tokenize,
 )
+from sftui.trainers.traits import Quirk
 from sftui.values import value_class
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ class Trainer:
 
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
         """What it makes of messages in OpenAI's shape."""
-        parses = self.traits.parses_json_text
+        parses = Quirk.PARSES_JSON_TEXT in self.traits.quirks
         return MessagesTarget(self.title, tools_as_text=parses, arguments_as_text=parses)
 
     def masks_system(self, recipe: Recipe) -> bool:

@@ -36,6 +36,26 @@ class Finds(str, Enum):
         return self in (Finds.SLOTS, Finds.MESSAGES)
 
 
+class Quirk(str, Enum):
+    """What a trainer does otherwise than the others, whatever the recipe says; findings and conversions heed it."""
+
+    PARSES_JSON_TEXT = "messages or tool arguments that are JSON text are parsed"
+    NAMED_KEYS_ONLY = "of a message only the keys that are named to it are kept"
+    FLAG_BY_KEY = "which key of a message says whether it is trained can be named (data.message_keys, `train_flag`)"
+    READS_MASK_COLUMNS = "stored ids without labels may bring a mask of their own (completion_mask, assistant_masks)"
+    REPEATS_CONTENT = "OpenAI messages whose content is null have the content of the message before"
+    DROPS_TOOL_CALLS = "`tool_calls` of a message do not reach it"
+    RENDERS_WITHOUT_TEMPLATE = "chats are rendered though neither tokenizer nor recipe has a template"
+    THINKING_OPTION = (
+        "`enable_thinking` is an option of its own that keeps empty thoughts out, not a variable of the template"
+    )
+    BOS_BY_FIRST_ROW = "whether texts get a BOS is decided once, from the first row"
+    ENDS_TEXTS_ALONE = "`tokenize.append_eos` holds for texts alone, not for rendered chats"
+    AUTO_TRAINS_ANSWERS = "mask.rule `auto` trains of a chat its answers; else everything"
+    MASKS_END = "the last token of a chat is masked as soon as length.max is set, whether anything is cut or not"
+    TEMPLATE_BY_SCRIPT = "its config does not name the chat template: the user's script, or the model's folder, sets it"
+
+
 class Effect(str, Enum):
     """What an option of one trainer does."""
 
@@ -123,18 +143,6 @@ class Traits:
     """What is installed of it where that has another name; its version is the trainer's."""
 
     # what it reads of a row
-    parses_json_text: bool = False
-    """Messages or tool arguments that are JSON text are parsed."""
-    named_keys_only: bool = False
-    """Of a message only the keys that are named to it are kept."""
-    flag_by_key: bool = False
-    """Which key of a message says whether it is trained can be named (data.message_keys, `train_flag`)."""
-    reads_mask_columns: bool = False
-    """Stored ids without labels may bring a mask of their own (completion_mask, assistant_masks)."""
-    repeats_content: bool = False
-    """OpenAI messages whose content is null have the content of the message before."""
-    reads_tool_calls: bool = True
-    """`tool_calls` of a message reach the trainer."""
     own_roles: Mapping[str, bool] = field(default_factory=dict)
     """Roles that it alone has, beside those that chat templates know, and whether their messages are tool calls."""
 
@@ -148,14 +156,6 @@ class Traits:
     # what it renders and encodes
     renders_templates: bool = True
     """Chats are rendered by transformers' `apply_chat_template`, not by the trainer's own code."""
-    renders_without_template: bool = False
-    """Chats are rendered though neither tokenizer nor recipe has a template."""
-    thinking_option: bool = False
-    """`enable_thinking` is an option of its own that keeps empty thoughts out, not a variable of the template."""
-    bos_by_first_row: bool = False
-    """Whether texts get a BOS is decided once, from the first row."""
-    ends_chats: bool = True
-    """`tokenize.append_eos` holds for rendered chats, too, not for texts alone."""
 
     # which tokens it trains
     finds: Finds = Finds.SPANS
@@ -163,17 +163,15 @@ class Traits:
     rules: Mapping[str, str] = field(default_factory=lambda: {"assistant": "assistant"})
     """The mask.rule that trains every answer of a chat (`assistant`), or the `last` message alone where no rule trains
     each answer, and that for prompt and completion (`completion`) where it is another."""
-    auto_trains_answers: bool = False
-    """mask.rule `auto` trains of a chat its answers; else everything."""
     options: Mapping[Effect, str] = field(default_factory=dict)
     """Its own knobs that have an effect which no knob of all trainers has."""
-    masks_end: bool = False
-    """The last token of a chat is masked as soon as length.max is set, whether anything is cut or not."""
 
     moves_labels: tuple[int, ...] = ()
     """Since this release its datasets move labels, so that its loss shifts nothing; empty: they do not."""
 
     packing: Packing = Packing()
+
+    quirks: tuple[Quirk, ...] = ()
 
     fixes: Mapping[str, str] = field(default_factory=dict)
     """What to do in it against a finding, by the finding's code, where no rule of sftui names its key."""
@@ -195,8 +193,6 @@ class Traits:
     and stops at a blank line."""
     data_file: str = ""
     """The file beside its config that says how rows are read."""
-    names_template: bool = True
-    """Its config names the chat template; else the user's script sets it."""
     empty_stop: str = "ValueError: num_samples should be a positive integer value, but got num_samples=0"
     """What stops it where no row is left: torch's RandomSampler, where it asks nothing itself; empty: not known in
     words."""

@@ -11,6 +11,7 @@ from sftui.findings.look import Look
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import GOOD, Rule
 from sftui.model import Kind
+from sftui.trainers.traits import Quirk
 
 _TEXTS = ({"text": "<bos>Paris.<eos>"}, {"text": "Rome.<eos>"})
 
@@ -65,7 +66,9 @@ def bos_count(look: Look) -> Iterator[Finding]:
     found = (ids[0] == bos) + (ids[0] == bos and len(ids) > 1 and ids[1] == bos)
     if found == 1:
         return
-    by_first_row = look.context.traits.bos_by_first_row and not look.stored and look.conversation.kind is Kind.TEXT
+    by_first_row = (
+        Quirk.BOS_BY_FIRST_ROW in look.context.traits.quirks and not look.stored and look.conversation.kind is Kind.TEXT
+    )
     if found == 2:
         if by_first_row:
             yield look.finding(

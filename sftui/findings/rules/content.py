@@ -18,6 +18,7 @@ from sftui.findings.rules.tools import unread_calls
 from sftui.findings.setup import about
 from sftui.findings.words import REASONING, part_texts
 from sftui.model import Inspection, Kind, Message, Stage
+from sftui.trainers.traits import Quirk
 
 _FORMATS = {
     "messages": "messages",
@@ -163,12 +164,14 @@ CON010 = Rule(
 
 
 @row_check(
-    When.DATA, CON010, recipe=lambda context: context.traits.repeats_content and context.detected.format == "messages"
+    When.DATA,
+    CON010,
+    recipe=lambda context: Quirk.REPEATS_CONTENT in context.traits.quirks and context.detected.format == "messages",
 )
 def stale_content(look: Look) -> Iterator[Finding]:
     """CON010: null as content goes on with that of the message before."""
     traits = look.context.traits
-    if not traits.repeats_content or look.context.detected.format != "messages":
+    if Quirk.REPEATS_CONTENT not in traits.quirks or look.context.detected.format != "messages":
         return
     for number, item in enumerate(look.raw_messages or ()):
         if isinstance(item, Mapping) and item.get("content", "") is None:
@@ -190,7 +193,7 @@ def _stopped_here(look: Look) -> bool:
     """Whether the rendering stopped, and neither the roles nor a missing template are to blame."""
     if look.inspection.stopped_at is not Stage.RENDERED or any(True for _ in refused_roles(look)):
         return False
-    return look.context.template is not None or look.context.traits.renders_without_template
+    return look.context.template is not None or Quirk.RENDERS_WITHOUT_TEMPLATE in look.context.traits.quirks
 
 
 def no_plain_text(look: Look) -> bool:
@@ -315,7 +318,7 @@ CON007 = Rule(
 @row_check(
     When.CONVERSATION,
     CON007,
-    recipe=lambda context: not context.traits.parses_json_text,
+    recipe=lambda context: Quirk.PARSES_JSON_TEXT not in context.traits.quirks,
     row=lambda look: isinstance(
         (look.inspection.row.data or {}).get(look.context.detected.fields.get("messages", "messages")), str
     ),
@@ -324,7 +327,7 @@ CON007 = Rule(
 def json_text(look: Look) -> Iterator[Finding]:
     """CON007: the column held JSON text, which few trainers parse."""
     data, detected = look.inspection.row.data, look.context.detected
-    if data is None or not look.chat or look.context.traits.parses_json_text:
+    if data is None or not look.chat or Quirk.PARSES_JSON_TEXT in look.context.traits.quirks:
         return
     column = detected.fields.get("messages", "messages")
     if isinstance(data.get(column), str) and detected.format in ("messages", "sharegpt"):

@@ -18,7 +18,7 @@ from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.shapes import Shape
 from sftui.findings.words import Marks, spoken_of, without_code
 from sftui.model import NOWHERE, Kind, Part, Reason
-from sftui.trainers.traits import Effect
+from sftui.trainers.traits import Effect, Quirk
 
 # Stop tokens of published families, as they are seen typed into data of another one, and what begins their turns.
 _FOREIGN = re.compile(
@@ -219,7 +219,7 @@ def masked_stop(look: Look) -> Iterator[Finding]:
         return
     turn, stop = found[0]
     rule = GEN003 if look.recipe.mask.rule == "generation_tag" else EOS004
-    if look.labels.reasons[stop] is Reason.FORCED and look.context.traits.masks_end:
+    if look.labels.reasons[stop] is Reason.FORCED and Quirk.MASKS_END in look.context.traits.quirks:
         yield look.finding(
             EOS006,
             f"{look.spelling.token(stop)} at the end is masked because max_seq_len is set, though nothing is cut",

@@ -20,7 +20,7 @@ from sftui.findings.setup import about
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.findings.words import text_of
 from sftui.model import NOWHERE, Inspection, Kind, Part, Stage
-from sftui.trainers.traits import Changes, Effect, Finds
+from sftui.trainers.traits import Changes, Effect, Finds, Quirk
 
 _EMPTY_THINK = re.compile(r"<think>\s*</think>")
 _MOST_MESSAGES = 24
@@ -303,7 +303,7 @@ def empty_think(look: Look) -> Iterator[Finding]:
     for where in _touching(look, blocks):
         if where and all(look.mask.drawn[i] for i in where[1:-1] or where):
             changes = _masking_opened(look)
-            if look.context.traits.thinking_option:
+            if Quirk.THINKING_OPTION in look.context.traits.quirks:
                 changes = (("render.kwargs", {**look.recipe.render.kwargs, "enable_thinking": False}),)
             yield look.finding(
                 GEN011,

@@ -22,7 +22,7 @@ from sftui.labels import unlabelled
 from sftui.model import Kind, Part, Reason
 from sftui.runs import as_runs
 from sftui.text import many
-from sftui.trainers.traits import Finds
+from sftui.trainers.traits import Finds, Quirk
 
 _OTHERS = ("user", "system", "tool", "developer")
 _FLAGS = (*FLAG_KEYS, *WEIGHT_KEYS)
@@ -226,7 +226,7 @@ LAB010 = Rule(
 @row_check(
     When.LABELLED,
     LAB010,
-    row=lambda look: look.context.traits.named_keys_only or look.read.manner.flagged,
+    row=lambda look: Quirk.NAMED_KEYS_ONLY in look.context.traits.quirks or look.read.manner.flagged,
     kinds=(Kind.CHAT,),
 )
 def flags_ignored(look: Look) -> Iterator[Finding]:
@@ -241,7 +241,11 @@ def flags_ignored(look: Look) -> Iterator[Finding]:
         ):
             continue
         keys = dict(look.recipe.data.message_keys)
-        change = ("data.message_keys", {**keys, "train_flag": key}) if look.context.traits.flag_by_key else None
+        change = (
+            ("data.message_keys", {**keys, "train_flag": key})
+            if Quirk.FLAG_BY_KEY in look.context.traits.quirks
+            else None
+        )
         outcome = "is trained all the same" if not trained else "is not trained"
         yield look.finding(
             LAB010,
@@ -266,7 +270,7 @@ def _flag(look: Look, number: int) -> tuple[bool | None, str, Any]:
             if message.weight not in (None, 0, 1) and value == message.weight
             else (message.trained, key, value)
         )
-    if not look.context.traits.named_keys_only or "train_flag" in look.recipe.data.message_keys:
+    if Quirk.NAMED_KEYS_ONLY not in look.context.traits.quirks or "train_flag" in look.recipe.data.message_keys:
         return None, "", None
     raw = raw_message(look, number)
     # A yes to an answer is what these trainers do in any case; what is left out is what they do not hear of.

@@ -16,6 +16,7 @@ from sftui.findings.rule import FINE, GOOD, Rule
 from sftui.findings.setup import about, chats
 from sftui.model import Inspection, Kind
 from sftui.trainers import trainer_named
+from sftui.trainers.traits import Quirk
 
 _CONTROL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<(?:start_of_turn|end_of_turn)>")
 _RESERVED = re.compile(r"reserved|<unused\d|<extra_id_|placeholder_\d|<\|dummy")
@@ -249,7 +250,7 @@ def no_end(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         and not plain.rpartition(FIRST_ANSWER)[2].strip()
         and not context.facts.adds_eos
     ):
-        if context.recipe.tokenize.append_eos != "never" and context.traits.ends_chats:
+        if context.recipe.tokenize.append_eos != "never" and Quirk.ENDS_TEXTS_ALONE not in context.traits.quirks:
             return
         yield about(
             context,

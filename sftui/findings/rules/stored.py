@@ -16,6 +16,7 @@ from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.rules.drift import known_ids, places
 from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Stage, common_prefix
+from sftui.trainers.traits import Quirk
 
 _LOW, _KEPT, _SURE = 0.5, 0.8, 0.95
 
@@ -232,7 +233,11 @@ LAB011 = Rule(
 @row_check(When.LABELLED, LAB011, kinds=(Kind.TOKENS,))
 def mask_column(look: Look) -> Iterator[Finding]:
     """LAB011: a mask without labels, in a trainer that reads labels only."""
-    if not look.stored or look.conversation.labels is not None or look.context.traits.reads_mask_columns:
+    if (
+        not look.stored
+        or look.conversation.labels is not None
+        or Quirk.READS_MASK_COLUMNS in look.context.traits.quirks
+    ):
         return
     name = next(
         (name for name in ("completion_mask", "assistant_masks", "loss_mask") if name in look.conversation.extra), None

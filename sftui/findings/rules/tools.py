@@ -20,6 +20,7 @@ from sftui.findings.rules.roles import raw_message
 from sftui.findings.shapes import RESULT_ROLES
 from sftui.findings.words import Standing, all_texts, mappings, text_of, walk
 from sftui.model import Message, Stage
+from sftui.trainers.traits import Quirk
 
 _NOT_BARE = re.compile(r"[\W_]+")
 
@@ -31,7 +32,7 @@ def _calls(look: Look) -> Iterator[tuple[int, Call]]:
 
 def unread_calls(look: Look, number: int) -> list[Call]:
     """The calls that the row holds of a message, where the trainer leaves them behind."""
-    if look.context.traits.reads_tool_calls or look.messages[number].data.get("tool_calls"):
+    if Quirk.DROPS_TOOL_CALLS not in look.context.traits.quirks or look.messages[number].data.get("tool_calls"):
         return []
     return calls_of(Message(raw_message(look, number)))
 
@@ -106,7 +107,9 @@ TOO002 = Rule(
 @row_check(
     When.CONVERSATION,
     TOO002,
-    row=lambda look: look.read.manner.called or look.order.tools or not look.context.traits.reads_tool_calls,
+    row=lambda look: (
+        look.read.manner.called or look.order.tools or Quirk.DROPS_TOOL_CALLS in look.context.traits.quirks
+    ),
 )
 def dropped(look: Look) -> Iterator[Finding]:
     """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the
@@ -115,7 +118,7 @@ def dropped(look: Look) -> Iterator[Finding]:
     if rendered is None:
         return
     standing, places = Standing(rendered.text), _places(look)
-    unread_by_trainer = not look.context.traits.reads_tool_calls
+    unread_by_trainer = Quirk.DROPS_TOOL_CALLS in look.context.traits.quirks
     bare: list[Standing] = []
 
     def _stands_bare(text: str) -> bool:

@@ -13,6 +13,7 @@ from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.rules.eos import is_prose
 from sftui.findings.rules.injection import media_ids
 from sftui.model import Reason
+from sftui.trainers.traits import Quirk
 
 TRU001 = Rule(
     "TRU001",
@@ -315,7 +316,7 @@ def over_model(look: Look) -> Iterator[Finding]:
 
 def _longer(look: Look) -> tuple[str, int | None]:
     """The limit that takes nothing from this row; none where having one masks the last token (EOS006)."""
-    unlimited = look.context.traits.masks_end and look.recipe.pack.strategy == "none"
+    unlimited = Quirk.MASKS_END in look.context.traits.quirks and look.recipe.pack.strategy == "none"
     return "length.max", None if unlimited else round_up(len(look.tokens))
 
 

@@ -17,6 +17,7 @@ from sftui.findings.rules.roles import raw_message
 from sftui.model import Kind
 from sftui.runs import clipped
 from sftui.text import clip, many, visible
+from sftui.trainers.traits import Quirk
 
 WEIGHED = {"loss.weights": "float", "mask.rule": "assistant"}
 """A loop of one's own whose loss takes a weight for each token."""
@@ -86,7 +87,7 @@ def _reads(context: Context) -> tuple[str, ...]:
     if context.recipe.loss.weights == "float":
         return (keys["weight"],) if "weight" in keys else WEIGHT_KEYS
     flag = keys.get("train_flag")
-    return (flag,) if context.traits.flag_by_key and flag in WEIGHT_KEYS else ()
+    return (flag,) if Quirk.FLAG_BY_KEY in context.traits.quirks and flag in WEIGHT_KEYS else ()
 
 
 def _weighs(look: Look) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Effect, Finds, Packing, Traits, own_keys
+from sftui.trainers.traits import Effect, Finds, Packing, Quirk, Traits, own_keys
 
 TRAIN_ON = {
     "all": "behind every turn, trained or not",
@@ -70,14 +70,12 @@ TRAITS = Traits(
     home="sftui.trainers.axolotl.trainer:Axolotl",
     versions=("0.21", "0.20", "0.19", "0.18"),
     first=(0, 18),
-    parses_json_text=True,
-    named_keys_only=True,
-    flag_by_key=True,
     finds=Finds.DUMMY,
     rules={"assistant": "turn_content"},
     options={Effect.TRAINS_END: "own.eot_tokens", Effect.DROPS_SYSTEM: "own.drop_system_message"},
     packing=Packing(usual="multipack", separates=("multipack",), separates_by="numbers"),
     empty_stop="",  # not the same with and without sample_packing (utils/data/sft.py, utils/trainer.py)
+    quirks=(Quirk.PARSES_JSON_TEXT, Quirk.NAMED_KEYS_ONLY, Quirk.FLAG_BY_KEY),
     config="sftui.trainers.axolotl.config",
     claims=claimed,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Finds, Packing, Traits, own_keys
+from sftui.trainers.traits import Finds, Packing, Quirk, Traits, own_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,8 @@ TRAITS = Traits(
     home="sftui.trainers.llamafactory.trainer:LlamaFactory",
     versions=("0.9",),
     first=(0, 9),
-    named_keys_only=True,
-    reads_tool_calls=False,
     own_roles={"observation": False, "function": True, "function_call": False},  # each with a slot in its templates
     renders_templates=False,
-    renders_without_template=True,  # its template `empty`
-    thinking_option=True,
     finds=Finds.SLOTS,
     rules={"assistant": "parts"},
     packing=Packing(
@@ -69,6 +65,12 @@ TRAITS = Traits(
     endings={"arrow": "arrow", "csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "txt": "text"},
     data_file="dataset_info.json",
     empty_stop="RuntimeError: Cannot find valid samples, check `data/README.md` for the data format.",
+    quirks=(
+        Quirk.NAMED_KEYS_ONLY,
+        Quirk.DROPS_TOOL_CALLS,
+        Quirk.RENDERS_WITHOUT_TEMPLATE,  # its template `empty`
+        Quirk.THINKING_OPTION,
+    ),
     config="sftui.trainers.llamafactory.config",
     claims=claimed,
 )

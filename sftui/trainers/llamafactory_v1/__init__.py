@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Finds, Traits, own_keys
+from sftui.trainers.traits import Finds, Quirk, Traits, own_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,15 @@ TRAITS = Traits(
     versions=("0.9.6",),
     first=(0, 9, 6),
     package="llamafactory",
-    named_keys_only=True,
-    renders_without_template=True,  # ChatML stands in for a template that is missing
     finds=Finds.PROMPTS,
     rules={"assistant": "completion"},
     data_file="dataset_info.yaml",
     empty_stop="",  # it drops while it fills batches, and then trains on none
     endings={"arrow": "arrow", "csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "txt": "text"},
+    quirks=(
+        Quirk.NAMED_KEYS_ONLY,
+        Quirk.RENDERS_WITHOUT_TEMPLATE,  # ChatML stands in for a template that is missing
+    ),
     config="sftui.trainers.llamafactory_v1.config",
     claims=claimed,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sftui.trainers.traits import Finds, Traits, own_keys
+from sftui.trainers.traits import Finds, Quirk, Traits, own_keys
 
 
 def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -21,12 +21,11 @@ TRAITS = Traits(
     home="sftui.trainers.mlx_lm.trainer:MlxLm",
     versions=("0.32",),
     first=(0, 32),
-    ends_chats=False,
     finds=Finds.PROMPTS,
     rules={"last": "completion"},
-    names_template=False,
     empty_stop="ValueError: Training set not found or empty. Must provide training set for fine-tuning.",
     data_name="train.jsonl",
+    quirks=(Quirk.ENDS_TEXTS_ALONE, Quirk.TEMPLATE_BY_SCRIPT),
     config="sftui.trainers.mlx_lm.config",
     claims=claimed,
 )

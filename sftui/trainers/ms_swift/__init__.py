@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Finds, Packing, Traits, own_keys
+from sftui.trainers.traits import Finds, Packing, Quirk, Traits, own_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,6 @@ TRAITS = Traits(
     home="sftui.trainers.ms_swift.trainer:MsSwift",
     versions=("4.6",),
     first=(4, 6),
-    parses_json_text=True,
     own_roles={"tool_call": True, "tool_response": False},
     renders_templates=False,
     finds=Finds.SLOTS,
@@ -75,6 +74,7 @@ TRAITS = Traits(
     ),
     empty_stop="TypeError: 'NoneType' object is not iterable, or where it reads none of them ZeroDivisionError",
     endings={"arrow": "arrow", "csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "txt": "text"},
+    quirks=(Quirk.PARSES_JSON_TEXT,),
     config="sftui.trainers.ms_swift.config",
     claims=claimed,
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Effect, Finds, Packing, Traits, places_named
+from sftui.trainers.traits import Effect, Finds, Packing, Quirk, Traits, places_named
 
 DATASETS = {
     "chat": "ChatDataset: `messages` as OpenAI has them, or `conversations` with from and value",
@@ -67,13 +67,12 @@ TRAITS = Traits(
     home="sftui.trainers.nemo_automodel.trainer:NemoAutomodel",
     versions=("0.7",),
     first=(0, 7),
-    ends_chats=False,
     finds=Finds.PROMPTS,
     rules={"assistant": "auto"},
-    auto_trains_answers=True,
     options={Effect.MASKS_OPENED: "own.mask_generation_prompt"},
     packing=Packing(usual="sequential", separates=("sequential", "neat"), separates_by="numbers"),
     empty_stop="",
+    quirks=(Quirk.ENDS_TEXTS_ALONE, Quirk.AUTO_TRAINS_ANSWERS),
     config="sftui.trainers.nemo_automodel.config",
     claims=partial(places_named, key="_target_", package="nemo_automodel."),
 )

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Finds, Packing, Traits, places_named
+from sftui.trainers.traits import Finds, Packing, Quirk, Traits, places_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,16 @@ TRAITS = Traits(
     home="sftui.trainers.torchtune.trainer:Torchtune",
     versions=("0.7", "0.6.1"),
     first=(0, 6),
-    repeats_content=True,  # torchtune 0.6.1, data/_messages.py OpenAIToMessages
     renders_templates=False,
     finds=Finds.MESSAGES,
     rules={"assistant": "turn_full"},
-    auto_trains_answers=True,  # the default of its dataset builders
-    masks_end=True,
     moves_labels=(0, 7),
     packing=Packing(usual="sequential", separates=("bfd", "sequential")),
+    quirks=(
+        Quirk.REPEATS_CONTENT,  # torchtune 0.6.1, data/_messages.py OpenAIToMessages
+        Quirk.AUTO_TRAINS_ANSWERS,  # the default of its dataset builders
+        Quirk.MASKS_END,
+    ),
     config="sftui.trainers.torchtune.config",
     claims=partial(places_named, key="_component_", package="torchtune."),
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Changes, Finds, Packing, Traits, own_keys
+from sftui.trainers.traits import Changes, Finds, Packing, Quirk, Traits, own_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,6 @@ TRAITS = Traits(
     home="sftui.trainers.trl.trainer:Trl",
     versions=("1.16", "1.14", "1.8"),
     first=(1, 0),
-    reads_mask_columns=True,
-    ends_chats=False,
     finds=Finds.TAGS,
     rules={"assistant": "generation_tag", "completion": "completion"},
     packing=Packing(
@@ -51,6 +49,7 @@ TRAITS = Traits(
         groups_hold_dropped=True,  # rows of no ids, which packing leaves out (data_utils.py)
     ),
     training_arguments=(99,),
+    quirks=(Quirk.READS_MASK_COLUMNS, Quirk.ENDS_TEXTS_ALONE),
     config="sftui.trainers.trl.config",
     claims=partial(own_keys, __file__),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import knob
-from sftui.trainers.traits import Finds, Packing, Traits, keys_among
+from sftui.trainers.traits import Finds, Packing, Quirk, Traits, keys_among
 from sftui.trainers.trl import BEST_FIT, SftOptions
 from sftui.trainers.trl import TRAITS as TRL
 
@@ -46,12 +46,11 @@ TRAITS = Traits(
     versions=("2026.10", "2026.8"),
     first=(2026, 8),
     package="unsloth_zoo",  # where its preparation is
-    bos_by_first_row=True,
     finds=Finds.MARKERS,
     rules={"assistant": "markers", "completion": "completion"},
     packing=Packing(usual="bfd", separate=BEST_FIT, whole=BEST_FIT),
     training_arguments=(99,),
-    names_template=False,
+    quirks=(Quirk.BOS_BY_FIRST_ROW, Quirk.TEMPLATE_BY_SCRIPT),
     config="sftui.trainers.unsloth.options",
     claims=claimed,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Finds, Traits, own_keys
+from sftui.trainers.traits import Finds, Quirk, Traits, own_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ TRAITS = Traits(
     versions=("0.9",),
     first=(0, 9),
     stored_as_parquet=True,
-    ends_chats=False,
     finds=Finds.MESSAGES,
     empty_stop="ZeroDivisionError: integer division or modulo by zero (no batch of data.train_batch_size is full)",
+    quirks=(Quirk.ENDS_TEXTS_ALONE,),
     config="sftui.trainers.verl.config",
     script="verl.trainer.sft_trainer",
     claims=claimed,
