@@ -65,11 +65,9 @@ def split_of(session: Splits, most: int | None = None) -> Iterator[Split | None]
     that is not known, every row is read. With `most` only where their number is known and they are no more than so many
     bytes; else it is not known.
     """
-    from sftui.trainers import trainer_named
     from sftui.trainers.held_out import evaluation_rows
 
-    trainer = trainer_named(session.recipe.preset)
-    held = trainer.held_out(session.recipe)
+    held = held_out_by(session.recipe)
     if held is None:
         yield Split()
         return

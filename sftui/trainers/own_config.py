@@ -68,13 +68,13 @@ def other_choices(recipe: Recipe, info: KnobInfo) -> list[Any]:
     return [choice for choice in choices_of(recipe, info) if choice != get(recipe, info.path)]
 
 
-def require(recipe: Recipe, path: str) -> None:
-    """RecipeError with what there is, where the recipe's choice for a knob is none of its trainer's."""
-    value, choices = get(recipe, path), _own_choices(recipe.trainer, recipe.version, path)
-    if value not in choices:
-        raise RecipeError(
-            f"{traits_of(recipe.trainer).title} has no {path} `{value}`", fix=f"it has {', '.join(choices)}"
-        )
+def require(recipe: Recipe, *paths: str) -> None:
+    """RecipeError with what there is, where the recipe's choice for one of some knobs is none of its trainer's."""
+    for path in paths:
+        value, choices = get(recipe, path), _own_choices(recipe.trainer, recipe.version, path)
+        if value not in choices:
+            title = traits_of(recipe.trainer).title
+            raise RecipeError(f"{title} has no {path} `{value}`", fix=f"it has {', '.join(choices)}")
 
 
 @cache

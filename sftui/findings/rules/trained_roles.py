@@ -29,18 +29,13 @@ class AbsentRole:
     repaired: tuple[str, ...]
 
 
-def trained_roles(recipe: Recipe) -> tuple[str, ...]:
-    """The roles whose messages the recipe trains, as the template sees them; none where its mask goes by no roles."""
-    return trainer_named(recipe.preset).trained_roles(recipe)
-
-
 def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> AbsentRole | None:
     """The first role of the mask that these conversations should have and do not.
 
     One that templates know (tool, say) may be there for other rows, so that it is reported only where no trained role
     is in these at all.
     """
-    wanted = trained_roles(recipe)
+    wanted = trainer_named(recipe.preset).trained_roles(recipe)
     seen = tuple(dict.fromkeys(message.role for one in conversations for message in one.messages))
     missing = [role for role in wanted if role not in seen]
     unnamed = missing if len(missing) == len(wanted) else [role for role in missing if role not in KNOWN_ROLES]

@@ -270,8 +270,7 @@ class LlamaFactory(Trainer):
             return tokens, pretrain.label(
                 tokens, None if packing else recipe.length.max, pad_token_id(recipe, tools)[0]
             )
-        require(recipe, "mask.rule")
-        require(recipe, "length.over")
+        require(recipe, "mask.rule", "length.over")
         template = self._survey(recipe, tools).writer.template
         history, prompt = recipe.mask.turns == "last", recipe.mask.rule == "all"
         if history and prompt:

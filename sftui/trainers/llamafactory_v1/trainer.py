@@ -158,8 +158,7 @@ class LlamaFactoryV1(Trainer):
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        require(recipe, "mask.rule")
-        require(recipe, "length.over")
+        require(recipe, "mask.rule", "length.over")
         sample = samples.sample_of(shaped.conversation)
         held = _samples(tokens)
         lengths = samples.lengths_of(sample)

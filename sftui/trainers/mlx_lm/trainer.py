@@ -176,8 +176,7 @@ class MlxLm(Trainer):
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        require(recipe, "mask.rule")
-        require(recipe, "length.over")
+        require(recipe, "mask.rule", "length.over")
         tokens, labels = super().label(tokens, rendered, shaped, recipe, tools)
         if _past_the_end(tokens):
             labels = replace(labels, notes=(*labels.notes, PAST_THE_END))

@@ -200,7 +200,7 @@ class Trl(Collated):
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        _refuse_choices(self, recipe)
+        _refuse_choices(recipe)
         facts = tools.tokenizer.facts
         if facts.pad_token is None and facts.eos_token is None:
             raise RecipeError(
@@ -278,9 +278,8 @@ def _unended(options: Tokenize) -> Tokenize:
 
 
 @last_asked
-def _refuse_choices(trainer: Trl, recipe: Recipe) -> None:
-    require(recipe, "mask.rule")
-    require(recipe, "length.over")
+def _refuse_choices(recipe: Recipe) -> None:
+    require(recipe, "mask.rule", "length.over")
 
 
 def _has_role(conversation: Conversation, number: int) -> bool:

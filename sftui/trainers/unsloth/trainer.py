@@ -239,8 +239,7 @@ class Unsloth(Collated):
     def label(
         self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        require(recipe, "mask.rule")
-        require(recipe, "length.over")
+        require(recipe, "mask.rule", "length.over")
         conversation = shaped.conversation
         kept = self._kept(tokens, rendered, shaped, recipe, tools)
         survey = self._survey(conversation, recipe, tools)

@@ -2,10 +2,13 @@
 
 import subprocess
 import sys
+from dataclasses import fields
+from inspect import isfunction
 
 import pytest
 
-from sftui.trainers import TRAINERS, trainer_named, traits_of
+from sftui.trainers import TRAINERS, Trainer, Traits, trainer_named, traits_of
+from sftui.trainers.traits import Effect, Quirk
 from sftui.trainers.verify.installed import verified
 
 
@@ -31,3 +34,14 @@ def test_presets_are_listed_without_the_code_of_any_trainer() -> None:
 
 def test_every_trainer_that_no_hand_writes_can_be_run_beside() -> None:
     assert verified() == tuple(name for name in TRAINERS if not traits_of(name).by_hand)
+
+
+def test_what_a_trainer_may_say_of_itself_stays_little() -> None:
+    methods = [name for name, one in vars(Trainer).items() if isfunction(one) and not name.startswith("_")]
+    assert len(methods) + len(fields(Traits)) <= 70
+
+
+def test_every_quirk_and_effect_is_some_trainers() -> None:
+    declared = [traits_of(name) for name in TRAINERS]
+    assert {quirk for one in declared for quirk in one.quirks} == set(Quirk)
+    assert {effect for one in declared for effect in one.options} == set(Effect)
