@@ -226,6 +226,16 @@ def data_files(entry: Mapping[str, Any], name: str, where: str) -> tuple[str, ..
     return tuple(str(root / one) for one in files_at(entry, "data_files", where))
 
 
+def loaded(
+    name: str, options: Mapping[str, Any], recipe: Recipe, where: str, split: str, revision: str | None = None
+) -> DatasetRef:
+    """What load_dataset reads by a name and its options: the files of them, else a folder or a set of the Hub."""
+    files = bool(options.get("data_files"))
+    paths = data_files(options, name, where) if files else (name,)
+    place = None if files and split == "train" else split
+    return DatasetRef(", ".join(paths), paths, recipe, place, text_at(options, "name", where), revision)
+
+
 def wrong_value(key: str, value: Any, wanted: str, where: str) -> RecipeError:
     """The error for a key that holds another kind of value than `wanted`."""
     return RecipeError(f"`{key}` cannot be {shown(value)}", where=where, fix=f"give {wanted}")

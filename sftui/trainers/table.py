@@ -75,7 +75,9 @@ def typed(
     knob: str,
     *kinds: type,
     null: Literal["nothing", "a value", "refused"],
-    why: str,
+    why: str = "",
+    fix: str = "",
+    convert: Callable[[Any], Any] = lambda value: value,
     write: Write | None = None,
 ) -> Entry:
     """A key that is one knob, for a trainer that converts nothing and stops at a value of none of some types; true and
@@ -91,9 +93,9 @@ def typed(
             return {}
         fits = null == "a value" if value is None else isinstance(value, kinds) and not isinstance(value, bool)
         if not fits:
-            fix = "write a number without quotes" if int in kinds else "write it as text"
-            raise RecipeError(f"{key} is `{value}`", where=where, why=why, fix=fix)
-        return {knob: value}
+            usual = "write a number without quotes" if int in kinds else "write it as text"
+            raise RecipeError(f"{key} is `{value}`", where=where, why=why, fix=fix or usual)
+        return {knob: convert(value)}
 
     return Entry((key,), (knob,), read, write or as_is(key))
 

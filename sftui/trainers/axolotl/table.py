@@ -222,11 +222,6 @@ def _written_flags(recipe: Recipe, path: str, value: Mapping[str, str]) -> Keys:
     return {("datasets", key): value[ours] for ours, key in FIELDS.items() if ours in value}
 
 
-def _columns(config: Config, recipe: Recipe, where: str) -> Said:
-    column = _entry(config).get("field_messages")
-    return {"data.fields": {"messages": str(column)}} if column else {}
-
-
 def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Keys:
     keys: Keys = {("datasets", "field_messages"): value["messages"]} if value.get("messages") else {}
     if value.get("text") and AxolotlOptions.of(recipe).field is None:
@@ -234,11 +229,8 @@ def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Key
     return keys
 
 
-def _roles(config: Config, recipe: Recipe, where: str) -> Said:
-    roles = _entry(config).get("roles")
-    if not roles:
-        return {}
-    return {"data.role_map": {str(source): str(role) for role, sources in roles.items() for source in sources}}
+def _role_map(roles: Mapping[Any, Any]) -> dict[str, str]:
+    return {str(source): str(role) for role, sources in roles.items() for source in sources}
 
 
 def _written_roles(recipe: Recipe, path: str, value: Mapping[str, str]) -> Keys:
@@ -347,7 +339,13 @@ DATASET: tuple[Entry, ...] = (
     rule("datasets.ds_type", "own.ds_type", _ds_type, as_is("datasets.ds_type")),
     rule("datasets.weight", "own.weight", _weight, _written_weight),
     rule("datasets.type", "data.format", _format, _written_format),
-    rule("datasets.field_messages", "data.fields", _columns, _written_columns),
+    same(
+        "datasets.field_messages",
+        "data.fields",
+        says=bool,
+        convert=lambda column: {"messages": str(column)},
+        write=_written_columns,
+    ),
     rule(
         "datasets.message_property_mappings datasets.message_field_role datasets.message_field_content",
         "data.message_keys own.message_property_mappings",
@@ -359,7 +357,7 @@ DATASET: tuple[Entry, ...] = (
     ),
     same("datasets.roles_to_train", "mask.roles", null=False, convert=lambda roles: tuple(map(str, roles))),
     rule("datasets.train_on_eos", "mask.terminator", nothing, _written_terminator),
-    rule("datasets.roles", "data.role_map", _roles, _written_roles),
+    same("datasets.roles", "data.role_map", says=bool, convert=_role_map, write=_written_roles),
     rule(
         "datasets.chat_template datasets.chat_template_jinja",
         "render.template own.chat_template_jinja",

@@ -29,7 +29,7 @@ from sftui.trainers.config import (
     wrong_value,
 )
 from sftui.trainers.form import Draft, Form
-from sftui.trainers.known import Known
+from sftui.trainers.known import KeyRules, Known, Remark, unmodelled
 from sftui.trainers.llamafactory import LlamaFactoryOptions, formats
 from sftui.trainers.llamafactory.pretrain import STAGE, bos_setting, is_pretraining
 from sftui.trainers.llamafactory.registry import NAMES, RELEASE, TEMPLATES
@@ -41,7 +41,6 @@ from sftui.trainers.table import (
     Noted,
     Said,
     Write,
-    as_is,
     flag,
     keys_read,
     limit,
@@ -59,6 +58,8 @@ LEAST = 1e-6
 """The smallest val_size that splits."""
 KWARGS = ("enable_thinking", "preserve_thinking")
 """Keys that stand in render.kwargs."""
+LISTED = ("add_tokens", "add_special_tokens")
+"""Texts with commas, which it splits (hparams/model_args.py)."""
 FORMATTING = {"alpaca": "alpaca", "sharegpt": "sharegpt", "openai": "messages"}
 
 
@@ -73,15 +74,6 @@ def number_of(value: Any) -> float:
 def _typed(key: str, knob: str, *kinds: type, write: Write | None = None) -> Entry:
     why = "LLaMA-Factory converts no value of a YAML, and stops at the first row that needs it"
     return typed(key, knob, *kinds, null="a value", why=why, write=write)
-
-
-def _added(key: str) -> Entry:
-    """Texts with commas, which it splits; it stops at anything else, which the notes say."""
-
-    def read(config: Config, recipe: Recipe, where: str) -> Said:
-        return {f"own.{key}": config[key]} if isinstance(config.get(key), str) else {}
-
-    return rule(key, f"own.{key}", read, as_is(key))
 
 
 def _aside(config: Config, recipe: Recipe, where: str) -> Said:
@@ -169,8 +161,8 @@ TABLE = (
     same("preprocessing_num_workers", "own.preprocessing_num_workers"),
     # a dataclass takes any value for a flag, and only asks whether it is true
     same("ignore_pad_token_for_loss", "own.ignore_pad_token_for_loss", convert=bool),
-    _added("add_tokens"),
-    _added("add_special_tokens"),
+    # texts with commas, which it splits; it stops at anything else, which the notes say
+    *(same(key, f"own.{key}", says=lambda text: isinstance(text, str)) for key in LISTED),
     rule(" ".join(KWARGS), "render.kwargs", _kwargs, _written_kwargs),
     same("template", "render.template", null=False, convert=lambda name: f"{OWN}{name}", write=_written_template),
     flag("train_on_prompt", "mask.rule", "all"),
@@ -189,8 +181,6 @@ KEYS = keys_read(TABLE)
 
 
 INFO = "dataset_info.json"
-LISTED = ("add_tokens", "add_special_tokens")
-"""Texts with commas, which it splits (hparams/model_args.py)."""
 METHODS = ("lora", "oft", "freeze", "full")
 """hparams/finetuning_args.py."""
 NO_KNOB = frozenset({"dataset", "dataset_dir", "do_train"})
@@ -199,6 +189,26 @@ _TOLD = object_of(Path(__file__).with_name("keys.json"))
 UNSUPPORTED: Mapping[str, str] = _TOLD["unsupported"]
 """Keys about data that sftui does not model, and why, where they are set to something; what the dataclasses of
 hparams/parser.py `_TRAIN_ARGS` have beside (known_keys.json) decides neither rows nor ids nor labels."""
+RULES = KeyRules(
+    (KEYS | NO_KNOB) - {"seed"},
+    (
+        Remark(
+            "tool_format",
+            f"LLaMA-Factory {RELEASE} has {', '.join(FORMATS)}",
+            lambda name: name is not None and str(name) not in FORMATS,
+        ),
+        Remark(
+            "template",
+            f"LLaMA-Factory {RELEASE} has no such template",
+            lambda name: name is not None and str(name) not in NAMES,
+        ),
+        Remark("use_fast_tokenizer", "", lambda fast: fast is True, KeyUse.PASSED),
+        *unmodelled(UNSUPPORTED, None, False, 0, 0.0, "concat"),
+    ),
+    passed=KEYS,
+    unread="stops at it",
+    stops=True,
+)
 COLUMNS: Mapping[str, str] = _TOLD["columns"]
 """Columns of an entry, by LLaMA-Factory's name, to ours."""
 
@@ -353,18 +363,7 @@ def _note(key: str, value: Any, known: Known) -> KeyNote:
         return known.stops(key, value, f"AttributeError: {type(value).__name__!r} object has no attribute 'split'")
     if key == "finetuning_type" and value not in METHODS:
         return known.stops(key, value, "AssertionError: Invalid fine-tuning method.")
-    if key == "tool_format" and value is not None and str(value) not in FORMATS:
-        return KeyNote(key, value, KeyUse.UNSUPPORTED, f"LLaMA-Factory {RELEASE} has {', '.join(FORMATS)}")
-    if key == "template" and value is not None and str(value) not in NAMES:
-        return KeyNote(key, value, KeyUse.UNSUPPORTED, f"LLaMA-Factory {RELEASE} has no such template")
-    if key in UNSUPPORTED:
-        idle = value in (None, False, 0, 0.0, "concat") or (key == "use_fast_tokenizer" and value is True)
-        return KeyNote(key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else UNSUPPORTED[key])
-    if key != "seed" and (key in KEYS or key in NO_KNOB):
-        return KeyNote(key, value, KeyUse.USED)
-    if key in KEYS or key in known.config:
-        return KeyNote(key, value, KeyUse.PASSED)
-    return known.unknown(key, value, "stops at it", stops=True)
+    return RULES.note(key, value, known, known.config)
 
 
 def _names(value: Any) -> list[str]:

@@ -19,7 +19,7 @@ from sftui.recipe_io import parse_yaml
 from sftui.side_files import read_side_bytes, reason
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, text_at
 from sftui.trainers.form import Draft, Form, inlined
-from sftui.trainers.known import Known
+from sftui.trainers.known import KeyRules, Known, Remark, unmodelled
 from sftui.trainers.llamafactory_v1 import LlamaFactoryV1Options
 from sftui.trainers.llamafactory_v1.formats import CONVERTERS
 from sftui.trainers.llamafactory_v1.table import CUSTOM, KEYS, OWN, STRATEGIES, TABLE
@@ -32,6 +32,15 @@ UNSUPPORTED = {
     "model_class": "`cls` and `other` are for other models than language models",
 }
 """Keys about data that sftui does not model, and why, where they are set to something."""
+RULES = KeyRules(
+    KEYS | {"train_dataset"},
+    (
+        *unmodelled(UNSUPPORTED, None, False, "llm"),
+        Remark("eval_dataset", "", lambda value: value is not None, KeyUse.PASSED),
+    ),
+    unread="stops at it",
+    stops=True,
+)
 ATTENTION = ("eager", "sdpa", "flash_attention_2")
 TYPES = ("arrow", "csv", "json", "jsonl", "parquet", "txt")
 """The endings of the files that it loads."""
@@ -43,7 +52,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """The config as one recipe a dataset; RecipeError where the engine itself would stop."""
     config = dict(parse_yaml(text, path, "omegaconf"))
     _check(config, path, known)
-    notes = [_note(str(key), value, known) for key, value in config.items()]
+    notes = [RULES.note(str(key), value, known, known.config) for key, value in config.items()]
     recipe = read_into(preset, TABLE, config, path)
     wanted = config.get("train_dataset")
     if not isinstance(wanted, str) or not wanted:
@@ -135,20 +144,6 @@ def _check(config: Mapping[str, Any], path: str, known: Known) -> None:
             why=f"{whole} is no multiple of {size}",
             fix="set global_batch_size to a multiple of micro_batch_size",
         )
-
-
-def _note(key: str, value: Any, known: Known) -> KeyNote:
-    """What becomes of a key."""
-    if key in UNSUPPORTED:
-        idle = value in (None, False, "llm")
-        return KeyNote(key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else UNSUPPORTED[key])
-    if key == "eval_dataset" and value is not None:
-        return KeyNote(key, value, KeyUse.PASSED)
-    if key in KEYS or key == "train_dataset":
-        return KeyNote(key, value, KeyUse.USED)
-    if key in known.config:
-        return KeyNote(key, value, KeyUse.PASSED)
-    return known.unknown(key, value, "stops at it", stops=True)
 
 
 def _reference(name: str, entry: Mapping[str, Any], recipe: Recipe, where: str) -> DatasetRef:

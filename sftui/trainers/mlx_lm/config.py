@@ -23,12 +23,12 @@ from sftui.trainers.config import (
     KeyNote,
     KeyUse,
     OpenedConfig,
-    data_files,
+    loaded,
     text_at,
     wrong_value,
 )
 from sftui.trainers.form import Draft, Form
-from sftui.trainers.known import Known
+from sftui.trainers.known import KeyRules, Known, Remark, anything
 from sftui.trainers.mlx_lm import TRAITS
 from sftui.trainers.mlx_lm.formats import FEATURES, FORMATS
 from sftui.trainers.table import (
@@ -44,6 +44,7 @@ from sftui.trainers.table import (
     limit,
     read_into,
     rule,
+    same,
     silent,
     typed,
 )
@@ -62,12 +63,6 @@ FLAGS: Mapping[str, str] = {
 def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> Entry:
     why = f"{TITLE} converts no value of a YAML, and stops where it needs it"
     return typed(key, knob, kind, null="nothing", why=why, write=write)
-
-
-def _mask(config: Config, recipe: Recipe, where: str) -> Said:
-    """Whatever Python holds for true, a text in quotes too."""
-    value = config.get("mask_prompt")
-    return {} if value is None else {"mask.rule": "completion" if value else "all"}
 
 
 def _written_mask(recipe: Recipe, path: str, value: str) -> Keys | None:
@@ -94,7 +89,14 @@ TOP = (
     _typed("max_seq_length", "length.max", int, limit("max_seq_length", TITLE)),
     _typed("batch_size", "batch.size", int),
     _typed("model", "tokenizer.name", str),
-    rule("mask_prompt", "mask.rule", _mask, _written_mask),
+    # whatever Python holds for true, a text in quotes too
+    same(
+        "mask_prompt",
+        "mask.rule",
+        null=False,
+        convert=lambda value: "completion" if value else "all",
+        write=_written_mask,
+    ),
     keyless("data.format", TITLE, f"it reads {', '.join(FORMATS)}", *FORMATS),
     keyless("render.template", TITLE, "put the template into the model's folder, as chat_template.jinja"),
     silent("tokenizer.transformers"),
@@ -111,7 +113,13 @@ NO_KNOB = frozenset({"data", "hf_dataset", "train"})
 """Keys about data that no knob says."""
 LOADED = ("name", "data_files", "data_dir", "split", "revision")
 """Keys of an entry's `config`, which goes to load_dataset, that sftui reads."""
-ENTRY_KEYS = frozenset({"path", "train_split", "config", *FEATURES.values()})
+RULES = KeyRules(KEYS | NO_KNOB, (Remark("trust_remote_code", "sftui runs no code of a tokenizer's"),))
+ENTRY_RULES = KeyRules(
+    frozenset({"path", "train_split", "config", *FEATURES.values()}),
+    (Remark("mask_prompt", "the mask_prompt of the whole config is put over it", anything, KeyUse.PASSED),),
+)
+BESIDE_ENTRIES = {"data": "hf_dataset takes its place", **dict.fromkeys(FEATURES.values(), "hf_dataset names its own")}
+"""Keys that say nothing beside an hf_dataset, and why."""
 TYPED = (
     "files of an hf_dataset are read by the `datasets` that is installed, and mlx-lm asks for no release of it: what it"
     " makes of a place that holds values of several kinds is not shown"
@@ -158,39 +166,26 @@ def _entries(config: Mapping[str, Any], path: str) -> list[Mapping[str, Any]]:
 
 def _notes(key: str, value: Any, known: Known, entries: bool) -> list[KeyNote]:
     """What becomes of a key, and of those of its entries."""
-    if key == "hf_dataset" and isinstance(value, (Mapping, list)) and entries:
+    if key == "hf_dataset" and entries:
         listed = [value] if isinstance(value, Mapping) else value
         named = "hf_dataset" if isinstance(value, Mapping) else "hf_dataset[{}]"
         return [
-            _entry_note(f"{named.format(number)}.{name}", str(name), one, known)
+            _entry_note(named.format(number), str(name), one, known)
             for number, entry in enumerate(listed)
             for name, one in entry.items()
         ]
-    if key == "data" and entries:
-        return [KeyNote(key, value, KeyUse.PASSED, "hf_dataset takes its place")]
-    if key in FEATURES.values() and entries:
-        return [KeyNote(key, value, KeyUse.PASSED, "hf_dataset names its own")]
-    if key in KEYS or key in NO_KNOB:
-        return [KeyNote(key, value, KeyUse.USED)]
-    if key == "trust_remote_code" and value:
-        return [KeyNote(key, value, KeyUse.UNSUPPORTED, "sftui runs no code of a tokenizer's")]
-    if key in known.config:
-        return [KeyNote(key, value, KeyUse.PASSED)]
-    return [known.unknown(key, value, "does not read it, and says nothing")]
+    if key in BESIDE_ENTRIES and entries:
+        return [KeyNote(key, value, KeyUse.PASSED, BESIDE_ENTRIES[key])]
+    return [RULES.note(key, value, known, known.config)]
 
 
-def _entry_note(path: str, key: str, value: Any, known: Known) -> KeyNote:
+def _entry_note(under: str, key: str, value: Any, known: Known) -> KeyNote:
     if key == "config" and isinstance(value, Mapping):
         unread = [str(name) for name in value if name not in LOADED]
         if unread:
-            return KeyNote(path, value, KeyUse.UNSUPPORTED, f"{', '.join(unread)} goes to load_dataset alone")
-    if key in ENTRY_KEYS:
-        return KeyNote(path, value, KeyUse.USED)
-    if key == "mask_prompt":
-        return KeyNote(path, value, KeyUse.PASSED, "the mask_prompt of the whole config is put over it")
-    if key in known.dataset:
-        return KeyNote(path, value, KeyUse.PASSED)
-    return known.unknown(path, value, "does not read it, and says nothing")
+            note = f"{', '.join(unread)} goes to load_dataset alone"
+            return KeyNote(f"{under}.{key}", value, KeyUse.UNSUPPORTED, note)
+    return ENTRY_RULES.note(key, value, known, known.dataset, f"{under}.")
 
 
 def _of_data(config: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef:
@@ -215,18 +210,7 @@ def _of_entry(entry: Mapping[str, Any], recipe: Recipe, where: str) -> DatasetRe
     if not isinstance(options, Mapping):
         raise wrong_value("config", options, "a mapping", where)
     split = text_at(entry, "train_split", where) or USUAL_SPLIT
-    paths: tuple[str, ...] = (name,)
-    if options.get("data_files"):
-        paths = data_files(options, name, where)
-    local = bool(options.get("data_files")) and split == "train"
-    return DatasetRef(
-        ", ".join(paths),
-        paths,
-        recipe,
-        None if local else split,
-        text_at(options, "name", where),
-        text_at(options, "revision", where),
-    )
+    return loaded(name, options, recipe, where, split, text_at(options, "revision", where))
 
 
 def _rows(draft: Draft) -> Keys:

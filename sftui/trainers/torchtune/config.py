@@ -27,7 +27,7 @@ from sftui.trainers.config import (
 )
 from sftui.trainers.form import Draft, Form
 from sftui.trainers.interpolation import resolved
-from sftui.trainers.known import Component, Known
+from sftui.trainers.known import Component, KeyRules, Known, Remark
 from sftui.trainers.table import Keys, read_into
 from sftui.trainers.torchtune import gsm8k, sentencepieces
 from sftui.trainers.torchtune.messages import COLUMNS
@@ -66,6 +66,19 @@ OTHER_DATA: Mapping[str, str] = _TOLD["other data"]
 
 
 TABLE = (*TOP, *DATASET)
+COLLATORS = ("padded_collate_sft", "padded_collate_packed")
+RULES = KeyRules(
+    ("batch_size", "pad_to_multiple_of", "collate_fn"),
+    (
+        Remark(
+            "collate_fn",
+            "another collator than padded_collate_sft",
+            lambda name: not str(name).endswith(COLLATORS),
+        ),
+    ),
+    passed=("packed",),  # stands at the top in some configs and is referred to from the dataset
+    unread="has no recipe that reads it",
+)
 
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
@@ -76,26 +89,9 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     notes: list[KeyNote] = []
     recipe = read_into(_tokenizer(preset, config.get("tokenizer"), notes, path, known), TOP, config, path)
     for key, value in config.items():
-        if key in ("tokenizer", "dataset"):
-            continue
-        if key in ("batch_size", "pad_to_multiple_of"):
-            notes.append(KeyNote(key, value, KeyUse.USED))
-        elif key == "packed":  # stands at the top in some configs and is referred to from the dataset
-            notes.append(KeyNote(key, value, KeyUse.PASSED))
-        elif key == "collate_fn":
-            usual = str(value).endswith(("padded_collate_sft", "padded_collate_packed"))
-            notes.append(
-                KeyNote(
-                    key,
-                    value,
-                    KeyUse.USED if usual else KeyUse.UNSUPPORTED,
-                    "" if usual else "another collator than padded_collate_sft",
-                )
-            )
-        elif key in known.config or key.startswith(("lora_", "val_", "profile_")) or f"${{{key}" in text:
-            notes.append(KeyNote(key, value, KeyUse.PASSED))
-        else:
-            notes.append(known.unknown(key, value, "has no recipe that reads it"))
+        if key not in ("tokenizer", "dataset"):
+            other = key.startswith(("lora_", "val_", "profile_")) or f"${{{key}" in text
+            notes.append(RULES.note(key, value, known, (key,) if other else known.config))
     entries = config.get("dataset")
     listed = entries if isinstance(entries, list) else [entries]
     if not entries or not all(isinstance(entry, Mapping) for entry in listed):

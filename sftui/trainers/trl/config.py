@@ -23,7 +23,7 @@ from sftui.trainers.config import (
     KeyNote,
     KeyUse,
     OpenedConfig,
-    data_files,
+    loaded,
     text_at,
     with_arguments,
 )
@@ -161,7 +161,7 @@ def _datasets(config: Mapping[str, Any], recipe: Recipe, path: str) -> tuple[Dat
     if mixture:
         if not isinstance(mixture, list) or not all(isinstance(item, Mapping) and item.get("path") for item in mixture):
             raise RecipeError("`datasets` must be a list of entries with a `path`", where=path)
-        return tuple(_mixture_entry(item, recipe, path) for item in mixture)
+        return tuple(loaded(str(one["path"]), one, recipe, path, str(one.get("split") or "train")) for one in mixture)
     name = config.get("dataset_name")
     if not name:
         raise RecipeError("the config names no dataset", where=path, fix="set dataset_name or datasets")
@@ -170,22 +170,6 @@ def _datasets(config: Mapping[str, Any], recipe: Recipe, path: str) -> tuple[Dat
         DatasetRef(
             str(name), (str(name),), recipe, None if os.path.exists(str(name)) and split == "train" else split, subset
         ),
-    )
-
-
-def _mixture_entry(item: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef:
-    files = item.get("data_files")
-    name = str(item["path"])
-    paths: tuple[str, ...] = (name,)
-    if files:
-        paths = data_files(item, name, path)
-    split = str(item.get("split") or "train")
-    return DatasetRef(
-        name if not files else ", ".join(paths),
-        paths,
-        recipe,
-        None if files and split == "train" else split,
-        text_at(item, "name", path),
     )
 
 

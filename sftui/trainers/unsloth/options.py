@@ -16,8 +16,8 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.config import DatasetRef, Facts, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile, plain
-from sftui.trainers.known import Known
+from sftui.trainers.config import DatasetRef, Facts, OpenedConfig, WrittenConfig, WrittenFile, plain
+from sftui.trainers.known import KeyRules, Known
 from sftui.trainers.pins import pins_of
 from sftui.trainers.table import (
     Config,
@@ -129,19 +129,13 @@ TABLE = (
     silent("data.format", "data.fields", "pack.group", "tokenizer.transformers"),
 )
 KEYS = keys_read(TABLE)
+RULES = KeyRules(KEYS.union(DATA), passed=CALLS, unread="has no such argument of SFTConfig, nor does sftui read it")
 
 
 def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """A file of options as a recipe; RecipeError where it names no data or contradicts itself."""
     config = dict(parse_yaml(text, path))
-    notes = []
-    for key, value in config.items():
-        if key in KEYS or key in DATA:
-            notes.append(KeyNote(key, value, KeyUse.USED))
-        elif key in known.config or key in CALLS:
-            notes.append(KeyNote(key, value, KeyUse.PASSED))
-        else:
-            notes.append(known.unknown(str(key), value, "has no such argument of SFTConfig, nor does sftui read it"))
+    notes = [RULES.note(str(key), value, known, known.config) for key, value in config.items()]
     recipe = read_into(preset, TABLE, config, path)
     data = config.get("data")
     if not data:

@@ -18,7 +18,7 @@ from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, wrong_value
 from sftui.trainers.form import Draft, Form, edited, inlined
 from sftui.trainers.interpolation import resolved
-from sftui.trainers.known import Known
+from sftui.trainers.known import KeyRules, Known, Remark
 from sftui.trainers.table import (
     Config,
     Entry,
@@ -116,35 +116,6 @@ def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Not
     return {place: column for place, column in keys.items() if f"{column}_key" != place[-1]}, lost
 
 
-def _kwargs(config: Config, recipe: Recipe, where: str) -> Said:
-    there, value = at(config, ("data", "apply_chat_template_kwargs"))
-    if not there:
-        return {}
-    if not isinstance(value, Mapping):
-        raise RecipeError(
-            f"data.apply_chat_template_kwargs is `{value}`", where=where, why="verl stops (TypeError)", fix="set {}"
-        )
-    return {"render.kwargs": {str(key): one for key, one in value.items()}} if value else {}
-
-
-def _most(config: Config, recipe: Recipe, where: str) -> Said:
-    there, value = at(config, ("data", "train_max_samples"))
-    if not there:
-        return {}
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise RecipeError(f"data.train_max_samples is `{value}`", where=where, fix="write a whole number, -1 for all")
-    return {"own.train_max_samples": value if value > 0 else None}
-
-
-def _seed(config: Config, recipe: Recipe, where: str) -> Said:
-    value = at(config, ("data", "seed"))[1]
-    return {"own.seed": value} if isinstance(value, int) else {}
-
-
-def _written_most(recipe: Recipe, path: str, value: int | None) -> Keys:
-    return {("data", "train_max_samples"): -1 if value is None else value}
-
-
 def _tokenizer(config: Config, recipe: Recipe, where: str) -> Said:
     """tokenizer_path, where it is there, takes the place of the model's own."""
     for key in ("tokenizer_path", "path"):
@@ -180,7 +151,15 @@ TABLE = (
     rule("data.pad_mode", "batch.flatten batch.pad_to", _padding, _written_padding),
     _typed("data.train_batch_size", "batch.size", int),
     rule("data.messages_key data.tools_key", "data.fields", _columns, _written_columns),
-    rule("data.apply_chat_template_kwargs", "render.kwargs", _kwargs, as_is("data.apply_chat_template_kwargs")),
+    typed(
+        "data.apply_chat_template_kwargs",
+        "render.kwargs",
+        Mapping,
+        null="refused",
+        why="verl stops (TypeError)",
+        fix="set {}",
+        convert=lambda kwargs: {str(key): value for key, value in kwargs.items()},
+    ),
     same("data.ignore_input_ids_mismatch", "own.ignore_input_ids_mismatch", convert=bool),
     _own("data.enable_thinking_key"),
     # whatever Python holds for true: the text `none`, too, which is verl's default
@@ -191,9 +170,17 @@ TABLE = (
     ),
     _own("data.image_key"),
     _own("data.video_key"),
-    rule("data.train_max_samples", "own.train_max_samples", _most, _written_most),
+    typed(
+        "data.train_max_samples",
+        "own.train_max_samples",
+        int,
+        null="refused",
+        fix="write a whole number, -1 for all",
+        convert=lambda most: most if most > 0 else None,
+        write=lambda recipe, path, value: {("data", "train_max_samples"): -1 if value is None else value},
+    ),
     same("data.shuffle", "own.shuffle", convert=bool),
-    rule("data.seed", "own.seed", _seed, as_is("data.seed")),
+    same("data.seed", "own.seed", says=lambda seed: isinstance(seed, int)),
     rule("model.tokenizer_path model.path", "tokenizer.name", _tokenizer, as_is("model.tokenizer_path")),
     rule("model.custom_chat_template", "render.template own.custom_chat_template", _template, _written_template),
     keyless("data.format", TITLE, "it reads messages alone", *FORMATS),
@@ -210,6 +197,15 @@ USUAL_DATA = "~/data/gsm8k/train.parquet"
 USUAL_MODEL = "~/models/deepseek-llm-7b-chat"
 NO_KNOB = frozenset({"data.train_files"})
 """Keys about data that no knob says."""
+CODE = ("data.custom_cls.path", "model.external_lib")
+RULES = KeyRules(
+    KEYS | NO_KNOB,
+    (
+        Remark("model.trust_remote_code", "sftui runs no code of a tokenizer's"),
+        *(Remark(key, "sftui runs no code of yours: the rows may be others") for key in CODE),
+    ),
+    unread="does not read it",
+)
 WHOLE = frozenset({"data.apply_chat_template_kwargs"})
 """Keys whose mapping is one value."""
 OWN = (OWN_CONFIG, "hf_model", "_self_", None)
@@ -342,16 +338,8 @@ def _note(key: str, value: Any, known: Known, config: Mapping[str, Any]) -> KeyN
             return KeyNote(key, value, KeyUse.UNSUPPORTED, f"{', '.join(acting)} is no variable of the template")
     if key == "data.truncation" and value == "left" and (config.get("data") or {}).get("pad_mode") != "right":
         return KeyNote(key, value, KeyUse.USED, CUT)
-    if key in KEYS or key in NO_KNOB:
-        return KeyNote(key, value, KeyUse.USED)
-    if key == "model.trust_remote_code" and value:
-        return KeyNote(key, value, KeyUse.UNSUPPORTED, "sftui runs no code of a tokenizer's")
-    if key in ("data.custom_cls.path", "model.external_lib") and value:
-        return KeyNote(key, value, KeyUse.UNSUPPORTED, "sftui runs no code of yours: the rows may be others")
-    section = key.partition(".")[0]
-    if key in known.config or section not in ("data", "model") or key.startswith("model.override_config."):
-        return KeyNote(key, value, KeyUse.PASSED)
-    return known.unknown(key, value, "does not read it")
+    other = key.partition(".")[0] not in ("data", "model") or key.startswith("model.override_config.")
+    return RULES.note(key, value, known, (key,) if other else known.config)
 
 
 def _dataset(config: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef:
