@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import click
 
-from sftui.session.inputs import data_files
+from sftui.session.inputs import data_files, size_of
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -47,13 +46,6 @@ class DataNotes:
         """The same after a look for damage in files that are not large."""
         options = self._session.options
         files = data_files(options.paths, options.split) or self._session.source.cached
-        if not self._findings and sum(map(_size, files)) <= LOOK_BYTES:
+        if not self._findings and size_of(files) <= LOOK_BYTES:
             self._session.source.index_more(LOOK)
         self.print()
-
-
-def _size(file: str) -> int:
-    try:
-        return os.path.getsize(file)
-    except OSError:
-        return 0

@@ -35,19 +35,17 @@ def page_width() -> int:
 
 def redraw(text: str) -> None:
     """Draw over the line that stderr stands on; `text` takes it all."""
-    stream: Any = sys.stderr
-    if stream is None:
-        return
-    stream.flush()
-    buffer = getattr(stream, "buffer", None)
-    inner = buffer.inner if isinstance(buffer, _Shown) else stream
-    inner.write(f"\r{visible(text)}")
-    inner.flush()
+    if sys.stderr is not None:
+        _write_past_guard(sys.stderr, f"\r{visible(text)}")
 
 
 def write_own(text: str) -> None:
     """Print a text of sftui's own making as it is, with its colours; never one that data came into."""
-    stream: Any = sys.stdout
+    _write_past_guard(sys.stdout, text)
+
+
+def _write_past_guard(stream: Any, text: str) -> None:
+    """Write a text as it is where `guarded` would show its control characters."""
     stream.flush()
     buffer = getattr(stream, "buffer", None)
     inner = buffer.inner if isinstance(buffer, _Shown) else stream

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -137,9 +136,9 @@ class RayChecking(JoinedChecking):
 
 def piece_size(session: Ready, workers: int) -> int:
     """Bytes of a piece: enough pieces that no worker waits long for the last one, few enough that they are worth it."""
-    from sftui.session.inputs import data_files
+    from sftui.session.inputs import data_files, size_of
 
-    whole = sum(map(_size, data_files(session.options.paths, session.options.split)))
+    whole = size_of(data_files(session.options.paths, session.options.split))
     return min(LARGEST, max(SMALLEST, whole // (workers * EACH))) if whole else UNKNOWN
 
 
@@ -151,10 +150,3 @@ def first_rows(pieces: Iterable[Rows], rows: int) -> Iterator[Rows]:
         left -= rows_of(piece)
         if left <= 0:
             return
-
-
-def _size(file: str) -> int:
-    try:
-        return os.path.getsize(file)
-    except OSError:
-        return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -93,6 +94,15 @@ def data_files(paths: Iterable[str], split: str | None = None) -> tuple[str, ...
     """The local files behind what was named as data, in the order of reading; a name of the Hub has none.
     SourceError."""
     return tuple(dict.fromkeys(file for path in paths for file in _files_of(path, split)))
+
+
+def size_of(files: Iterable[str]) -> int:
+    """The bytes of files; of one that cannot be read none."""
+    total = 0
+    for file in files:
+        with suppress(OSError):
+            total += os.path.getsize(file)
+    return total
 
 
 def labels_of(files: Iterable[str]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from sftui.flat import Flat, flat
+from sftui.text import alike
 from sftui.tokens.loaded import Begun, FastEngine, LoadedTokenizer, is_panic
 from sftui.tokens.surface import state_of, steps_of
 
@@ -79,7 +80,7 @@ class Beginnings:
         if begins and anchor in usable and text.endswith(tail):
             at = len(text) - len(tail)
         else:
-            shared = len(text) if begins else _shared(text, other)
+            shared = len(text) if begins else alike(text, other)
             at = -1
             for one in usable.intersection(ids):
                 place = other.rfind(self._anchors[one], 0, shared)
@@ -162,15 +163,3 @@ def _reached(content: str, raw: Sequence[str]) -> bool:
     """Whether one of the added tokens, itself included, can begin before another's text and end in it."""
     begun = tuple(content[:end] for end in range(1, len(content)))
     return any(one[1:].endswith(begun) for one in raw)
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts begin with alike, by halving."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from sftui.model import NOWHERE, Part, Piece, Rendered, Span, Tokens
@@ -70,3 +70,13 @@ class Pieced(Runs[int]):
 
     def __reduce__(self) -> tuple[type[Runs[int]], tuple[tuple[int, ...], tuple[int, ...]]]:
         return Runs, (self.ends, self.values)
+
+
+def unrendered(contents: Iterable[str], trainer: str) -> Rendered:
+    """The contents of a row that the trainer drops and never renders, one a line."""
+    text, spans = "", []
+    for number, content in enumerate(contents):
+        start = len(text)
+        text += content + "\n"
+        spans.append(Span(start, len(text), number, Part.CONTENT))
+    return Rendered(text=text, spans=tuple(spans), notes=(f"{trainer} never renders this row: its contents are shown",))

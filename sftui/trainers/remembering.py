@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from functools import wraps
 from typing import ParamSpec, TypeVar
+
+from sftui.recipe import Tokenize
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,3 +41,15 @@ def last_asked(function: Callable[P, R]) -> Callable[P, R]:
 
 def _equal(one: object, other: object) -> bool:
     return type(one) is type(other) and isinstance(one, (date, str, int)) and one == other
+
+
+@last_asked
+def of_chat(options: Tokenize) -> Tokenize:
+    """How a rendered chat is tokenized: the template writes every special token."""
+    return replace(options, add_special_tokens=False, append_eos="never")
+
+
+@last_asked
+def endless(options: Tokenize) -> Tokenize:
+    """The same options with no EOS appended."""
+    return replace(options, append_eos="never")

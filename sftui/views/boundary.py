@@ -7,7 +7,7 @@ tokens. Where a token straddles the end of the prompt, it is not.
 from __future__ import annotations
 
 from sftui.model import NOWHERE, Inspection
-from sftui.text import cell_width, fit, visible_token
+from sftui.text import alike, cell_width, fit, visible_token
 from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
 from sftui.views.columns import LOSS_ROLES
 from sftui.views.layout import MAX_COLUMN
@@ -71,7 +71,7 @@ def _more_words(inspection: Inspection) -> list[str]:
     if rendered is None or tokens is None or rendered.prompt is None:
         return found
     if not rendered.text.startswith(rendered.prompt):
-        at = _parting(rendered.prompt, rendered.text)
+        at = alike(rendered.prompt, rendered.text)
         found.append(
             f"already the text differs: the prompt alone is not the beginning of the whole, from character {at:,} on"
         )
@@ -84,17 +84,6 @@ def _more_words(inspection: Inspection) -> list[str]:
             f"token {token:,} {cell} straddles the end of the prompt: {inside} of its {size} characters are prompt"
         )
     return found
-
-
-def _parting(a: str, b: str) -> int:
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[:middle] == b[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _aligned(inspection: Inspection, table: TokenTable, width: int) -> tuple[Line, ...]:

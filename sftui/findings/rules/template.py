@@ -12,6 +12,7 @@ from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.words import Standing, text_of, without_thoughts
 from sftui.model import Kind, Part
+from sftui.text import alike
 
 TPL009 = Rule(
     "TPL009",
@@ -136,7 +137,7 @@ def prompt_no_prefix(look: Look) -> Iterator[Finding]:
         return
     if look.recipe.mask.rule not in ("auto", "completion"):
         return
-    shared = _shared(prompt, look.rendered.text)
+    shared = alike(prompt, look.rendered.text)
     at = next((i for i, end in enumerate(look.tokens.ends) if end > shared), len(look.tokens) - 1)
     change = None
     if look.recipe.mask.boundary == "prompt_length":
@@ -149,14 +150,6 @@ def prompt_no_prefix(look: Look) -> Iterator[Finding]:
         change=change,
         severity=None if change else Severity.INFO,
     )
-
-
-def _shared(a: str, b: str) -> int:
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if a[:middle] == b[:middle] else (low, middle - 1)
-    return low
 
 
 TPL012 = Rule(
@@ -196,7 +189,7 @@ def text_differs(look: Look) -> Iterator[Finding]:
         or ours.strip().removeprefix(look.facts.bos_token or "\0") == theirs.strip()
     ):
         return
-    at = _shared(ours, theirs)
+    at = alike(ours, theirs)
     yield look.finding(
         TPL012,
         f"the text differs from what the template renders from the messages after {at} characters",

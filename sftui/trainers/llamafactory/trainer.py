@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
-from sftui.model import Batch, Conversation, Example, Labels, Pack, Part, Reason, Rendered, Row, Span, Tokens
+from sftui.model import Batch, Conversation, Example, Labels, Pack, Part, Reason, Rendered, Row, Tokens
 from sftui.nearest import did_you_mean
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
@@ -33,7 +33,7 @@ from sftui.trainers.llamafactory.registry import PLACEHOLDER, RELEASE, TEMPLATES
 from sftui.trainers.llamafactory.special import eos_under, fix_special_tokens, with_tokens
 from sftui.trainers.llamafactory.tools import FORMATS
 from sftui.trainers.own_config import require
-from sftui.trainers.pieces import numbered, owners
+from sftui.trainers.pieces import numbered, owners, unrendered
 
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
@@ -226,7 +226,8 @@ class LlamaFactory(Trainer):
         if pretrain.is_pretraining(recipe):
             return pretrain.render(conversation.text or "", recipe, tools.tokenizer)
         if shaped.dropped is not None:
-            return _unrendered(conversation)
+            contents = (message.content for message in conversation.messages)
+            return unrendered((text if isinstance(text, str) else "" for text in contents), "LLaMA-Factory")
         if conversation.tools is not None and not isinstance(conversation.tools, str):
             raise TemplateError(
                 "LLaMA-Factory stops the whole run at this row",
@@ -470,16 +471,3 @@ def _ranges(
         else:
             found.append((start, end))
     return tuple(found)
-
-
-def _unrendered(conversation: Conversation) -> Rendered:
-    """The contents of a dropped row, one a line: LLaMA-Factory never renders it."""
-    text, spans = "", []
-    for number, message in enumerate(conversation.messages):
-        content = message.content if isinstance(message.content, str) else ""
-        start = len(text)
-        text += content + "\n"
-        spans.append(Span(start, len(text), number, Part.CONTENT))
-    return Rendered(
-        text=text, spans=tuple(spans), notes=("LLaMA-Factory never renders this row: its contents are shown",)
-    )

@@ -25,7 +25,7 @@ from sftui.trainers.mlx_lm import TRAITS, formats
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.reading import by_python
-from sftui.trainers.remembering import last_asked
+from sftui.trainers.remembering import endless, last_asked, of_chat
 
 if TYPE_CHECKING:
     from sftui.sources.records import AsStored
@@ -148,8 +148,8 @@ class MlxLm(Trainer):
 
     def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         if shaped.conversation.kind is Kind.CHAT:
-            return _of_chat(recipe.tokenize), None
-        return recipe.tokenize if tools.tokenizer.facts.eos_id is not None else _endless(recipe.tokenize), None
+            return of_chat(recipe.tokenize), None
+        return recipe.tokenize if tools.tokenizer.facts.eos_id is not None else endless(recipe.tokenize), None
 
     def tokenize(
         self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
@@ -231,16 +231,6 @@ def _past_the_end(tokens: Tokens) -> bool:
     """Whether the prompt alone is longer than the row, as where the header of an answer is no beginning of it."""
     boundary = tokens.boundary
     return boundary is not None and boundary.prompt_length > len(tokens)
-
-
-@last_asked
-def _of_chat(options: Tokenize) -> Tokenize:
-    return replace(options, add_special_tokens=False, append_eos="never")
-
-
-@last_asked
-def _endless(options: Tokenize) -> Tokenize:
-    return replace(options, append_eos="never")
 
 
 @last_asked

@@ -49,7 +49,7 @@ from sftui.trainers.ms_swift.prepare import PREPARED, Prepared, Thinking, prepar
 from sftui.trainers.ms_swift.registry import TITLE, Slots, Template
 from sftui.trainers.ms_swift.texts import Ids, said
 from sftui.trainers.own_config import require
-from sftui.trainers.pieces import Pieced, numbered, owners
+from sftui.trainers.pieces import Pieced, numbered, owners, unrendered
 from sftui.trainers.remembering import last_asked
 from sftui.values import value_class
 
@@ -647,14 +647,10 @@ def _kept(
 
 
 def _unrendered(conversation: Conversation) -> Rendered:
-    """The contents of a row that is left out, one a line: ms-swift never renders it."""
-    text, spans = "", []
-    for number, message in enumerate(conversation.messages):
-        content = message.content if isinstance(message.content, str) else clip(str(message.content), 2000)
-        start = len(text)
-        text += content + "\n"
-        spans.append(Span(start, len(text), number, Part.CONTENT))
-    return Rendered(text=text, spans=tuple(spans), notes=("ms-swift never renders this row: its contents are shown",))
+    """The contents of a row that is left out: ms-swift never renders it."""
+    contents = (message.content for message in conversation.messages)
+    texts = (content if isinstance(content, str) else clip(str(content), 2000) for content in contents)
+    return unrendered(texts, "ms-swift")
 
 
 __all__ = ["OWN", "MsSwift", "Setting", "Survey", "template_name"]

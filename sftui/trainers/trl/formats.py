@@ -41,7 +41,7 @@ def detect(
     chance = by_chance(first)
     if chance is not None and "input_ids" not in columns and not _from_value(first):
         return Detected("auto", refused=chance)
-    if assistant_only and not any(_is_messages(first.get(name)) for name in ASKED):
+    if assistant_only and not any(is_messages(first.get(name)) for name in ASKED):
         return refusal(
             "TRL refuses assistant_only_loss here",
             "it looks for messages in the columns prompt, completion and messages of the first row, before it reads"
@@ -101,7 +101,7 @@ def detect(
             "TRL: columns `prompt` and `completion`",
             verbatim=True,
         )
-    if _is_messages(first.get("messages")):
+    if is_messages(first.get("messages")):
         return Detected(
             "messages", {"messages": "messages", **around}, MESSAGE_KEYS, {}, "TRL: a column `messages`", verbatim=True
         )
@@ -118,7 +118,7 @@ def detect(
 def by_chance(first: Mapping[str, Any]) -> Problem | None:
     """Why it cannot be known whether is_conversational says yes of the first row, if it cannot."""
     asked = [name for name in ASKED if first.get(name) is not None]
-    if len({_is_messages(first[name]) for name in asked}) < 2:
+    if len({is_messages(first[name]) for name in asked}) < 2:
         return None
     return Problem(
         f"of the columns {' and '.join(f'`{name}`' for name in asked)} some hold messages and some do not",
@@ -138,7 +138,8 @@ def _from_value(row: Mapping[str, Any]) -> bool:
     )
 
 
-def _is_messages(value: Any) -> bool:
+def is_messages(value: Any) -> bool:
+    """Whether a value is a list of messages, with a role in the first."""
     return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and "role" in value[0]
 
 

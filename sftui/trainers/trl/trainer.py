@@ -23,7 +23,7 @@ from sftui.trainers import versions
 from sftui.trainers.base import Shaped, Toolbox
 from sftui.trainers.held_out import HeldOut, Shuffled, in_order
 from sftui.trainers.own_config import require
-from sftui.trainers.remembering import last_asked
+from sftui.trainers.remembering import endless, last_asked, of_chat
 from sftui.trainers.trl import TRAITS, SftOptions, TrlOptions, formats
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.packing import Collated, pack_bfd, pack_wrapped
@@ -154,9 +154,9 @@ class Trl(Collated):
         if conversation.kind is Kind.CHAT:
             _refuse_messages(conversation, tools.survey)
             # apply_chat_template tokenizes without special tokens and nothing is appended
-            return _of_chat(recipe.tokenize), None
+            return of_chat(recipe.tokenize), None
         if recipe.tokenize.append_eos == "if_missing_text" and not self._appends_eos(conversation, recipe, tools):
-            return _unended(recipe.tokenize), None
+            return endless(recipe.tokenize), None
         return recipe.tokenize, conversation.completion
 
     def _appends_eos(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> bool:
@@ -265,16 +265,6 @@ def _left_out(trained: bool, length: Length) -> str:
     """Why a row is dropped: something of it is trained, but nothing that is left of it, or nothing at all."""
     left = f"that is trained is left within max_length {length.max}" if trained else "is trained"
     return f"no token {left}: TRL drops the row without a word"
-
-
-@last_asked
-def _of_chat(options: Tokenize) -> Tokenize:
-    return replace(options, add_special_tokens=False, append_eos="never")
-
-
-@last_asked
-def _unended(options: Tokenize) -> Tokenize:
-    return replace(options, append_eos="never")
 
 
 @last_asked

@@ -14,7 +14,7 @@ from sftui.conversations import Detected
 from sftui.conversations.detected import NO_ROW, refusal
 from sftui.model import Row
 from sftui.recipe import Recipe, changed
-from sftui.trainers.trl.formats import CONVERT, by_chance
+from sftui.trainers.trl.formats import CONVERT, by_chance, is_messages
 from sftui.trainers.unsloth import UnslothOptions
 
 KEYS = {"role": "role", "content": "content"}
@@ -51,9 +51,8 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
         return refusal(
             f"`text_from` names `{column}`, which holds no list of messages", "", "name the column of messages"
         )
-    itself = goes_for_messages(own, assistant_only=assistant_only, newest=newest) and column_of_messages(
-        data[0].get("messages")
-    )
+    chat = is_messages(data[0].get("messages"))
+    itself = chat and goes_for_messages(own, assistant_only=assistant_only, newest=newest)
     # what a script leaves in place beside the text it adds goes before that text
     ready = not {"labels", "input_ids"}.isdisjoint(columns) or {"prompt", "completion"} <= columns.keys()
     if "images" in columns or "image" in columns:
@@ -88,12 +87,12 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
         return Detected(
             "prompt_completion",
             {"prompt": "prompt", "completion": "completion", **around},
-            KEYS if column_of_messages(data[0].get("prompt")) else TEXTS,
+            KEYS if is_messages(data[0].get("prompt")) else TEXTS,
             {},
             "Unsloth: columns `prompt` and `completion`",
             verbatim=True,
         )
-    if newest and (text_field not in columns or assistant_only) and column_of_messages(data[0].get("messages")):
+    if newest and (text_field not in columns or assistant_only) and chat:
         return Detected(
             "messages", {"messages": "messages", **around}, KEYS, {}, "Unsloth: a column `messages`", verbatim=True
         )
@@ -107,11 +106,6 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
         "it reads ids, prompt and completion, " + ("messages " if newest else "") + f"or `{text_field}`",
         f"{CONVERT}; if your script renders messages with the chat template, set own.text_from to its column",
     )
-
-
-def column_of_messages(value: Any) -> bool:
-    """Whether a value is a list of messages, with a role in the first."""
-    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and "role" in value[0]
 
 
 def _rendered(column: str, data: Sequence[Mapping[str, Any]], own: UnslothOptions, newest: bool) -> Detected:
