@@ -143,6 +143,17 @@ def as_is(key: str) -> Write:
     return lambda recipe, path, value: {place: plain(value)}
 
 
+def columns(keys: Mapping[str, str], title: str, why: str = "", *usual: tuple[str, str]) -> Write:
+    """data.fields as a key a column (field → key); `usual` are fields and columns that need none."""
+
+    def write(recipe: Recipe, path: str, value: Mapping[str, str]) -> Noted:
+        said: Keys = {place_of(keys[ours]): theirs for ours, theirs in value.items() if ours in keys and ours != theirs}
+        lost = [one for one in value.items() if one[0] not in keys and one not in usual]
+        return said, tuple(f"{no_key(f'data.fields {ours}', theirs, title)}{why}" for ours, theirs in lost)
+
+    return write
+
+
 def limit(key: str, title: str) -> Write:
     """length.max under a key that must be a number."""
     place = place_of(key)

@@ -35,10 +35,10 @@ from sftui.trainers.table import (
     Config,
     Entry,
     Keys,
-    Noted,
     Place,
     Said,
     Write,
+    columns,
     keyless,
     keys_read,
     limit,
@@ -75,16 +75,6 @@ def _columns(config: Config, recipe: Recipe, where: str) -> Said:
     return {"data.fields": found} if found else {}
 
 
-def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Noted:
-    keys: Keys = {(FEATURES[ours],): column for ours, column in value.items() if ours in FEATURES and column != ours}
-    lost = tuple(
-        f"data.fields {ours} = {column!r} has no key in mlx-lm's config: of other columns it reads `tools` alone"
-        for ours, column in value.items()
-        if ours not in FEATURES and (ours, column) != ("tools", "tools")
-    )
-    return keys, lost
-
-
 TOP = (
     _typed("max_seq_length", "length.max", int, limit("max_seq_length", TITLE)),
     _typed("batch_size", "batch.size", int),
@@ -101,7 +91,14 @@ TOP = (
     keyless("render.template", TITLE, "put the template into the model's folder, as chat_template.jinja"),
     silent("tokenizer.transformers"),
 )
-DATASET = (rule(" ".join(FEATURES.values()), "data.fields", _columns, _written_columns),)
+DATASET = (
+    rule(
+        " ".join(FEATURES.values()),
+        "data.fields",
+        _columns,
+        columns(FEATURES, TITLE, ": of other columns it reads `tools` alone", ("tools", "tools")),
+    ),
+)
 """What stands at the top where `data` names the rows, and in each entry of `hf_dataset`."""
 KEYS = keys_read((*TOP, *DATASET))
 

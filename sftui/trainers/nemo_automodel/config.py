@@ -30,7 +30,7 @@ from sftui.trainers.config import (
     wrong_value,
 )
 from sftui.trainers.form import Draft, Form
-from sftui.trainers.known import Known
+from sftui.trainers.known import KeyRules, Known, Remark, anything
 from sftui.trainers.nemo_automodel import INLINE, NemoOptions
 from sftui.trainers.nemo_automodel.formats import GUESSES, MAPPED
 from sftui.trainers.table import (
@@ -369,6 +369,28 @@ DATALOADERS = ("torch.utils.data.DataLoader", "torchdata.stateful_dataloader.Sta
 """The `_target_`s that `dataloader` takes; its own class stands for either."""
 PACKED = ("packed_sequence_size", "packing_strategy", "pad_to_multiple_of", "max_packs")
 """Keys of `packed_sequence` that are knobs."""
+RULES = KeyRules(("model",))
+
+
+def _other_collator(value: Any) -> bool:
+    named = str(value.get("_target_") if isinstance(value, Mapping) else value)
+    return not (named.endswith((".default_collater", ".packed_sequence_thd_collater")) or named == "default")
+
+
+ORDER = ("shuffle", "group_by_length", "shuffle_buffer_size")
+LOADER_RULES = {
+    "step_scheduler": KeyRules(("local_batch_size",)),
+    "packed_sequence": KeyRules(PACKED, (Remark("prepacked", "sftui packs without it"),)),
+    "dataloader": KeyRules(
+        ("batch_size", "collate_fn"),
+        (
+            Remark("collate_fn", "another collator than default_collater", _other_collator),
+            *(Remark(key, "changes the order of rows alone", anything, KeyUse.PASSED) for key in ORDER),
+        ),
+    ),
+}
+STRANGE = {"packed_sequence": "got unexpected packing", "dataloader": "Unexpected dataloader"}
+"""What NeMo Automodel says of a key that a block's class does not take."""
 KNOWN_WORDS = {"none": None, "None": None, "true": True, "True": True, "false": False, "False": False}
 
 
@@ -458,9 +480,7 @@ def _notes(key: str, value: Any, kind: str, known: Known) -> list[KeyNote]:
     if key == "dataset" and isinstance(value, Mapping):
         return [_dataset_note(str(name), one, value, kind, known) for name, one in value.items()]
     if key in LOADERS and isinstance(value, Mapping):
-        return [_loader_note(key, str(name), one, value, known) for name, one in value.items()]
-    if key == "model":
-        return [KeyNote(key, value, KeyUse.USED)]
+        return [_loader_note(key, str(name), one, known) for name, one in value.items()]
     if key == "distributed" and isinstance(value, Mapping) and (value.get("cp_size") or 1) != 1:
         return [KeyNote(f"{key}.cp_size", value["cp_size"], KeyUse.UNSUPPORTED, "THD packs pad each row to a multiple")]
     if key == "recipe":
@@ -468,9 +488,7 @@ def _notes(key: str, value: Any, kind: str, known: Known) -> list[KeyNote]:
         ours = "." not in name or name.startswith("nemo_automodel.")
         told = "" if ours else "a recipe of yours may make other rows: sftui does not run it"
         return [KeyNote(key, value, KeyUse.PASSED if ours else KeyUse.UNSUPPORTED, told)]
-    if key in known.config:
-        return [KeyNote(key, value, KeyUse.PASSED)]
-    return [known.unknown(key, value, "does not read it, and says nothing")]
+    return [RULES.note(key, value, known, known.config)]
 
 
 def _dataset_note(name: str, value: Any, block: Mapping[str, Any], kind: str, known: Known) -> KeyNote:
@@ -507,33 +525,13 @@ def _dataset_note(name: str, value: Any, block: Mapping[str, Any], kind: str, kn
     return KeyNote(path, value, KeyUse.USED)
 
 
-def _loader_note(block: str, name: str, value: Any, held: Mapping[str, Any], known: Known) -> KeyNote:
-    path = f"{block}.{name}"
-    if block == "step_scheduler":
-        used = name == "local_batch_size"
-        return KeyNote(path, value, KeyUse.USED if used else KeyUse.PASSED)
-    if block == "packed_sequence":
-        if name in PACKED:
-            return KeyNote(path, value, KeyUse.USED)
-        if name == "prepacked" and value:
-            return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui packs without it")
-        takes = known.components.get("packed_sequence")
-        if takes is not None and name not in takes.takes:
-            return known.stops(path, value, f"TypeError: got unexpected packing config field(s): {name}")
-        return KeyNote(path, value, KeyUse.PASSED)
-    takes = known.components.get("dataloader")
+def _loader_note(block: str, name: str, value: Any, known: Known) -> KeyNote:
+    takes = known.components.get(block) if block in STRANGE else None
     if takes is not None and name not in takes.takes:
-        return known.stops(path, value, f"TypeError: Unexpected dataloader config field(s): {name}")
-    if name == "_target_" and value not in (None, *DATALOADERS):
-        return known.stops(path, value, f"ValueError: Unsupported dataloader _target_ {value!r}")
-    if name == "collate_fn":
-        named = str(value.get("_target_") if isinstance(value, Mapping) else value)
-        usual = named.endswith((".default_collater", ".packed_sequence_thd_collater")) or named == "default"
-        note = "" if usual else "another collator than default_collater"
-        return KeyNote(path, value, KeyUse.USED if usual else KeyUse.UNSUPPORTED, note)
-    if name in ("shuffle", "group_by_length", "shuffle_buffer_size"):
-        return KeyNote(path, value, KeyUse.PASSED, "changes the order of rows alone")
-    return KeyNote(path, value, KeyUse.USED if name == "batch_size" else KeyUse.PASSED)
+        return known.stops(f"{block}.{name}", value, f"TypeError: {STRANGE[block]} config field(s): {name}")
+    if (block, name) == ("dataloader", "_target_") and value not in (None, *DATALOADERS):
+        return known.stops(f"{block}.{name}", value, f"ValueError: Unsupported dataloader _target_ {value!r}")
+    return LOADER_RULES[block].note(name, value, known, (name,), f"{block}.")
 
 
 def _reference(block: Mapping[str, Any], kind: str, recipe: Recipe, path: str) -> DatasetRef:

@@ -28,6 +28,7 @@ from sftui.trainers.table import (
     Write,
     as_is,
     at,
+    columns,
     keyless,
     keys_read,
     limit,
@@ -106,16 +107,6 @@ def _columns(config: Config, recipe: Recipe, where: str) -> Said:
     return {"data.fields": found} if found else {}
 
 
-def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Noted:
-    keys: Keys = {place_of(COLUMNS[ours]): column for ours, column in value.items() if ours in COLUMNS}
-    lost = tuple(
-        f"data.fields {ours} = {column!r} has no key in verl's config"
-        for ours, column in value.items()
-        if ours not in COLUMNS
-    )
-    return {place: column for place, column in keys.items() if f"{column}_key" != place[-1]}, lost
-
-
 def _tokenizer(config: Config, recipe: Recipe, where: str) -> Said:
     """tokenizer_path, where it is there, takes the place of the model's own."""
     for key in ("tokenizer_path", "path"):
@@ -150,7 +141,7 @@ TABLE = (
     rule("data.truncation data.pad_mode", "length.over", _length, _written_over),
     rule("data.pad_mode", "batch.flatten batch.pad_to", _padding, _written_padding),
     _typed("data.train_batch_size", "batch.size", int),
-    rule("data.messages_key data.tools_key", "data.fields", _columns, _written_columns),
+    rule("data.messages_key data.tools_key", "data.fields", _columns, columns(COLUMNS, TITLE)),
     typed(
         "data.apply_chat_template_kwargs",
         "render.kwargs",
@@ -194,7 +185,6 @@ APPENDED = frozenset({"data.image_key", "data.video_key", "data.shuffle", "data.
 OWN_CONFIG = "sft_trainer_engine"
 MODULE = "verl.trainer.sft_trainer"
 USUAL_DATA = "~/data/gsm8k/train.parquet"
-USUAL_MODEL = "~/models/deepseek-llm-7b-chat"
 NO_KNOB = frozenset({"data.train_files"})
 """Keys about data that no knob says."""
 CODE = ("data.custom_cls.path", "model.external_lib")
