@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 Flat: TypeAlias = "array[int]"
@@ -13,12 +14,17 @@ Ranges = tuple[tuple[int, int], ...]
 
 
 def flat(numbers: Sequence[int], code: str = "i") -> Flat:
-    """The same numbers as items of `array`, of eight bytes where four cannot hold one; `struct` takes half as long as
+    """The same numbers as items of `array`; struct.error where an item cannot hold one. `struct` takes half as long as
     `array` itself."""
-    try:
-        return array(code, struct.pack(f"{len(numbers)}{code}", *numbers))
-    except struct.error:
-        return array("q", numbers)
+    return array(code, struct.pack(f"{len(numbers)}{code}", *numbers))
+
+
+_ONES = re.compile(rb"\x01+")
+
+
+def labelled(labels: Iterable[int], ignore: int = -100) -> Ranges:
+    """Where labels are not `ignore`."""
+    return tuple([run.span() for run in _ONES.finditer(bytes([label != ignore for label in labels]))])
 
 
 def masked(number: int, ranges: Ranges, numbers: Flat) -> Flat:

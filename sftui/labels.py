@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sftui.errors import RecipeError
-from sftui.flat import Ranges, cut, moved
+from sftui.flat import Ranges, cut, labelled, moved
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -28,10 +28,7 @@ from sftui.model import (
     Reason,
     Rendered,
     Tokens,
-    Trained,
-    counted,
     flat_example,
-    flat_labels,
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Length, Mask, Recipe
@@ -69,17 +66,8 @@ def keep(count: int, options: Length) -> tuple[Kept, str | None]:
     )
 
 
-def unlabelled(labels: Sequence[int]) -> bool:
-    """Whether nothing of it is trained."""
-    if type(labels) is Trained:
-        return not labels.ranges
-    return labels.count(IGNORE_INDEX) == len(labels)
-
-
 def within(kept: Kept, values: Sequence[int]) -> tuple[int, ...]:
     """The values inside the kept ranges, in order."""
-    if kept == ((0, len(values)),) and isinstance(values, tuple):
-        return values
     if len(kept) == 1:
         return tuple(values[kept[0][0] : kept[0][1]])
     return tuple(value for start, end in kept for value in values[start:end])
@@ -297,25 +285,15 @@ def by_flags(flags: Sequence[bool], trained: Reason, masked: Reason) -> Drawn:
 
 def applied(flags: Runs[bool], values: Sequence[int]) -> tuple[int, ...]:
     """Labels: the value where a token is trained, else -100."""
-    return tuple(_applied(values, trained(flags)))
-
-
-def applied_to_ids(flags: Runs[bool], ids: Sequence[int]) -> Trained:
-    """The same of a row's own ids, none of which is -100: it is then known where it is trained."""
-    ranges = trained(flags)
-    return Trained.of(_applied(ids, ranges), ranges)
+    labels = [IGNORE_INDEX] * len(values)
+    for start, end in trained(flags):
+        labels[start:end] = values[start:end]
+    return tuple(labels)
 
 
 def trained(flags: Runs[bool]) -> Ranges:
     """Where tokens are trained."""
     return tuple([(start, end) for start, end, on in flags.runs() if on])
-
-
-def _applied(values: Sequence[int], ranges: Ranges) -> list[int]:
-    labels = [IGNORE_INDEX] * len(values)
-    for start, end in ranges:
-        labels[start:end] = values[start:end]
-    return labels
 
 
 def both(first: Drawn, second: Drawn) -> Drawn:
@@ -533,30 +511,41 @@ def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe
     kept, dropped = keep(len(tokens), recipe.length)
     may_drop = dropped is None and recipe.length.drop_unlabelled
     notes = () if rendered.exact else ("who wrote which token is a best effort here",)
-    if conversation.kind is not Kind.TOKENS and recipe.loss.weights != "float":
-        ranges = trained(mask)
-        if may_drop and not moved(ranges, kept):
-            dropped = UNLABELLED
-        return flat_labels(tokens.ids, ranges, reasons, kept, dropped, notes)
-    if conversation.kind is Kind.TOKENS:
-        labels = applied(mask, tokens.input_ids if conversation.labels is None else conversation.labels)
-    else:
-        labels = applied_to_ids(mask, tokens.input_ids)
+    stored = conversation.kind is Kind.TOKENS
     weights: Runs[float] | None = None
     if recipe.loss.weights == "float":
-        stored = conversation.extra.get("loss_weights") if conversation.kind is Kind.TOKENS else None
-        weights = as_runs(stored) if stored else by_message(mask, tokens.messages, conversation.messages)
+        given_weights = conversation.extra.get("loss_weights") if stored else None
+        weights = as_runs(given_weights) if given_weights else by_message(mask, tokens.messages, conversation.messages)
         reasons = weightless(reasons, mask, weights)
-    if may_drop and unlabelled(within(kept, counted(labels, weights, IGNORE_INDEX))):
-        dropped = UNLABELLED
-    return Labels(labels, reasons, kept, dropped, notes, weights)
+    if stored and conversation.labels is not None:
+        labels = with_stored(conversation.labels, (mask, reasons), kept, dropped, notes, weights)
+    else:
+        labels = on_ids(tokens, (mask, reasons), kept, dropped, notes, weights)
+    return replace(labels, dropped=UNLABELLED) if may_drop and not moved(labels.carrying, kept) else labels
 
 
 def on_ids(
-    tokens: Tokens, mask: Drawn, kept: Ranges, dropped: str | None = None, notes: tuple[str, ...] = ()
+    tokens: Tokens,
+    mask: Drawn,
+    kept: Ranges,
+    dropped: str | None = None,
+    notes: tuple[str, ...] = (),
+    weights: Runs[float] | None = None,
 ) -> Labels:
     """Labels that are the row's own ids where a mask trains them."""
-    return flat_labels(tokens.ids, trained(mask[0]), mask[1], kept, dropped, notes)
+    return Labels(tokens.ids, trained(mask[0]), mask[1], kept, dropped, notes, weights)
+
+
+def with_stored(
+    stored: Sequence[int],
+    mask: Drawn,
+    kept: Ranges,
+    dropped: str | None = None,
+    notes: tuple[str, ...] = (),
+    weights: Runs[float] | None = None,
+) -> Labels:
+    """Labels that the data brings, where a mask trains them; -100 is none, whatever the mask says."""
+    return Labels(stored, labelled(applied(mask[0], stored)), mask[1], kept, dropped, notes, weights)
 
 
 def weightless(reasons: Runs[Reason], mask: Runs[bool], weights: Runs[float]) -> Runs[Reason]:
@@ -567,8 +556,8 @@ def weightless(reasons: Runs[Reason], mask: Runs[bool], weights: Runs[float]) ->
 
 def unshifted(tokens: Tokens, labels: Labels) -> Example:
     """What is left of a row whose labels are not shifted and carry no weights, as arrays where they came so."""
-    if labels.flat is not None:
-        return flat_example(cut(labels.kept, labels.flat), moved(labels.ranges, labels.kept))
+    if labels.values is tokens.ids:
+        return flat_example(cut(labels.kept, tokens.ids), moved(labels.ranges, labels.kept))
     ids = within(labels.kept, tokens.input_ids)
     return Example(ids, within(labels.kept, labels.labels), (1,) * len(ids))
 
@@ -582,7 +571,8 @@ def example(tokens: Tokens, labels: Labels, recipe: Recipe, attention: tuple[int
     if labels.dropped is not None:
         return None
     ignore = recipe.mask.ignore_index
-    if labels.flat is not None and attention is None and ignore == IGNORE_INDEX and recipe.loss.shift == "internal":
+    bare = attention is None and labels.weights is None and labels.values is tokens.ids
+    if bare and ignore == IGNORE_INDEX and recipe.loss.shift == "internal":
         return unshifted(tokens, labels)
     ids = within(labels.kept, tokens.input_ids)
     values = within(labels.kept, labels.labels)

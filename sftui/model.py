@@ -9,7 +9,7 @@ offsets into the rendered text, half open. Labels are un-shifted: `labels[i]` be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import accumulate, pairwise
@@ -335,62 +335,56 @@ NO_TEXT = TokenText()
 """Nobody asked, or there is nothing."""
 
 
-class Trained(tuple[int, ...]):
-    """`Labels.labels` that are the row's own ids where they are trained, and else -100: `ranges` says where, half open
-    and in order. What is made of it is a plain tuple again."""
-
-    ranges: Ranges
-
-    @classmethod
-    def of(cls, labels: Iterable[int], ranges: Ranges) -> Trained:
-        made = cls(labels)
-        made.ranges = ranges
-        return made
-
-
-def _labels(own: Labels | Example) -> Trained:
-    from sftui.flat import masked
-
-    if own.flat is None:
-        raise AttributeError("labels")
-    return Trained.of(masked(IGNORE_INDEX, own.ranges, own.flat), own.ranges)
-
-
 @value_class
-@late(labels=_labels)
 class Labels:
-    """One label and one reason (best read as runs) per token of `Tokens`, un-shifted, before anything is cut.
+    """One label and one reason (best read as runs) per token of `Tokens`, un-shifted, before anything is cut;
+    ValueError where there are more or fewer reasons.
 
-    `kept` are the token ranges (half open, in order) that survive truncation; what lies outside
-    is shown as cut and never reaches the trainer. `dropped` is why the trainer drops the whole
-    row, or None. `weights` are the loss weights along the tokens, None for a trainer that has none.
-    `flat` are the row's ids where the labels are these inside of `ranges`, and none was made yet (`flat_labels`).
+    A label is what `values` has there inside of `ranges` (half open, in order, none empty), and else -100: these are
+    the row's ids, or the labels that its data brings. `kept` are the token ranges that survive truncation; what lies
+    outside is shown as cut and never reaches the trainer. `dropped` is why the trainer drops the whole row, or None.
+    `weights` are the loss weights along the tokens, None for a trainer that has none.
     """
 
-    labels: tuple[int, ...]
+    values: Sequence[int]
+    ranges: Ranges
     reasons: Sequence[Reason]
     kept: Ranges
     dropped: str | None = None
     notes: tuple[str, ...] = ()
     weights: Runs[float] | None = None
-    flat: Flat | None = field(default=None, init=False, compare=False, repr=False)
-    ranges: Ranges = field(default=(), init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.reasons) != len(self.values):
+            raise ValueError(f"{len(self.reasons)} reasons for {len(self.values)} labels")
+
+    @lazy
+    def labels(self) -> tuple[int, ...]:
+        """One by one."""
+        found = [IGNORE_INDEX] * len(self.values)
+        for start, end in self.ranges:
+            found[start:end] = self.values[start:end]
+        return tuple(found)
 
     @property
     def counted(self) -> tuple[int, ...]:
         """The labels, -100 also where the weight is 0: what is not -100 carries loss."""
-        return self.labels if self.weights is None else counted(self.labels, self.weights, IGNORE_INDEX)
+        return counted(self.labels, self.weights, IGNORE_INDEX)
+
+    @lazy
+    def carrying(self) -> Ranges:
+        """Where tokens carry loss: where they have a label, and a weight that is not 0."""
+        from sftui.flat import labelled
+
+        return self.ranges if self.weights is None else labelled(self.counted)
 
 
-def flat_labels(
-    ids: Flat, ranges: Ranges, reasons: Sequence[Reason], kept: Ranges, dropped: str | None, notes: tuple[str, ...]
-) -> Labels:
-    """Labels that are the row's ids inside of `ranges`, and else -100."""
-    made: Any = Labels((), reasons, kept, dropped, notes)
-    del made.labels
-    made.flat, made.ranges = ids, ranges
-    labels: Labels = made
-    return labels
+def _labels(own: Example) -> tuple[int, ...]:
+    from sftui.flat import masked
+
+    if own.flat is None:
+        raise AttributeError("labels")
+    return tuple(masked(IGNORE_INDEX, own.ranges, own.flat))
 
 
 @value_class
@@ -425,8 +419,6 @@ class Example:
         labels = self.labels
         if self.weights is not None:
             labels = self.counted
-        elif type(labels) is Trained:
-            return sum([end - start for start, end in labels.ranges])
         return len(labels) - labels.count(self.ignore_index)
 
     @property

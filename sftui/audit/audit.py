@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from sftui.audit.bars import length_bar, share_bar
@@ -21,6 +21,7 @@ from sftui.findings.dataset import Tally
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import Look
 from sftui.findings.mask import trained_in
+from sftui.flat import Ranges, labelled, moved
 from sftui.model import IGNORE_INDEX, Inspection, Labels, Part, Rendered, Tokens
 from sftui.text import visible
 
@@ -202,23 +203,19 @@ class Audit:
             self.shares[share] += 1
             if self.listing is not None:
                 self.listing.add("trained share", share_bar(share), row)
-        carried = labels.counted
-        if not tokens.samples:
-            self._long(carried, trained, row)
-        for one in tokens.samples:
-            own = carried[one.start : one.end]
-            self._long(own, len(own) - own.count(IGNORE_INDEX), row)
+        for start, end in [one[:2] for one in tokens.samples] or [(0, n)]:
+            self._long(end - start, moved(labels.carrying, ((start, end),)), row)
 
-    def _long(self, carried: Sequence[int], trained: int, row: int) -> None:
-        """What each limit would take of one sequence, by its labels."""
-        n = len(carried)
+    def _long(self, n: int, ranges: Ranges, row: int) -> None:
+        """What each limit would take of one sequence, by where it carries loss."""
+        trained = sum([end - start for start, end in ranges])
         self.lengths[n] += 1
         if self.listing is not None:
             self.listing.add("length", length_bar(n), row)
         for limit in self.limits:
             if n <= limit:
                 break
-            lost = n - limit - carried[limit:].count(IGNORE_INDEX)
+            lost = sum([end - max(start, limit) for start, end in ranges if end > limit])
             self.over[limit] += 1
             self.cut[limit] += n - limit
             self.trained_cut[limit] += lost
@@ -237,7 +234,7 @@ class Audit:
             for start, end in labels.kept:
                 cut[start:end] = given[start:end]
             given = tuple(cut)
-            drawn = trained_in(counts.stretches, given, n - given.count(IGNORE_INDEX))
+            drawn = trained_in(counts.stretches, labelled(given))
         ids, roles = tokens.input_ids, counts.roles
         for at, count in drawn.items():
             _, _, message, part = counts.stretches[at]

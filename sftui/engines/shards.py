@@ -148,7 +148,7 @@ def _light(found: Inspection) -> Inspection:
     """What packing and counting ask of an inspection, and no more."""
     row, labels = replace(found.row, data=None, raw=""), found.labels
     if labels is not None:
-        labels = replace(labels, labels=(), reasons=()) if labels.dropped is not None else None
+        labels = replace(labels, values=(), ranges=(), reasons=()) if labels.dropped is not None else None
     return replace(found, row=row, conversation=None, rendered=None, tokens=None, labels=labels, boundary=None)
 
 

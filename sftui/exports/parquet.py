@@ -9,8 +9,7 @@ from itertools import accumulate
 from typing import IO, Any
 
 from sftui.exports.records import Columns
-from sftui.flat import Flat, flat, masked
-from sftui.model import IGNORE_INDEX, Trained
+from sftui.flat import flat
 
 GROUP = 1000
 GROUP_TOKENS, FIRST_TOKENS = 1 << 18, 1 << 21
@@ -201,15 +200,12 @@ def _column(pa: Any, values: Sequence[Any], kind: Any) -> Any:
     return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(ends)], children=[flat])
 
 
-def _packed(code: str, numbers: Sequence[Any], ids: Flat | None = None) -> array[Any]:
-    """The numbers of one row, which may be packed already; most attention masks are nothing but ones. Labels of which
-    it is known where they are the row's own `ids` are put together from these."""
+def _packed(code: str, numbers: Sequence[Any]) -> array[Any]:
+    """The numbers of one row, which may be packed already; most attention masks are nothing but ones."""
     if isinstance(numbers, array):
         return numbers
     if code == "b" and numbers.count(1) == len(numbers):
         return array(code, b"\1" * len(numbers))
-    if type(numbers) is Trained and ids is not None:
-        return masked(IGNORE_INDEX, numbers.ranges, ids)
     if code == "f":  # what no four bytes can hold becomes infinite, as in a tensor
         return array(code, numbers)
     return flat(numbers, code)
@@ -227,7 +223,7 @@ def _columns(record: Mapping[str, Any], lists: Mapping[str, str]) -> Mapping[str
         if isinstance(value, str):
             made[name] = _utf8(value)
         elif name in lists:
-            made[name] = _packed(lists[name], value, made["input_ids"] if name == "labels" else None)
+            made[name] = _packed(lists[name], value)
     if "tokens" in made:
         made["tokens"] = [_utf8(piece) for piece in made["tokens"]]
     if "spans" in made:

@@ -48,10 +48,8 @@ class Counts:
             offered = declared(conversation.tools) if look is None else look.tools
         if tokens is None or labels is None:
             return cls(said, offered)
-        values = labels.counted
-        n = len(values)
-        mask = Mask(values, stretches(tokens)) if look is None else look.mask
-        trained = mask.trained
+        mask = Mask(labels, stretches(tokens)) if look is None else look.mask
+        n, trained = mask.size, mask.trained
         special = None if look is None else look.special_trained
         received = received_trained = 0
         for example in inspection.examples:

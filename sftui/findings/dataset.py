@@ -16,7 +16,7 @@ from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
 from sftui.findings.model import Finding, Fix
 from sftui.findings.rule import Rule
 from sftui.findings.shapes import order_of
-from sftui.model import IGNORE_INDEX, Conversation, Inspection, Kind, Labels, Part, Reason, RecipeChange, Trained
+from sftui.model import Conversation, Inspection, Kind, Labels, Part, Reason, RecipeChange
 from sftui.trainers.base import Totals
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
@@ -178,12 +178,12 @@ class DatasetChecks:
         row = inspection.row.index
         n, trained = counts.tokens, counts.trained
         self.trained += trained
-        carried = labels.counted
+        ranges = labels.carrying
         for limit in LIMITS:
             if n <= limit:
                 break
             self.over[limit] += 1
-            self.lost[limit] += n - limit - carried[limit:].count(IGNORE_INDEX)
+            self.lost[limit] += sum([end - max(start, limit) for start, end in ranges if end > limit])
         if (labels.dropped is None and sum([end - start for start, end in labels.kept]) < n) or (
             self.recipe.length.max is not None and n > self.recipe.length.max
         ):
@@ -196,10 +196,7 @@ class DatasetChecks:
             self.few_trained.add(row)
         if n >= LONG:
             self.long_prompt.add(row)
-            if type(carried) is Trained:
-                first = carried.ranges[0][0] if carried.ranges[0][0] <= EARLY else 0
-            else:
-                first = next((i for i, one in enumerate(carried[: EARLY + 1]) if one != IGNORE_INDEX), 0)
+            first = ranges[0][0] if ranges[0][0] <= EARLY else 0
             # A row that is trained as a whole has no prompt whose length could be taken wrong.
             if first and labels.reasons[first] is not Reason.WHOLE:
                 self.early.add(row)

@@ -259,7 +259,7 @@ class Look:
     @lazy
     def mask(self) -> Mask:
         """What the mask trains, before anything is cut."""
-        return Mask(self.labels.counted, self.stretches)
+        return Mask(self.labels, self.stretches)
 
     @lazy
     def spelling(self) -> Spelling:

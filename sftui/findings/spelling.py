@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sftui.findings.context import Context
 from sftui.findings.mask import Mask
 from sftui.findings.words import marks_of
-from sftui.model import IGNORE_INDEX, NOWHERE, Cut, Part, Rendered, Tokens
+from sftui.model import NOWHERE, Cut, Part, Rendered, Tokens
 from sftui.runs import places_of
 from sftui.text import visible_token
 from sftui.tokens import surface, surfaces
@@ -86,13 +86,13 @@ class Spelling:
         """The places of those that a mask trains."""
         if not mask.stretches:
             return [at for start, end in mask.runs for at in self._special_in(start, end)]
-        labels, found = mask.labels, list[int]()
+        drawn, found = mask.drawn, list[int]()
         for at, trained in mask.trained_in.items():
             start, end, _, part = mask.stretches[at]
             if part is Part.CONTENT and end - start > MANY and not self._may_hold_special(start, end):
                 continue
             places = self._special_in(start, end)
-            found += places if trained == end - start else [i for i in places if labels[i] != IGNORE_INDEX]
+            found += places if trained == end - start else [i for i in places if drawn[i]]
         return found
 
     def _special_in(self, start: int, end: int) -> list[int]:

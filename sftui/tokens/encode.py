@@ -318,7 +318,7 @@ def _joined_pieces(pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> tuple
     messages: list[int] = []
     at = 0
     for piece, made in zip(pieces, encoded):
-        own = piece.ids if made is None else made[piece.cut :] if piece.cut else made
+        own = flat(piece.ids or ()) if made is None else made[piece.cut :] if piece.cut else made
         if not own:
             continue
         ids.extend(own)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sftui.errors import RecipeError, TemplateError
 from sftui.model import (
-    IGNORE_INDEX,
     NOWHERE,
     Batch,
     Conversation,
@@ -543,7 +542,7 @@ def byte_offsets(surfaces: Sequence[bytes], pieces: Sequence[str]) -> tuple[tupl
 def dropped_labels(tokens: Tokens, why: str) -> Labels:
     """Labels of a row that never reaches the mask: nothing is trained, and why."""
     n = len(tokens)
-    return Labels((IGNORE_INDEX,) * n, (Reason.PROMPT,) * n, ((0, n),), dropped=why)
+    return Labels(tokens.ids, (), (Reason.PROMPT,) * n, ((0, n),), dropped=why)
 
 
 def stored_attention(conversation: Conversation, count: int) -> tuple[int, ...] | None:

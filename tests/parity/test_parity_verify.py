@@ -15,6 +15,7 @@ import pytest
 from case import python_of
 
 from sftui.cli import main
+from sftui.flat import labelled
 
 pytestmark = pytest.mark.parity
 TRL = python_of("trl", "1.16.0")
@@ -114,7 +115,8 @@ def test_a_broken_rule_is_found_by_row_and_token(
 
     def broken(self: Any, *given: Any) -> Any:
         tokens, labels = right(self, *given)
-        return tokens, replace(labels, labels=(*labels.labels[:5], -100, *labels.labels[6:]))
+        values = (*labels.labels[:5], -100, *labels.labels[6:])
+        return tokens, replace(labels, values=values, ranges=labelled(values))
 
     monkeypatch.setattr(Trl, "label", broken)
     code, out, err = verify(capsys, chats, "-t", "builtin:chatml", "--trainer", "trl", "--python", TRL, "--rows", "3")

@@ -13,7 +13,7 @@ from typing import Any
 from sftui.bound import Overrun
 from sftui.comparison import ComparisonCount, compare_row
 from sftui.findings import Finding, Fix, Severity, apply_waivers, read_waivers
-from sftui.flat import flat
+from sftui.flat import flat, labelled
 from sftui.model import (
     NOWHERE,
     Batch,
@@ -147,6 +147,7 @@ def inspection(
         tokens,
         Labels(
             tuple(labels),
+            labelled(labels),
             tuple(reasons),
             ((0, kept),),
             None if left_out is None else f"a repair leaves the row out, because {left_out}",

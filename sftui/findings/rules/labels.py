@@ -18,7 +18,6 @@ from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
 from sftui.findings.shapes import Shape
 from sftui.findings.words import Standing, text_of, without_thoughts
-from sftui.labels import unlabelled
 from sftui.model import Kind, Part, Reason
 from sftui.runs import as_runs
 from sftui.text import many
@@ -59,7 +58,7 @@ def _cause(look: Look) -> str:
     rule = look.recipe.mask.rule
     if look.stored:
         return "all its stored labels are masked"
-    if look.labels.weights is not None and not unlabelled(look.labels.labels):
+    if look.labels.weights is not None and look.labels.ranges:
         return "every message that could be trained has the weight 0"
     if rule == "generation_tag" and not look.rendered.has_generation_tag:
         return "the chat template has no generation tags (GEN001)"

@@ -17,6 +17,7 @@ from typing import Literal
 from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import RecipeError, TemplateError
+from sftui.flat import moved
 from sftui.model import (
     NOWHERE,
     Batch,
@@ -254,7 +255,7 @@ class Axolotl(Trainer):
             () if rendered.exact else ("who wrote which token is a best effort here",),
         )
         everything: parts.Ranges = ((0, len(tokens)),) if len(tokens) else ()
-        labels = tokens.input_ids
+        labels: Sequence[int] = tokens.ids
         if conversation.kind is Kind.TOKENS:
             flags, reasons = label_rules.draw(label_rules.Subject(tokens, rendered, conversation), recipe.mask)
             labels = conversation.labels or labels
@@ -268,8 +269,8 @@ class Axolotl(Trainer):
         elif conversation.kind is Kind.TEXT:
             flags, reasons = label_rules.whole(label_rules.Subject(tokens, rendered, conversation))
             if _pretrains(recipe):
-                return tokens, _windowed(tokens, reasons, recipe, tools)
-            return tokens, self._chunked(tokens, rendered, reasons, recipe, tools)
+                return tokens, _windowed(tokens, (flags, reasons), recipe, tools)
+            return tokens, self._chunked(tokens, rendered, (flags, reasons), recipe, tools)
         else:
             template = _template(conversation, recipe, tools)
             turns = _turns(conversation, recipe, template)
@@ -289,11 +290,14 @@ class Axolotl(Trainer):
             )
             flags, reasons, more = mask.draw(locator, settings)
             notes = (*notes, *more)
-        labels = label_rules.applied(flags, labels)
-        return tokens, _kept(labels, reasons, everything, recipe, notes)
+        if labels is tokens.ids:
+            made = label_rules.on_ids(tokens, (flags, reasons), everything, notes=notes)
+        else:
+            made = label_rules.with_stored(labels, (flags, reasons), everything, notes=notes)
+        return tokens, _kept(made, recipe)
 
     def _chunked(
-        self, tokens: Tokens, rendered: Rendered, reasons: Sequence[Reason], recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, rendered: Rendered, mask: label_rules.Drawn, recipe: Recipe, tools: Toolbox
     ) -> Labels:
         """A text of type completion: all of it trained, in chunks of sequence_len."""
         size = recipe.length.max
@@ -311,7 +315,7 @@ class Axolotl(Trainer):
         )
         notes = (f"sequence_len {size} cuts the text into {len(runs)} rows",) if len(runs) > 1 else ()
         ranges = tuple(one for run in runs for one in run)
-        return Labels(tokens.input_ids, reasons, ranges, dropped, notes)
+        return label_rules.on_ids(tokens, mask, ranges, dropped, notes)
 
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
@@ -438,11 +442,10 @@ def _response(tokens: Tokens, train_on_inputs: bool) -> label_rules.Drawn:
     return label_rules.drawn(found)
 
 
-def _kept(
-    labels: tuple[int, ...], reasons: Sequence[Reason], ranges: parts.Ranges, recipe: Recipe, notes: tuple[str, ...]
-) -> Labels:
+def _kept(labels: Labels, recipe: Recipe) -> Labels:
     """What is left after min_sample_len, excess_length_strategy and, with packing, the drop of unlabelled rows."""
-    length, count = recipe.length, sum(end - start for start, end in ranges)
+    length, ranges = recipe.length, labels.kept
+    count = sum(end - start for start, end in ranges)
     least = length.min_tokens or 2
     kept, dropped = ranges, None
     if count < least:
@@ -464,9 +467,9 @@ def _kept(
         else:
             raise RecipeError(f"Axolotl has no length.over `{length.over}`", fix="set it to drop, cut_right or error")
     packs = length.drop_unlabelled and recipe.pack.strategy == PACKS
-    if dropped is None and packs and label_rules.unlabelled(label_rules.within(kept, labels)):
+    if dropped is None and packs and not moved(labels.ranges, kept):
         dropped = "no trained token is left: with sample_packing Axolotl drops the row"
-    return Labels(labels, reasons, kept or ((0, 0),), dropped, notes)
+    return replace(labels, kept=kept or ((0, 0),), dropped=dropped)
 
 
 def _sampled(own: AxolotlOptions) -> str:
@@ -486,8 +489,8 @@ def _pretrains(recipe: Recipe) -> bool:
     return AxolotlOptions.of(recipe).type == pretrain.TYPE
 
 
-def _windowed(tokens: Tokens, reasons: Sequence[Reason], recipe: Recipe, tools: Toolbox) -> Labels:
+def _windowed(tokens: Tokens, mask: label_rules.Drawn, recipe: Recipe, tools: Toolbox) -> Labels:
     """A text of a pretraining_dataset, trained whole."""
     kept = pretrain.window(len(tokens), tools.tokenizer, recipe)
     dropped = None if kept else f"{len(tokens)} tokens: Axolotl drops what has fewer than {pretrain.LEAST}"
-    return Labels(tokens.input_ids, reasons, kept, dropped)
+    return label_rules.on_ids(tokens, mask, kept, dropped)

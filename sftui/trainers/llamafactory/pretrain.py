@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from sftui.errors import ConversationError, RecipeError, SftuiError
-from sftui.labels import applied, by_flags
+from sftui.labels import by_flags, on_ids
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -110,12 +110,7 @@ def label(tokens: Tokens, cutoff: int | None, pad_id: int | None) -> Labels:
     n = len(tokens)
     flags, reasons = by_flags([token != pad_id for token in tokens.input_ids], Reason.WHOLE, Reason.PAD)
     notes = ("a token that is also the pad token is not trained: the collator masks it",) if False in flags else ()
-    return Labels(
-        labels=applied(flags, tokens.input_ids),
-        reasons=reasons,
-        kept=((0, n if cutoff is None else min(n, cutoff)),),
-        notes=notes,
-    )
+    return on_ids(tokens, (flags, reasons), ((0, n if cutoff is None else min(n, cutoff)),), notes=notes)
 
 
 def pack(examples: Sequence[Example], size: int | None, recipe: Recipe, tokenizer: LoadedTokenizer) -> Iterator[Pack]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
+from sftui.flat import labelled
 from sftui.model import Batch, Conversation, Example, Labels, Pack, Part, Reason, Rendered, Row, Tokens
 from sftui.nearest import did_you_mean
 from sftui.recipe import Batch as BatchOptions
@@ -299,7 +300,7 @@ class LlamaFactory(Trainer):
         for turn in range(0, 2 * len(pairs), 2):
             if turn != served_first and starts[turn + 1] > starts[turn]:
                 moved[starts[turn]], why[starts[turn]] = tokens.input_ids[-1], Reason.EFFICIENT_EOS
-        return tokens, Labels(tuple(moved), as_runs(why), ranges)
+        return tokens, Labels(moved, labelled(moved), as_runs(why), ranges)
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         if not LlamaFactoryOptions.of(recipe).ignore_pad_token_for_loss:

@@ -185,8 +185,8 @@ class LlamaFactoryV1(Trainer):
             return tokens, dropped_labels(tokens, f"no answer begins within cutoff_len {recipe.length.max}")
         if gone:
             notes.append(f"{gone} of {len(held)} samples are dropped: their answer begins beyond cutoff_len")
-        labels_of = label_rules.applied_to_ids(flags, tokens.input_ids)
-        return tokens, Labels(labels_of, reasons, tuple(kept), notes=tuple(notes), weights=joined(weights))
+        mask = flags, reasons
+        return tokens, label_rules.on_ids(tokens, mask, tuple(kept), notes=tuple(notes), weights=joined(weights))
 
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox

@@ -274,8 +274,7 @@ class MsSwift(Trainer):
         found = _masked_first(found, firsts)
         flags, reasons = label_rules.drawn(_verdicts(found, tokens))
         weights = joined((end - start, weight) for start, end, _, weight, _ in found)
-        labels = label_rules.applied_to_ids(flags, tokens.input_ids)
-        return tokens, Labels(labels, reasons, ranges, weights=weights)
+        return tokens, label_rules.on_ids(tokens, (flags, reasons), ranges, weights=weights)
 
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox

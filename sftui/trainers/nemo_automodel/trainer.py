@@ -190,7 +190,7 @@ class NemoAutomodel(Trainer):
             and len(tools.tokenizer.facts.front) > counted
         ):
             notes = (*notes, UNCOUNTED)
-        return tokens, Labels(label_rules.applied_to_ids(flags, tokens.input_ids), reasons, kept, notes=notes)
+        return tokens, label_rules.on_ids(tokens, (flags, reasons), kept, notes=notes)
 
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox

@@ -15,7 +15,7 @@ from sftui import labels as label_rules
 from sftui.conversations import Detected
 from sftui.conversations.tokenized import EMPTY
 from sftui.errors import RecipeError
-from sftui.flat import moved
+from sftui.flat import labelled, moved
 from sftui.model import Conversation, Example, Kind, Labels, Pack, Reason, Rendered, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
@@ -222,14 +222,10 @@ class Trl(Collated):
         # The drop step runs right after truncation and is skipped with it (no max_length, or packing).
         drops = length.drop_unlabelled and length.max is not None and not packing
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
-        if stored is None:
-            ranges = label_rules.trained(drawn[0])
-            if drops and not moved(ranges, kept):
-                dropped = _left_out(bool(ranges), length)
-            return tokens, label_rules.on_ids(tokens, drawn, kept, dropped, notes)
-        if drops and label_rules.unlabelled(label_rules.within(kept, stored)):
-            dropped = _left_out(not label_rules.unlabelled(stored), length)
-        return tokens, Labels(stored, drawn[1], kept, dropped, notes)
+        values, ranges = (tokens.ids, label_rules.trained(drawn[0])) if stored is None else (stored, labelled(stored))
+        if drops and not moved(ranges, kept):
+            dropped = _left_out(bool(ranges), length)
+        return tokens, Labels(values, ranges, drawn[1], kept, dropped, notes)
 
     def _draw(self, subject: label_rules.Subject, recipe: Recipe) -> label_rules.Drawn:
         """A token is trained iff every mask that applies says so (`build_labels`)."""

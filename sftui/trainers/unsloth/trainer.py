@@ -261,7 +261,7 @@ class Unsloth(Collated):
         stored = conversation.labels if conversation.kind is Kind.TOKENS else None
         if stored is None:
             return tokens, label_rules.on_ids(tokens, drawn, kept, dropped, notes)
-        return tokens, Labels(label_rules.applied(drawn[0], stored), drawn[1], kept, dropped, notes)
+        return tokens, label_rules.with_stored(stored, drawn, kept, dropped, notes)
 
     def _kept(self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> masks.Kept:
         """What truncation leaves. Text is cut by the tokenizer, which keeps the special tokens it put around."""

@@ -203,9 +203,7 @@ class Verl(Trainer):
             )
         kept, dropped = label_rules.keep(size, recipe.length)
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
-        return tokens, Labels(
-            label_rules.applied_to_ids(mask, tokens.input_ids), reasons, kept, dropped=dropped, notes=notes
-        )
+        return tokens, label_rules.on_ids(tokens, (mask, reasons), kept, dropped, notes)
 
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from sftui.cli.loading import loaded_session
+from sftui.flat import labelled
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.verifying import through
@@ -104,7 +105,7 @@ def test_a_fault_in_a_rule_is_found_and_named_by_row_and_token(
         tokens, labels = right(self, *given)
         values = list(labels.labels)
         values[max(i for i, v in enumerate(values) if v != -100)] = -100
-        return tokens, replace(labels, labels=tuple(values))
+        return tokens, replace(labels, values=values, ranges=labelled(values))
 
     monkeypatch.setattr(Axolotl, "label", broken)
     done = sftui("verify", chats, *WORDS)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sftui.comparison import ComparisonCount, compare_row
 from sftui.comparison.alignment import Placed, align
-from sftui.flat import flat
+from sftui.flat import flat, labelled
 from sftui.model import (
     IGNORE_INDEX,
     Example,
@@ -137,7 +137,7 @@ def row(
         token_text=TokenText(tuple(pieces), tuple(p.encode() for p in pieces), (False,) * count),
         rendered=Rendered(side.text, (Span(0, len(side.text), 0, Part.CONTENT),)),
         tokens=tokens,
-        labels=Labels(labels, (Reason.COMPLETION,) * count, ranges, dropped),
+        labels=Labels(labels, labelled(labels), (Reason.COMPLETION,) * count, ranges, dropped),
         example=example,
     )
 

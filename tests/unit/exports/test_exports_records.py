@@ -19,7 +19,7 @@ def inspection(more: tuple[Example, ...] = ()) -> Inspection:
         (0, -1),
         (Part.CONTENT, Part.INJECTED),
     )
-    labels = Labels((-100, 8), (Reason.PROMPT, Reason.APPENDED), ((0, 2),))
+    labels = Labels((-100, 8), ((1, 2),), (Reason.PROMPT, Reason.APPENDED), ((0, 2),))
     return Inspection(
         Row(3, {}, "", ""),
         tokens=tokens,

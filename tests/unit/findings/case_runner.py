@@ -24,6 +24,7 @@ from sftui.findings import (
 )
 from sftui.findings.hashes import Hashes
 from sftui.findings.rule import Case
+from sftui.flat import labelled
 from sftui.model import IGNORE_INDEX, Inspection, Row
 from sftui.recipe import Recipe, changed
 from sftui.serving import load_served, stops_of
@@ -75,7 +76,7 @@ def to_the_end(inspection: Inspection) -> Inspection:
     made = tuple(
         one if start >= begins else label for one, start, label in zip(tokens.input_ids, tokens.starts, labels.labels)
     )
-    return replace(inspection, labels=replace(labels, labels=made))
+    return replace(inspection, labels=replace(labels, values=made, ranges=labelled(made)))
 
 
 def masked(inspection: Inspection) -> Inspection:
@@ -84,7 +85,7 @@ def masked(inspection: Inspection) -> Inspection:
     labels = (IGNORE_INDEX,) * n
     return replace(
         inspection,
-        labels=replace(inspection.labels, labels=labels),
+        labels=replace(inspection.labels, ranges=()),
         example=replace(inspection.example, labels=labels[: len(inspection.example.labels)]),
     )
 

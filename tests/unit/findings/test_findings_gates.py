@@ -21,7 +21,7 @@ from sftui.findings.rules import eos
 from sftui.findings.run import moments
 from sftui.findings.shapes import Shape
 from sftui.findings.words import Marks, cover, sign_of, walk, words
-from sftui.flat import flat
+from sftui.flat import flat, labelled
 from sftui.model import IGNORE_INDEX, NOWHERE, Cut, Inspection
 from sftui.tokens import token_text
 
@@ -176,7 +176,7 @@ def test_nor_with_masks_ids_and_offsets_that_nothing_makes(
         tokens = replace(tokens, starts=tuple(begins), ends=(*begins[1:], len(one.rendered.text)))
     elif offsets == "wild":
         tokens = replace(tokens, starts=tuple((places * n)[:n]), ends=tuple((places[::-1] * n)[:n]))
-    shut(replace(one, tokens=tokens, labels=replace(one.labels, labels=tuple(labels))), context)
+    shut(replace(one, tokens=tokens, labels=replace(one.labels, values=labels, ranges=labelled(labels))), context)
 
 
 def test_most_checks_need_not_be_asked_of_an_ordinary_row() -> None:

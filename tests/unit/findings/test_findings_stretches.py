@@ -1,14 +1,15 @@
-"""How many tokens of each stretch of a row are trained, however the labels are kept."""
+"""How many tokens of each stretch of a row are trained."""
 
 from __future__ import annotations
 
-from itertools import accumulate, groupby
+from itertools import accumulate
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.findings.mask import trained_in
-from sftui.model import IGNORE_INDEX, Part, Trained
+from sftui.flat import labelled
+from sftui.model import Part
 
 STRETCHES = st.lists(st.lists(st.booleans(), min_size=1, max_size=4), max_size=8)
 """Of each token of each stretch whether it is trained."""
@@ -19,12 +20,5 @@ def test_the_stretches_that_have_trained_tokens_are_named_in_order(rows: list[li
     ends = list(accumulate(map(len, rows)))
     stretches = [(end - len(own), end, number, Part.CONTENT) for number, (own, end) in enumerate(zip(rows, ends))]
     flags = [flag for own in rows for flag in own]
-    labels = tuple([7 if flag else IGNORE_INDEX for flag in flags])
-    by_ranges = Trained(labels)
-    runs = [(flag, len(list(own))) for flag, own in groupby(flags)]
-    by_ranges.ranges = tuple(
-        [(end - size, end) for (flag, size), end in zip(runs, accumulate(size for _, size in runs)) if flag]
-    )
-    for kept in (labels, by_ranges):
-        found = trained_in(stretches, kept, sum(flags))
-        assert list(found.items()) == [(number, sum(own)) for number, own in enumerate(rows) if any(own)]
+    found = trained_in(stretches, labelled(flags, ignore=False))
+    assert list(found.items()) == [(number, sum(own)) for number, own in enumerate(rows) if any(own)]

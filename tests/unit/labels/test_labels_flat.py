@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.exports.records import record
-from sftui.flat import cut, flat, masked, moved
+from sftui.flat import cut, flat, labelled, masked, moved
 from sftui.labels import example, keep, label
 from sftui.model import (
     IGNORE_INDEX,
@@ -18,10 +20,11 @@ from sftui.model import (
     Example,
     Inspection,
     Kind,
+    Labels,
+    Reason,
     Rendered,
     Row,
     Tokens,
-    Trained,
     flat_example,
 )
 from sftui.recipe import Recipe
@@ -90,6 +93,23 @@ def test_nothing_is_made_before_it_is_requested() -> None:
     made = flat_example(flat((5, 6, 7)), ((1, 3),))
     assert made.size == 3 and made.trained == 2 and not {"input_ids", "labels", "attention_mask"} & vars(made).keys()
     assert made == Example((5, 6, 7), (IGNORE_INDEX, 6, 7), (1, 1, 1))
-    assert type(made.labels) is Trained and made.labels.ranges == ((1, 3),)
+    assert made.ranges == ((1, 3),)
     changed = replace(made, input_ids=(1, 2, 3))
     assert changed.flat is None and changed.labels == made.labels
+
+
+@given(IDS, st.integers(0, 40))
+def test_there_is_one_reason_for_each_label(ids: list[int], count: int) -> None:
+    reasons = (Reason.PROMPT,) * count
+    if count == len(ids):
+        assert Labels(flat(ids), (), reasons, ((0, count),)).labels == (IGNORE_INDEX,) * count
+        return
+    with pytest.raises(ValueError, match=f"{count} reasons for {len(ids)} labels"):
+        Labels(flat(ids), (), reasons, ((0, count),))
+
+
+@given(st.lists(st.booleans()))
+def test_ranges_are_where_labels_are(flags: list[bool]) -> None:
+    found = labelled([7 if on else IGNORE_INDEX for on in flags])
+    assert [any(start <= i < end for start, end in found) for i in range(len(flags))] == flags
+    assert all(a < b for a, b in found) and all(one[1] < two[0] for one, two in pairwise(found))

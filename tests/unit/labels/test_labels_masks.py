@@ -186,7 +186,7 @@ def test_unlabelled_rows_are_dropped_only_when_asked() -> None:
 
 
 def test_shift_drops_last_input_and_first_label() -> None:
-    labels = Labels((-100,) * 10 + (110, 111), (Reason.PROMPT,) * 12, ((0, 12),))
+    labels = Labels((-100,) * 10 + (110, 111), ((10, 12),), (Reason.PROMPT,) * 12, ((0, 12),))
     plain = rules.example(tokens(), labels, preset())
     shifted = rules.example(tokens(), labels, Recipe("hf-trainer", loss=Loss(shift="preshifted")))
     assert plain and shifted
@@ -195,7 +195,7 @@ def test_shift_drops_last_input_and_first_label() -> None:
 
 
 def test_ignore_index_reaches_the_example_only() -> None:
-    labels = Labels((-100,) * 11 + (111,), (Reason.PROMPT,) * 12, ((0, 12),))
+    labels = Labels((-100,) * 11 + (111,), ((11, 12),), (Reason.PROMPT,) * 12, ((0, 12),))
     made = rules.example(tokens(), labels, Recipe("hf-trainer", mask=Mask(ignore_index=-1)))
     assert made and made.labels == (-1,) * 11 + (111,) and made.trained == 1
 

@@ -9,7 +9,7 @@ import pytest
 from sftui.flat import flat
 from sftui.labels import by_message, collate, label, weights_joined, weights_within
 from sftui.labels import example as made_of
-from sftui.model import Batch, Conversation, Example, Kind, Labels, Message, Part, Reason, Rendered, Tokens, Trained
+from sftui.model import Batch, Conversation, Example, Kind, Labels, Message, Part, Reason, Rendered, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Length, Loss, Mask, Recipe
 from sftui.runs import Runs, as_runs, joined
@@ -77,7 +77,7 @@ def test_weights_are_shifted_with_the_labels() -> None:
 def test_without_the_knob_there_are_none() -> None:
     recipe = Recipe("acme", mask=Mask(rule="assistant"))
     made = label(TOKENS, Rendered("abcdefgh"), conversation(0.3, 0.0), recipe)
-    assert made.weights is None and made.counted is made.labels and type(made.labels) is Trained
+    assert made.weights is None and made.counted is made.labels and made.carrying is made.ranges
     example = made_of(TOKENS, made, recipe)
     assert example is not None and example.weights is None and example.trained == 4
 

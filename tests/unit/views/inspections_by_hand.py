@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sftui.flat import flat
+from sftui.flat import flat, labelled
 from sftui.labels import weights_within
 from sftui.model import (
     IGNORE_INDEX,
@@ -119,7 +119,7 @@ def inspection(
             tuple(t.startswith("<") and t.endswith(">") for t, *_ in texts),
         ),
         prompt_text=TokenText(tuple(prompt or ()), tuple(p.encode() for p in prompt or ())),
-        labels=Labels(labels, reasons, kept, dropped),
+        labels=Labels(labels, labelled(labels), reasons, kept, dropped),
         example=None if dropped else Example(ids, kept_labels, (1,) * len(ids), shifted),
         boundary=boundary,
         provisional=provisional,

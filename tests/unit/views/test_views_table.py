@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from inspections_by_hand import CHAT, C, H, inspection, stopped, weighted
 
+from sftui.flat import labelled
 from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Reason, Rendered, Stage
 from sftui.runs import joined
 from sftui.views.table import TokenTable, loss_changes, make_table
@@ -84,7 +85,11 @@ def test_another_ignore_index_is_masked_too() -> None:
     assert made.example is not None and made.labels is not None
     swap = {IGNORE_INDEX: 0}
     labels = tuple(swap.get(v, v) for v in made.labels.labels)
-    made = replace(made, labels=replace(made.labels, labels=labels), example=replace(made.example, labels=labels))
+    made = replace(
+        made,
+        labels=replace(made.labels, values=labels, ranges=labelled(labels)),
+        example=replace(made.example, labels=labels),
+    )
     built = make_table(made, ignore_index=0)
     assert built is not None and built.loss == "░" * 15 + "█" * 7
 
