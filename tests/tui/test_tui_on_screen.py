@@ -11,7 +11,7 @@ from rich.color import ColorSystem
 from rich.segment import Segment
 from rich.style import Style
 from test_tui_clusters import WORDS, alone, joined
-from test_tui_sgr import seen, style_of
+from test_tui_sgr import Terminal, style_of
 from textual.driver import Driver
 from textual.strip import Strip
 
@@ -68,13 +68,14 @@ def frames(seed: int, words: tuple[str, ...], system: ColorSystem = ColorSystem.
 def test_what_is_on_screen_is_what_whole_frames_draw(system: ColorSystem) -> None:
     whole_bytes = bytes_written = 0
     for seed in range(12):
-        whole, written, on_screen = "", "", OnScreen()
+        ours, theirs, on_screen = Terminal(), Terminal(), OnScreen()
+        assert ours.after(NO_WRAP) == theirs.after(NO_WRAP)
         for frame in frames(seed, PLAIN_WORDS, system):
             assert is_frame(frame)
-            whole, written = whole + frame, written + on_screen.changes(frame)
-            assert seen(NO_WRAP + written) == seen(NO_WRAP + whole)
+            written = on_screen.changes(frame)
+            assert ours.after(written) == theirs.after(frame)
             whole_bytes += len(changes_only(frame)[0])
-        bytes_written += len(written)
+            bytes_written += len(written)
     assert bytes_written < whole_bytes
 
 
@@ -85,10 +86,10 @@ def test_words_of_every_script_stand_where_whole_frames_draw_them(
     """However a terminal counts them: nothing is passed over behind a cell that may be elsewhere."""
     monkeypatch.setattr("pyte.screens.wcwidth", cells)
     for seed in range(12):
-        whole, written, on_screen = "", "", OnScreen()
+        ours, theirs, on_screen = Terminal(), Terminal(), OnScreen()
+        assert ours.after(NO_WRAP) == theirs.after(NO_WRAP)
         for frame in frames(seed, WIDE_WORDS):
-            whole, written = whole + changes_only(frame)[0], written + on_screen.changes(frame)
-            assert seen(NO_WRAP + written) == seen(NO_WRAP + whole)
+            assert ours.after(on_screen.changes(frame)) == theirs.after(changes_only(frame)[0])
 
 
 class Pipe:

@@ -22,19 +22,25 @@ def style_of(rng: random.Random) -> Style:
     return on + Style(color=rng.choice(COLOURS), bgcolor=rng.choice(COLOURS))
 
 
-def seen(written: str) -> list[list[tuple[object, ...]]]:
-    """The cells of a terminal: of a blank only what is drawn of it."""
-    screen = pyte.Screen(60, 8)
-    pyte.Stream(screen).feed(written)
-    cells = [[screen.buffer[y][x] for x in range(60)] for y in range(8)]
-    return [
-        [
-            (cell.data, cell.bg) if cell.data == " " and not (cell.reverse or cell.underscore or cell.strikethrough)
-            else tuple(cell)
-            for cell in line
-        ]
-        for line in cells
-    ]  # fmt: skip
+class Terminal:
+    """What is written to it in turn, as cells."""
+
+    def __init__(self) -> None:
+        self._screen = pyte.Screen(60, 8)
+        self._stream = pyte.Stream(self._screen)
+
+    def after(self, written: str) -> list[list[tuple[object, ...]]]:
+        """The cells once this is written, too: of a blank only what is drawn of it."""
+        self._stream.feed(written)
+        cells = [[self._screen.buffer[y][x] for x in range(60)] for y in range(8)]
+        return [
+            [
+                (cell.data, cell.bg) if cell.data == " " and not (cell.reverse or cell.underscore or cell.strikethrough)
+                else tuple(cell)
+                for cell in line
+            ]
+            for line in cells
+        ]  # fmt: skip
 
 
 @pytest.mark.parametrize("system", [ColorSystem.STANDARD, ColorSystem.EIGHT_BIT, ColorSystem.TRUECOLOR])
@@ -49,7 +55,7 @@ def test_changes_draw_what_whole_styles_draw(system: ColorSystem) -> None:
             parts += ["\n"] * rng.randint(0, 1)
         whole = "".join(parts)
         shorter, style = changes_only(whole)
-        assert seen(shorter) == seen(whole) and style == PLAIN
+        assert Terminal().after(shorter) == Terminal().after(whole) and style == PLAIN
         before, after = before + len(whole), after + len(shorter)
     assert after < 0.85 * before
 

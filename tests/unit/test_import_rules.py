@@ -145,11 +145,10 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
     }
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_textual_is_imported_under_tui_alone(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    if path.relative_to(PACKAGE).parts[0] != "tui":
-        assert not re.search(r"\b(import|from) textual\b", text)
+def test_textual_is_imported_under_tui_alone() -> None:
+    others = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "tui"]
+    assert len(others) > 100
+    assert [p for p in others if re.search(r"\b(import|from) textual\b", p.read_text(encoding="utf-8"))] == []
 
 
 def test_no_state_is_asserted() -> None:
