@@ -93,45 +93,64 @@ def costly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(REPO / "tests/unit/costly"), prepend=os.pathsep)
 
 
-class InThisProcess:
-    """What `TokenizerProcess` is to a proof, without a process."""
+class Answering:
+    """What `TokenizerProcess` starts, in this process: `autotokenizer` answers each line that is written to it."""
 
-    def __init__(self, environment: Any, place: Any) -> None:
-        self.environment, self.place = environment, place
+    def __init__(self) -> None:
+        self.stdin = self.stdout = self
+        self.held: dict[str, Any] = {}
 
-    def load(self) -> dict[str, Any]:
-        from sftui.tokens import autotokenizer
-        from sftui.tokens.compare import OwnEncoder
-        from sftui.tokens.reference import load_reference
-
-        self.encoder = OwnEncoder(load_reference(self.place))
-        return autotokenizer.facts(self.encoder.tokenizer)
-
-    def load_by(self, kind: str) -> dict[str, Any]:
-        from sftui.tokens import autotokenizer
-        from sftui.tokens.compare import OwnEncoder
-        from sftui.tokens.reference import load_request
-
-        self.encoder = OwnEncoder(autotokenizer.load({**load_request(self.place), "class": kind}))
-        return autotokenizer.facts(self.encoder.tokenizer)
-
-    def encode(self, texts: Sequence[str], special: bool, limit: float | None = None) -> list[list[Any]]:
-        return self.encoder.encode(texts, special)
-
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def write(self, line: str) -> None:
         from sftui.tokens import autotokenizer
 
-        return autotokenizer.answer(request, {"tokenizer": self.encoder.tokenizer})
+        try:
+            answer = autotokenizer.answer(json.loads(line), self.held)
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # as `autotokenizer.serve` has it
+            answer = {"error": autotokenizer.faults(error), "missing": autotokenizer.missing_modules()}
+        self.line = json.dumps(answer) + "\n"
 
-    def close(self) -> None:
+    def readline(self) -> str:
+        return self.line
+
+    def flush(self) -> None:
         pass
 
+    def close(self) -> None:
+        self.held.clear()
 
-@pytest.fixture
-def proofs_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tokenizers are proven in this process, also on rows, which spares a start of transformers each."""
-    monkeypatch.setattr("sftui.tokens.prove.TokenizerProcess", InThisProcess)
-    monkeypatch.setattr("sftui.tokens.rows.TokenizerProcess", InThisProcess)
+    def poll(self) -> None:
+        return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        return 0
+
+
+@pytest.fixture(autouse=True)
+def proofs_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokenizers are proven, and encode where they are not, by the transformers of this process, which spares a start
+    of it each. Other environments and names of the Hub have processes, and all where a test is marked `processes`."""
+    if request.node.get_closest_marker("processes") is not None:
+        return
+    from sftui.tokens import locate, process, prove
+
+    start, run = process.TokenizerProcess._start, prove._run
+
+    def start_here(self: process.TokenizerProcess) -> Any:
+        if not self.environment.own or self.place.kind == "hub" or self._script() != process.SCRIPT:
+            return start(self)
+        self._process = Answering()  # type: ignore[assignment]
+        return self._process
+
+    def run_here(request: Path, name: str) -> tuple[int, list[str]]:
+        if locate.locate(name).kind == "hub":
+            return run(request, name)
+        prove.main([str(request)])
+        return 0, []
+
+    monkeypatch.setattr(process.TokenizerProcess, "_start", start_here)
+    monkeypatch.setattr(prove, "_run", run_here)
 
 
 @pytest.fixture
@@ -142,9 +161,7 @@ def differing() -> Callable[[Path, str], Any]:
     def make(folder: Path, token: str) -> Any:
         from sftui.tokens import cache, load_tokenizer
 
-        with pytest.MonkeyPatch.context() as here:
-            here.setattr("sftui.tokens.prove.TokenizerProcess", InThisProcess)
-            load_tokenizer(str(folder))
+        load_tokenizer(str(folder))
         (proof,) = cache.cache_root().iterdir()
         backend = json.loads((proof / "tokenizer.json").read_text())
         flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}

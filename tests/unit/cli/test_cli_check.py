@@ -261,7 +261,6 @@ def test_an_audit_goes_on_only_over_what_decided_it(
     sftui: Sftui,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    proofs_here: None,
     words: tuple[str, ...],
     file: str,
     changed: bool,

@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 
 from sftui.tokens import LoadedTokenizer, builtin, cache, load_tokenizer
-from sftui.tokens.prove import make_proof
 
 MakeFolder = Callable[..., Path]
-Prove = Callable[[str], LoadedTokenizer]
 KEPT = cache.cache_root().parent
 """The user's cache, read before a test has one of its own."""
 
@@ -56,17 +54,6 @@ def make_folder(tmp_path: Path) -> MakeFolder:
         return folder
 
     return make
-
-
-@pytest.fixture
-def proven(proofs_here: None) -> Prove:
-    """Load a tokenizer after proving it in this process."""
-
-    def load(name: str) -> LoadedTokenizer:
-        make_proof(name, None, cache.cache_root())
-        return load_tokenizer(name)
-
-    return load
 
 
 @pytest.fixture(scope="session")

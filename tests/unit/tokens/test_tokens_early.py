@@ -181,9 +181,9 @@ def test_a_vocabulary_without_some_bytes_has_no_part() -> None:
     assert engine.ids_batch(["abc"], False) == [flat((2,))] and engine._part is None
 
 
-def test_a_proof_is_read_so_where_it_need_not_be_whole(make_folder: Any, proven: Any) -> None:
+def test_a_proof_is_read_so_where_it_need_not_be_whole(make_folder: Any) -> None:
     folder = str(make_folder("llama3"))
-    whole = proven(folder)
+    whole = load_tokenizer(folder)
     assert type(whole.engine) is FastEngine and whole_of(whole) is None
     soon = load_tokenizer(folder, mode="provisional")
     assert soon.facts == whole.facts and isinstance(soon.engine, EarlyEngine)
@@ -196,9 +196,9 @@ def test_a_proof_is_read_so_where_it_need_not_be_whole(make_folder: Any, proven:
     assert soon.engine._part is None and again.encode(text, True) == whole.encode(text, True)
 
 
-def test_a_damaged_quick_form_is_no_part(make_folder: Any, proven: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_quick_form_is_no_part(make_folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = str(make_folder("llama3"))
-    ids = proven(folder).encode("Hello", True).ids
+    ids = load_tokenizer(folder).encode("Hello", True).ids
     monkeypatch.setattr("sftui.tokens.load.read_form", lambda path: None)
     soon = load_tokenizer(folder, mode="provisional")
     assert type(soon.engine) is FastEngine and soon.encode("Hello", True).ids == ids

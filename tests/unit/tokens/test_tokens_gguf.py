@@ -73,8 +73,8 @@ def stored_as(folder: Path, split: str) -> Path:
     return path
 
 
-def test_a_gguf_is_proven_like_any_other(gguf: Path, proven: Any) -> None:
-    loaded = proven(str(gguf))
+def test_a_gguf_is_proven_like_any_other(gguf: Path) -> None:
+    loaded = load_tokenizer(str(gguf))
     known = load_tokenizer("builtin:chatml")
     assert (loaded.facts.eos_token, loaded.facts.pad_token) == ("<|im_end|>", "<|endoftext|>")
     assert loaded.facts.chat_templates == {"default": CHATML_TEMPLATE}
@@ -93,12 +93,12 @@ def test_a_gguf_is_proven_like_any_other(gguf: Path, proven: Any) -> None:
         ("", "names no pre-tokenizer"),
     ],
 )
-def test_a_split_that_transformers_does_not_know_is_told(
-    split: str, told: str | None, tmp_path: Path, proven: Any
-) -> None:
+def test_a_split_that_transformers_does_not_know_is_told(split: str, told: str | None, tmp_path: Path) -> None:
     path = stored_as(tmp_path, split)
     assert unknown_split(str(path)) == told
-    assert any("splits text as GPT-2 does" in note for note in proven(str(path)).facts.notes) is (told is not None)
+    assert any("splits text as GPT-2 does" in note for note in load_tokenizer(str(path)).facts.notes) is (
+        told is not None
+    )
 
 
 def test_no_gguf_is_told(tmp_path: Path) -> None:

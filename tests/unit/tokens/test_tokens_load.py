@@ -68,6 +68,7 @@ def test_a_folder_is_proven_once_and_never_imports_transformers(make_folder: Any
     assert {"transformers", "tokenizers"} <= set(record["versions"])
 
 
+@pytest.mark.processes
 def test_files_beside_the_data_are_not_imported(
     make_folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,9 +89,9 @@ def test_builtins_are_proven_at_once_and_offline() -> None:
 @pytest.mark.parametrize(
     "name", ["tokenizer.json", "tokenizer_config.json", "config.json", "chat_template.jinja", "special_tokens_map.json"]
 )
-def test_a_changed_file_needs_a_new_proof(name: str, make_folder: Any, proven: Any) -> None:
+def test_a_changed_file_needs_a_new_proof(name: str, make_folder: Any) -> None:
     folder = make_folder("chatml")
-    proven(str(folder))
+    load_tokenizer(str(folder))
     place = locate(str(folder))
     assert cache.find(place, cache.cache_root()) is not None
     path = folder / name
@@ -103,9 +104,9 @@ def test_weights_do_not_count(make_folder: Any) -> None:
     assert set(fingerprint(locate(str(folder)))) == {"tokenizer.json", "tokenizer_config.json", "README.md"}
 
 
-def test_another_version_needs_a_new_proof(make_folder: Any, proven: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_needs_a_new_proof(make_folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = make_folder("chatml")
-    proven(str(folder))
+    load_tokenizer(str(folder))
     monkeypatch.setattr(cache, "versions", lambda: {"transformers": "99"})
     assert cache.find(locate(str(folder)), cache.cache_root()) is None
 
@@ -121,19 +122,19 @@ def test_versions_are_those_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("damage", ["tokenizer.json", "facts.json", "proof.json"])
-def test_a_damaged_proof_is_made_again(damage: str, make_folder: Any, proven: Any) -> None:
+def test_a_damaged_proof_is_made_again(damage: str, make_folder: Any) -> None:
     folder = make_folder("chatml")
-    proven(str(folder))
+    load_tokenizer(str(folder))
     (made,) = cache.cache_root().iterdir()
     (made / damage).write_text("{")
     assert cache.find(locate(str(folder)), cache.cache_root()) is None
-    assert proven(str(folder)).facts.state == "proven"
+    assert load_tokenizer(str(folder)).facts.state == "proven"
     assert [path.name for path in cache.cache_root().iterdir()] == [made.name], "no leftovers"
 
 
-def test_a_backend_that_differs_is_not_used(make_folder: Any, proven: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backend_that_differs_is_not_used(make_folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sftui.tokens.prove.backend_differences", lambda *_: 3)
-    loaded = proven(str(make_folder("llama3")))
+    loaded = load_tokenizer(str(make_folder("llama3")))
     assert (loaded.facts.engine, loaded.facts.probes) == ("transformers", 0)
     assert any("differs from AutoTokenizer on 3 of" in note for note in loaded.facts.notes)
     known = load_tokenizer("builtin:llama3")
@@ -160,12 +161,12 @@ def test_cache_dir_argument_wins(make_folder: Any, tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists()
 
 
-def test_provisional_reads_what_the_files_say(make_folder: Any, proven: Any) -> None:
+def test_provisional_reads_what_the_files_say(make_folder: Any) -> None:
     folder = make_folder("gemma")
     quick = load_tokenizer(str(folder), mode="provisional")
     assert quick.facts.state == "provisional"
     assert not cache.cache_root().exists()
-    slow = proven(str(folder))
+    slow = load_tokenizer(str(folder))
     for key in (
         "special_tokens",
         "bos_id",
@@ -194,7 +195,7 @@ def test_provisional_without_tokenizer_json_asks_the_reference(tmp_path: Path, m
         load_tokenizer(str(make_folder("chatml", tokenizer_dot_json=None)), mode="provisional")
 
 
-def test_special_tokens_map_and_templates_from_files(make_folder: Any, proven: Any) -> None:
+def test_special_tokens_map_and_templates_from_files(make_folder: Any) -> None:
     folder = make_folder(
         "chatml",
         special_tokens_map_dot_json={
@@ -204,37 +205,37 @@ def test_special_tokens_map_and_templates_from_files(make_folder: Any, proven: A
         chat_template_dot_jinja="DEFAULT",
         additional_chat_templates__tool_use_dot_jinja="TOOLS",
     )
-    for loaded in (load_tokenizer(str(folder), mode="provisional"), proven(str(folder))):
+    for loaded in (load_tokenizer(str(folder), mode="provisional"), load_tokenizer(str(folder))):
         assert loaded.facts.bos_token == "<|im_start|>"
         assert loaded.facts.eos_token == "<|endoftext|>"
         assert loaded.facts.chat_templates == {"default": "DEFAULT", "tool_use": "TOOLS"}
     assert any("several chat templates: default, tool_use" in note for note in loaded.facts.notes)
 
 
-def test_model_specific_special_tokens(make_folder: Any, proven: Any) -> None:
+def test_model_specific_special_tokens(make_folder: Any) -> None:
     config = {"image_token": "<|im_start|>", "extra_special_tokens": {"audio_token": "<|im_end|>"}}
     folder = str(make_folder("chatml", config=config))
-    for loaded in (load_tokenizer(folder, mode="provisional"), proven(folder)):
+    for loaded in (load_tokenizer(folder, mode="provisional"), load_tokenizer(folder)):
         assert loaded.facts.special_tokens["image_token"] == "<|im_start|>"
         assert loaded.facts.special_tokens["audio_token"] == "<|im_end|>"
 
 
-def test_tokens_added_by_the_config_are_told(make_folder: Any, proven: Any) -> None:
-    loaded = proven(str(make_folder("chatml", config={"pad_token": "[PAD]"})))
+def test_tokens_added_by_the_config_are_told(make_folder: Any) -> None:
+    loaded = load_tokenizer(str(make_folder("chatml", config={"pad_token": "[PAD]"})))
     assert (loaded.facts.pad_id, loaded.facts.vocab_size) == (3003, 3004)
     assert any("adds tokens that tokenizer.json does not have: [PAD] (id 3003)" in note for note in loaded.facts.notes)
 
 
-def test_named_templates_in_the_config(make_folder: Any, proven: Any) -> None:
+def test_named_templates_in_the_config(make_folder: Any) -> None:
     templates = [{"name": "default", "template": "A"}, {"name": "rag", "template": "B"}]
     folder = make_folder("chatml", config={"chat_template": templates})
-    for loaded in (load_tokenizer(str(folder), mode="provisional"), proven(str(folder))):
+    for loaded in (load_tokenizer(str(folder), mode="provisional"), load_tokenizer(str(folder))):
         assert loaded.facts.chat_templates == {"default": "A", "rag": "B"}
 
 
-def test_tokenizer_json_alone(make_folder: Any, proven: Any) -> None:
+def test_tokenizer_json_alone(make_folder: Any) -> None:
     path = make_folder("llama3") / "tokenizer.json"
-    loaded = proven(str(path))
+    loaded = load_tokenizer(str(path))
     assert loaded.facts.special_tokens == {}
     assert loaded.facts.chat_templates == {}
     assert (loaded.facts.bos_id, loaded.facts.adds_bos) == (None, False)
@@ -242,15 +243,15 @@ def test_tokenizer_json_alone(make_folder: Any, proven: Any) -> None:
     assert "only a tokenizer.json is known" in loaded.facts.notes[0]
 
 
-def test_folder_with_only_tokenizer_json(make_folder: Any, proven: Any) -> None:
-    loaded = proven(str(make_folder("chatml", tokenizer_config_dot_json=None)))
+def test_folder_with_only_tokenizer_json(make_folder: Any) -> None:
+    loaded = load_tokenizer(str(make_folder("chatml", tokenizer_config_dot_json=None)))
     assert loaded.facts.special_tokens == {}
     assert any("no tokenizer_config.json" in note for note in loaded.facts.notes)
 
 
-def test_split_special_tokens_survives_the_proof(make_folder: Any, proven: Any) -> None:
+def test_split_special_tokens_survives_the_proof(make_folder: Any) -> None:
     folder = str(make_folder("chatml", config={"split_special_tokens": True}))
-    for loaded in (load_tokenizer(folder, mode="provisional"), proven(folder)):
+    for loaded in (load_tokenizer(folder, mode="provisional"), load_tokenizer(folder)):
         assert len(loaded.encode("<|im_end|>")) > 1
         assert loaded.facts.split_special_tokens
 
@@ -301,10 +302,10 @@ def test_kinds_of_names(name: str, kind: str) -> None:
     assert locate(name).kind == kind
 
 
-def test_facts_travel(make_folder: Any, proven: Any) -> None:
+def test_facts_travel(make_folder: Any) -> None:
     import pickle
 
-    loaded: LoadedTokenizer = proven(str(make_folder("gemma")))
+    loaded: LoadedTokenizer = load_tokenizer(str(make_folder("gemma")))
     assert pickle.loads(pickle.dumps(loaded.facts)) == loaded.facts
     assert builtin.NAMES == ("chatml", "gemma", "llama3")
 

@@ -29,6 +29,7 @@ def notes(loaded: Any) -> str:
 REMOTE = {"tokenizer_class": "FooTokenizer", "auto_map": {"AutoTokenizer": ["tokenization_foo.FooTokenizer", None]}}
 
 
+@pytest.mark.processes
 def test_1_remote_code_is_refused_and_never_run_nor_asked_about(make_folder: Any) -> None:
     folder = make_folder("chatml", config=REMOTE, tokenization_foo_dot_py="raise SystemExit('ran')")
     read, write = os.pipe()
@@ -55,8 +56,8 @@ def test_1_remote_code_is_refused_and_never_run_nor_asked_about(make_folder: Any
     os.close(write)
 
 
-def test_2_the_class_overrides_tokenizer_json(make_folder: Any, proven: Any) -> None:
-    loaded = proven(str(make_folder("llama3", config={"tokenizer_class": "GPT2Tokenizer"})))
+def test_2_the_class_overrides_tokenizer_json(make_folder: Any) -> None:
+    loaded = load_tokenizer(str(make_folder("llama3", config={"tokenizer_class": "GPT2Tokenizer"})))
     assert loaded.facts.class_name == "GPT2Tokenizer"
     assert "GPT2Tokenizer overrides tokenizer.json" in notes(loaded)
     assert "no config.json here" in notes(loaded)
@@ -66,8 +67,8 @@ def test_2_the_class_overrides_tokenizer_json(make_folder: Any, proven: Any) -> 
     assert loaded.encode(text).ids != load_tokenizer("builtin:llama3").encode(text).ids
 
 
-def test_3_llama_rebuilds_metaspace(make_folder: Any, proven: Any) -> None:
-    loaded = proven(str(make_folder("gemma", config={"tokenizer_class": "LlamaTokenizer"})))
+def test_3_llama_rebuilds_metaspace(make_folder: Any) -> None:
+    loaded = load_tokenizer(str(make_folder("gemma", config={"tokenizer_class": "LlamaTokenizer"})))
     assert loaded.facts.class_name == "LlamaTokenizer"
     assert "overrides tokenizer.json" in notes(loaded)
     auto = load_reference(locate(loaded.facts.name))
@@ -75,33 +76,33 @@ def test_3_llama_rebuilds_metaspace(make_folder: Any, proven: Any) -> None:
         assert list(loaded.encode(text).ids) == auto(text, add_special_tokens=False)["input_ids"]
 
 
-def test_4_add_bos_token_that_does_nothing(make_folder: Any, proven: Any) -> None:
+def test_4_add_bos_token_that_does_nothing(make_folder: Any) -> None:
     folder = make_folder(
         "chatml", config={"add_bos_token": True, "bos_token": "<|im_start|>", "tokenizer_class": "LlamaTokenizerFast"}
     )
-    loaded = proven(str(folder))
+    loaded = load_tokenizer(str(folder))
     assert loaded.facts.class_name == "TokenizersBackend"
     assert not loaded.facts.adds_bos
     assert "says add_bos_token: true, but TokenizersBackend does not add it" in notes(loaded)
 
 
-def test_4_an_empty_token_has_no_id(make_folder: Any, proven: Any) -> None:
-    loaded = proven(str(make_folder("chatml", config={"bos_token": ""})))
+def test_4_an_empty_token_has_no_id(make_folder: Any) -> None:
+    loaded = load_tokenizer(str(make_folder("chatml", config={"bos_token": ""})))
     assert (loaded.facts.special_tokens["bos_token"], loaded.facts.bos_id) == ("", None)
     assert loaded.encode("a", True).ids == loaded.encode("a").ids
 
 
-def test_5_only_tokenizer_model(sentencepiece_model: bytes, tmp_path: Path, proven: Any) -> None:
+def test_5_only_tokenizer_model(sentencepiece_model: bytes, tmp_path: Path) -> None:
     """Without sentencepiece: see test_tokens_refusal."""
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "tokenizer.model").write_bytes(sentencepiece_model)
-    loaded = proven(str(tmp_path / "t"))
+    loaded = load_tokenizer(str(tmp_path / "t"))
     assert (loaded.facts.is_fast, loaded.facts.engine, loaded.facts.bos_token) == (True, "tokenizers", "<s>")
     auto = load_reference(locate(str(tmp_path / "t")))
     assert list(loaded.encode("hello world", True).ids) == auto("hello world")["input_ids"]
 
 
-def test_5_only_tekken_json(tmp_path: Path, proven: Any) -> None:
+def test_5_only_tekken_json(tmp_path: Path) -> None:
     """The format of Mistral: base64 bytes with ranks, special tokens first."""
     import base64
 
@@ -124,7 +125,7 @@ def test_5_only_tekken_json(tmp_path: Path, proven: Any) -> None:
     }
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "tekken.json").write_text(json.dumps(stated))
-    loaded = proven(str(tmp_path / "t"))
+    loaded = load_tokenizer(str(tmp_path / "t"))
     auto = load_reference(locate(str(tmp_path / "t")))
     text = "in the ✂[INST]"
     assert list(loaded.encode(text).ids) == auto(text, add_special_tokens=False)["input_ids"]
@@ -147,7 +148,7 @@ def test_6_broken_merges(kind: str, merges: list[Any], make_folder: Any) -> None
         load_reference(locate(str(folder)))
 
 
-def test_7_saved_truncation_and_padding_do_not_act(make_folder: Any, proven: Any) -> None:
+def test_7_saved_truncation_and_padding_do_not_act(make_folder: Any) -> None:
     data = stored("chatml")
     data["truncation"] = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
     data["padding"] = {
@@ -160,21 +161,21 @@ def test_7_saved_truncation_and_padding_do_not_act(make_folder: Any, proven: Any
     }
     folder = str(make_folder("chatml", tokenizer_dot_json=data))
     known = load_tokenizer("builtin:chatml")
-    for loaded in (load_tokenizer(folder, mode="provisional"), proven(folder)):
+    for loaded in (load_tokenizer(folder, mode="provisional"), load_tokenizer(folder)):
         for text in ("x", "word " * 500):
             assert loaded.encode(text) == known.encode(text)
     assert "saved with truncation to 8" in notes(loaded)
     assert "saved with padding to 8" in notes(loaded)
 
 
-def test_8_what_is_missing_is_noted(make_folder: Any, proven: Any) -> None:
-    bare = proven(str(make_folder("llama3", config={"chat_template": None, "eos_token": None})))
+def test_8_what_is_missing_is_noted(make_folder: Any) -> None:
+    bare = load_tokenizer(str(make_folder("llama3", config={"chat_template": None, "eos_token": None})))
     for text in ("there is no chat template", "there is no pad token", "there is no EOS token"):
         assert text in notes(bare)
     assert bare.facts.chat_templates == {}
 
 
-def test_8_tokens_after_the_text(make_folder: Any, proven: Any) -> None:
+def test_8_tokens_after_the_text(make_folder: Any) -> None:
     data = stored("chatml")
     eos = next(token["id"] for token in data["added_tokens"] if token["content"] == "<|im_end|>")
     data["post_processor"] = {
@@ -183,16 +184,16 @@ def test_8_tokens_after_the_text(make_folder: Any, proven: Any) -> None:
         "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
         "special_tokens": {"<|im_end|>": {"id": "<|im_end|>", "ids": [eos], "tokens": ["<|im_end|>"]}},
     }
-    loaded = proven(str(make_folder("chatml", tokenizer_dot_json=data)))
+    loaded = load_tokenizer(str(make_folder("chatml", tokenizer_dot_json=data)))
     assert (loaded.facts.back, loaded.facts.adds_eos, loaded.facts.front) == ((eos,), True, ())
     assert "puts <|im_end|> after every text" in notes(loaded)
 
 
-def test_20_tokens_that_swallow_white_space(make_folder: Any, proven: Any) -> None:
+def test_20_tokens_that_swallow_white_space(make_folder: Any) -> None:
     data = stored("chatml")
     for token in data["added_tokens"]:
         token["rstrip"] = token["content"] == "<|im_start|>"
-    loaded = proven(str(make_folder("chatml", tokenizer_dot_json=data)))
+    loaded = load_tokenizer(str(make_folder("chatml", tokenizer_dot_json=data)))
     assert "swallow the white space beside them: <|im_start|>" in notes(loaded)
     encoded = loaded.encode("<|im_start|>\n\n x")
     assert (encoded.starts[0], encoded.ends[0]) == (0, 15)

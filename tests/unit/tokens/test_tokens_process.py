@@ -24,6 +24,7 @@ from sftui.tokens.loaded import RefusedText
 from sftui.tokens.locate import locate
 from sftui.tokens.process import PipedEngine, TokenizerProcess
 
+pytestmark = pytest.mark.processes
 TEXTS = ["Hello ✂️\n<|eot_id|>", "", " 好 ", "x" * 300]
 TOLD: dict[str, Any] = {"is_fast": True, "special_ids": [], "added": [], "backend": "{}"}
 ANSWERS = """

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from sftui.tokens import builtin, cache, quick
+from sftui.tokens import builtin, cache, load_tokenizer, quick
 from sftui.tokens.probes import probe_strings
 
 TEXTS = ["Hello wörld\n\n 12", "<|im_start|>user\nab  ab<|im_end|>", "a\0b \x1e", "", " <s>ab</s>"]
@@ -113,7 +113,7 @@ def test_what_would_not_be_the_same_is_not_kept(monkeypatch: pytest.MonkeyPatch)
     assert quick.packed(text) is None
 
 
-def test_a_proof_is_read_by_it(make_folder: Any, proven: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proof_is_read_by_it(make_folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
     whole = quick.read_quick
 
@@ -123,8 +123,8 @@ def test_a_proof_is_read_by_it(make_folder: Any, proven: Any, monkeypatch: pytes
 
     monkeypatch.setattr("sftui.tokens.load.read_quick", counted)
     folder = str(make_folder("llama3"))
-    first = proven(folder)
-    again = proven(folder)
+    first = load_tokenizer(folder)
+    again = load_tokenizer(folder)
     assert [path.name for path in read][-1:] == [cache.QUICK]
     assert [first.encode(text, True).ids for text in TEXTS] == [again.encode(text, True).ids for text in TEXTS]
     plain = Tokenizer.from_file(str(read[-1].with_name("tokenizer.json")))
@@ -132,12 +132,12 @@ def test_a_proof_is_read_by_it(make_folder: Any, proven: Any, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}\n", b"nonsense"])
-def test_a_damaged_quick_form_is_made_again(damage: bytes, make_folder: Any, proven: Any) -> None:
+def test_a_damaged_quick_form_is_made_again(damage: bytes, make_folder: Any) -> None:
     folder = str(make_folder("llama3"))
-    ids = proven(folder).encode("Hello", True).ids
+    ids = load_tokenizer(folder).encode("Hello", True).ids
     [made] = list(cache.cache_root().iterdir())
     (made / cache.QUICK).write_bytes(damage)
-    assert proven(folder).encode("Hello", True).ids == ids
+    assert load_tokenizer(folder).encode("Hello", True).ids == ids
     assert json.loads((made / "proof.json").read_text())["quick"] == cache._sha256(made / cache.QUICK)
     (made / cache.QUICK).write_bytes(damage)
     assert quick.read_quick(made / cache.QUICK) is None

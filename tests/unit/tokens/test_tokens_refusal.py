@@ -144,6 +144,7 @@ def test_empty_folder(tmp_path: Path) -> None:
     assert "it has no vocabulary file" in refused(str(tmp_path))
 
 
+@pytest.mark.processes
 def test_the_reason_comes_out_of_the_subprocess(make_folder: Any) -> None:
     folder = make_folder(tokenizer_config_dot_json="{")
     with pytest.raises(TokenizerError, match=r"tokenizer_config\.json is not valid JSON"):
@@ -160,6 +161,7 @@ def test_an_empty_tokenizer_is_refused(make_folder: Any) -> None:
         make_proof(str(folder), None, cache.cache_root())
 
 
+@pytest.mark.processes
 def test_a_subprocess_that_dies_is_told(make_folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(TokenizerError, match="ended with 1"):

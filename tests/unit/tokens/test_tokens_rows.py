@@ -32,6 +32,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[TokenizerProcess]:
     return found
 
 
+@pytest.mark.processes
 def test_a_text_that_differs_where_no_probe_does_is_found(make_folder: Any, differing: Differing) -> None:
     folder = make_folder("chatml")
     loaded = differing(folder, ONLY_HERE)

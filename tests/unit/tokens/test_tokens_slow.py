@@ -11,15 +11,15 @@ import pytest
 from sftui.errors import TokenizerError
 from sftui.model import NOWHERE, Part, Rendered, Span
 from sftui.recipe import Tokenize
-from sftui.tokens import token_text, tokenize
+from sftui.tokens import load_tokenizer, token_text, tokenize
 from sftui.tokens.spelling import spell
 
 
 @pytest.fixture
-def byt5(tmp_path: Path, proven: Any) -> Any:
+def byt5(tmp_path: Path) -> Any:
     (tmp_path / "byt5").mkdir()
     (tmp_path / "byt5" / "tokenizer_config.json").write_text('{"tokenizer_class": "ByT5Tokenizer"}')
-    return proven(str(tmp_path / "byt5"))
+    return load_tokenizer(str(tmp_path / "byt5"))
 
 
 def test_byt5_gets_offsets_from_its_bytes(byt5: Any) -> None:
@@ -45,14 +45,14 @@ def test_a_slow_tokenizer_refuses_surrogates_too(byt5: Any) -> None:
         byt5.encode("\ud800")
 
 
-def test_slow_sentencepiece(sentencepiece_model: bytes, tmp_path: Path, proven: Any) -> None:
+def test_slow_sentencepiece(sentencepiece_model: bytes, tmp_path: Path) -> None:
     folder = tmp_path / "spm"
     folder.mkdir()
     (folder / "spiece.model").write_bytes(sentencepiece_model)
     (folder / "tokenizer_config.json").write_text(
         json.dumps({"tokenizer_class": "SiglipTokenizer", "do_lower_case": False})
     )
-    loaded = proven(str(folder))
+    loaded = load_tokenizer(str(folder))
     assert not loaded.facts.is_fast
     encoded = loaded.encode("hello world")
     assert encoded.starts[0] == 0 and encoded.ends[-1] == len("hello world")
