@@ -7,6 +7,7 @@ import re
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -73,13 +74,28 @@ def words(text: str) -> list[tuple[int, int]]:
 def inspection(
     index: int,
     recipe: Recipe,
-    data: list[tuple[str, str]] = DATA,
+    data: Sequence[tuple[str, str]] = DATA,
     provisional: bool = False,
     repairs: tuple[str, ...] = (),
 ) -> Inspection:
+    """What is made once of row `index` and what counts of the recipe."""
+    told = recipe.mask.rule, recipe.length.max, recipe.loss.weights
+    return _inspection(index, *told, data[index % len(data)], provisional, repairs)
+
+
+@lru_cache(maxsize=1024)
+def _inspection(
+    index: int,
+    rule: str,
+    limit: int | None,
+    weighing: str,
+    said: tuple[str, str],
+    provisional: bool,
+    repairs: tuple[str, ...],
+) -> Inspection:
     """Row `index`, its answer with the weight 0.3 where the recipe has weights; any repair but one that drops says
     `mended` in every third row, `drop CODE` leaves those out."""
-    question, answer = data[index % len(data)]
+    question, answer = said
     hit = index % 3 == 1
     mended = hit and any(not one.startswith("drop ") for one in repairs)
     left_out = next((f"it has the finding {one[5:]}" for one in repairs if hit and one.startswith("drop ")), None)
@@ -101,7 +117,7 @@ def inspection(
         left_out=left_out,
     )
     parts, owners, reasons, labels, ids = [], [], [], [], []
-    completion = recipe.mask.rule == "completion"
+    completion = rule == "completion"
     for start, end in cut:
         answered = start >= len(prompt)
         special = text[start:end].startswith("<") and text[start:end].endswith(">")
@@ -115,7 +131,6 @@ def inspection(
         parts.append(part)
         owners.append(1 if answered else 0)
         reasons.append(Reason.COMPLETION if trained else Reason.TRAILING if answered else Reason.PROMPT)
-    limit = recipe.length.max
     kept = len(ids) if limit is None else min(limit, len(ids))
     n_prompt = sum(1 for s, _ in cut if s < len(prompt))
     tokens = Tokens(
@@ -138,7 +153,7 @@ def inspection(
         Span(len(prompt) + len(answer), len(text), 1, Part.TERMINATOR),
     )
     weights = None
-    if recipe.loss.weights == "float":
+    if weighing == "float":
         weights = as_runs(tuple(0.3 if label != -100 else 0.0 for label in labels))
     return Inspection(
         row,

@@ -42,7 +42,7 @@ def known(tree: ast.AST) -> Iterator[tuple[int, str]]:
         within = {
             one.id for call in ast.walk(tree) if presents(call) for one in ast.walk(call) if isinstance(one, ast.Name)
         }
-        for_tables = within - {*read(tree)}
+        for_tables = within and within - {*read(tree)}
     for node in ast.iter_child_nodes(tree):
         match node:
             case ast.Call() if presents(node):
