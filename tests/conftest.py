@@ -8,7 +8,8 @@ import json
 import math
 import os
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -83,6 +84,19 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the shared test data is not at {folder} (set SFTUI_SHARED)")
     return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def kept() -> Iterator[None]:
+    """What the same templates are compiled to and read, of more of them than a command sees; and memory that the next
+    test needs again."""
+    from sftui.templates import sandbox
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sandbox, "_code", lru_cache(1000)(sandbox._code.__wrapped__))
+        patch.setattr(sandbox, "free_variables", lru_cache(1000)(sandbox.free_variables))
+        patch.setattr("sftui.tokens.release.give_back", lambda: None)
+        yield
 
 
 @pytest.fixture(autouse=True)

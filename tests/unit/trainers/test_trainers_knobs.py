@@ -3,7 +3,7 @@ cannot be told."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,6 @@ from knob_probes import effect, outcome, under
 
 from sftui.errors import RecipeError
 from sftui.recipe import KnobInfo, changed, get, knobs
-from sftui.templates.sandbox import ChatEnvironment
 from sftui.trainers import TRAINERS, load_recipe, preset, preset_names
 from sftui.trainers.own_config import choices_of, losses_of, notes_of, require
 
@@ -107,23 +106,6 @@ def values(info: KnobInfo, name: str, template: str) -> list[Any]:
         for one in offered
         if one != get(preset(name), info.path) and (info.path, one) not in usual
     ]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def compiled_once() -> Iterator[None]:
-    """Jinja makes code of a source once: thousands of recipes here render the same dozen, each with a template and an
-    environment of its own all the same."""
-    compiled, known = ChatEnvironment.compile, dict[Any, Any]()
-
-    def once(self: ChatEnvironment, source: Any, *args: Any, **more: Any) -> Any:
-        key = (source, self.rendering)
-        if key not in known:
-            known[key] = compiled(self, source, *args, **more)
-        return known[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ChatEnvironment, "compile", once)
-        yield
 
 
 @pytest.fixture(scope="module")
