@@ -88,14 +88,15 @@ def shared() -> Path:
 
 @pytest.fixture(autouse=True, scope="session")
 def kept() -> Iterator[None]:
-    """What the same templates are compiled to and read, of more of them than a command sees; and memory that the next
-    test needs again."""
+    """What the same templates are compiled to and read, of more of them than a command sees; memory that the next test
+    needs again; and how seldom garbage is collected."""
     from sftui.templates import sandbox
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sandbox, "_code", lru_cache(1000)(sandbox._code.__wrapped__))
         patch.setattr(sandbox, "free_variables", lru_cache(1000)(sandbox.free_variables))
         patch.setattr("sftui.tokens.release.give_back", lambda: None)
+        patch.setattr("sftui.tokens.release.settle", lambda: None)
         yield
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import pickle
 import queue
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +15,13 @@ from typing import Any
 
 import pytest
 
-from sftui.starting import COMMAND
+from sftui.bound import Overrun
+from sftui.starting import COMMAND, Started
 from sftui.workspace import OpenOptions, Workspace
+from sftui.workspace.inbox import Inbox
+from sftui.workspace.link import Connect, Connection, Link
+from sftui.workspace.requests import Request
+from sftui.workspace.worker import Worker
 
 FAKE = Path(__file__).with_name("fake_worker.py")
 
@@ -53,6 +61,67 @@ class Heard:
         return found
 
 
+class UntilKilled(Inbox):
+    """What ends the worker that asks it, once it is `killed`."""
+
+    killed = False
+
+    def take(self, block: bool = True, timeout: float | None = None) -> Any | None:
+        if self.killed:
+            raise SystemExit
+        return super().take(block, timeout)
+
+    def kill(self) -> None:
+        with self._condition:
+            self.killed = True
+            self._condition.notify_all()
+
+
+class InThread:
+    """The real worker in a thread of this process: a second spares the start of a Python. As `Link` has it otherwise,
+    requests and events pickled."""
+
+    pid = 0
+
+    def __init__(
+        self,
+        on_event: Callable[[Any], None],
+        on_end: Callable[[Connection], None],
+        command: tuple[str, ...],
+        started: Started | None,
+    ) -> None:
+        self._on_event, self._inbox = on_event, UntilKilled()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        out: Any = self
+        with contextlib.suppress(SystemExit):
+            Worker(self._inbox, out).run()
+
+    def write(self, payload: bytes) -> None:
+        if not self._inbox.killed:
+            self._on_event(pickle.loads(payload))
+
+    def flush(self) -> None:
+        pass
+
+    def send(self, request: Request) -> bool:
+        self._inbox.post(pickle.loads(pickle.dumps(request)))
+        return True
+
+    def kill(self) -> None:
+        self._inbox.kill()
+
+    def exit_code(self) -> int | None:
+        return None
+
+    def overrun(self) -> Overrun | None:
+        return None
+
+    def log_tail(self) -> str:
+        return ""
+
+
 Opened = tuple[Workspace, Heard]
 
 
@@ -69,15 +138,18 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def open_workspace(data: Path) -> Iterator[Callable[..., Opened]]:
-    """Start a workspace: `open_workspace()` over the real worker, `open_workspace("late")` over a fake one."""
+def open_workspace(data: Path, request: pytest.FixtureRequest) -> Iterator[Callable[..., Opened]]:
+    """Start a workspace: `open_workspace()` over the real worker, which has a process where a test is marked
+    `processes`; `open_workspace("late")` over a fake one."""
     opened: list[Workspace] = []
+    apart = request.node.get_closest_marker("processes") is not None
 
     def start(behaviour: str | None = None, **options: Any) -> Opened:
         patience = options.pop("patience", 120.0)
         given = OpenOptions((str(data),), **{"tokenizer": "builtin:chatml", **options})
         command = COMMAND if behaviour is None else (sys.executable, str(FAKE), behaviour)
-        workspace = Workspace(given, command, patience)
+        connect: Connect = Link if apart or behaviour is not None else InThread
+        workspace = Workspace(given, command, patience, connect=connect)
         heard = Heard()
         workspace.listen(heard)
         workspace.start()

@@ -19,6 +19,8 @@ from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace import workspace as workspace_of
 
+pytestmark = pytest.mark.processes
+
 
 def test_t4_close_does_not_wait_for_a_busy_worker(open_workspace: Callable[..., Any]) -> None:
     """Trap T4: quitting waits for threads; here the worker hangs in a request."""

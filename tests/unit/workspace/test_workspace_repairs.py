@@ -252,6 +252,7 @@ def test_what_cannot_be_written_is_told(
     assert workspace.written is None and not list(tmp_path.glob(".*.part"))
 
 
+@pytest.mark.processes
 def test_a_write_that_is_stopped_leaves_nothing(
     open_workspace: Callable[..., Any], dirty: Path, tmp_path: Path
 ) -> None:
@@ -272,6 +273,7 @@ def test_a_write_that_is_stopped_leaves_nothing(
     )
 
 
+@pytest.mark.processes
 def test_repairs_are_still_in_force_after_the_worker_died(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace(row=1)
     proven(heard)
