@@ -10,6 +10,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -100,11 +101,19 @@ def kept() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders of which none is there."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def clean_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def clean_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads the developer's own settings, caches or tokens."""
+    home = next(homes)
     for name, folder in (("XDG_CONFIG_HOME", "config"), ("XDG_STATE_HOME", "state")):
-        monkeypatch.setenv(name, str(tmp_path / folder))
+        monkeypatch.setenv(name, str(home / folder))
     for name in ("NO_COLOR", "HF_TOKEN", "SFTUI_DEBUG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

@@ -21,9 +21,13 @@ def test_the_table_is_up_to_date() -> None:
     assert PATH.read_text(encoding="utf-8") == made, "run with SFTUI_GOLDEN=write and read the diff"
 
 
+@pytest.fixture(scope="module")
+def text() -> str:
+    return document()
+
+
 @pytest.mark.parametrize("code", sorted(CODES))
-def test_every_code_has_a_section_of_its_own_that_can_be_linked(code: str) -> None:
-    text = document()
+def test_every_code_has_a_section_of_its_own_that_can_be_linked(code: str, text: str) -> None:
     assert text.count(f"\n### {code}\n") == 1, "the anchor is the code in small letters"
     section = text.partition(f"\n### {code}\n")[2].partition("\n##")[0]
     assert f"**{CODES[code].name}** · {CODES[code].severity.value} " in section
