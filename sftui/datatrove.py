@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from sftui.api.opening import Opening
     from sftui.exports.report_model import Checked
+    from sftui.session.declared import Opening
 
 TYPE = "🔎 - SFTUI"
 FORMATS = {".json": "json", ".sarif": "sarif", ".xml": "junit", ".md": "markdown", ".txt": "text"}

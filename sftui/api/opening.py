@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypedDict, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from sftui.api.dataset import OpenDataset
 from sftui.errors import RecipeError, SftuiError
 from sftui.recipe import Recipe, changed
 from sftui.session.arguments import Arguments
+from sftui.session.declared import Opening
 from sftui.session.opened import source_spec, stored
 from sftui.session.ready import open_data, opened_from, prove_rows, row_texts, tokenized, with_tokenizer
 from sftui.sources.memory import is_row, source_in_memory
@@ -26,34 +27,6 @@ if TYPE_CHECKING:
     from sftui.session.options import OpenOptions
     from sftui.session.ready import Ready
     from sftui.tokens.given import Given
-
-
-class Opening(TypedDict, total=False):
-    """What `open`, `encode` and `check` take besides the data; each is the option of that name of `sftui` commands.
-
-    `tokenizer`: a Hub name, a folder, `builtin:NAME`, or a loaded tokenizer of transformers. `recipe`: the path of a
-    saved recipe, a mapping, or a Recipe. `fields` maps sftui's fields to columns, `set` knobs of the recipe to values.
-    """
-
-    tokenizer: Any
-    tokenizer_revision: str | None
-    trainer: str | None
-    recipe: str | os.PathLike[str] | Mapping[str, Any] | Recipe | None
-    config: str | os.PathLike[str] | None
-    dataset: str | int | None
-    max_length: int | None
-    template: str | os.PathLike[str] | None
-    split: str | None
-    subset: str | None
-    data_revision: str | None
-    env: str | os.PathLike[str] | None
-    transformers: str | None
-    rows_in: str | None
-    row_limit: int | None
-    data_format: str | None
-    serve: str | os.PathLike[str] | None
-    fields: Mapping[str, str] | None
-    set: Mapping[str, Any] | None
 
 
 def open(data: Any = None, **opening: Unpack[Opening]) -> OpenDataset:  # noqa: A001 - it is sftui.open

@@ -12,11 +12,9 @@ import click
 from sftui.cli.engines import engine_options
 from sftui.cli.grouped import (
     CHECK,
-    FINDINGS,
     LEARN,
     LOOK,
     ROWS,
-    USUAL,
     WORK,
     WRITE,
     WRITTEN,
@@ -27,6 +25,7 @@ from sftui.cli.grouped import (
     option,
 )
 from sftui.cli.opening import TRAINERS_FROM, opening_options, serving_option
+from sftui.session.declared import FINDINGS, USUAL
 from sftui.starting import Started
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -20,6 +20,7 @@ from sftui.cli.loading import loaded_session, open_data
 from sftui.cli.writing import Progress, print_over_progress
 from sftui.session.checking import Checking, evaluation_options, prompts_of
 from sftui.session.inputs import data_files, labels_of
+from sftui.session.opened import source_spec
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -105,12 +106,7 @@ def _run(checking: Checking, files: tuple[str, ...]) -> None:
         state_key(
             checking.context,
             files,
-            options.paths,
-            options.split,
-            options.subset,
-            options.data_revision,
-            options.rows_in,
-            options.row_limit,
+            source_spec(options),
             checking.wanted,
             checking.prompts.digest() if checking.prompts is not None else "",
         )

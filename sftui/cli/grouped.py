@@ -12,17 +12,13 @@ from typing import Any, TypeVar
 
 import click
 
+from sftui.session.declared import DATA, FINDINGS, OTHER, RECIPE, TOKENIZER, USUAL
+
 F = TypeVar("F", bound=Callable[..., Any])
 
-USUAL = "Usual options"
 ROWS = "Which rows"
-FINDINGS = "Findings"
 WRITTEN = "Output"
-DATA = "Data"
-TOKENIZER = "Tokenizer and template"
-RECIPE = "Trainer and recipe"
 WORK = "Where the work is done"
-OTHER = "Other"
 GROUPS = (USUAL, ROWS, FINDINGS, WRITTEN, DATA, TOKENIZER, RECIPE, WORK, OTHER)
 """The groups of options in the order of the help."""
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import Field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sftui.cli.grouped import DATA, FINDINGS, RECIPE, TOKENIZER, USUAL, made_of, number_option, option, shared
+from sftui.cli.grouped import made_of, option, shared
 from sftui.errors import RecipeError, SourceError
+from sftui.session.declared import RECIPE, Declared
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -41,72 +42,21 @@ TRAINERS_FROM = option(
 )
 """The option that lets a package bring trainers: what is declared after it knows them."""
 
+
+def _declare(one: Field[Any]) -> Callable[[Any], Any]:
+    names = one.metadata["names"] or (f"--{one.name.replace('_', '-')}",)
+    number: dict[str, Any] = {"type": click.IntRange(min=1)} if one.type == "int | None" else {}
+    return option(*names, **one.metadata["click"], **number)
+
+
+_DECLARED = {one.name: _declare(one) for one in fields(Declared)}
+serving_option = _DECLARED.pop("serve")
+_DEBUG = _DECLARED.pop("debug")
 OPENING: tuple[Callable[[Any], Any], ...] = (
     click.argument("data", nargs=-1, metavar="DATA|CONFIG…"),
-    option(
-        "-t", "--tokenizer", group=USUAL, metavar="NAME", help="Hub name, folder, tokenizer.json, .gguf or builtin:NAME"
-    ),
-    option(
-        "--trainer",
-        group=USUAL,
-        metavar="NAME[@VERSION]",
-        help=(
-            "start from a trainer's preset, e.g. trl@1.16: hf-trainer (the default), manual-shift, trl, axolotl,"
-            " llamafactory, llamafactory-v1, unsloth, torchtune, mlx-lm, verl, nemo-automodel or ms-swift"
-        ),
-    ),
-    number_option("--max-length", group=USUAL, help="longest row in tokens"),
-    option(
-        "--set",
-        "knobs",
-        group=USUAL,
-        multiple=True,
-        metavar="KNOB=VALUE",
-        help="set one knob of the recipe, e.g. mask.rule=assistant; `sftui knobs` lists them",
-    ),
-    option(
-        "--data-format",
-        group=DATA,
-        metavar="FORMAT",
-        help="how a row is read: messages, sharegpt, alpaca, text, …; default: found from the rows",
-    ),
-    option(
-        "--field",
-        "fields",
-        group=DATA,
-        multiple=True,
-        metavar="FIELD=COLUMN",
-        help="map an sftui field to a column, e.g. prompt=question",
-    ),
-    option("--split", group=DATA, metavar="NAME", help="the split of a Hub dataset or a saved folder"),
-    option("--subset", group=DATA, metavar="NAME", help="the configuration of a Hub dataset"),
-    option("--data-revision", group=DATA, metavar="REV", help="branch, tag or commit of a Hub dataset"),
-    option("--rows-in", group=DATA, metavar="KEY", help="the key whose list holds the rows of a JSON file"),
-    number_option("--row-limit", group=DATA, metavar="MB", help="longest row that is read, in megabytes; default 16"),
-    option("--template", group=TOKENIZER, metavar="NAME|FILE", help="another chat template: a built-in name or a file"),
-    option("--tokenizer-revision", group=TOKENIZER, metavar="REV", help="branch, tag or commit of a Hub tokenizer"),
-    option(
-        "--env",
-        group=TOKENIZER,
-        metavar="PATH",
-        help="the Python environment you train in: ids as its transformers makes them",
-    ),
-    option(
-        "--transformers",
-        group=TOKENIZER,
-        metavar="VERSION",
-        help="ids as this version makes them; a small environment is made for it where none is at hand",
-    ),
-    option("--recipe", "recipe_file", group=RECIPE, metavar="FILE", help="a saved recipe"),
-    option(
-        "--config",
-        group=RECIPE,
-        metavar="FILE",
-        help="a trainer's own config: data, tokenizer and every knob are taken from it",
-    ),
-    option("--dataset", group=RECIPE, metavar="N|NAME", help="which dataset of the config, from 0"),
+    *_DECLARED.values(),
     TRAINERS_FROM,
-    option("--debug", is_flag=True, help="show a full trace when something fails"),
+    _DEBUG,
 )
 
 
@@ -119,14 +69,6 @@ def _opening() -> tuple[click.Parameter, ...]:
 def opening_options(command: F) -> F:
     """Decorate a command with everything that says what to open; its `--format`, if any, is that of its output."""
     return shared(command, _opening())
-
-
-serving_option = option(
-    "--serve",
-    group=FINDINGS,
-    metavar="FILE|NAME",
-    help="what you will serve with: a template file, a tokenizer, a bundled name or a .gguf; prompts are compared",
-)
 
 
 def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:

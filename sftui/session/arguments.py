@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import RecipeError
 from sftui.nearest import did_you_mean
+from sftui.session.declared import Declared
 from sftui.session.options import OpenOptions
 
 if TYPE_CHECKING:
@@ -18,40 +19,15 @@ MEGABYTE = 1 << 20
 PARQUET = ".parquet"
 CONFIGS = (".yaml", ".yml", ".sh", ".json")
 """Endings of what may be a trainer's config; the code that tells is loaded for these alone."""
-"""How captured batches are named."""
 
 
 @dataclass(frozen=True, slots=True)
-class Arguments:
-    """Each field but these is an option of every command that opens data (see `sftui.cli.opening`).
-
-    `data` are the words that name it: files, folders, a Hub dataset, or one trainer's config. `recipe` stands for
-    `recipe_file` where it is read already. `row_limit` is in megabytes. `knobs` are paths of the recipe with values: a
-    text is read as on the command line, anything else is set.
-    """
+class Arguments(Declared):
+    """The options, and `data`, the words that name it: files, folders, a Hub dataset, or one trainer's config. `recipe`
+    stands for `recipe_file` where it is read already."""
 
     data: tuple[str, ...] = ()
-    tokenizer: str | None = None
-    tokenizer_revision: str | None = None
-    recipe_file: str | None = None
     recipe: Recipe | None = None
-    trainer: str | None = None
-    config: str | None = None
-    dataset: str | None = None
-    max_length: int | None = None
-    template: str | None = None
-    split: str | None = None
-    subset: str | None = None
-    data_revision: str | None = None
-    env: str | None = None
-    serve: str | None = None
-    transformers: str | None = None
-    rows_in: str | None = None
-    row_limit: int | None = None
-    data_format: str | None = None
-    fields: Mapping[str, str] = field(default_factory=dict)
-    knobs: tuple[tuple[str, Any], ...] = ()
-    debug: bool = False
 
     def config_file(self) -> str | None:
         """The trainer's config that is named, by `config` or as the data; None where none is."""
@@ -92,14 +68,9 @@ class Arguments:
                 paths=self.data,
                 recipe=recipe,
                 base=base,
-                split=self.split,
-                subset=self.subset,
-                data_revision=self.data_revision,
                 row=row,
-                debug=self.debug,
-                recipe_file=self.recipe_file,
                 notes=about,
-                **self._reading(),
+                **self._carried(),
             ),
             about,
         )
@@ -152,36 +123,31 @@ class Arguments:
         reference = chosen.reference
         recipe = self._corrected(self._set_up(reference.recipe, make))
         taken = self._taken(recipe)
+        named = {"split": reference.split, "subset": reference.subset, "data_revision": reference.revision}
+        carried = self._carried()
+        carried.update((name, carried[name] or value) for name, value in named.items())
         made = OpenOptions(
             paths=reference.paths,
             recipe=recipe,
             base=reference.recipe,
-            split=self.split or reference.split,
-            subset=self.subset or reference.subset,
-            data_revision=self.data_revision or reference.revision,
             row=row,
-            debug=self.debug,
             config=chosen.opened,
             dataset=chosen.dataset,
             notes=(*chosen.notes, *taken),
-            **self._reading(),
+            **carried,
         )
         return made, (*chosen.messages, *taken)
 
-    def _reading(self) -> dict[str, Any]:
-        """How the file is read, whatever names it, and what the model will be served with; SftuiError where nothing of
-        that name is there."""
-        limit = self.row_limit
+    def _carried(self) -> dict[str, Any]:
+        """What open data has of the options as they are (`declared.option`), and the row limit in bytes; SftuiError
+        where nothing that is named to serve with is there."""
         if self.serve is not None:
             from sftui.serving import kind_of
 
             kind_of(self.serve)
-        return {
-            "rows_in": self.rows_in,
-            "row_limit": limit * MEGABYTE if limit is not None else None,
-            "env": self.env,
-            "serve": self.serve,
-        }
+        limit = self.row_limit
+        carried = {one.name: getattr(self, one.name) for one in fields(self) if one.metadata.get("opens")}
+        return {**carried, "row_limit": limit * MEGABYTE if limit is not None else None}
 
     def _starting(self) -> Recipe:
         if self.recipe is None:

@@ -28,7 +28,28 @@ def test_every_public_name_is_there() -> None:
 
 
 def test_help_names_every_option() -> None:
-    from sftui.api.opening import Opening
+    from sftui.session.declared import Opening
 
     text = str(sftui.open.__doc__)
     assert [name for name in Opening.__annotations__ if name not in text] == []
+
+
+def test_python_has_every_option_of_the_command_line() -> None:
+    """What an editor knows of the keywords has to be typed out, so it stands a second time, below the first."""
+    from dataclasses import fields
+
+    from sftui.session.declared import Declared, Opening
+
+    renamed = {"recipe_file": "recipe", "knobs": "set"}
+    declared = {renamed.get(one.name, one.name) for one in fields(Declared)} - {"debug"}
+    assert declared == set(Opening.__annotations__)
+
+
+def test_open_data_has_every_option_that_says_so() -> None:
+    from dataclasses import fields
+
+    from sftui.session.declared import Declared
+    from sftui.session.options import OpenOptions
+
+    opens = {one.name for one in fields(Declared) if one.metadata["opens"]}
+    assert opens < {one.name for one in fields(OpenOptions)}

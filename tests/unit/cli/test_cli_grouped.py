@@ -11,7 +11,8 @@ import click
 import pytest
 
 from sftui.cli.app import COMMANDS, inspect
-from sftui.cli.grouped import GROUPS, LISTED, OTHER, USUAL, Option
+from sftui.cli.grouped import GROUPS, LISTED, Option
+from sftui.session.declared import OTHER, USUAL
 
 Sftui = Callable[..., Any]
 TOK = ("-t", "builtin:chatml")

@@ -1,0 +1,125 @@
+"""Every option that says what to open, declared here alone: its type, and its words on the command line and in the
+help. Imported for every command, so it loads nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import NoneType
+from typing import TYPE_CHECKING, Any, TypedDict
+
+if TYPE_CHECKING:
+    from sftui.recipe import Recipe
+
+USUAL = "Usual options"
+FINDINGS = "Findings"
+DATA = "Data"
+TOKENIZER = "Tokenizer and template"
+RECIPE = "Trainer and recipe"
+OTHER = "Other"
+
+
+def option(
+    group: str, metavar: str | None, text: str, *names: str, factory: type = NoneType, opens: bool = False, **more: Any
+) -> Any:
+    """A field that is an option in this group of the help; `names` where they are not `--` and the field's.
+
+    It is what `factory` makes where it is not given. `opens`: `OpenOptions` has it under the same name. `more` is what
+    `click.option` takes besides.
+    """
+    words = {"group": group, "metavar": metavar, "help": text, **more}
+    return field(default_factory=factory, metadata={"names": names, "opens": opens, "click": words})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """The options, in the order in which help and docs list them. `knobs` are paths of the recipe with values: a text
+    is read as on the command line, anything else is set. `row_limit` is in megabytes."""
+
+    tokenizer: str | None = option(
+        USUAL, "NAME", "Hub name, folder, tokenizer.json, .gguf or builtin:NAME", "-t", "--tokenizer"
+    )
+    trainer: str | None = option(
+        USUAL,
+        "NAME[@VERSION]",
+        "start from a trainer's preset, e.g. trl@1.16: hf-trainer (the default), manual-shift, trl, axolotl,"
+        " llamafactory, llamafactory-v1, unsloth, torchtune, mlx-lm, verl, nemo-automodel or ms-swift",
+    )
+    max_length: int | None = option(USUAL, "N", "longest row in tokens")
+    knobs: tuple[tuple[str, Any], ...] = option(
+        USUAL,
+        "KNOB=VALUE",
+        "set one knob of the recipe, e.g. mask.rule=assistant; `sftui knobs` lists them",
+        "--set",
+        "knobs",
+        factory=tuple,
+        multiple=True,
+    )
+    data_format: str | None = option(
+        DATA, "FORMAT", "how a row is read: messages, sharegpt, alpaca, text, …; default: found from the rows"
+    )
+    fields: Mapping[str, str] = option(
+        DATA,
+        "FIELD=COLUMN",
+        "map an sftui field to a column, e.g. prompt=question",
+        "--field",
+        "fields",
+        factory=dict,
+        multiple=True,
+    )
+    split: str | None = option(DATA, "NAME", "the split of a Hub dataset or a saved folder", opens=True)
+    subset: str | None = option(DATA, "NAME", "the configuration of a Hub dataset", opens=True)
+    data_revision: str | None = option(DATA, "REV", "branch, tag or commit of a Hub dataset", opens=True)
+    rows_in: str | None = option(DATA, "KEY", "the key whose list holds the rows of a JSON file", opens=True)
+    row_limit: int | None = option(DATA, "MB", "longest row that is read, in megabytes; default 16")
+    template: str | None = option(TOKENIZER, "NAME|FILE", "another chat template: a built-in name or a file")
+    tokenizer_revision: str | None = option(TOKENIZER, "REV", "branch, tag or commit of a Hub tokenizer")
+    env: str | None = option(
+        TOKENIZER, "PATH", "the Python environment you train in: ids as its transformers makes them", opens=True
+    )
+    transformers: str | None = option(
+        TOKENIZER,
+        "VERSION",
+        "ids as this version makes them; a small environment is made for it where none is at hand",
+    )
+    recipe_file: str | None = option(RECIPE, "FILE", "a saved recipe", "--recipe", "recipe_file", opens=True)
+    config: str | None = option(
+        RECIPE, "FILE", "a trainer's own config: data, tokenizer and every knob are taken from it"
+    )
+    dataset: str | None = option(RECIPE, "N|NAME", "which dataset of the config, from 0")
+    serve: str | None = option(
+        FINDINGS,
+        "FILE|NAME",
+        "what you will serve with: a template file, a tokenizer, a bundled name or a .gguf; prompts are compared",
+        opens=True,
+    )
+    debug: bool = option(OTHER, None, "show a full trace when something fails", factory=bool, opens=True, is_flag=True)
+
+
+class Opening(TypedDict, total=False):
+    """What `open`, `encode` and `check` take besides the data; each is the option of that name of `sftui` commands.
+
+    `tokenizer`: a Hub name, a folder, `builtin:NAME`, or a loaded tokenizer of transformers. `recipe`: the path of a
+    saved recipe, a mapping, or a Recipe. `fields` maps sftui's fields to columns, `set` knobs of the recipe to values.
+    """
+
+    tokenizer: Any
+    tokenizer_revision: str | None
+    trainer: str | None
+    recipe: str | os.PathLike[str] | Mapping[str, Any] | Recipe | None
+    config: str | os.PathLike[str] | None
+    dataset: str | int | None
+    max_length: int | None
+    template: str | os.PathLike[str] | None
+    split: str | None
+    subset: str | None
+    data_revision: str | None
+    env: str | os.PathLike[str] | None
+    transformers: str | None
+    rows_in: str | None
+    row_limit: int | None
+    data_format: str | None
+    serve: str | os.PathLike[str] | None
+    fields: Mapping[str, str] | None
+    set: Mapping[str, Any] | None
