@@ -16,13 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sftui.api.opening import Opening, prepared
+from sftui.api.opening import prepared
 from sftui.api.report import Report
 from sftui.crew import Crew
 from sftui.engines.shards import CheckPieces, EncodePieces, Part, Rows
 from sftui.errors import SftuiError
+from sftui.session.declared import Opening
 from sftui.session.opened import source_spec
-from sftui.sources import Count, Source
+from sftui.sources import Count, Loading, Source
 from sftui.sources.arrow_rows import ArrowDecoder
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class _Batches:
 class _Held(Source):
     """The rows that findings name, of so many."""
 
-    title, kind = "Ray dataset", "ray"
+    title, loading = "Ray dataset", Loading("ray")
 
     def __init__(self, rows: Mapping[int, Row], count: int) -> None:
         self._rows, self._count = rows, count

@@ -260,8 +260,14 @@ class _Filling:
         return self._lines[block[-1].end_lineno or 0]
 
 
+class Code(str):
+    """An expression that stands as it is."""
+
+
 def literal(value: Any) -> str:
     """A Python literal in plain ASCII, strings in double quotes; only plain data is taken."""
+    if isinstance(value, Code):
+        return value
     if isinstance(value, str):
         return '"' + "".join(_escaped(char) for char in value) + '"'
     if value is None or isinstance(value, (bool, int, float)):

@@ -133,8 +133,10 @@ def _check_offsets(recipe: Recipe, prepared: Prepared) -> None:
 def _check_reading(recipe: Recipe, prepared: Prepared) -> None:
     from sftui.tokens.locate import locate
 
-    if prepared.kind not in ("jsonl", "json", "csv", "parquet", "hub", "arrow"):
-        raise ExportError(f"preprocess.py cannot read {prepared.kind or 'this'} data", fix=INSTEAD)
+    loading = prepared.loading
+    if not loading.script:
+        shape = " of this shape" if loading.loader else ""
+        raise ExportError(f"preprocess.py cannot read {loading.kind or 'this'} data{shape}", fix=INSTEAD)
     if prepared.ranges is None:
         raise ExportError(
             f"preprocess.py cannot express the split {prepared.split}",

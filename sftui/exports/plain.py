@@ -61,7 +61,7 @@ if DATE:
 
 def read_rows(paths: list[str]) -> Iterator[Any]:
     """Every row of the data, in order."""
-    if CONFIG.kind == "jsonl":
+    if CONFIG.rows == "lines":
         # None stands for a line that is not a JSON object.
         for path in paths:
             with gzip.open(path, "rb") if CONFIG.packed and path.endswith(".gz") else open(path, "rb") as file:
@@ -72,23 +72,15 @@ def read_rows(paths: list[str]) -> Iterator[Any]:
                         except ValueError:
                             row = None
                         yield row if isinstance(row, dict) else None
-    elif CONFIG.kind == "json":
+    elif CONFIG.rows == "list":
         # None stands for an element that is not a JSON object.
         for path in paths:
             with gzip.open(path, "rb") if CONFIG.packed and path.endswith(".gz") else open(path, "rb") as file:
                 rows = json.loads(file.read().decode("utf-8-sig"))
             for row in rows if isinstance(rows, list) else [rows]:
                 yield row if isinstance(row, dict) else None
-    elif CONFIG.kind == "hub":
-        yield from datasets.load_dataset(paths[0], **DATASET)
-    elif CONFIG.saved_split:
-        yield from datasets.load_from_disk(paths[0] + "/" + CONFIG.saved_split)
-    elif CONFIG.kind == "arrow":
-        yield from datasets.load_from_disk(paths[0])
-    elif CONFIG.kind == "tsv":
-        yield from datasets.load_dataset("csv", data_files=paths, split="train", sep="\t")
     else:
-        yield from datasets.load_dataset(CONFIG.kind, data_files=paths, split="train")
+        yield from CONFIG.rows
 
 
 def read_parts(paths: list[str]) -> Iterator[Any]:

@@ -13,11 +13,10 @@ class Config:
     are the recipe's own words; names of columns and keys are the data's, empty where there is no such thing.
     """
 
-    kind: str = "jsonl"
-    """jsonl, json, csv, tsv, parquet, hub or arrow."""
+    rows: str = "lines"
+    """What reads the files: lines, list, or an expression (see `sources.Loading`)."""
     packed: bool = False
     """Some of the files end in .gz."""
-    saved_split: str = ""
 
     tokenizer_file: bool = False
     bos_token: str | None = None

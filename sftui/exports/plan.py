@@ -21,6 +21,7 @@ from sftui.recipe import Data, Preset, Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import read_side_bytes, reason
 from sftui.sources.files import format_of
+from sftui.sources.source import LINES, PARQUET, Loading
 from sftui.trainers import hand_written, trainer_named, trainer_names
 from sftui.trainers.own_config import naming, write_config
 from sftui.trainers.yaml_edit import edit
@@ -148,6 +149,13 @@ def _left_out(prepared: Prepared) -> Iterator[str]:
     for what, name in (("subset", prepared.subset), ("revision", prepared.data_revision)):
         if name:
             yield f"not carried: the {what} {name} of the data: add it to the config by hand"
+    for name, value in prepared.loading.arguments.items():
+        yield f"not carried: the data is loaded with {name}={value!r}: add it to the config by hand"
+    if prepared.loading.kind and prepared.loading.loader == "":
+        yield (
+            f"no loader of `datasets` reads {prepared.loading.kind} data: write the rows with `sftui encode DATA -o"
+            " OUT.parquet`, and name that file"
+        )
 
 
 ABSOLUTE = "paths are absolute, because trainers resolve others from the folder they are started in"
@@ -265,6 +273,7 @@ def facts_of(
     rows = {} if found is None else {name: getattr(found, name) for name in READING}
     return Facts(
         data=_absolute(prepared.paths[0]) if prepared.paths else "",
+        loading=_loading(prepared),
         tokenizer=located(recipe).tokenizer.name,
         folder=str(folder) if folder is not None else None,
         template_source=None if named_there else prepared.template_source,
@@ -274,6 +283,13 @@ def facts_of(
         given=given,
         **rows,
     )
+
+
+def _loading(prepared: Prepared) -> Loading | None:
+    """How the data that a config names is loaded, a folder as it is; None while it is not open."""
+    if any(Path(path).is_dir() for path in prepared.paths[:1]):
+        return replace(prepared.loading, loader=None)
+    return prepared.loading if prepared.loading.kind else None
 
 
 def training_of(recipe: Recipe, prepared: Prepared) -> tuple[Training | None, Mapping[str, Setting]]:
@@ -344,8 +360,8 @@ def _over_repaired(prepared: Prepared) -> tuple[Prepared, tuple[str, ...]]:
             " `data` first"
         )
         return prepared, (note,)
-    kind = "parquet" if format_of(prepared.repaired) == "parquet" else "jsonl"
-    made = replace(prepared, paths=(prepared.repaired,), split=None, subset=None, data_revision=None, kind=kind)
+    written = PARQUET if format_of(prepared.repaired) == "parquet" else LINES
+    made = replace(prepared, paths=(prepared.repaired,), split=None, subset=None, data_revision=None, loading=written)
     return (replace(made, plainly=detect(made.sample, Data())) if TO_MESSAGES in made.repairs else made), ()
 
 

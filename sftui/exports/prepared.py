@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sftui.errors import ExportError
+from sftui.sources.source import UNKNOWN, Loading
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class Prepared:
     """What an export needs to know besides the recipe.
 
-    `detected` is how rows are read, `kind` the format of the source, `template_source` the chat
+    `detected` is how rows are read, `loading` how others load them, `template_source` the chat
     template in force as text where it is not the tokenizer's own. `config` is the trainer's own
     config where one was opened, and `dataset` the number of its dataset; `plainly` is how rows are
     read by no trainer's rules, which is what another trainer's config is written from. `repairs`
@@ -31,7 +32,7 @@ class Prepared:
     ranges: tuple[tuple[int, int | None], ...] | None = ()
     subset: str | None = None
     data_revision: str | None = None
-    kind: str = ""
+    loading: Loading = UNKNOWN
     detected: Detected | None = None
     tokenizer: TokenizerFacts | None = None
     template_source: str | None = None

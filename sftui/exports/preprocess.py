@@ -13,7 +13,7 @@ from typing import Any
 
 from sftui.conversations import Detected
 from sftui.conversations.detect import SHAPE_OF
-from sftui.exports.copying import copied
+from sftui.exports.copying import Code, copied
 from sftui.exports.expressible import check_expressible
 from sftui.exports.pinned import needed_version
 from sftui.exports.plain_config import Config
@@ -59,9 +59,8 @@ def config_of(recipe: Recipe, prepared: Prepared) -> Config:
     around = chat and reads_around(prepared)
     names, keys = detected.fields, detected.message_keys
     return Config(
-        kind=_kind(prepared),
+        rows=Code(prepared.loading.script),
         packed=any(path.endswith(".gz") for path in data_files(prepared)),
-        saved_split=_saved_split(prepared),
         tokenizer_file=_is_file(recipe),
         bos_token=recipe.tokenizer.bos_token,
         eos_token=recipe.tokenizer.eos_token,
@@ -135,7 +134,7 @@ def maps_calls(detected: Detected, recipe: Recipe) -> bool:
 
 def reads_around(prepared: Prepared) -> bool:
     """Whether rows may bring tools or template variables: JSON rows always may, a table says so."""
-    return prepared.kind in ("json", "jsonl") or bool({"tools", "template_kwargs"} & set(prepared.reading().fields))
+    return prepared.loading.loader == "json" or bool({"tools", "template_kwargs"} & set(prepared.reading().fields))
 
 
 def renamed_keys(detected: Detected) -> dict[str, str]:
@@ -149,7 +148,7 @@ def data_files(prepared: Prepared) -> tuple[str, ...]:
     """What DATA names: local files by their full paths, folders and globs as the files in them."""
     from sftui.sources.files import find_folder, find_glob, is_glob
 
-    if prepared.kind in ("hub", "arrow"):
+    if prepared.loading.loader is None:
         return tuple(os.path.abspath(p) if os.path.exists(p) else p for p in prepared.paths)
     found: list[str] = []
     for path in prepared.paths:
@@ -171,24 +170,6 @@ def tokenizer_argument(name: str) -> str:
 
         return locate(name).argument
     return os.path.abspath(os.path.expanduser(name)) if os.path.exists(os.path.expanduser(name)) else name
-
-
-def _kind(prepared: Prepared) -> str:
-    """The source's kind; a CSV of tabs is one of its own."""
-    tabs = any(".tsv" in os.path.basename(path) for path in data_files(prepared))
-    return "tsv" if prepared.kind == "csv" and tabs else prepared.kind
-
-
-def _saved_split(prepared: Prepared) -> str:
-    if prepared.kind != "arrow":
-        return ""
-    from pathlib import Path
-
-    from sftui.sources.files import choose_split
-    from sftui.sources.saved import saved_splits
-
-    splits = saved_splits(Path(prepared.paths[0]))
-    return choose_split(splits, prepared.split, prepared.paths[0]) if splits else ""
 
 
 def _is_file(recipe: Recipe) -> bool:

@@ -363,7 +363,7 @@ class Opened:
             ranges=stored.ranges if isinstance(stored, SlicedSource) else (),
             subset=options.subset,
             data_revision=options.data_revision,
-            kind=self.source.kind,
+            loading=self.source.loading,
             detected=self.detected,
             config=options.config,
             dataset=options.dataset,

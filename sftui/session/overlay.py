@@ -23,7 +23,7 @@ class Overlay(Source):
 
     def __init__(self, stored: Source, plan: Plan, layout: Layout, codes: Codes | None = None) -> None:
         self.stored = stored
-        self.title, self.kind = stored.title, stored.kind
+        self.title, self.loading = stored.title, stored.loading
         self.plan = plan
         self.counts = Counts()
         self.changed, self.dropped = array("L"), array("L")

@@ -11,6 +11,7 @@ from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, with_tokenizer
 from sftui.session.split import Split
 from sftui.sources import Count, Source
+from sftui.sources.source import UNKNOWN
 
 if TYPE_CHECKING:
     from sftui.conversations import Detected
@@ -87,7 +88,7 @@ def sent(session: Ready) -> Sent:
 class Handed(Source):
     """No rows of its own: whoever has the data hands them over."""
 
-    title = kind = ""
+    title, loading = "", UNKNOWN
 
     def row(self, index: int) -> Row:
         raise IndexError(index)

@@ -24,7 +24,7 @@ from sftui.sources.byte_file import ByteFile
 from sftui.sources.files import NPY, TORCH, ZIP
 from sftui.sources.numbers import BF16, HoldsObjects, bytes_of, numbers
 from sftui.sources.records import changed_under_us, oversized
-from sftui.sources.source import COPY_AGAIN, Change, Count, Source
+from sftui.sources.source import COPY_AGAIN, Change, Count, Loading, Source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,7 +104,7 @@ class ArraysSource(Source):
     """Rows of the arrays of one file: each has as many entries along its first axis. Arrays of one axis alone are one
     row together. SourceError where they do not fit together, or are none of plain numbers."""
 
-    kind = "arrays"
+    loading = Loading("arrays")
 
     def __init__(self, file: ByteFile, head: bytes, *, row_limit: int) -> None:
         self.title = file.label

@@ -22,7 +22,7 @@ from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import Change, Count, Damage, DataFile, NoRows, Source
+from sftui.sources.source import Change, Count, Damage, DataFile, Loading, NoRows, Source
 from sftui.sources.spool import ArrowSpool
 
 CHUNK = 10_000
@@ -41,7 +41,7 @@ class CsvSource(Source):
     left out and named in `notes`; `datasets` would refuse the whole file.
     """
 
-    kind = "csv"
+    loading = Loading.by_datasets("csv")
     named = "CSV"
 
     def __init__(self, file: ByteFile, *, row_limit: int, separator: str) -> None:
@@ -57,6 +57,8 @@ class CsvSource(Source):
         self._spool = ArrowSpool()
         self._stream: IO[bytes] = file.open()
         self._separator = separator
+        if separator == "\t":
+            self.loading = Loading.by_datasets("csv", sep=separator)
         self._text_stream: IO[bytes] = file.open()
         self._read_bytes = 0
         self._done = False
@@ -241,7 +243,7 @@ class TextSource(CsvSource):
     """Rows of a text file: each line, blank ones too, is one `text`, as the loader `text` of `datasets` has it
     (packaged_modules/text/text.py)."""
 
-    kind = "text"
+    loading = Loading.by_datasets("text")
     named = "UTF-8 text"
 
     def _frames(self, separator: str) -> tuple[Iterator[Any], Iterator[Any]]:

@@ -15,13 +15,13 @@ from sftui.model import Row
 from sftui.nearest import did_you_mean
 from sftui.sources.files import choose_split
 from sftui.sources.records import row_of
-from sftui.sources.source import Count, Source, SourceSpec
+from sftui.sources.source import Count, Loading, Source, SourceSpec
 
 
 class HubSource(Source):
     """Rows of a loaded `datasets.Dataset`, which is memory-mapped from the cache."""
 
-    kind = "hub"
+    loading = Loading("hub", None, "datasets.load_dataset(paths[0], **DATASET)")
 
     def __init__(self, dataset: Any, title: str, *, row_limit: int, notes: tuple[str, ...] = ()) -> None:
         self.title = title

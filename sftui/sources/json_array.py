@@ -17,7 +17,7 @@ from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.indexed import IndexedSource
 from sftui.sources.records import JSON_SPACE, changed_under_us, in_column, one_line, oversized, parse_record
-from sftui.sources.source import COPY_AGAIN, Damage, DataFile
+from sftui.sources.source import COPY_AGAIN, Damage, DataFile, Loading
 
 BLOCK = 1 << 18
 TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.DOTALL)
@@ -216,10 +216,11 @@ class ElementScanner:
 class JsonArraySource(IndexedSource):
     """Rows of one JSON file that is not JSON Lines; `begin` as `ElementScanner.position`.
 
-    With `column` the elements are not objects but values of that one column; `layout` is that of each row.
+    With `column` the elements are not objects but values of that one column; with `field` they are the list of that
+    key; `layout` is that of each row.
     """
 
-    kind = "json"
+    loading = Loading("json", "json", "list")
 
     def __init__(
         self,
@@ -230,13 +231,15 @@ class JsonArraySource(IndexedSource):
         rows: Layout,
         notes: tuple[str, ...] = (),
         column: str | None = None,
-        nested: bool = False,
+        field: str | None = None,
         layout: str = "",
     ) -> None:
         super().__init__(file, row_limit=row_limit, notes=notes)
         self._column, self._layout = column, layout
-        self._nested = nested
-        self._scanner = ElementScanner(begin, rows, nested=nested)
+        self._nested = field is not None
+        if self._nested or column is not None or rows is Layout.VALUES:
+            self.loading = Loading("json", "json", arguments={"field": field} if field is not None else {})
+        self._scanner = ElementScanner(begin, rows, nested=self._nested)
         self._starts = array("Q")
         self._ends = array("Q")
 

@@ -15,7 +15,7 @@ from sftui.sources.byte_file import ByteFile
 from sftui.sources.json_array import BLOCK, ElementScanner, JsonArraySource, Layout
 from sftui.sources.jsonl import JsonlSource
 from sftui.sources.records import JSON_SPACE, LIST_OF_LISTS, LISTED, MARKED, ONE_LIST, OVER_LINES, is_turns, row_of
-from sftui.sources.source import Count, NoRows, Source
+from sftui.sources.source import Count, Loading, NoRows, Source
 
 BOM = b"\xef\xbb\xbf"
 KNOWN = "JSON Lines, a JSON list or Parquet"
@@ -96,7 +96,7 @@ def _open_field(file: ByteFile, body: bytes, start: int, *, row_limit: int, fiel
         known = f"its first list of objects is {match[1].decode('utf-8', errors='replace')}" if match else ""
         raise SourceError(f"has no list of objects in the field {field}", where=file.label, why=known)
     notes = (f"rows are the list in the field {field} of {file.label}",)
-    return JsonArraySource(file, row_limit=row_limit, begin=begin, rows=Layout.ARRAY, notes=notes, nested=True)
+    return JsonArraySource(file, row_limit=row_limit, begin=begin, rows=Layout.ARRAY, notes=notes, field=field)
 
 
 def _find_list(file: ByteFile, start: int, field: str) -> int | None:
@@ -188,7 +188,7 @@ RECORDS = 'write it with to_json(FILE, orient="records", lines=True)'
 class ReshapedSource(Source):
     """The rows of such a file, which is held whole; `layout` is that of each row."""
 
-    kind = "table"
+    loading = Loading("table")
 
     def __init__(self, file: ByteFile, rows: Sequence[Mapping[str, Any]], layout: str, *, row_limit: int) -> None:
         self.title, self.layout = file.label, layout

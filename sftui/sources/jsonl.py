@@ -11,7 +11,7 @@ from sftui.sources.byte_file import ByteFile
 from sftui.sources.indexed import IndexedSource
 from sftui.sources.line_index import APART, LineIndex, Stretch, look_from
 from sftui.sources.records import JSON_SPACE, LISTED, changed_under_us, in_column, oversized, parse_record
-from sftui.sources.source import STEP_SECONDS, Change, Piece
+from sftui.sources.source import LINES, STEP_SECONDS, Change, Loading, Piece
 
 BLOCK = 1 << 19
 MOVED = "its lines no longer lie where they did"
@@ -21,7 +21,7 @@ class JsonlSource(IndexedSource):
     """Rows of one JSON Lines file. `begin` is where the first line begins (after a BOM), or that of the row with the
     number `before`, which has `blanks` blank lines above it. `layout` is that of each row."""
 
-    kind = "jsonl"
+    loading = LINES
 
     def __init__(
         self,
@@ -36,6 +36,8 @@ class JsonlSource(IndexedSource):
     ) -> None:
         super().__init__(file, row_limit=row_limit, notes=notes)
         self._column, self._layout = "messages" if layout == LISTED else None, layout
+        if self._column is not None:
+            self.loading = Loading("jsonl", "json")
         self._begin = begin
         self._index = LineIndex(begin, before, blanks)
         self._looked_at: tuple[Stretch, ...] = ()

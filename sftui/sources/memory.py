@@ -9,7 +9,7 @@ from typing import Any
 from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.records import row_of
-from sftui.sources.source import EVERY, Count, Source, SourceSpec
+from sftui.sources.source import EVERY, Count, Loading, Source, SourceSpec
 
 FIX = "give a path, dicts, a datasets.Dataset, or anything that pyarrow.table takes"
 DEEPEST = 200
@@ -53,7 +53,7 @@ def is_row(data: Any) -> bool:
 class ListSource(Source):
     """Rows that are dicts, each read as the JSON that it would be written as."""
 
-    kind = "list"
+    loading = Loading("list")
     loose = True
 
     def __init__(self, rows: Sequence[Any], *, row_limit: int) -> None:
@@ -96,7 +96,7 @@ class ListSource(Source):
 class TableSource(Source):
     """Rows of an Arrow table, or of what exports one."""
 
-    kind = "arrow"
+    loading = Loading("arrow")
 
     def __init__(self, table: Any, *, row_limit: int) -> None:
         import pyarrow as pa

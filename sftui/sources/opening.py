@@ -221,7 +221,8 @@ def _open_folder(spec: SourceSpec, folder: Path) -> Source:
         if not (folder / SPLITS).is_file():
             single = any(len(list((folder / one).glob("*.arrow"))) == 1 for one in splits)
             layout = SPLITS_APART if single else SHARDS_APART
-        return _with_rows(SavedSource(folder / split, f"{title}/{split}", row_limit=spec.row_limit, layout=layout))
+        name, limit = f"{title}/{split}", spec.row_limit
+        return _with_rows(SavedSource(folder / split, name, row_limit=limit, split=split, layout=layout))
     if splits is not None:
         _only_train(spec, str(folder))
         return _with_rows(SavedSource(folder, title, row_limit=spec.row_limit))

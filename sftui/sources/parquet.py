@@ -16,7 +16,7 @@ from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, DataFile, Piece, Source
+from sftui.sources.source import COPY_AGAIN, PARQUET, Change, Count, Damage, DataFile, Piece, Source
 from sftui.sources.spool import ArrowSpool
 
 BATCH_BYTES = 1 << 20
@@ -40,7 +40,7 @@ class ParquetSource(Source):
     SourceError where the file is not Parquet.
     """
 
-    kind = "parquet"
+    loading = PARQUET
 
     def __init__(self, file: ByteFile, *, row_limit: int) -> None:
         import pyarrow as pa

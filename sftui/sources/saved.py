@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from sftui.side_files import parse_json, read_side_bytes
 from sftui.sources.arrow_rows import BatchRows
 from sftui.sources.byte_file import stat_changed
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, Source
+from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, Loading, Source
 
 STATE = "state.json"
 SPLITS = "dataset_dict.json"
@@ -29,17 +30,28 @@ class SavedSource(Source):
 
     The folder never holds an indices mapping: `save_to_disk` flattens it. Raises SourceError
     where a file of the folder is missing or damaged. `names` are the Arrow files where no state of the folder says
-    them, `layout` is that of each row.
+    them, `split` is the one that the folder is of, `layout` that of each row.
     """
 
-    kind = "arrow"
+    loading = Loading("arrow", None, "datasets.load_from_disk(paths[0])")
 
     def __init__(
-        self, folder: Path, title: str, *, row_limit: int, names: tuple[str, ...] = (), layout: str = ""
+        self,
+        folder: Path,
+        title: str,
+        *,
+        row_limit: int,
+        names: tuple[str, ...] = (),
+        split: str = "",
+        layout: str = "",
     ) -> None:
         import pyarrow as pa
 
         self.title = title
+        if names:
+            self.loading = Loading.by_datasets("arrow")
+        elif split:
+            self.loading = Loading("arrow", None, f'datasets.load_from_disk(paths[0] + "/" + {json.dumps(split)})')
         self._layout = layout
         apart = f"{title.partition('/')[0]} holds saved datasets side by side, and no {SPLITS}: {title} is read"
         self._notes = (apart,) if layout else ()

@@ -47,7 +47,7 @@ class Resting(Source):
         with self._waking:
             if self._source is None:
                 self._source = self._opener()
-                self.title, self.kind, self.loose = self._source.title, self._source.kind, self._source.loose
+                self.title, self.loading, self.loose = self._source.title, self._source.loading, self._source.loose
                 if self._path is not None and self._seen is None and not is_url(self._path):
                     self._seen = os.stat(self._path)
             return self._source
@@ -162,7 +162,7 @@ class ShardedSource(Source):
         self._lock = threading.RLock()
         with self._lent(self._shards[0]):
             pass
-        self.kind, self.loose = self._shards[0].kind, self._shards[0].loose
+        self.loading, self.loose = self._shards[0].loading, self._shards[0].loose
 
     @property
     def notes(self) -> tuple[str, ...]:

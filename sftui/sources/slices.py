@@ -100,7 +100,7 @@ class SlicedSource(Source):
     def __init__(self, parts: Sequence[tuple[Source, Part]], split: str) -> None:
         self._sources = tuple(dict.fromkeys(source for source, _ in parts))
         self.title = f"{self._sources[0].title} {split}"
-        self.kind, self.loose = self._sources[0].kind, self._sources[0].loose
+        self.loading, self.loose = self._sources[0].loading, self._sources[0].loose
         found: list[tuple[Source, int, int | None]] = []
         for source, part in parts:
             if len(parts) == 1 and part.open_ended:

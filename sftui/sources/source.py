@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import IO, NamedTuple
 
@@ -37,6 +38,34 @@ class SourceSpec:
     subset: str | None = None
     row_limit: int = 16 * MIB
     field: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """How the same rows are loaded without sftui: what exports write, so that a format need not be known to them.
+
+    `kind` is what the format is called. `loader` is that of `datasets` which reads the files, with these `arguments`;
+    None where no file is named but a set of the Hub or a folder, empty where `datasets` has none. `script` is the
+    expression by which a script has the rows of `paths`; `lines` and `list` are parsed by `exports.plain` itself; empty
+    where no script reads them.
+    """
+
+    kind: str
+    loader: str | None = ""
+    script: str = ""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def by_datasets(cls, loader: str, **arguments: str) -> Loading:
+        """Files that `datasets` loads as sftui does."""
+        more = "".join(f", {name}={json.dumps(value)}" for name, value in arguments.items())
+        script = f'datasets.load_dataset("{loader}", data_files=paths, split="train"{more})'
+        return cls(loader, loader, script, arguments)
+
+
+UNKNOWN = Loading("")
+LINES, PARQUET = Loading("jsonl", "json", "lines"), Loading.by_datasets("parquet")
+"""The forms in which sftui writes rows, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +149,19 @@ class NoRows(SourceError):
 class Source(ABC):
     """Rows by number, found while they are requested.
 
-    `row` and `index_more` may be called from two threads at once. `kind` is the format
-    (`jsonl`, `json`, `csv`, `parquet`, `arrow`, `hub`); `title` is what to call the data.
+    `row` and `index_more` may be called from two threads at once. `title` is what to call the data, `loading` how
+    others load it.
     """
 
     title: str
-    kind: str
+    loading: Loading
     loose = False
     """Whether rows bring their keys themselves, and no header or schema declares them."""
+
+    @property
+    def kind(self) -> str:
+        """What the format is called."""
+        return self.loading.kind
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.numbers import bytes_of, numbers
 from sftui.sources.records import changed_under_us, oversized
-from sftui.sources.source import COPY_AGAIN, Change, Count, Source
+from sftui.sources.source import COPY_AGAIN, Change, Count, Loading, Source
 
 MEGATRON = b"MMIDIDX\x00\x00"
 HEAD = len(MEGATRON) + 8 + 1 + 8 + 8
@@ -47,7 +47,7 @@ def open_tokens(path: str, label: str, row_limit: int) -> Source:
 class TokenFileSource(Source):
     """Rows of ids that stand end to end in `tokens`, as `index` tells."""
 
-    kind = "arrays"
+    loading = Loading("arrays")
 
     def __init__(self, path: str, label: str, index: str, row_limit: int) -> None:
         if not os.path.exists(index):

@@ -11,6 +11,8 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed, get, knobs_of
 from sftui.recipe_io import Misfit, check, shown
+from sftui.sources.files import format_of
+from sftui.sources.source import Loading
 from sftui.trainers.declared import traits_of
 
 
@@ -133,13 +135,15 @@ class Training:
 class Facts:
     """What a written config says beside the recipe: the rows, how they are read, and what is known of training.
 
-    `data` is a path or a name of the Hub, `tokenizer` a folder or a name, `folder` where the config will stand;
+    `data` is a path or a name of the Hub, `loading` how its source says that it is loaded (None: by its name),
+    `tokenizer` a folder or a name, `folder` where the config will stand;
     `template_source` is a template that needs a file of its own, `chat_template` the one that renders; `format`
     to `role_map` are those of `conversations.Detected`. `source` is what another config says of training, `given` what
     is known beside it; None: nothing is to be written of training.
     """
 
     data: str = ""
+    loading: Loading | None = None
     tokenizer: str | None = None
     folder: str | None = None
     template_source: str | None = None
@@ -158,19 +162,19 @@ class Facts:
         return None if self.split == "train" else self.split
 
     @property
-    def local(self) -> bool:
-        """Whether the data is named by a path."""
-        return bool(Path(self.data).suffix) or self.data.startswith((".", "/"))
+    def file(self) -> bool:
+        """Whether the data is files, and no set of the Hub or folder."""
+        return bool(Path(self.data).suffix) if self.loading is None else self.loading.loader is not None
 
     @property
-    def suffix(self) -> str:
-        """The ending of the data's name, without that of its compression and without a dot."""
-        return Path(self.data.removesuffix(".gz").removesuffix(".zst")).suffix.lstrip(".")
+    def local(self) -> bool:
+        """Whether the data is named by a path."""
+        return self.file or self.data.startswith((".", "/"))
 
     @property
     def loader(self) -> str:
-        """The loader of `datasets` for the data's file; empty for a name without an ending."""
-        return {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(self.suffix, self.suffix)
+        """The loader of `datasets` for the data's files; empty for no file, and where it has none."""
+        return (format_of(self.data) if self.loading is None else self.loading.loader) or ""
 
 
 @dataclass(frozen=True, slots=True)

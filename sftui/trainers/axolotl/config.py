@@ -237,8 +237,8 @@ def _rows(draft: Draft) -> Keys:
     entry: dict[str, Any] = {"path": facts.data or "DATASET"}
     if facts.other_split is not None:
         entry["split"] = facts.split
-    if facts.suffix in LOADERS:
-        entry["ds_type"] = LOADERS[facts.suffix]
+    if facts.loader:
+        entry["ds_type"] = facts.loader
     kind: Any = TYPE_OF_FORMAT.get(str(facts.format), CHAT)
     if facts.format in ("prompt_completion", "columns") and {"prompt", "completion"} <= set(named):
         # A pair of texts has no type of its own: the prompt as it stands, the completion and EOS behind it.

@@ -218,7 +218,7 @@ def _rows(draft: Draft) -> Keys:
         if facts.fields.get(ours, ours) != ours:
             keys.setdefault((key,), facts.fields[ours])
     base: Keys = {("train",): True}
-    if Path(facts.data).suffix:
+    if facts.file:
         if Path(facts.data).name != TRAIN:
             draft.notes.append(f"mlx-lm reads {TRAIN} of the folder `data`: write the rows there as JSON lines")
         return {**base, ("data",): str(Path(facts.data).absolute().parent)}

@@ -580,7 +580,7 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
 
 def _data_keys(kind: str, facts: Facts) -> Keys:
     data = facts.data or "DATA"
-    local = bool(Path(data).suffix)
+    local = facts.file
     if kind == "agent":
         named: Keys = {("dataset", "path" if local else "dataset_name"): data}
     elif kind in ("squad", "xlam"):

@@ -177,7 +177,7 @@ def _rows(draft: Draft) -> Keys:
     facts = draft.facts
     if facts.format == "text" and facts.fields.get("text", "text") not in ("", "text"):
         draft.keys.setdefault(("dataset_text_field",), facts.fields["text"])
-    if Path(facts.data).suffix:
+    if facts.loader:
         return {("datasets",): [{"path": facts.loader, "data_files": facts.data, "split": facts.split or "train"}]}
     named: Keys = {("dataset_name",): facts.data or "DATASET"}
     return named if facts.other_split is None else {**named, ("dataset_train_split",): facts.split}

@@ -353,7 +353,7 @@ def _rows(draft: Draft) -> Keys:
     if keys:
         draft.notes.append(f"as overrides: {' '.join(_words(keys))}")
     data = facts.data or "DATA.parquet"
-    if Path(data).suffix not in ("", ".parquet"):
+    if facts.file and facts.loader != "parquet":
         draft.notes.append(
             "verl reads Parquet alone: write the rows with `sftui convert DATA -o OUT.parquet`, and name that file"
         )
@@ -363,7 +363,7 @@ def _rows(draft: Draft) -> Keys:
     return {
         ("hydra", "searchpath"): ["pkg://verl.trainer.config"],
         ("defaults",): [OWN_CONFIG, "_self_"],
-        ("data", "train_files"): str(Path(data).absolute()) if Path(data).suffix else data,
+        ("data", "train_files"): str(Path(data).absolute()) if facts.file or not facts.data else data,
     }
 
 

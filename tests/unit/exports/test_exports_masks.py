@@ -20,6 +20,7 @@ from sftui.exports.plan import ExportPlan, plan_export
 from sftui.exports.prepared import Prepared
 from sftui.model import Row
 from sftui.recipe import Data, Recipe, changed
+from sftui.sources.source import LINES
 from sftui.templates import compile_template
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset
@@ -127,7 +128,7 @@ def planned(start: Recipe, row: Row, to: str, folder: Path, looking: bool = True
     assert source is None or compile_template(source, "tagged")
     prepared = Prepared(
         paths=(str(folder / "rows.jsonl"),),
-        kind="jsonl",
+        loading=LINES,
         detected=pipeline.detect([row], start),
         tokenizer=tokenizer().facts,
         template_source=source,
@@ -205,7 +206,7 @@ def test_files_are_named_by_absolute_paths(tmp_path: Path, monkeypatch: pytest.M
     for to in ("trl", "axolotl", "llamafactory", "unsloth", "torchtune"):
         prepared = Prepared(
             paths=("rows.jsonl",),
-            kind="jsonl",
+            loading=LINES,
             detected=pipeline.detect([row], recipe),
             tokenizer=tokenizer().facts,
             template_source=TAGGED,

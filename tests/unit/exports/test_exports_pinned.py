@@ -13,6 +13,7 @@ from sftui.exports.pinned import needed_version, version_notes
 from sftui.exports.plan import plan_export
 from sftui.exports.prepared import Prepared
 from sftui.recipe import changed
+from sftui.sources.source import LINES
 from sftui.tokens import TokenizerFacts, builtin, four
 from sftui.tokens.facts import PROVISIONAL
 from sftui.tokens.load import load_tokenizer
@@ -98,7 +99,7 @@ def test_an_export_says_it_once(name: str, to: str, differ: int, tmp_path: Path)
     recipe = changed(preset(name), "tokenizer.name", odd)
     facts = shown(odd, {four.version(): differ})
     (tmp_path / "d.jsonl").write_text('{"messages": [{"role": "user", "content": "a"}]}\n')
-    prepared = Prepared((str(tmp_path / "d.jsonl"),), detected=Detected("messages"), tokenizer=facts, kind="jsonl")
+    prepared = Prepared((str(tmp_path / "d.jsonl"),), detected=Detected("messages"), tokenizer=facts, loading=LINES)
     plan = plan_export(to, str(tmp_path / "out"), recipe, recipe, prepared)
     told = [note for note in plan.notes if "install transformers" in note]
     assert len(told) == (1 if differ and to != "recipe" else 0)

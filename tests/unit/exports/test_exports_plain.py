@@ -22,13 +22,17 @@ from hypothesis import strategies as st
 from sftui import pipeline
 from sftui.errors import ExportError
 from sftui.exports import plain
-from sftui.exports.copying import copied
+from sftui.exports.copying import Code, copied
 from sftui.exports.expressible import check_expressible
 from sftui.exports.plain_config import Config
 from sftui.exports.prepared import Prepared
 from sftui.exports.preprocess import config_of, constants_of, plain_source
 from sftui.model import Row
 from sftui.recipe import Recipe, changed
+from sftui.sources.csv_file import CsvSource
+from sftui.sources.hub import HubSource
+from sftui.sources.saved import SavedSource
+from sftui.sources.source import LINES
 from sftui.tokens import LoadedTokenizer, builtin, load_tokenizer
 from sftui.trainers import preset
 
@@ -322,7 +326,7 @@ class Comparison:
         tools = pipeline.make_toolbox(recipe, core_tokenizer(recipe.tokenizer.name or ""))
         detected = pipeline.detect(rows[:1], recipe)
         facts = core_tokenizer(recipe.tokenizer.name or "").facts
-        prepared = Prepared(("rows.jsonl",), kind="jsonl", detected=detected, tokenizer=facts, template_source=source)
+        prepared = Prepared(("rows.jsonl",), loading=LINES, detected=detected, tokenizer=facts, template_source=source)
         try:
             check_expressible(recipe, prepared)
         except ExportError as error:
@@ -371,8 +375,7 @@ def test_the_plain_preparation_is_the_cores(shape: str, tmp_path: Path) -> None:
 
 
 ALTERNATIVES: Mapping[str, tuple[Any, ...]] = {
-    "kind": ("json", "csv", "tsv", "parquet", "hub", "arrow"),
-    "saved_split": ("train",),
+    "rows": ("list", *(Code(source.loading.script) for source in (CsvSource, HubSource, SavedSource))),
     "format": ("alpaca", "pair", "text", "tokenized"),
     "alpaca_prompt": ("newline", "blank_line"),
     "bos": ("strip_text", "drop_second"),

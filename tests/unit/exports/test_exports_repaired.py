@@ -9,6 +9,7 @@ import pytest
 
 from sftui.exports.plan import plan_export
 from sftui.exports.prepared import Prepared
+from sftui.sources.source import LINES, PARQUET
 from sftui.trainers import preset, trainer_named
 
 AXOLOTL = """\
@@ -50,7 +51,7 @@ def written(tmp_path: Path, trainer: str, text: str, *, repaired: str | None) ->
     opened = trainer_named(trainer).read_config(str(path), path.read_text())
     recipe = opened.recipe
     prepared = Prepared(
-        paths=(str(folder / "mine.jsonl"),), kind="jsonl", config=opened, repairs=("trim",), repaired=repaired
+        paths=(str(folder / "mine.jsonl"),), loading=LINES, config=opened, repairs=("trim",), repaired=repaired
     )
     plan = plan_export(recipe.preset, str(tmp_path / "out"), recipe, recipe, prepared)
     return plan.files[0].content, plan.notes
@@ -79,7 +80,9 @@ def test_repairs_that_are_in_no_file_are_told(tmp_path: Path) -> None:
 
 def test_a_new_config_and_the_script_name_the_repaired_file(tmp_path: Path) -> None:
     recipe = preset("trl@1.16")
-    prepared = Prepared(paths=("mine.parquet",), split="train", kind="parquet", repairs=("trim",), repaired="new.jsonl")
+    prepared = Prepared(
+        paths=("mine.parquet",), split="train", loading=PARQUET, repairs=("trim",), repaired="new.jsonl"
+    )
     plan = plan_export("trl", str(tmp_path), recipe, recipe, prepared)
     assert "data_files: new.jsonl" in plan.files[0].content
     assert [note[:20] for note in plan.notes] == ["no config was opened"]
