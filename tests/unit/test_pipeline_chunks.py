@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sftui import pipeline
-from sftui.model import NO_TEXT, Inspection, Row
+from sftui.model import NO_TEXT, Inspection, Reason, Row
 from sftui.recipe import changed
 from sftui.tokens import load_tokenizer
 from sftui.tokens.bulk import Bulk
@@ -73,7 +73,7 @@ def samples_of(data: dict[str, Any]) -> dict[str, Any]:
 def alike(one: Inspection) -> Inspection:
     """Without what nobody asked for: places, why each token is trained, and which pieces stand around contents."""
     tokens = one.tokens and replace(one.tokens, starts=(), ends=(), messages=(), parts=())
-    labels = one.labels and replace(one.labels, reasons=())
+    labels = one.labels and replace(one.labels, reasons=(Reason.WHOLE,) * len(one.labels.values))
     rendered = one.rendered and replace(one.rendered, spans=(), pieces=None, exact=True, notes=())
     return replace(
         one, tokens=tokens, labels=labels, rendered=rendered, notes=(), token_text=NO_TEXT, prompt_text=NO_TEXT
