@@ -54,7 +54,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     """An Axolotl config; RecipeError where it names no dataset or says what Axolotl refuses."""
     config = dict(parse_yaml(text, path, "pyyaml"))
     _supervised(config, path)
-    streams = bool(config.get("pretraining_dataset"))
+    streams = bool(config.get(pretrain.STREAMED))
     entries = [pretrain.entry_of(config, path)] if streams else config.get("datasets")
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
         raise RecipeError(
@@ -195,13 +195,25 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, Keys, list[str]]:
 def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
     """At the places of the user's config: the entry that is open, older names, and what stands at the top."""
     config = parse_yaml(opened.text, opened.path, "pyyaml")
-    entries = config.get(DATASETS)
-    place: Place = (DATASETS,) if isinstance(entries, Mapping) else (DATASETS, _entry_of(config, opened.chosen))
-    entry = entries if isinstance(entries, Mapping) else (entries or [])[int(place[1])]
+    streams = bool(config.get(pretrain.STREAMED))
+    entries: Any = config.get(pretrain.STREAMED if streams else DATASETS)
+    number = 0 if streams else _entry_of(config, opened.chosen)
+    is_list = isinstance(entries, list)
+    place: Place = (pretrain.STREAMED if streams else DATASETS, *([number] if is_list else []))
+    entry = entries[number] if is_list else entries
     placed: Keys = {}
     for (first, *rest), value in changes.items():
         if first != DATASETS:
             placed[_where((first, *rest), config)] = value
+            continue
+        if streams and rest != ["field"]:
+            draft.losses.append(f"{'.'.join(map(str, rest))} has no place in {pretrain.STREAMED}")
+            continue
+        if streams:
+            named = {"text_column": value}
+            placed.update(
+                {(*place, *named): value} if isinstance(entry, Mapping) else {place: {"path": entry, **named}}
+            )
             continue
         legacy = f"message_field_{rest[-1]}"
         if rest[0] == "message_property_mappings" and legacy in entry:

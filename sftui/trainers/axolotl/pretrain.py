@@ -17,6 +17,7 @@ from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.axolotl import parts
 
+STREAMED = "pretraining_dataset"
 TYPE = "pretrain"
 LEAST = 2
 """A window of fewer tokens is left out (utils/trainer.py filter_sequences_by_length)."""
@@ -24,13 +25,13 @@ LEAST = 2
 
 def entry_of(config: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The first entry of `pretraining_dataset` as one of `datasets`; Axolotl streams no other."""
-    value = config["pretraining_dataset"]
+    value = config[STREAMED]
     first = value[0] if isinstance(value, list) and value else value
     if isinstance(first, str) and first is value:
         first = {"path": first}
     if not isinstance(first, Mapping) or not first.get("path"):
         raise RecipeError(
-            f"pretraining_dataset is `{value}`", where=where, why="Axolotl's schema refuses it", fix="give it a path"
+            f"{STREAMED} is `{value}`", where=where, why="Axolotl's schema refuses it", fix="give it a path"
         )
     packs = bool(config.get("sample_packing"))
     if not packs and config.get("pretraining_sample_concatenation"):

@@ -456,3 +456,20 @@ def test_a_type_that_sftui_does_not_model_is_told() -> None:
 def test_a_type_that_axolotl_took_out_stops_it(name: str) -> None:
     note = next(one for one in read(f"datasets: [{{path: d, type: {name}}}]", "0.19").keys if "type" in one.path)
     assert note.use is KeyUse.STOPS and "deprecated" in note.note
+
+
+@pytest.mark.parametrize(
+    ("entry", "after"),
+    [
+        ("[{path: d}]", "pretraining_dataset: [{path: d, text_column: body}]"),
+        ("{path: d}", "pretraining_dataset: {path: d, text_column: body}"),
+        ("d", "pretraining_dataset:\n  path: d\n  text_column: body"),
+    ],
+)
+def test_a_pretraining_dataset_is_changed_in_its_own_entry(entry: str, after: str) -> None:
+    text = f"base_model: m\nsequence_len: 64\nsample_packing: true\npretraining_dataset: {entry}\n"
+    opened = read(text)
+    written = write_config(changed(changed(opened.recipe, "length.max", 128), "own.field", "body"), opened)
+    assert written.files[0].content.splitlines()[1] == "sequence_len: 128" and after in written.files[0].content
+    typed = write_config(changed(opened.recipe, "own.type", "completion"), opened)
+    assert {*typed.losses} - {*written.losses} == {"type has no place in pretraining_dataset"}
