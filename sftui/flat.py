@@ -45,6 +45,11 @@ def cut(ranges: Ranges, numbers: Flat) -> Flat:
     return made
 
 
+def overlap(ranges: Ranges, kept: Ranges) -> Ranges:
+    """What of the ranges lies in those that are kept."""
+    return tuple((max(a, c), min(b, d)) for c, d in kept for a, b in ranges if max(a, c) < min(b, d))
+
+
 def moved(ranges: Ranges, kept: Ranges) -> Ranges:
     """Ranges as they are in what is left of a row, where the kept ones are."""
     found, at = [], 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -21,8 +22,8 @@ from sftui.findings.dataset import Tally
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import Look
 from sftui.findings.mask import trained_in
-from sftui.flat import Ranges, labelled, moved
-from sftui.model import IGNORE_INDEX, Inspection, Labels, Part, Rendered, Tokens
+from sftui.flat import Ranges, moved, overlap
+from sftui.model import Inspection, Labels, Part, Rendered, Tokens
 from sftui.text import visible
 
 COUNTS = (
@@ -228,14 +229,11 @@ class Audit:
 
     def _budget(self, tokens: Tokens, labels: Labels, counts: Counts, row: int) -> None:
         """Where the loss goes: trained tokens that are not cut, by who wrote them."""
-        n, given, drawn = counts.tokens, labels.counted, counts.drawn
-        if labels.kept != ((0, n),):
-            cut = [IGNORE_INDEX] * n
-            for start, end in labels.kept:
-                cut[start:end] = given[start:end]
-            given = tuple(cut)
-            drawn = trained_in(counts.stretches, labelled(given))
-        ids, roles = tokens.input_ids, counts.roles
+        spans, drawn = labels.carrying, counts.drawn
+        if labels.kept != ((0, counts.tokens),):
+            spans = overlap(spans, labels.kept)
+            drawn = trained_in(counts.stretches, spans)
+        ids, roles = tokens.ids, counts.roles
         for at, count in drawn.items():
             _, _, message, part = counts.stretches[at]
             role = _role(roles[message]) if 0 <= message < len(roles) else ""
@@ -251,8 +249,8 @@ class Audit:
         special = counts.special
         if special is None:
             special = [i for i, token in enumerate(ids) if token in self._special]
-        for i in special:
-            if given[i] != IGNORE_INDEX:
+        for start, end in spans:
+            for i in special[bisect_left(special, start) : bisect_left(special, end)]:
                 self.by_special[ids[i]] += 1
                 if self.listing is not None:
                     self.listing.add("special", self._special[ids[i]], row)
