@@ -127,7 +127,7 @@ class OverBound(TemplateError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Now:
+class _PageState:
     """What a page says: the piece of work that is under way, and what it may cost."""
 
     key: bytes
@@ -154,10 +154,10 @@ class Page:
     def clear(self) -> None:
         self.memory[0] = 0
 
-    def read(self) -> _Now | None:
+    def read(self) -> _PageState | None:
         """What is under way; None: nothing."""
         active, stage, key, begun, seconds, held, memory = _HEAD.unpack_from(self.memory, 0)
-        return _Now(key, min(stage, len(STAGES) - 1), begun, seconds, held, memory) if active else None
+        return _PageState(key, min(stage, len(STAGES) - 1), begun, seconds, held, memory) if active else None
 
 
 def anonymous_page() -> Page:

@@ -40,7 +40,7 @@ P_contra = TypeVar("P_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
 
 
-class Doing(Protocol[P_contra, R_co]):
+class OpenTask(Protocol[P_contra, R_co]):
     """What a process has opened. `engine_note` is what is to be known of the engine that encodes its rows."""
 
     @property
@@ -49,14 +49,14 @@ class Doing(Protocol[P_contra, R_co]):
     def do(self, piece: P_contra, /) -> R_co: ...
 
 
-class Task(Protocol[P_contra, R_co]):
+class CrewTask(Protocol[P_contra, R_co]):
     """What every process is sent; it pickles."""
 
-    def open(self) -> Doing[P_contra, R_co]: ...
+    def open(self) -> OpenTask[P_contra, R_co]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Numbered(Generic[P]):
+class _NumberedPiece(Generic[P]):
     """A piece of work, and where it stands among the others."""
 
     number: int
@@ -64,7 +64,7 @@ class _Numbered(Generic[P]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Refused:
+class _OverrunNotice:
     """What other processes have found to overrun."""
 
     overran: tuple[bound.Overrun, ...]
@@ -73,11 +73,11 @@ class _Refused:
 class _Hand(Generic[P, R]):
     """One process with its end of the pipe, and the pieces it has."""
 
-    def __init__(self, task: Task[P, R], folder: str, overran: tuple[bound.Overrun, ...]) -> None:
+    def __init__(self, task: CrewTask[P, R], folder: str, overran: tuple[bound.Overrun, ...]) -> None:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         self.connection = ours
-        self.pieces: deque[_Numbered[P]] = deque()
+        self.pieces: deque[_NumberedPiece[P]] = deque()
         shared = context.RawArray(ctypes.c_char, bound.PAGE)
         page = bound.Page(memoryview(shared).cast("B"))
         self._process = context.Process(
@@ -88,7 +88,7 @@ class _Hand(Generic[P, R]):
         theirs.close()
         self._watch = bound.Watch(page, self._process.pid or 0)
 
-    def give(self, piece: _Numbered[P]) -> None:
+    def give(self, piece: _NumberedPiece[P]) -> None:
         """Hand a piece over; where the process is gone, reading tells."""
         self.pieces.append(piece)
         with suppress(OSError):
@@ -97,7 +97,7 @@ class _Hand(Generic[P, R]):
     def refuse(self, overran: tuple[bound.Overrun, ...]) -> None:
         """Have it leave these out of all pieces that it is given from now on."""
         with suppress(OSError):
-            self.connection.send(_Refused(overran))
+            self.connection.send(_OverrunNotice(overran))
 
     def look(self) -> None:
         """End the process where its row takes too much."""
@@ -127,7 +127,7 @@ class Crew(Generic[P, R]):
     wrong within a process is raised as it is.
     """
 
-    def __init__(self, task: Task[P, R], jobs: int) -> None:
+    def __init__(self, task: CrewTask[P, R], jobs: int) -> None:
         self._task, self._folder = task, os.getcwd()
         self.overran: tuple[bound.Overrun, ...] = ()
         self.note: str | None = None
@@ -143,7 +143,7 @@ class Crew(Generic[P, R]):
 
     def done(self, pieces: Iterator[P]) -> Iterator[R]:
         """What is made of each piece, in order."""
-        coming = (_Numbered(number, piece) for number, piece in enumerate(pieces))
+        coming = (_NumberedPiece(number, piece) for number, piece in enumerate(pieces))
         made: dict[int, R] = {}
         following = 0
         while True:
@@ -158,7 +158,7 @@ class Crew(Generic[P, R]):
                 yield made.pop(following)
                 following += 1
 
-    def _share(self, coming: Iterator[_Numbered[P]], held: int) -> None:
+    def _share(self, coming: Iterator[_NumberedPiece[P]], held: int) -> None:
         """Give each process pieces to do, first to those that have fewest; no more than are worth the memory."""
         while True:
             hand = min(self._hands, key=lambda one: len(one.pieces))
@@ -250,7 +250,7 @@ def _deaf() -> Iterator[None]:
 def _work(
     connection: Connection,
     shared: Any,
-    task: Task[Any, Any],
+    task: CrewTask[Any, Any],
     folder: str,
     overran: tuple[bound.Overrun, ...],
     parent: int,
@@ -262,14 +262,14 @@ def _work(
     _end_with(parent)
     with suppress(OSError, AttributeError):
         os.nice(NICE)
-    pieces: queue.SimpleQueue[_Numbered[Any] | _Refused] = queue.SimpleQueue()
+    pieces: queue.SimpleQueue[_NumberedPiece[Any] | _OverrunNotice] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, pieces), name="sftui-pieces", daemon=True).start()
     guard = bound.enter(bound.Page(memoryview(shared).cast("B")), overran)
     try:
         doing = task.open()
         while True:
             piece = pieces.get()
-            if isinstance(piece, _Refused):
+            if isinstance(piece, _OverrunNotice):
                 guard.refuse(piece.overran)
                 continue
             connection.send((piece.number, doing.do(piece.piece), doing.engine_note))
@@ -282,7 +282,7 @@ def _work(
         os._exit(1)
 
 
-def _receive(connection: Connection, pieces: queue.SimpleQueue[_Numbered[Any] | _Refused]) -> None:
+def _receive(connection: Connection, pieces: queue.SimpleQueue[_NumberedPiece[Any] | _OverrunNotice]) -> None:
     """Take pieces in as they come, so that the parent never waits; the pipe closes with the parent."""
     try:
         while True:

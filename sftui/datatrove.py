@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from sftui.exports.report_model import Checked
+    from sftui.exports.report_model import AuditReport
     from sftui.session.declared import Opening
 
 TYPE = "🔎 - SFTUI"
@@ -124,7 +124,7 @@ class Merge(PipelineStep):  # type: ignore[misc]
                 write_atomically(Path(output), _writer(output)(checked).encode("utf-8", "replace"))
 
 
-def merged(folder: str) -> Checked:
+def merged(folder: str) -> AuditReport:
     """What the parts in a folder come to; SftuiError where some are missing."""
     from sftui.engines.parts import Folder, PartsChecking, read_plan
     from sftui.session.ready import open_data, tokenized
@@ -143,7 +143,7 @@ def merged(folder: str) -> Checked:
         session.close()
 
 
-def _writer(output: str) -> Callable[[Checked], str]:
+def _writer(output: str) -> Callable[[AuditReport], str]:
     """What writes a report as the name of its file says; ExportError."""
     suffix = Path(output).suffix.lower()
     if suffix == ".html":

@@ -49,13 +49,13 @@ class CaptureCallback(TrainerCallback):  # type: ignore[misc,unused-ignore]  # w
             return
         import torch
 
-        from sftui.capture.recorder.sftui_recorder import Recorder, Wanted
+        from sftui.capture.recorder.sftui_recorder import CaptureOptions, Recorder
         from sftui.trainers import packages
 
         folder = tempfile.mkdtemp(prefix="sftui-capture-")
         os.mkdir(os.path.join(folder, "pids"), 0o700)
         named = [*dict.fromkeys(packages().values())]
-        wanted = Wanted(self.batches, clip=self.clip, packages=named, goes_on=True)
+        wanted = CaptureOptions(self.batches, clip=self.clip, packages=named, goes_on=True)
         self._recorder = Recorder(folder, wanted, self._write)
         self._recorder.watch(torch)
 

@@ -26,7 +26,7 @@ from sftui.model import (
     Message,
     Part,
     Reason,
-    Rendered,
+    RenderedText,
     Tokens,
     flat_example,
 )
@@ -222,7 +222,7 @@ class Subject:
     """What a mask is drawn on."""
 
     tokens: Tokens
-    rendered: Rendered
+    rendered: RenderedText
     conversation: Conversation
 
     @property
@@ -500,7 +500,7 @@ def _appended(tokens: Tokens, i: int) -> bool:
 UNLABELLED = "no trained token is left"
 
 
-def label(tokens: Tokens, rendered: Rendered, conversation: Conversation, recipe: Recipe) -> Labels:
+def label(tokens: Tokens, rendered: RenderedText, conversation: Conversation, recipe: Recipe) -> Labels:
     """One label and one reason per token, what survives truncation, and why a row is dropped.
 
     Labels are un-shifted. With loss.weights `float` each token has its message's weight; one that weighs 0 is given

@@ -223,7 +223,7 @@ class Piece:
 
 
 @value_class
-class Rendered:
+class RenderedText:
     """The rendered text with who wrote what.
 
     `spans` cover `text` in order without gaps. `prompt` is the prompt rendered alone with the
@@ -244,7 +244,7 @@ class Rendered:
     exact: bool = True
     notes: tuple[str, ...] = ()
     overlapping: bool = False
-    samples: tuple[Rendered, ...] = ()
+    samples: tuple[RenderedText, ...] = ()
 
 
 class Cut(tuple[int, ...]):
@@ -276,13 +276,13 @@ class Sample(NamedTuple):
 class Tokens:
     """Tokens as parallel arrays, all of one length but `prompt`.
 
-    `starts`/`ends` are character offsets into `Rendered.text` (NOWHERE where the token stands for
+    `starts`/`ends` are character offsets into `RenderedText.text` (NOWHERE where the token stands for
     no text). These, `messages` and `parts` are all empty where nobody requested places (`placed`), but for `messages`
     of a row that was encoded piece by piece: there a token is its piece's. The latter change at few tokens, so that
     they are best read as runs (`sftui.runs`).
-    `prompt` are the ids of `Rendered.prompt`, tokenized alone. How ids are written is a `TokenText`. `samples` are
-    those of `Rendered.samples`, each encoded by itself. Most rows of a dataset are written without a look at a single
-    id; `input_ids` and `prompt_ids` are tuples of the same ids, for who looks at many.
+    `prompt` are the ids of `RenderedText.prompt`, tokenized alone. How ids are written is a `TokenText`. `samples` are
+    those of `RenderedText.samples`, each encoded by itself. Most rows of a dataset are written without a look at a
+    single id; `input_ids` and `prompt_ids` are tuples of the same ids, for who looks at many.
     """
 
     ids: Flat
@@ -467,7 +467,7 @@ class Inspection:
 
     row: Row
     conversation: Conversation | None = None
-    rendered: Rendered | None = None
+    rendered: RenderedText | None = None
     tokens: Tokens | None = None
     labels: Labels | None = None
     example: Example | None = None

@@ -15,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sftui import bound
-from sftui.conversations import Detected
-from sftui.conversations.reading import Reading, other_kind
+from sftui.conversations import Detection
+from sftui.conversations.reading import FileReading, other_kind
 from sftui.errors import RecipeError, SftuiError, TemplateError
 from sftui.model import (
     NO_TEXT,
@@ -29,7 +29,7 @@ from sftui.model import (
     Labels,
     Pack,
     Problem,
-    Rendered,
+    RenderedText,
     Row,
     Stage,
     Tokens,
@@ -37,8 +37,8 @@ from sftui.model import (
 from sftui.recipe import Recipe, day_of
 from sftui.sources.chunks import chunks
 from sftui.trainers import Toolbox, trainer_named
-from sftui.trainers.base import Shaped
-from sftui.trainers.held import Held, reordered
+from sftui.trainers.base import ShapedRow
+from sftui.trainers.held import ExampleStore, reordered
 from sftui.trainers.held_out import permuted
 from sftui.trainers.own_config import notes_of
 from sftui.trainers.pins import rendering_by
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer, ToEncode
     from sftui.tokens.bulk import Bulk
     from sftui.trainers import Trainer
-    from sftui.trainers.reading import Late
+    from sftui.trainers.reading import LateValue
 
 
 def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
@@ -94,7 +94,7 @@ def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> 
     return Toolbox(tokenizer, templates, "tokenizer's own" if templates else "")
 
 
-def detect(rows: Sequence[Row], recipe: Recipe, schema: pa.Schema | None = None) -> Detected:
+def detect(rows: Sequence[Row], recipe: Recipe, schema: pa.Schema | None = None) -> Detection:
     """How the rows of a dataset are read, by the trainer's own rules where it has some; `schema` is that which a loader
     gives their files, where it tells more than the rows."""
     from sftui.trainers.layouts import refused_as_stored
@@ -104,7 +104,7 @@ def detect(rows: Sequence[Row], recipe: Recipe, schema: pa.Schema | None = None)
     return found if unread is None else replace(found, refused=unread)
 
 
-def _detect(rows: Sequence[Row], recipe: Recipe, schema: pa.Schema | None, trainer: Trainer) -> Detected:
+def _detect(rows: Sequence[Row], recipe: Recipe, schema: pa.Schema | None, trainer: Trainer) -> Detection:
     from sftui.trainers.reading import keyless, notes_on, places_of, reading_of, refused_file, time_notes, with_times
 
     if trainer.reads_json(recipe):
@@ -127,12 +127,12 @@ def _detect(rows: Sequence[Row], recipe: Recipe, schema: pa.Schema | None, train
     )
 
 
-def _as_read(row: Row, reading: Reading | None) -> Row:
+def _as_read(row: Row, reading: FileReading | None) -> Row:
     """A row as the trainer's own `datasets` gives it to the trainer."""
     return row if reading is None or row.data is None else replace(row, data=reading.row(row.data))
 
 
-def late_in(row: Row, detected: Detected, recipe: Recipe) -> Late | None:
+def late_in(row: Row, detected: Detection, recipe: Recipe) -> LateValue | None:
     """What a row does to the reading of the whole file by a value of another kind than the first rows have there."""
     if detected.places is None or row.data is None or detected.refused is not None:
         return None
@@ -143,21 +143,21 @@ def late_in(row: Row, detected: Detected, recipe: Recipe) -> Late | None:
     return late_kind(row, detected.places, recipe.preset, trainer_named(recipe.preset).title)
 
 
-def survey(first: Row | None, detected: Detected, recipe: Recipe, tools: Toolbox) -> Toolbox:
+def survey(first: Row | None, detected: Detection, recipe: Recipe, tools: Toolbox) -> Toolbox:
     """The toolbox with what the trainer decides once for the whole dataset, from its first row."""
     conversation = inspect_early(first, detected, recipe).conversation if first is not None else None
     trainer = trainer_named(recipe.preset)
     return replace(tools, survey=trainer.survey(conversation, recipe, tools), stops=trainer.stops(recipe))
 
 
-def inspect_early(row: Row, detected: Detected, recipe: Recipe) -> Inspection:
+def inspect_early(row: Row, detected: Detection, recipe: Recipe) -> Inspection:
     """The stages that need no tokenizer: what can be shown while one is loading."""
     conversation, stopped_at, problem = _read(row, detected, recipe, trainer_named(recipe.preset))
     return Inspection(row, conversation, stopped_at=stopped_at, problem=problem)
 
 
 def _read(
-    row: Row, detected: Detected, recipe: Recipe, trainer: Trainer
+    row: Row, detected: Detection, recipe: Recipe, trainer: Trainer
 ) -> tuple[Conversation | None, Stage | None, Problem | None]:
     """The row as a conversation, or where and why it is none."""
     if row.data is None:
@@ -175,7 +175,7 @@ def _read(
 
 def inspect(
     row: Row,
-    detected: Detected,
+    detected: Detection,
     recipe: Recipe,
     tools: Toolbox,
     *,
@@ -198,7 +198,7 @@ def inspect(
 class _Stages:
     """What all rows of one pass share: the stages of one trainer, and what is wanted of them."""
 
-    detected: Detected
+    detected: Detection
     recipe: Recipe
     tools: Toolbox
     trainer: Trainer
@@ -206,7 +206,7 @@ class _Stages:
     places: bool
 
 
-def _stages(detected: Detected, recipe: Recipe, tools: Toolbox, *, spans: bool, places: bool) -> _Stages:
+def _stages(detected: Detection, recipe: Recipe, tools: Toolbox, *, spans: bool, places: bool) -> _Stages:
     trainer = trainer_named(recipe.preset)
     placed, written = trainer.needs(recipe)
     places = places or placed
@@ -226,9 +226,9 @@ class _Way:
         self.row = row
         self._stages = stages
         self._at = Stage.CONVERSATION
-        self._shaped: Shaped | None = None
+        self._shaped: ShapedRow | None = None
         self._conversation: Conversation | None = None
-        self._rendered: Rendered | None = None
+        self._rendered: RenderedText | None = None
         self._tokens: Tokens | None = None
         self._labels: Labels | None = None
         self._examples: tuple[Example, ...] = ()
@@ -355,7 +355,7 @@ CHUNK_CHARACTERS = 500_000
 
 def inspect_all(
     rows: Iterable[Row],
-    detected: Detected,
+    detected: Detection,
     recipe: Recipe,
     tools: Toolbox,
     bulk: Bulk,
@@ -484,7 +484,7 @@ def pack_rows(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox)
         yield from map(names.on, in_order)
         return
     size = max(recipe.pack.group, 1)
-    held = Held()
+    held = ExampleStore()
     try:
         for place, inspection in enumerate(inspections):
             for part, example in enumerate(inspection.examples):

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 from sftui.api.opening import prepared
 from sftui.api.report import Report
 from sftui.crew import Crew
-from sftui.engines.shards import CheckPieces, EncodePieces, Part, Rows
+from sftui.engines.shards import CheckPieces, EncodePieces, PieceResult, Rows
 from sftui.errors import SftuiError
 from sftui.session.declared import Opening
 from sftui.session.opened import source_spec
-from sftui.sources import Count, Loading, Source
+from sftui.sources import Loading, RowCount, Source
 from sftui.sources.arrow_rows import ArrowDecoder
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from sftui.audit.audit import Audit
     from sftui.model import Row
-    from sftui.session.sent import Sent
+    from sftui.session.sent import SessionParcel
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Setup:
     """How rows are read and prepared, found out once with the first rows; pickles. `head` is the audit that those of
     batches join."""
 
-    sent: Sent
+    sent: SessionParcel
     sample: tuple[Row, ...]
     head: Audit
 
@@ -76,7 +76,9 @@ class Check:
     def __init__(self, setup: Setup, row: str | None = None) -> None:
         self._row = row
         self._decoder = _Batches(setup, row)
-        self._crew: Crew[Rows, Part] = Crew(CheckPieces(setup.sent, setup.head.found.wanted, None, apart=True), 1)
+        self._crew: Crew[Rows, PieceResult] = Crew(
+            CheckPieces(setup.sent, setup.head.found.wanted, None, apart=True), 1
+        )
 
     def __call__(self, batch: Any) -> Any:
         import pyarrow as pa
@@ -107,7 +109,7 @@ class Encode:
 
     def __init__(self, setup: Setup, row: str | None = None, explain: bool = False) -> None:
         self._decoder = _Batches(setup, row)
-        self._crew: Crew[Rows, Part] = Crew(EncodePieces(setup.sent, "parquet", explain), 1)
+        self._crew: Crew[Rows, PieceResult] = Crew(EncodePieces(setup.sent, "parquet", explain), 1)
 
     def __call__(self, batch: Any) -> Any:
         import pyarrow as pa
@@ -124,7 +126,7 @@ def report(checked: Any, setup: Setup) -> Report:
     from sftui.audit.found import Filter
     from sftui.engines.checking import JoinedChecking
 
-    parts: dict[int, tuple[int, Part]] = {}
+    parts: dict[int, tuple[int, PieceResult]] = {}
     held: dict[int, Row] = {}
     found: Iterable[Mapping[str, Any]] = checked.iter_rows() if hasattr(checked, "iter_rows") else checked
     for one in found:
@@ -136,7 +138,7 @@ def report(checked: Any, setup: Setup) -> Report:
         if one["rows"]:
             parts[one["first"]] = (one["rows"], part)
             held.update((row.index, row) for row in rows)
-    source = _Held(held, sum(rows for rows, _ in parts.values()))
+    source = _RowSet(held, sum(rows for rows, _ in parts.values()))
     checking = JoinedChecking(setup.sent.open(source, setup.sample), Filter())
     checking.audit = pickle.loads(pickle.dumps(setup.head))
     ordered = [parts[first][1] for first in sorted(parts)]
@@ -170,7 +172,7 @@ class _Batches:
         return tuple([decoder.row(batch, at, number, f"row {number}") for at, number in enumerate(numbers)])
 
 
-class _Held(Source):
+class _RowSet(Source):
     """The rows that findings name, of so many."""
 
     title, loading = "Ray dataset", Loading("ray")
@@ -183,8 +185,8 @@ class _Held(Source):
             raise IndexError(index)
         return self._rows[index]
 
-    def count(self) -> Count:
-        return Count(self._count, True, 1.0)
+    def count(self) -> RowCount:
+        return RowCount(self._count, True, 1.0)
 
     def close(self) -> None:
         """There is nothing to give back."""

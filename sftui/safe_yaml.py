@@ -144,7 +144,7 @@ def _bounded_composer() -> Any:
     """ruamel's composer, but every node and its aliases are counted while the tree is put together."""
     from ruamel.yaml.composer import Composer
 
-    class Bounded(Composer):  # type: ignore[misc]
+    class AnchorBudget(Composer):  # type: ignore[misc]
         """Holds of each anchor how many nodes and characters it stands for; an anchor inside itself has none yet."""
 
         def __init__(self, loader: Any = None) -> None:
@@ -195,7 +195,7 @@ def _bounded_composer() -> Any:
                     what=TOO_MUCH,
                 )
 
-    return Bounded
+    return AnchorBudget
 
 
 def _place(mark: Any) -> tuple[int, int]:

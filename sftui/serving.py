@@ -37,7 +37,7 @@ FIX = "give a .jinja file, a tokenizer's folder or name, a bundled name, or a .g
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedTemplate:
     """One template to be served with, loaded.
 
     `name` is what the user said. `templates` are by name, as a tokenizer holds them; `special_tokens` is what they
@@ -108,7 +108,7 @@ def kind_of(name: str) -> str:
     return TOKENIZER
 
 
-def load_served(name: str, trained: LoadedTokenizer, own: str | None, cache_dir: str | None = None) -> Served:
+def load_served(name: str, trained: LoadedTokenizer, own: str | None, cache_dir: str | None = None) -> ServedTemplate:
     """What `name` means, with the tokenizer that trains and `own`, its name; SftuiError where it holds no template,
     or cannot be read."""
     kind = kind_of(name)
@@ -124,10 +124,12 @@ def load_served(name: str, trained: LoadedTokenizer, own: str | None, cache_dir:
         raise TemplateError(
             "there is no chat template to serve with", where=name, why="the tokenizer has none", fix=FIX
         )
-    return Served(name, TOKENIZER, facts.chat_templates, facts.template_tokens, loaded, stops=_stops(name, loaded))
+    return ServedTemplate(
+        name, TOKENIZER, facts.chat_templates, facts.template_tokens, loaded, stops=_stops(name, loaded)
+    )
 
 
-def _template(name: str, trained: LoadedTokenizer) -> Served:
+def _template(name: str, trained: LoadedTokenizer) -> ServedTemplate:
     short = name.removeprefix(builtin.PREFIX)
     if not os.path.exists(os.path.expanduser(name)) and short in builtin_names():
         made = builtin_template(short)
@@ -136,10 +138,10 @@ def _template(name: str, trained: LoadedTokenizer) -> Served:
     if "{{" not in made.source and "{%" not in made.source:
         why = "it writes the same text whatever the messages say"
         raise TemplateError("there is no chat template to serve with", where=name, why=why, fix=FIX)
-    return Served(name, TEMPLATE, {"default": made.source}, trained.facts.template_tokens)
+    return ServedTemplate(name, TEMPLATE, {"default": made.source}, trained.facts.template_tokens)
 
 
-def _gguf(name: str, trained: LoadedTokenizer) -> Served:
+def _gguf(name: str, trained: LoadedTokenizer) -> ServedTemplate:
     try:
         found = read_gguf_chat(Path(os.path.expanduser(name)), sorted(trained.special_ids))
     except ValueError as error:
@@ -149,7 +151,7 @@ def _gguf(name: str, trained: LoadedTokenizer) -> Served:
     if not found.templates:
         why = "its metadata has no tokenizer.chat_template"
         raise TemplateError("there is no chat template to serve with", where=name, why=why, fix=FIX)
-    return Served(
+    return ServedTemplate(
         name,
         GGUF,
         found.templates,

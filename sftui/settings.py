@@ -43,7 +43,7 @@ class BoundCommand(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class UserSettings:
     """`theme`, `glyphs` None: chosen by the terminal. `keymap`: command id → its keys, replacing the default ones.
     `environment`: the Python environment you train in. `trainers_from`: packages that bring trainers of their own."""
 
@@ -64,29 +64,29 @@ def settings_file() -> Path:
     return Path(user_config_dir("sftui")) / "settings.yaml"
 
 
-def load_settings(file: Path | None = None) -> Settings:
+def load_settings(file: Path | None = None) -> UserSettings:
     """The settings of the user's file; its problems are in `problems`, whatever is fine is used."""
     path = file if file is not None else settings_file()
     if not path.exists():
-        return Settings(file=str(path))
+        return UserSettings(file=str(path))
     try:
         text = read_side_file(path, "the settings", SftuiError)
     except SftuiError as error:
-        return Settings(problems=(f"{path}: cannot be read: {error.why}",), file=str(path))
+        return UserSettings(problems=(f"{path}: cannot be read: {error.why}",), file=str(path))
     return read_settings(text, str(path))
 
 
-def read_settings(text: str, where: str) -> Settings:
+def read_settings(text: str, where: str) -> UserSettings:
     """Settings from YAML text; pure."""
     try:
         data = load_yaml(text)
     except YamlProblem as error:
         place = f"{where}: line {error.line}" if error.line else f"{where}:"
-        return Settings(problems=(f"{place} {error.what}: {error.why}",), file=where)
+        return UserSettings(problems=(f"{place} {error.what}: {error.why}",), file=where)
     if data is None:
-        return Settings(file=where)
+        return UserSettings(file=where)
     if not isinstance(data, Mapping):
-        return Settings(problems=(f"{where}: must be a mapping such as `theme: ansi`",), file=where)
+        return UserSettings(problems=(f"{where}: must be a mapping such as `theme: ansi`",), file=where)
     problems: list[str] = []
     values: dict[str, Any] = {}
     for key, value in data.items():
@@ -99,7 +99,7 @@ def read_settings(text: str, where: str) -> Settings:
             values[name] = reader(value)
         except ValueError as error:
             problems.append(f"{where}: {name} {error}")
-    return Settings(**values, problems=tuple(problems), file=where)
+    return UserSettings(**values, problems=tuple(problems), file=where)
 
 
 def check_keymap(

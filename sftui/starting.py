@@ -17,7 +17,7 @@ PAGE = "SFTUI_BOUND_PAGE"
 """The variable that names the open file on which the worker says what it is at (see `sftui.bound`)."""
 
 
-class Started:
+class IdleWorker:
     """A worker process that nobody has talked to yet; `page` is the open file it shares, `log` holds its stderr."""
 
     def __init__(self, command: tuple[str, ...]) -> None:
@@ -39,7 +39,7 @@ class Started:
             env={**os.environ, PAGE: str(self.page.fileno())},
         )
 
-    def take(self, command: tuple[str, ...]) -> Started | None:
+    def take(self, command: tuple[str, ...]) -> IdleWorker | None:
         """This worker for whoever asks first, as long as it is what would be started now; else None, and it is ended.
 
         What the command line enables for other processes is in the environment, which must be as it was.
@@ -63,11 +63,11 @@ class Started:
             self.process.wait()
 
 
-def begin(words: list[str]) -> Started | None:
+def begin(words: list[str]) -> IdleWorker | None:
     """The worker of the inspector, where a command line seems to open it; whoever does not take it has to end it."""
     if not (words and (words[0] == "demo" or os.path.exists(words[0])) and sys.stdout.isatty()):
         return None
     try:
-        return Started(COMMAND)
+        return IdleWorker(COMMAND)
     except OSError:
         return None  # who needs it will say why it cannot be started

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sftui.recipe import Recipe
     from sftui.session.ready import Ready
     from sftui.tokens import TokenizerFacts
-    from sftui.tokens.given import Given
+    from sftui.tokens.given import LocalTokenizer
 
 T = TypeVar("T")
 STEP = 0.1
@@ -36,7 +36,7 @@ class OpenDataset:
     each of them raises SftuiError. Another tokenizer, trainer or recipe is another `sftui.open`.
     """
 
-    def __init__(self, ready: Ready, notes: tuple[str, ...] = (), given: Given | None = None) -> None:
+    def __init__(self, ready: Ready, notes: tuple[str, ...] = (), given: LocalTokenizer | None = None) -> None:
         self._ready, self._notes, self._given = ready, notes, given
         self._turn = threading.RLock()
         self._end = finalize(self, ready.close)  # what nobody closes is closed with the last table and row of it
@@ -160,7 +160,7 @@ class OpenDataset:
         with the rows that are done and all of them (None: not known yet). SftuiError.
         """
         from sftui.audit.found import Filter
-        from sftui.session.checking import Checking, codes_of, evaluation_options, prompts_of
+        from sftui.session.checking import AuditSession, codes_of, evaluation_options, prompts_of
         from sftui.session.ready import open_data
 
         wanted = Filter(codes_of(select, "select"), codes_of(ignore, "ignore"))
@@ -170,7 +170,7 @@ class OpenDataset:
                 with closing(open_data(evaluation_options(ready.options, os.fspath(evaluation)), ready.recipe)) as held:
                     prompts = prompts_of(held, ready)
             ready.settle_split()
-            checking = Checking(ready, wanted, prompts, max_rows=max_rows, sample=sample, jobs=jobs)
+            checking = AuditSession(ready, wanted, prompts, max_rows=max_rows, sample=sample, jobs=jobs)
         for now in self._turns(checking.steps):
             if progress is not None:
                 progress(now.rows, now.total)
@@ -198,8 +198,8 @@ class OpenDataset:
 
     # --- in turns ---------------------------------------------------------------------------
 
-    def _using(self) -> _Turn:
-        return _Turn(self)
+    def _using(self) -> _DataTurn:
+        return _DataTurn(self)
 
     def _turns(self, begin: Callable[[], Iterator[T]]) -> Iterator[T]:
         """What an iterator gives, each step in a turn of its own."""
@@ -233,7 +233,7 @@ class OpenDataset:
             )
 
 
-class _Turn:
+class _DataTurn:
     """The data, used by one thread at a time; SftuiError where it is closed or its tokenizer was changed."""
 
     def __init__(self, data: OpenDataset) -> None:

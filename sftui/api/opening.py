@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from sftui.api.report import Report
     from sftui.api.row import PreparedRow
     from sftui.api.table import EncodedTable
-    from sftui.session.opened import Opened
+    from sftui.session.opened import OpenData
     from sftui.session.options import OpenOptions
     from sftui.session.ready import Ready
-    from sftui.tokens.given import Given
+    from sftui.tokens.given import LocalTokenizer
 
 
 def open(data: Any = None, **opening: Unpack[Opening]) -> OpenDataset:  # noqa: A001 - it is sftui.open
@@ -41,7 +41,7 @@ def open(data: Any = None, **opening: Unpack[Opening]) -> OpenDataset:  # noqa: 
     return OpenDataset(*prepared(data, opening))
 
 
-def prepared(data: Any, opening: Opening) -> tuple[Ready, tuple[str, ...], Given | None]:
+def prepared(data: Any, opening: Opening) -> tuple[Ready, tuple[str, ...], LocalTokenizer | None]:
     """The session that `open` opens, what is to be known of it, and the tokenizer where a loaded one is given."""
     paths, rows = _data_of(data)
     request, given = _request(paths, opening)
@@ -110,7 +110,7 @@ def _data_of(data: Any) -> tuple[tuple[str, ...], Any]:
     return (), data
 
 
-def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Arguments, Given | None]:
+def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Arguments, LocalTokenizer | None]:
     """The call in the words of `Arguments`; RecipeError for what it does not know, TokenizerError for no tokenizer."""
     from sftui.nearest import did_you_mean
 
@@ -119,16 +119,16 @@ def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Arguments, Given
             fix = did_you_mean(name, Opening.__annotations__, "see help(sftui.open)")
             raise RecipeError(f"there is no option {name}=", fix=fix)
     tokenizer, recipe = opening.get("tokenizer"), opening.get("recipe")
-    given: Given | None = None
+    given: LocalTokenizer | None = None
     more: dict[str, Any] = {}
     if tokenizer is not None and not isinstance(tokenizer, (str, os.PathLike)):
-        from sftui.tokens.given import Given
+        from sftui.tokens.given import LocalTokenizer
 
         for name in ("env", "transformers", "tokenizer_revision"):
             if opening.get(name) is not None:
                 why = "a loaded tokenizer is taken as it is, by the transformers that loaded it"
                 raise RecipeError(f"{name}= says how the tokenizer is loaded", why=why, fix="give its name instead")
-        given, tokenizer = Given(tokenizer), None
+        given, tokenizer = LocalTokenizer(tokenizer), None
     if isinstance(recipe, (str, os.PathLike)):
         more["recipe_file"] = os.fspath(recipe)
     elif recipe is not None:
@@ -168,11 +168,11 @@ def _recipe_of(recipe: Mapping[str, Any]) -> Recipe:
     return from_mapping(recipe, "recipe=", preset)
 
 
-def _opened(options: OpenOptions, rows: Any) -> Opened:
+def _opened(options: OpenOptions, rows: Any) -> OpenData:
     return opened_from(stored(options, source_in_memory(rows, source_spec(options))))
 
 
-def _with_given(opened: Opened, given: Given) -> Opened:
+def _with_given(opened: OpenData, given: LocalTokenizer) -> OpenData:
     """The data with a tokenizer that was given, held against the first rows."""
     from sftui.session.ready import under
     from sftui.trainers.pins import RUNNING

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
-from sftui.exports.report_model import Checked, counted
+from sftui.exports.report_model import AuditReport, counted
 from sftui.findings import CODES, Finding, Severity
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class CodeFound:
 class Report:
     """What is wrong, the worst first, and what the rows add up to; does not change."""
 
-    def __init__(self, checked: Checked) -> None:
+    def __init__(self, checked: AuditReport) -> None:
         self._checked = checked
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.exports.parquet import arrow_batches, arrow_schema, parquet_writer
-from sftui.session.encoding import Written, columns_of, encoded
+from sftui.session.encoding import EncodeProgress, columns_of, encoded
 
 if TYPE_CHECKING:
     from sftui.session.ready import Ready
@@ -31,7 +31,7 @@ class EncodedTable:
         self._ready, self._turns = ready, turns
         self._explain, self._unpacked = explain, unpacked
         self._columns = columns_of(ready, explain, unpacked)
-        self.written: Written | None = None
+        self.written: EncodeProgress | None = None
         """How many rows and packs there are, dropped, failed …: of the last reading to the end, None before."""
 
     @property
@@ -44,7 +44,7 @@ class EncodedTable:
         return self._records(as_arrays=False)
 
     def _records(self, as_arrays: bool) -> Iterator[dict[str, Any]]:
-        written, explain, unpacked = Written(), self._explain, self._unpacked
+        written, explain, unpacked = EncodeProgress(), self._explain, self._unpacked
         yield from self._turns(
             lambda: encoded(self._ready, written, explain=explain, unpacked=unpacked, as_arrays=as_arrays)
         )
@@ -67,7 +67,7 @@ class EncodedTable:
         """All of it as a `pyarrow.Table`."""
         return self.reader().read_all()
 
-    def to_parquet(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Written:
+    def to_parquet(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> EncodeProgress:
         """Write the file that `sftui encode -o` writes, whole or not at all, and count; ExportError."""
         from sftui.exports.files import atomic_file, refuse_existing
         from sftui.session.inputs import inputs_of
@@ -106,7 +106,7 @@ class EncodedTable:
         empty = [name for name in names if table[name].null_count == len(table) and len(table)]
         return datasets.Dataset(table.drop_columns(empty))
 
-    def _counted(self) -> Written:
+    def _counted(self) -> EncodeProgress:
         if self.written is None:
             raise RuntimeError("counted before it was read")
         return self.written

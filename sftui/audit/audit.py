@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from sftui.audit.bars import length_bar, share_bar
 from sftui.audit.figures import LIMITS, QUANTILES, Figures, GroupFigure, LimitFigure, SourceFigure
-from sftui.audit.found import Filter, Found
+from sftui.audit.found import Filter, FindingCounts
 from sftui.audit.lengths import best_fit, quantiles
 from sftui.audit.listing import Listing
 from sftui.audit.marks import dataset_marks
@@ -17,13 +17,13 @@ from sftui.audit.tallies import Tallies
 from sftui.audit.verdict import Verdict, Verdicts
 from sftui.audit.weights import Weights
 from sftui.findings import Context, DatasetChecks, Finding, Severity, check_dataset, check_row
-from sftui.findings.counts import Counts
+from sftui.findings.counts import RowCounts
 from sftui.findings.dataset import Tally
 from sftui.findings.hashes import Hashes
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.mask import trained_in
 from sftui.flat import Ranges, moved, overlap
-from sftui.model import Inspection, Labels, Part, Rendered, Tokens
+from sftui.model import Inspection, Labels, Part, RenderedText, Tokens
 from sftui.text import visible
 
 COUNTS = (
@@ -56,7 +56,7 @@ class Audit:
         *,
         lasting: bool = False,
     ) -> None:
-        self.found = Found(wanted)
+        self.found = FindingCounts(wanted)
         self.listing = listing
         self._marking = self.found.wanted.remember or bool(self.found.wanted.known)
         self.repeated = Hashes()
@@ -102,7 +102,7 @@ class Audit:
 
     def check(self, inspection: Inspection, context: Context) -> None:
         """Check a row and take it in with what was found."""
-        look = Look(inspection, context)
+        look = RowLook(inspection, context)
         self.add(inspection, check_row(inspection, context, look=look), look)
 
     def add_setup(self, findings: tuple[Finding, ...]) -> None:
@@ -110,7 +110,7 @@ class Audit:
         self.setup_checked = True
         self.verdicts.add(self.found.add(findings), None)
 
-    def add(self, inspection: Inspection, findings: tuple[Finding, ...] = (), look: Look | None = None) -> None:
+    def add(self, inspection: Inspection, findings: tuple[Finding, ...] = (), look: RowLook | None = None) -> None:
         """One more row, inspected with spans; one that stopped early counts with what it has.
 
         Of one that evaluates count its findings and how long it is: all other figures are of what is trained. `look`
@@ -118,7 +118,7 @@ class Audit:
         """
         row = inspection.row
         self.rows += 1
-        counts = Counts.of(inspection, look)
+        counts = RowCounts.of(inspection, look)
         self._compare(inspection, counts)
         stand = self.found.add(findings, row) if findings else ()
         severities = tuple([(one.code, one.severity) for one in stand]) if stand else ()
@@ -168,7 +168,7 @@ class Audit:
             for name in names:
                 self.listing.add(kind, name, row)
 
-    def _compare(self, inspection: Inspection, counts: Counts) -> None:
+    def _compare(self, inspection: Inspection, counts: RowCounts) -> None:
         """Hand the row to the checks of the dataset; where a baseline asks for it, remember which conversations come
         twice."""
         if self.listing is None and not self._marking:
@@ -194,7 +194,7 @@ class Audit:
         name = name if len(self.sources) < MOST_SOURCES else "others"
         return name, self.sources.setdefault(name, [0, 0, 0, 0])
 
-    def _measure(self, tokens: Tokens, labels: Labels, counts: Counts, row: int) -> None:
+    def _measure(self, tokens: Tokens, labels: Labels, counts: RowCounts, row: int) -> None:
         n, trained = counts.tokens, counts.trained
         self.tokenized += 1
         self.tokens += n
@@ -227,7 +227,7 @@ class Audit:
                 self.unlabelled[limit] += 1
                 self._list("no label under", (f"{limit:,}",), row)
 
-    def _budget(self, tokens: Tokens, labels: Labels, counts: Counts, row: int) -> None:
+    def _budget(self, tokens: Tokens, labels: Labels, counts: RowCounts, row: int) -> None:
         """Where the loss goes: trained tokens that are not cut, by who wrote them."""
         spans, drawn = labels.carrying, counts.drawn
         if labels.kept != ((0, counts.tokens),):
@@ -265,7 +265,7 @@ class Audit:
         for name, mine in vars(self).items():
             if isinstance(mine, Counter):
                 mine.update(getattr(other, name))
-            elif isinstance(mine, (Tallies, Found, DatasetChecks, Verdicts, Weights)):
+            elif isinstance(mine, (Tallies, FindingCounts, DatasetChecks, Verdicts, Weights)):
                 mine.merge(getattr(other, name))
         for source, theirs in other.sources.items():
             mine = self.sources.setdefault(source, [0, 0, 0, 0])
@@ -339,7 +339,7 @@ class Audit:
         )
 
 
-def branch_of(rendered: Rendered) -> str:
+def branch_of(rendered: RenderedText) -> str:
     """The texts that the template itself wrote, each once in the order it first came, clipped and safe to draw.
 
     Rows that differ only in content and in the number of turns share a branch; a default system prompt, tools or

@@ -12,7 +12,7 @@ from sftui.findings import Context
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sftui.conversations import Detected
+    from sftui.conversations import Detection
     from sftui.recipe import Recipe
     from sftui.trainers import Toolbox
 
@@ -20,7 +20,7 @@ LARGEST = 4 << 20
 """Bytes of a config file that are read; the real ones have a few thousand."""
 
 
-def audit_context(recipe: Recipe, detected: Detected, tools: Toolbox) -> Context:
+def audit_context(recipe: Recipe, detected: Detection, tools: Toolbox) -> Context:
     """The context of `check_row`, with generation_config.json and config.json where the tokenizer's folder has them."""
     folder = _folder(recipe)
     return Context(

@@ -64,7 +64,7 @@ class FoundCode:
         return f"in {share(self.in_rows(), rows)} of rows" if CODES[self.code].share and self.rows and rows else ""
 
 
-class Found:
+class FindingCounts:
     """Counts findings with `add`; plain data, so it pickles and merges."""
 
     def __init__(self, wanted: Filter | None = None, kept: int = KEPT) -> None:
@@ -150,7 +150,7 @@ class Found:
             one.rows.append(finding.row)
         return one
 
-    def merge(self, other: Found) -> None:
+    def merge(self, other: FindingCounts) -> None:
         """Take in what was found in other rows."""
         self.waived += other.waived
         self.known += other.known

@@ -23,7 +23,7 @@ CHUNK_ROWS = 256
 CHUNK_BYTES = 1 << 20
 
 
-class Inspecting(Protocol):
+class RowInspector(Protocol):
     """A session that inspects rows (see `sftui.session.ready`)."""
 
     @property
@@ -34,30 +34,30 @@ class Inspecting(Protocol):
     def inspect_many(self, rows: Iterable[Row]) -> Iterator[Inspection]: ...
 
 
-class Sent(Protocol):
+class InspectorParcel(Protocol):
     """One on its way to another process, which opens it there (see `sftui.session.sent`)."""
 
-    def open(self) -> Inspecting: ...
+    def open(self) -> RowInspector: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class AuditTask:
     """What every process needs: the session, which findings are wanted, and the prompts of the evaluation set;
     `lasting` as in `Audit`."""
 
-    session: Sent
+    session: InspectorParcel
     wanted: Filter
     evaluation: Hashes | None
     lasting: bool = False
 
-    def open(self) -> Loaded:
-        return Loaded(self)
+    def open(self) -> WorkerState:
+        return WorkerState(self)
 
 
 def audit_in_processes(
     audit: Audit,
     rows: Iterable[Row],
-    task: Task,
+    task: AuditTask,
     jobs: int,
     *,
     total: Callable[[], int | None] = lambda: None,
@@ -79,10 +79,10 @@ def audit_in_processes(
     yield AuditProgress(audit.rows, audit.rows, 0.0, 0.0, True, crew.note)
 
 
-class Loaded:
+class WorkerState:
     """What a worker process holds between chunks."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: AuditTask) -> None:
         from sftui.tokens.release import settle
 
         self._task, self._session = task, task.session.open()

@@ -60,7 +60,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
+class RepeatedRows:
     """What is repeated in one share of all rows: the rows that are the `same` as an earlier one of another part; the
     prompts of the evaluation set that rows ask; and how often a prompt is answered `again`, differently: the hashes
     of the first of these `answers`, and the first row of each, in the order of the rows."""
@@ -80,7 +80,7 @@ def take_repeats(checks: DatasetChecks) -> Repeats:
     return taken
 
 
-def add_repeated(checks: DatasetChecks, found: Repeated) -> None:
+def add_repeated(checks: DatasetChecks, found: RepeatedRows) -> None:
     """Add what is repeated to the checks that all parts are merged into."""
     checks.same.merge(found.same)
     for prompt in found.leaked:
@@ -94,7 +94,7 @@ def add_repeated(checks: DatasetChecks, found: Repeated) -> None:
     checks.elsewhere.merge(Tally(found.again - kept, found.rows[kept : kept + EXAMPLES]))
 
 
-def repeated(shares: Sequence[Share], evaluation: Hashes | None, most: int = REMEMBERED) -> Repeated:
+def repeated(shares: Sequence[Share], evaluation: Hashes | None, most: int = REMEMBERED) -> RepeatedRows:
     """What is repeated in one share of every part; of other answers no more than `most` are named."""
     import numpy as np
 
@@ -119,7 +119,7 @@ def repeated(shares: Sequence[Share], evaluation: Hashes | None, most: int = REM
     answer, asking = answer[begins], asking[begins]
     order = np.argsort(asking)[:most]
     leaked = [] if evaluation is None else [one for one in _bytes(np.unique(prompt)) if one in evaluation]
-    return Repeated(
+    return RepeatedRows(
         Tally(len(same), sorted(map(int, few))), leaked, len(answer), _bytes(answer[order]), asking[order].tolist()
     )
 

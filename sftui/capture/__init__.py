@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sftui.capture.running import RECORDER, Outcome, run
-from sftui.capture.stored import META, Captured, CapturedRow, read_folder
+from sftui.capture.running import RECORDER, RunOutcome, run
+from sftui.capture.stored import META, CapturedRow, CapturedRun, read_folder
 
-__all__ = ["META", "RECORDER", "Captured", "CapturedRow", "Outcome", "read_folder", "run"]
+__all__ = ["META", "RECORDER", "CapturedRow", "CapturedRun", "RunOutcome", "read_folder", "run"]

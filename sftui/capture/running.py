@@ -28,7 +28,7 @@ GRACE = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """How a run ended. `code` is the command's own, None where it was ended; `why` what the recorder says: `enough`,
     `step`, `loader`, `updated`, `failed`, or empty where it never came so far; `unwatched` where a Python without it
     has torch. `error` is what the recorder failed at. `marks` is how far each Python came, `left` how many of those
@@ -93,7 +93,7 @@ def run(
     clip: int | None,
     packages: Sequence[str] = (),
     unfinished: Sequence[str] = (),
-) -> Outcome:
+) -> RunOutcome:
     """Run a command until its recorder is done or it ends; SftuiError where it cannot be started.
 
     `folder` is private and empty, and receives what the recorder writes; what the command prints goes to stderr. Each
@@ -124,7 +124,7 @@ def run(
     done = folder / "done"
     said = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {"why": "", "error": ""}
     why = said["why"] or ("unwatched" if unwatched else "")
-    return Outcome(None if why else process.returncode, why, said["error"], tuple(_marks(folder)), left)
+    return RunOutcome(None if why else process.returncode, why, said["error"], tuple(_marks(folder)), left)
 
 
 @contextlib.contextmanager

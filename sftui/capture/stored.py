@@ -38,7 +38,7 @@ class CapturedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CapturedRun:
     """A run's first batches: `rows` in order, and `about`, the run itself (see `META`): tokenizer, versions, shapes."""
 
     rows: tuple[CapturedRow, ...]
@@ -49,7 +49,7 @@ class Captured:
         return len(self.about["batches"])
 
 
-def read_folder(folder: Path) -> Captured:
+def read_folder(folder: Path) -> CapturedRun:
     """What the recorder left in its folder; nothing where it had no batch."""
     files = sorted(folder.glob("batch-*.json"))
     batches = [json.loads(file.read_text(encoding="utf-8")) for file in files]
@@ -58,14 +58,14 @@ def read_folder(folder: Path) -> Captured:
     return captured(batches, about)
 
 
-def captured(batches: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> Captured:
+def captured(batches: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> CapturedRun:
     """Batches as the recorder writes them, as rows."""
     rows = [row for number, batch in enumerate(batches) for row in _rows(number, batch, about.get("clip"))]
     described = [
         {name: batch.get(name) for name in ("from", "module", "names", "shapes", "labels_from", "loss_takes")}
         for batch in batches
     ]
-    return Captured(tuple(rows), {"format": FORMAT, **about, "batches": described})
+    return CapturedRun(tuple(rows), {"format": FORMAT, **about, "batches": described})
 
 
 def _rows(number: int, batch: Mapping[str, Any], clip: int | None) -> Iterator[CapturedRow]:

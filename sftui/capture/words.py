@@ -7,7 +7,7 @@ from typing import Any
 
 
 def about_run(about: Mapping[str, Any], *, tokenizer_named: bool = False) -> Iterator[str]:
-    """Sentences on a run as `Captured.about` describes it; `tokenizer_named`: that of the run is not needed."""
+    """Sentences on a run as `CapturedRun.about` describes it; `tokenizer_named`: that of the run is not needed."""
     batches: Sequence[Mapping[str, Any]] = about["batches"]
     versions = ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items())
     trainer = about.get("trainer") or "a loop without a trainer's class"

@@ -19,7 +19,7 @@ from sftui.model import IGNORE_INDEX
 from sftui.text import many, visible, visible_token
 
 if TYPE_CHECKING:
-    from sftui.session.against import Against, Match
+    from sftui.session.against import DocumentComparison, Match
     from sftui.session.ready import Ready
 
 
@@ -117,7 +117,7 @@ def _trainer(run: Mapping[str, Any]) -> str | None:
     return f"{next(fits, engines[0])}@{version}"
 
 
-def lines(found: Against, data: Ready, shown: int, run: Mapping[str, Any]) -> Iterator[str]:
+def lines(found: DocumentComparison, data: Ready, shown: int, run: Mapping[str, Any]) -> Iterator[str]:
     """What is printed: the count, the first that differ, and what explains them."""
     total, equal = len(found.matches), len(found.matches) - len(found.differing)
     yield f"{equal} of {many(total, 'sequence')} equal to what {data.recipe.preset} makes of the dataset"
@@ -156,7 +156,7 @@ def _label(label: int | None) -> str:
     return "masks it" if label is None or label < 0 else f"trains it (label {label})"
 
 
-def _causes(found: Against, data: Ready, run: Mapping[str, Any]) -> Iterator[str]:
+def _causes(found: DocumentComparison, data: Ready, run: Mapping[str, Any]) -> Iterator[str]:
     """How many of those that differ each change explains."""
     formatting, collator = run.get("formatting"), run.get("collator")
     counted = Counter((one.why, one.document.moved, one.explained) for one in found.differing if one.row is not None)
@@ -205,7 +205,7 @@ def _change(change: Any, data: Ready) -> str:
     return f"{change.path} {value_text(change.after)} (not {value_text(change.before)}" + (f"; {key})" if key else ")")
 
 
-def as_record(found: Against, data: Ready) -> dict[str, Any]:
+def as_record(found: DocumentComparison, data: Ready) -> dict[str, Any]:
     """The same as one record."""
     return {
         "sequences": len(found.matches),

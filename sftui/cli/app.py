@@ -18,15 +18,15 @@ from sftui.cli.grouped import (
     WORK,
     WRITE,
     WRITTEN,
-    Command,
     CommandGroup,
     Front,
+    HelpCommand,
     number_option,
     option,
 )
 from sftui.cli.opening import TRAINERS_FROM, opening_options, serving_option
 from sftui.session.declared import FINDINGS, USUAL
-from sftui.starting import Started
+from sftui.starting import IdleWorker
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,7 +57,7 @@ class Output(click.types.StringParamType):
 
 
 OUTPUT = Output()
-COMMANDS: dict[str, Command] = {}
+COMMANDS: dict[str, HelpCommand] = {}
 """In the order in which help lists them."""
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 """What `sftui check` writes."""
@@ -114,11 +114,16 @@ log_option = output_option("--log", help="LOG.jsonl: every change, row by row; d
 
 
 def command(
-    name: str, listed: str, short_help: str, *examples: tuple[str, str], cls: type[Command] = Command, **more: Any
+    name: str,
+    listed: str,
+    short_help: str,
+    *examples: tuple[str, str],
+    cls: type[HelpCommand] = HelpCommand,
+    **more: Any,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Makes a function the command `sftui NAME`, in one of the groups LISTED, with examples of what to type."""
 
-    def declared(function: Callable[..., Any]) -> Command:
+    def declared(function: Callable[..., Any]) -> HelpCommand:
         attributes = {"listed": listed, "short_help": short_help, "examples": examples, **more}
         COMMANDS[name] = click.command(f"sftui {name}", cls=cls, **attributes)(function)
         return COMMANDS[name]
@@ -144,7 +149,7 @@ def command(
 @no_mouse
 @click.version_option(None, "--version", package_name="sftui", message="sftui %(version)s")
 @click.pass_obj
-def inspect(started: Started | None, /, row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
+def inspect(started: IdleWorker | None, /, row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
     """Open the inspector on DATA: .jsonl .json .csv .parquet (also .gz .zst), a saved folder, a folder
     or glob of shards, a Hub dataset name, or - for stdin; or on CONFIG, a trainer's own .yaml, .yml or .json."""
     from sftui.cli.inspector import can_pick, open_inspector
@@ -170,7 +175,13 @@ def inspect(started: Started | None, /, row: int, theme: str | None, no_mouse: b
 @option("--debug", is_flag=True, help="show a full trace when something fails")
 @click.pass_obj
 def demo(
-    started: Started | None, /, name: str | None, tokenizer: str | None, theme: str | None, no_mouse: bool, debug: bool
+    started: IdleWorker | None,
+    /,
+    name: str | None,
+    tokenizer: str | None,
+    theme: str | None,
+    no_mouse: bool,
+    debug: bool,
 ) -> int:
     """Open the inspector on bundled sample data, offline; without NAME with a tour through rows with defects."""
     from sftui.cli.inspector import open_demo
@@ -660,7 +671,7 @@ def skill() -> int:
     return print_skill()
 
 
-@click.command("remove", cls=Command)
+@click.command("remove", cls=HelpCommand)
 @click.argument("versions", nargs=-1, metavar="VERSION…")
 @option("--all", "everything", is_flag=True, help="remove all")
 def remove_envs(versions: tuple[str, ...], everything: bool) -> int:
@@ -711,10 +722,10 @@ UNWATCHED = (inspect, demo, serve, capture, trainers, knobs, explain, envs, help
 command costs is not ours to bound, nor may it be started again."""
 
 
-def run(words: list[str], *, watched: bool = False, debug: bool = False, started: Started | None = None) -> int:
+def run(words: list[str], *, watched: bool = False, debug: bool = False, started: IdleWorker | None = None) -> int:
     """Run the command that `words` name, else the inspector; its exit code. `watched`: see `cli.supervising`;
     `started` is the worker that the inspector may take."""
-    command: Command = inspect
+    command: HelpCommand = inspect
     rest = words
     if words and words[0] in COMMANDS:
         command, rest = COMMANDS[words[0]], words[1:]

@@ -18,7 +18,7 @@ from sftui.cli.data_notes import DataNotes
 from sftui.cli.engines import LOCAL, on_ray
 from sftui.cli.loading import loaded_session, open_data
 from sftui.cli.writing import Progress, print_over_progress
-from sftui.session.checking import Checking, evaluation_options, prompts_of
+from sftui.session.checking import AuditSession, evaluation_options, prompts_of
 from sftui.session.inputs import data_files, labels_of
 from sftui.session.opened import source_spec
 from sftui.text import visible
@@ -26,7 +26,7 @@ from sftui.text import visible
 if TYPE_CHECKING:
     from sftui.audit.found import Filter
     from sftui.audit.run import AuditProgress
-    from sftui.exports.report_model import Checked
+    from sftui.exports.report_model import AuditReport
     from sftui.findings.hashes import Hashes
     from sftui.session.options import OpenOptions
     from sftui.session.ready import Ready
@@ -47,7 +47,7 @@ def audited(
     engine: str = LOCAL,
     address: str | None = None,
     looks: int = 0,
-) -> Checked:
+) -> AuditReport:
     """The audit of the options' data under their recipe; `looks`: so many rows of each code are inspected again, for
     drawing."""
     cluster = on_ray(engine, address)
@@ -56,7 +56,7 @@ def audited(
         if cluster:
             from sftui.engines.checking import RayChecking
 
-            checking: Checking = RayChecking(
+            checking: AuditSession = RayChecking(
                 session,
                 wanted,
                 prompts,
@@ -68,7 +68,7 @@ def audited(
             )
         else:
             cores = max(1, (os.cpu_count() or 1) - 1)
-            checking = Checking(session, wanted, prompts, max_rows=max_rows, sample=sample, jobs=jobs or cores)
+            checking = AuditSession(session, wanted, prompts, max_rows=max_rows, sample=sample, jobs=jobs or cores)
         note = session.settle_split().note
         if note:
             click.echo(f"sftui: {visible(note)}; figures are of all rows", err=True)
@@ -91,7 +91,7 @@ def work_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: given[name] for name in ("max_rows", "sample", "evaluation", "jobs", "engine", "address")}
 
 
-def _run(checking: Checking, files: tuple[str, ...]) -> None:
+def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
     """Take in every row; an audit that was interrupted before is resumed where all rows are wanted.
 
     `files` hold the data; without any it is not known whether the data is the same, and nothing is kept.

@@ -147,12 +147,12 @@ def _terminal(named: Iterable[str]) -> Iterator[str]:
 def _settings() -> Iterator[str]:
     from dataclasses import fields
 
-    from sftui.settings import Settings, load_settings, settings_file
+    from sftui.settings import UserSettings, load_settings, settings_file
 
     if not settings_file().exists():
         yield "- none"
         return
-    found, usual = load_settings(), Settings()
+    found, usual = load_settings(), UserSettings()
     changed = [one.name for one in fields(found) if getattr(found, one.name) != getattr(usual, one.name)]
     yield f"- changed: {', '.join(changed) or 'nothing'}"
 

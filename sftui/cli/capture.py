@@ -16,7 +16,7 @@ from sftui.errors import ExportError, SftuiError
 from sftui.text import visible
 
 if TYPE_CHECKING:
-    from sftui.capture import Captured, Outcome
+    from sftui.capture import CapturedRun, RunOutcome
 
 
 def capture_batches(
@@ -62,7 +62,7 @@ def _packages() -> list[str]:
     return [*dict.fromkeys(packages().values())]
 
 
-def summary(captured: Captured, outcome: Outcome, wanted: int) -> list[str]:
+def summary(captured: CapturedRun, outcome: RunOutcome, wanted: int) -> list[str]:
     """What was captured, and what is not known of it, in sentences."""
     from sftui.capture.words import about_run, counted
 

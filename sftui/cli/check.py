@@ -20,7 +20,7 @@ from sftui.session.inputs import inputs_of
 from sftui.text import visible
 
 if TYPE_CHECKING:
-    from sftui.exports.report_model import Checked
+    from sftui.exports.report_model import AuditReport
 
 DEFAULT_WIDTH = 100
 
@@ -88,7 +88,7 @@ def check_data(
     return 1 if worst.rank <= Severity(fail_on).rank else 0
 
 
-def _writer(form: str) -> Callable[[Checked], str]:
+def _writer(form: str) -> Callable[[AuditReport], str]:
     """What writes a format; text as wide as the terminal."""
     if form == "text" and sys.stdout.isatty():
         from sftui.exports.formats_text import as_text

@@ -22,7 +22,7 @@ from sftui.session.splitting import PREPARED
 from sftui.text import visible
 
 if TYPE_CHECKING:
-    from sftui.comparison import Causes, ComparisonCount, RowComparison, Side
+    from sftui.comparison import Causes, ComparisonCount, RowComparison, RowSide
     from sftui.recipe import Recipe
 
 
@@ -189,7 +189,7 @@ def _row(comparison: RowComparison) -> dict[str, Any]:
     }
 
 
-def _cell(side: Side, start: int, end: int) -> dict[str, Any]:
+def _cell(side: RowSide, start: int, end: int) -> dict[str, Any]:
     made: dict[str, Any] = {"at": start, "ids": list(side.ids[start:end]), "labels": list(side.labels[start:end])}
     if not side.weights:
         return made
@@ -197,6 +197,6 @@ def _cell(side: Side, start: int, end: int) -> dict[str, Any]:
     return {**made, "weights": weights}
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: RowSide) -> dict[str, Any]:
     made = {"trained": side.trained, "tokens": side.received, "gone": side.gone}
     return {**made, "split": "evaluation"} if side.evaluates else made

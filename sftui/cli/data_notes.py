@@ -10,7 +10,7 @@ from sftui.session.inputs import data_files, size_of
 from sftui.text import visible
 
 if TYPE_CHECKING:
-    from sftui.session.opened import Opened
+    from sftui.session.opened import OpenData
 
 LOOK_BYTES = 4 << 20
 """Size of the files that are read through to find out whether they are whole, where not all is read anyway: counted in
@@ -26,7 +26,7 @@ class DataNotes:
     that no row has.
     """
 
-    def __init__(self, session: Opened, *others: Opened, findings: bool = False) -> None:
+    def __init__(self, session: OpenData, *others: OpenData, findings: bool = False) -> None:
         self._session = session
         self._sessions = (session, *others)
         self._findings = findings

@@ -16,7 +16,7 @@ from sftui.cli.writing import STDOUT, Progress, outputs, print_over_progress
 from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
 from sftui.exports.records import Columns, as_line
-from sftui.session.encoding import Written, columns_of, encoded, packs, refuse_half
+from sftui.session.encoding import EncodeProgress, columns_of, encoded, packs, refuse_half
 from sftui.session.inputs import inputs_of
 from sftui.session.ready import Ready
 from sftui.text import visible
@@ -45,7 +45,7 @@ def encode_rows(
     target, _ = outputs(inputs_of(options), force, out)
     with contextlib.closing(loaded_session(options)) as session:
         notes = DataNotes(session)
-        written = Written()
+        written = EncodeProgress()
         by: Engines | None = None
         packed = packs(session, unpacked)
         refuse_half(session)
@@ -124,7 +124,7 @@ def _ids(session: Ready, by: Engines | None) -> str:
     return named if note is None else f"{named}\nsftui: {visible(note)}"
 
 
-def _summary(count: Written, packed: bool, out: str) -> str:
+def _summary(count: EncodeProgress, packed: bool, out: str) -> str:
     rows = f"{count.rows:,} row{'s' if count.rows != 1 else ''}"
     parts = [f"sftui: {count.packs:,} pack{'s' if count.packs != 1 else ''} of {rows}" if packed else f"sftui: {rows}"]
     if count.dropped:

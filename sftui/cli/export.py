@@ -19,7 +19,7 @@ from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
-    from sftui.session.opened import Opened
+    from sftui.session.opened import OpenData
     from sftui.session.options import OpenOptions
 
 
@@ -78,7 +78,7 @@ def export_files(to: str, folder: str, force: bool, max_rows: int | None, **give
     return 2 if stops else 0
 
 
-def exported(session: Opened, recipe: Recipe) -> Opened:
+def exported(session: OpenData, recipe: Recipe) -> OpenData:
     """The data under the exported recipe, with its tokenizer; without one where it cannot be loaded and a recipe alone
     is written."""
     from sftui.session import ready
@@ -92,7 +92,7 @@ def exported(session: Opened, recipe: Recipe) -> Opened:
         return other
 
 
-def refuse_untrainable(session: Opened, recipe: Recipe) -> None:
+def refuse_untrainable(session: OpenData, recipe: Recipe) -> None:
     """ExportError where no sampled row can be made into labels under the exported recipe, tokenizer and template."""
     from sftui.exports.conversion import refused_export
     from sftui.session import ready

@@ -71,7 +71,7 @@ def shared(command: F, params: Sequence[click.Parameter]) -> F:
     return command
 
 
-class Command(click.Command):
+class HelpCommand(click.Command):
     """A command whose help is in groups and ends with examples; `listed` is its group among the commands."""
 
     def __init__(self, *given: Any, examples: Examples = (), listed: str = LEARN, **attributes: Any) -> None:
@@ -96,7 +96,7 @@ class Command(click.Command):
         write_examples(self.examples, formatter)
 
 
-class CommandGroup(Command, click.Group):
+class CommandGroup(HelpCommand, click.Group):
     """A command that has commands of its own."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -104,10 +104,10 @@ class CommandGroup(Command, click.Group):
         self.format_commands(ctx, formatter)
 
 
-class Front(Command):
+class Front(HelpCommand):
     """What stands before all commands: its help lists them. `commands` is called when they are all there."""
 
-    commands: Mapping[str, Command] = {}
+    commands: Mapping[str, HelpCommand] = {}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title in LISTED:

@@ -18,8 +18,8 @@ from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.session.options import OpenOptions
-    from sftui.settings import Settings
-    from sftui.starting import Started
+    from sftui.settings import UserSettings
+    from sftui.starting import IdleWorker
 
 
 def open_inspector(
@@ -28,7 +28,7 @@ def open_inspector(
     theme: str | None,
     mouse: bool,
     commands: Collection[str],
-    started: Started | None = None,
+    started: IdleWorker | None = None,
 ) -> int:
     """Open what the command line names; 2 where it cannot be opened. `commands` are the names that a slip of the keys
     may have meant."""
@@ -104,7 +104,7 @@ def _picked(
     return {what: picked[what] for what in missing if what in picked} if picked is not None else None
 
 
-def _refuse_settings(settings: Settings) -> None:
+def _refuse_settings(settings: UserSettings) -> None:
     """SftuiError for settings that cannot be used, each problem printed."""
     if settings.problems:
         *others, last = map(visible, settings.problems)
@@ -132,7 +132,12 @@ def refuse_slips(paths: Sequence[str], commands: Collection[str]) -> None:
 
 
 def open_demo(
-    name: str | None, tokenizer: str | None, theme: str | None, mouse: bool, debug: bool, started: Started | None = None
+    name: str | None,
+    tokenizer: str | None,
+    theme: str | None,
+    mouse: bool,
+    debug: bool,
+    started: IdleWorker | None = None,
 ) -> int:
     """Open bundled sample data; `name` picks one of its files, without one a tour leads through rows with defects."""
     from sftui.cli.demo import demo_options
@@ -144,7 +149,7 @@ def open_demo(
 
 
 def run(
-    options: OpenOptions, theme: str | None, mouse: bool, started: Started | None = None, *, tour: bool = False
+    options: OpenOptions, theme: str | None, mouse: bool, started: IdleWorker | None = None, *, tour: bool = False
 ) -> int:
     """Start the worker, then the screen, and leave nothing behind."""
     require_utf8()

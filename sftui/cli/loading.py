@@ -20,7 +20,7 @@ from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
-    from sftui.session.opened import Opened
+    from sftui.session.opened import OpenData
     from sftui.session.options import OpenOptions
     from sftui.session.ready import Ready
 
@@ -77,7 +77,7 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
-def open_data(options: OpenOptions, recipe: Recipe | None = None, seconds: float | None = None) -> Opened:
+def open_data(options: OpenOptions, recipe: Recipe | None = None, seconds: float | None = None) -> OpenData:
     """Open the data under a recipe (None: that of the options); a pipe that is waited for and what comes from the Hub
     are reported, and where `seconds` were too few to look through all of it."""
     from sftui.cli.downloading import download_progress
@@ -91,7 +91,7 @@ def open_data(options: OpenOptions, recipe: Recipe | None = None, seconds: float
     return opened
 
 
-def load_tokenizer(opened: Opened) -> Opened:
+def load_tokenizer(opened: OpenData) -> OpenData:
     """Load the proven tokenizer and hold it against the first rows; what comes from the Hub is reported."""
     from sftui.cli.downloading import download_progress, hub_tokenizer
     from sftui.session import ready
@@ -119,14 +119,14 @@ def loaded_session(
     return session
 
 
-def print_versions(sessions: Iterable[Opened]) -> None:
+def print_versions(sessions: Iterable[OpenData]) -> None:
     """Whose ids are shown where that is not plain, each once, on stderr, with the command that verifies."""
-    from sftui.session.ready import Tokenized
+    from sftui.session.ready import TokenizedData
     from sftui.session.versions import NOT_VERIFIED, version_notes
     from sftui.trainers.pins import reference_version
 
     for session in sessions:
-        if not isinstance(session, Tokenized):
+        if not isinstance(session, TokenizedData):
             continue
         for note in version_notes(session.tokenizer.facts):
             version = reference_version(session.recipe)

@@ -13,7 +13,7 @@ import click
 
 from sftui.cli.grouped import made_of, option, shared
 from sftui.errors import RecipeError, SourceError
-from sftui.session.declared import RECIPE, Declared
+from sftui.session.declared import RECIPE, OptionDeclaration
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _declare(one: Field[Any]) -> Callable[[Any], Any]:
     return option(*names, **one.metadata["click"], **number)
 
 
-_DECLARED = {one.name: _declare(one) for one in fields(Declared)}
+_DECLARED = {one.name: _declare(one) for one in fields(OptionDeclaration)}
 serving_option = _DECLARED.pop("serve")
 _DEBUG = _DECLARED.pop("debug")
 OPENING: tuple[Callable[[Any], Any], ...] = (

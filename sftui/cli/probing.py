@@ -12,7 +12,7 @@ from sftui.errors import TemplateError
 from sftui.text import visible
 
 if TYPE_CHECKING:
-    from sftui.templates.probe import Group, Outcome, Probed, Problem
+    from sftui.templates.probe import Group, ProbeReport, ShapeOutcome, ShapeProblem
 
 _SIGNS = {"error": "✗ error", "warning": "! warning"}
 _NAMED = 12
@@ -69,7 +69,7 @@ def _without_tokenizer(named: str) -> Any:
     raise TemplateError("there is no chat template to try", fix="name a tokenizer with -t, or --template NAME or FILE")
 
 
-def _lines(name: str, probed: Probed, width: int, stand_ins: bool) -> list[str]:
+def _lines(name: str, probed: ProbeReport, width: int, stand_ins: bool) -> list[str]:
     from sftui.templates.probe import FACT, grouped
 
     groups = grouped(probed.problems)
@@ -129,7 +129,7 @@ def _wrapped(text: str, width: int, indent: str) -> list[str]:
     return plain(wrap(line(text), width, indent)).splitlines()
 
 
-def _shown(outcome: Outcome, problems: Sequence[Problem]) -> list[str]:
+def _shown(outcome: ShapeOutcome, problems: Sequence[ShapeProblem]) -> list[str]:
     from sftui.templates.probe import ERROR
 
     shape = outcome.shape
@@ -155,7 +155,7 @@ def _shown(outcome: Outcome, problems: Sequence[Problem]) -> list[str]:
     return lines
 
 
-def _report(name: str, probed: Probed) -> dict[str, Any]:
+def _report(name: str, probed: ProbeReport) -> dict[str, Any]:
     return {
         "template": name,
         "failed": probed.failed,
@@ -165,7 +165,7 @@ def _report(name: str, probed: Probed) -> dict[str, Any]:
     }
 
 
-def _problem(one: Problem) -> dict[str, Any]:
+def _problem(one: ShapeProblem) -> dict[str, Any]:
     return {
         "code": one.code,
         "grade": one.grade,
@@ -176,7 +176,7 @@ def _problem(one: Problem) -> dict[str, Any]:
     }
 
 
-def _shape(one: Outcome) -> dict[str, Any]:
+def _shape(one: ShapeOutcome) -> dict[str, Any]:
     return {
         "name": one.shape.name,
         "messages": one.shape.messages,

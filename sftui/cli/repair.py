@@ -12,7 +12,7 @@ import click
 from sftui.cli.data_notes import DataNotes
 from sftui.cli.loading import loaded_session, open_data
 from sftui.cli.opening import open_options
-from sftui.cli.writing import STDOUT, Progress, Target, targets
+from sftui.cli.writing import STDOUT, OutputTarget, Progress, targets
 from sftui.errors import ExportError, RecipeError
 from sftui.session.checking import words_of
 from sftui.session.encoding import refuse_half
@@ -20,10 +20,10 @@ from sftui.session.inputs import inputs_of
 from sftui.text import many, visible
 
 if TYPE_CHECKING:
-    from sftui.repairs.run import Counts, Plan
-    from sftui.session.opened import Opened
+    from sftui.repairs.run import RepairPlan, RunCounts
+    from sftui.session.opened import OpenData
     from sftui.session.options import OpenOptions
-    from sftui.session.repairing import Written
+    from sftui.session.repairing import WriteProgress
 
 
 def repair_data(
@@ -110,7 +110,7 @@ def _marked(file: str | None) -> tuple[int, ...]:
 
 def targets_of(
     options: OpenOptions, out: str | None, log: str | None, marks: str | None, dry_run: bool, force: bool
-) -> tuple[Target | None, Target | None]:
+) -> tuple[OutputTarget | None, OutputTarget | None]:
     """Where the rows go (nowhere in a dry run) and the log, by itself next to them: never the data itself;
     ExportError."""
     from sftui.session.repairing import check_targets
@@ -127,11 +127,11 @@ def targets_of(
     return target, journal
 
 
-def _path(target: Target | None) -> contextlib.AbstractContextManager[Path | None]:
+def _path(target: OutputTarget | None) -> contextlib.AbstractContextManager[Path | None]:
     return contextlib.nullcontext() if target is None else target.as_path()
 
 
-def opened_for(options: OpenOptions, codes: bool, *, unread: bool = False) -> Opened:
+def opened_for(options: OpenOptions, codes: bool, *, unread: bool = False) -> OpenData:
     """The data open, and the tokenizer where one is named or findings decide; ConversationError for what its trainer
     does not read, but where a conversion takes care of that (`unread`)."""
     if codes or options.full_recipe().tokenizer.name is not None:
@@ -141,13 +141,15 @@ def opened_for(options: OpenOptions, codes: bool, *, unread: bool = False) -> Op
     return opened
 
 
-def written(session: Opened, plan: Plan, target: Target | None, journal: Target | None) -> Written:
+def written(
+    session: OpenData, plan: RepairPlan, target: OutputTarget | None, journal: OutputTarget | None
+) -> WriteProgress:
     """Write the rows after a plan and the log, or count only, and print on stderr how far it is."""
-    from sftui.repairs.run import Counts
-    from sftui.session.repairing import Written, write_repaired
+    from sftui.repairs.run import RunCounts
+    from sftui.session.repairing import WriteProgress, write_repaired
 
     progress = Progress(session.count_now())
-    now = Written(Counts())
+    now = WriteProgress(RunCounts())
     with _path(target) as rows, _path(journal) as log:
         for now in write_repaired(session, plan, rows, log):
             progress.at(now.counts.rows)
@@ -156,7 +158,7 @@ def written(session: Opened, plan: Plan, target: Target | None, journal: Target 
 
 
 def summary(
-    counts: Counts, lost: int, target: Target | None, reasons: Mapping[str, str], own: tuple[str, ...] = ()
+    counts: RunCounts, lost: int, target: OutputTarget | None, reasons: Mapping[str, str], own: tuple[str, ...] = ()
 ) -> str:
     kept = counts.rows - counts.dropped - lost
     where = "would be written" if target is None else f"written to {target.path or 'stdout'}"

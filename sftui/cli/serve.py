@@ -27,7 +27,7 @@ from sftui.text import many
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from sftui.cli.grouped import Command
+    from sftui.cli.grouped import HelpCommand
 
 HERE = "127.0.0.1"
 IN_A_BROWSER = {"LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
@@ -97,7 +97,7 @@ def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def words_of(command: Command, values: Mapping[str, Any]) -> list[str]:
+def words_of(command: HelpCommand, values: Mapping[str, Any]) -> list[str]:
     """A command line that gives the options of a command these values."""
     words: list[str] = []
     data: Iterable[str] = ()

@@ -116,8 +116,8 @@ class _Child:
         terminal = os.dup(2)
         os.dup2(self._files.log.fileno(), 2)
         self._files.said.seek(0)
-        said = _Once(terminal, self._files.said)
-        out = _Further(os.dup(1), self._page, again=bool(overran))
+        said = _StderrOnce(terminal, self._files.said)
+        out = _StdoutRest(os.dup(1), self._page, again=bool(overran))
         for name, raw, lines in (("stderr", said, True), ("stdout", out, os.isatty(1))):
             old = getattr(sys, name)
             buffered = io.BufferedWriter(raw)
@@ -182,7 +182,7 @@ class _Child:
                 signal.signal(number, handler)
 
 
-class _Raw(io.RawIOBase):
+class _RawStream(io.RawIOBase):
     """A file descriptor of the terminal, or of what stands in its place."""
 
     def __init__(self, descriptor: int) -> None:
@@ -203,7 +203,7 @@ class _Raw(io.RawIOBase):
             data = data[os.write(self._descriptor, data) :]
 
 
-class _Further(_Raw):
+class _StdoutRest(_RawStream):
     """stdout that passes over what an earlier process of the same command has written."""
 
     def __init__(self, descriptor: int, page: bound.Page, again: bool) -> None:
@@ -222,7 +222,7 @@ class _Further(_Raw):
         return len(whole)
 
 
-class _Once(_Raw):
+class _StderrOnce(_RawStream):
     """stderr that does not repeat a line of an earlier process of the same command."""
 
     def __init__(self, descriptor: int, said: IO[bytes]) -> None:

@@ -20,13 +20,13 @@ from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.model import Conversation
-    from sftui.session.opened import Opened
+    from sftui.session.opened import OpenData
 
 
 class Conversations:
     """The conversations of a session's rows, as often as they are requested; rows that hold none are left out."""
 
-    def __init__(self, session: Opened, most: int | None) -> None:
+    def __init__(self, session: OpenData, most: int | None) -> None:
         self._session = session
         self._most = most
 

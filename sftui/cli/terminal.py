@@ -48,7 +48,7 @@ def _write_past_guard(stream: Any, text: str) -> None:
     """Write a text as it is where `guarded` would show its control characters."""
     stream.flush()
     buffer = getattr(stream, "buffer", None)
-    inner = buffer.inner if isinstance(buffer, _Shown) else stream
+    inner = buffer.inner if isinstance(buffer, _VisibleBytes) else stream
     inner.write(text)
     inner.flush()
 
@@ -88,11 +88,11 @@ def hold_standard_streams() -> None:
 
 
 def _guard(stream: TextIO) -> TextIO:
-    shown: Any = _Shown(stream)
+    shown: Any = _VisibleBytes(stream)
     return io.TextIOWrapper(shown, encoding="utf-8", errors="surrogateescape", write_through=True)
 
 
-class _Shown(io.BufferedIOBase):
+class _VisibleBytes(io.BufferedIOBase):
     """Bytes in UTF-8 for a text stream, every one of them made visible; lines stay lines."""
 
     def __init__(self, inner: IO[str]) -> None:

@@ -21,7 +21,7 @@ from sftui.text import visible
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
     from sftui.session.ready import Ready
-    from sftui.session.verifying import Verified
+    from sftui.session.verifying import Verification
 
 SHOWN = 20
 
@@ -98,7 +98,7 @@ def _loads(python: str) -> bool:
 def _by_date(
     session: Ready,
     numbers: Sequence[int],
-    found: Verified,
+    found: Verification,
     answers: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
 ) -> str:
     """How many of the differences go where sftui's rows write today, as the trainer's do; empty where none does."""
@@ -134,7 +134,7 @@ def _left(
     return len(made.differences)
 
 
-def _which(found: Verified, left: int | None) -> str:
+def _which(found: Verification, left: int | None) -> str:
     """Which of the differences have a cause without which so many are left; empty where none has."""
     gone = len(found.differences) - left if left is not None else 0
     if gone <= 0:
@@ -145,7 +145,7 @@ def _which(found: Verified, left: int | None) -> str:
 def _by_version(
     session: Ready,
     numbers: Sequence[int],
-    found: Verified,
+    found: Verification,
     answers: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
     python: Path,
 ) -> str:

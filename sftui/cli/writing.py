@@ -25,7 +25,7 @@ STDOUT = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class OutputTarget:
     """Where a command may write: a file, or stdout (None). Made by `targets` alone."""
 
     path: Path | None
@@ -73,13 +73,15 @@ class Target:
 
 def outputs(
     inputs: Inputs, force: bool, named: str, *more: str | None, ours: str | None = None
-) -> tuple[Target, tuple[Target | None, ...]]:
+) -> tuple[OutputTarget, tuple[OutputTarget | None, ...]]:
     """`targets` where the first one is always written: that one, and the others."""
     others = targets(inputs, force, named, *more, ours=ours)[1:]
     return _target(named), others
 
 
-def targets(inputs: Inputs, force: bool, *named: str | None, ours: str | None = None) -> tuple[Target | None, ...]:
+def targets(
+    inputs: Inputs, force: bool, *named: str | None, ours: str | None = None
+) -> tuple[OutputTarget | None, ...]:
     """What options that name an output come to, in their order: `-` is stdout, None stays None.
 
     ExportError for an input under any name, for one place named twice, and where nobody can be asked whether to
@@ -95,8 +97,8 @@ def targets(inputs: Inputs, force: bool, *named: str | None, ours: str | None = 
     return tuple(None if one is None else _target(one) for one in named)
 
 
-def _target(named: str) -> Target:
-    return Target(None if named == STDOUT else Path(named))
+def _target(named: str) -> OutputTarget:
+    return OutputTarget(None if named == STDOUT else Path(named))
 
 
 def may_write(files: Sequence[Path], inputs: Inputs, force: bool, ours: str | None = None) -> None:

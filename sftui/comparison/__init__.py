@@ -2,7 +2,7 @@
 
 from sftui.comparison.causes import Cause, Causes, Setting
 from sftui.comparison.count import ComparisonCount, evenly
-from sftui.comparison.rows import Column, RowComparison, Side, compare_prepared, compare_row
+from sftui.comparison.rows import Column, RowComparison, RowSide, compare_prepared, compare_row
 
 __all__ = [
     "Cause",
@@ -10,8 +10,8 @@ __all__ = [
     "Column",
     "ComparisonCount",
     "RowComparison",
+    "RowSide",
     "Setting",
-    "Side",
     "compare_prepared",
     "compare_row",
     "evenly",

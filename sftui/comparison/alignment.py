@@ -25,7 +25,7 @@ _RUNS = (8, 3)
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class AlignedSide:
     """One side: its text, where message contents stand in it, and each token's ids and characters.
 
     `starts` and `ends` are -1 where a token stands for no text.
@@ -38,7 +38,7 @@ class Placed:
     ends: tuple[int, ...]
 
 
-def align(sides: Sequence[Placed]) -> tuple[tuple[Range, ...], ...]:
+def align(sides: Sequence[AlignedSide]) -> tuple[tuple[Range, ...], ...]:
     """Columns in order: of each side the range of its tokens there, empty where it has none.
 
     A column holds one token a side, or several where the sides cut the same text differently.
@@ -49,7 +49,7 @@ def align(sides: Sequence[Placed]) -> tuple[tuple[Range, ...], ...]:
     return tuple(_columns(sides, spans))
 
 
-def _axis(sides: Sequence[Placed]) -> list[list[int]]:
+def _axis(sides: Sequence[AlignedSide]) -> list[list[int]]:
     """For every side, the place of each of its characters on the common axis."""
     axis = sides[0].text
     placed = [list(range(len(axis)))]
@@ -80,7 +80,7 @@ def _axis(sides: Sequence[Placed]) -> list[list[int]]:
     return placed
 
 
-def _matched(axis: str, base_places: list[int], base: Placed, side: Placed) -> list[int | None]:
+def _matched(axis: str, base_places: list[int], base: AlignedSide, side: AlignedSide) -> list[int | None]:
     """The place on the axis of each character of `side`, rising; None where it has no equal there."""
     found: list[int | None] = []
     at = 0
@@ -93,7 +93,7 @@ def _matched(axis: str, base_places: list[int], base: Placed, side: Placed) -> l
     return found
 
 
-def _anchors(base: Placed, side: Placed) -> Iterator[tuple[Range, Range]]:
+def _anchors(base: AlignedSide, side: AlignedSide) -> Iterator[tuple[Range, Range]]:
     """Message contents that both texts have, in the same order."""
     ours = [span for span in base.contents if span[0] < span[1]]
     theirs = [span for span in side.contents if span[0] < span[1]]
@@ -185,7 +185,7 @@ def _once(words: Sequence[str], length: int) -> dict[tuple[str, ...], int]:
     return {run: at for run, at in places.items() if run not in twice}
 
 
-def _spans(side: Placed, places: list[int]) -> list[Range | None]:
+def _spans(side: AlignedSide, places: list[int]) -> list[Range | None]:
     """The stretch of the axis that each token covers; None for one that stands for no text."""
     return [
         (places[start], places[end - 1] + 1) if 0 <= start < end <= len(places) else None
@@ -193,7 +193,7 @@ def _spans(side: Placed, places: list[int]) -> list[Range | None]:
     ]
 
 
-def _columns(sides: Sequence[Placed], spans: Sequence[Sequence[Range | None]]) -> Iterator[tuple[Range, ...]]:
+def _columns(sides: Sequence[AlignedSide], spans: Sequence[Sequence[Range | None]]) -> Iterator[tuple[Range, ...]]:
     """Columns from left to right; tokens without text stand before the next token of their side that has some."""
     done = [0] * len(sides)
     for group in _groups(spans):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import repeat
 
-from sftui.comparison.rows import Side
+from sftui.comparison.rows import RowSide
 from sftui.model import IGNORE_INDEX, NOWHERE, Part
 
 ANSWERS = ("assistant", "completion")
@@ -20,7 +20,7 @@ are trained. With "" for what, beside these: tokens that are `cut`, and rows who
 _PARTS = {Part.CONTENT: "content", Part.HEADER: "header", Part.TERMINATOR: "end"}
 
 
-def doing(side: Side) -> Doing:
+def doing(side: RowSide) -> Doing:
     """What a side trains of one row."""
     tokens, roles = side.tokens, side.roles
     if side.gone is not None or tokens is None:

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from sftui.comparison.alignment import Placed, Range, align
+from sftui.comparison.alignment import AlignedSide, Range, align
 from sftui.model import IGNORE_INDEX, NO_TEXT, Inspection, Kind, Labels, Part, Tokens, TokenText
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class RowSide:
     """What one recipe makes of a row.
 
     `ids` and `labels` are those that the trainer receives, un-shifted, one a token of `tokens`; a label is IGNORE_INDEX
@@ -77,7 +77,7 @@ class RowComparison:
     """The sides of one row, aligned. `columns` are empty where equal rows were not to be aligned."""
 
     row: int
-    sides: tuple[Side, ...]
+    sides: tuple[RowSide, ...]
     columns: tuple[Column, ...] = ()
 
     @property
@@ -192,7 +192,7 @@ def _needs_spans(inspections: Sequence[Inspection]) -> bool:
     )
 
 
-def _equal(sides: Sequence[Side]) -> bool:
+def _equal(sides: Sequence[RowSide]) -> bool:
     kept = [side for side in sides if side.gone is None]
     if len(kept) < len(sides):
         return not kept
@@ -203,7 +203,7 @@ def _equal(sides: Sequence[Side]) -> bool:
     )
 
 
-def _side(inspection: Inspection, evaluates: bool | None) -> Side:
+def _side(inspection: Inspection, evaluates: bool | None) -> RowSide:
     tokens = inspection.tokens
     if inspection.row.left_out is not None:
         gone, stopped = f"left out of the repaired data, because {inspection.row.left_out}", False
@@ -216,7 +216,7 @@ def _side(inspection: Inspection, evaluates: bool | None) -> Side:
     if tokens is None or inspection.labels is None:
         count = len(tokens) if tokens is not None else 0
         ids = tokens.input_ids if tokens is not None else ()
-        return Side(ids, (None,) * count, tokens, 0, inspection.token_text, gone, stopped, evaluates)
+        return RowSide(ids, (None,) * count, tokens, 0, inspection.token_text, gone, stopped, evaluates)
     ids, labels = _received(inspection, tokens, inspection.labels)
     weights = _weights(inspection, labels, inspection.labels)
     pieces = 0 if gone is not None else 1 + len(inspection.more)
@@ -224,7 +224,7 @@ def _side(inspection: Inspection, evaluates: bool | None) -> Side:
     roles = tuple(message.role for message in conversation.messages) if conversation is not None else ()
     if conversation is not None and conversation.kind is Kind.STRINGS:
         roles = ("prompt", "completion")
-    return Side(ids, labels, tokens, pieces, inspection.token_text, gone, stopped, evaluates, weights, roles)
+    return RowSide(ids, labels, tokens, pieces, inspection.token_text, gone, stopped, evaluates, weights, roles)
 
 
 def _weights(inspection: Inspection, labels: Sequence[int | None], made: Labels) -> tuple[float, ...]:
@@ -271,14 +271,14 @@ def _received(inspection: Inspection, tokens: Tokens, made: Labels) -> tuple[tup
     return tuple(ids), tuple(found)
 
 
-def _placed(inspection: Inspection, side: Side, tokens: Tokens) -> Placed:
+def _placed(inspection: Inspection, side: RowSide, tokens: Tokens) -> AlignedSide:
     rendered = inspection.rendered
     text = rendered.text if rendered is not None else ""
     contents = tuple((s.start, s.end) for s in rendered.spans if s.part is Part.CONTENT) if rendered is not None else ()
-    return Placed(text, contents, side.ids, tokens.starts, tokens.ends)
+    return AlignedSide(text, contents, side.ids, tokens.starts, tokens.ends)
 
 
-def _turns(column: Column, sides: Sequence[Side]) -> bool:
+def _turns(column: Column, sides: Sequence[RowSide]) -> bool:
     trained = {
         tuple(
             (side.ids[i], side.weight(i))
@@ -290,7 +290,7 @@ def _turns(column: Column, sides: Sequence[Side]) -> bool:
     return len(trained) > 1
 
 
-def _column(cells: tuple[Range, ...], sides: Sequence[Side]) -> Column:
+def _column(cells: tuple[Range, ...], sides: Sequence[RowSide]) -> Column:
     here = [
         ([i for i in range(a, b) if side.labels[i] is not None], side)
         for (a, b), side in zip(cells, sides)

@@ -2,8 +2,8 @@
 
 from sftui.conversations.convert import convert
 from sftui.conversations.detect import detect
-from sftui.conversations.detected import Detected
+from sftui.conversations.detected import Detection
 from sftui.conversations.strings import as_chat
 from sftui.conversations.turns import turns_problem
 
-__all__ = ["Detected", "as_chat", "convert", "detect", "turns_problem"]
+__all__ = ["Detection", "as_chat", "convert", "detect", "turns_problem"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sftui.conversations.detected import Detected, sentence, type_word
+from sftui.conversations.detected import Detection, sentence, type_word
 from sftui.conversations.messages import CALL_ROLE, is_missing, message_list, parse_json, read_messages
 from sftui.conversations.strings import alpaca_prompt
 from sftui.conversations.tensors import as_labels, is_tensors
@@ -18,7 +18,7 @@ from sftui.nearest import did_you_mean
 from sftui.recipe import Data
 
 
-def convert(row: Row, detected: Detected, data: Data) -> Conversation:
+def convert(row: Row, detected: Detection, data: Data) -> Conversation:
     """One row as a conversation; ConversationError says what is wrong with it and where.
 
     Sentences (the error's and the notes) are safe to draw: they quote keys and roles of the data.
@@ -36,7 +36,7 @@ def convert(row: Row, detected: Detected, data: Data) -> Conversation:
     return conversation
 
 
-def _read(row: Row, detected: Detected, data: Data) -> Conversation:
+def _read(row: Row, detected: Detection, data: Data) -> Conversation:
     where = row.where or f"row {row.index}"
     if row.data is None:
         raise ConversationError(row.problem or "the row could not be read", where=where)
@@ -50,7 +50,7 @@ def _read(row: Row, detected: Detected, data: Data) -> Conversation:
     return conversation
 
 
-def _from_messages(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
+def _from_messages(row: Mapping[str, Any], where: str, detected: Detection, data: Data) -> Conversation:
     column = detected.fields.get("messages", "messages")
     messages, notes = _messages(row, column, where, detected, data)
     system = _optional_text(row, detected.fields.get("system"), where)
@@ -59,7 +59,7 @@ def _from_messages(row: Mapping[str, Any], where: str, detected: Detected, data:
     return _chat(row, where, detected, messages, None, notes)
 
 
-def _from_alpaca(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
+def _from_alpaca(row: Mapping[str, Any], where: str, detected: Detection, data: Data) -> Conversation:
     fields = detected.fields
     instruction = _text(row, fields.get("instruction", "instruction"), where)
     output_column = fields.get("output", "output")
@@ -98,7 +98,7 @@ def _history(history: Any, column: str, where: str) -> list[Message]:
     return messages
 
 
-def _from_pair(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
+def _from_pair(row: Mapping[str, Any], where: str, detected: Detection, data: Data) -> Conversation:
     """A prompt and a completion: two texts, or two lists of messages (TRL's conversational kind)."""
     names = {name: detected.fields.get(name, name) for name in ("prompt", "completion")}
     prompt, completion = (_value(row, names[name], where) for name in ("prompt", "completion"))
@@ -136,11 +136,11 @@ def _from_pair(row: Mapping[str, Any], where: str, detected: Detected, data: Dat
     )
 
 
-def _from_text(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
+def _from_text(row: Mapping[str, Any], where: str, detected: Detection, data: Data) -> Conversation:
     return Conversation(Kind.TEXT, "text", text=_text(row, detected.fields.get("text", "text"), where))
 
 
-def _from_segments(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
+def _from_segments(row: Mapping[str, Any], where: str, detected: Detection, data: Data) -> Conversation:
     """Axolotl's `input_output`: pieces of text, each with whether it is trained."""
     column = detected.fields.get("segments", "segments")
     value = _value(row, column, where)
@@ -164,7 +164,7 @@ def _from_segments(row: Mapping[str, Any], where: str, detected: Detected, data:
     )
 
 
-def _from_tokens(row: Mapping[str, Any], where: str, detected: Detected, data: Data) -> Conversation:
+def _from_tokens(row: Mapping[str, Any], where: str, detected: Detection, data: Data) -> Conversation:
     moved = data.given_labels == "shifted"
     if is_tensors(detected):
         return read_tokenized(as_labels(row, where, detected), where, replace(detected, fields={}), moved)
@@ -173,7 +173,7 @@ def _from_tokens(row: Mapping[str, Any], where: str, detected: Detected, data: D
 
 
 def _messages(
-    row: Mapping[str, Any], column: str, where: str, detected: Detected, data: Data
+    row: Mapping[str, Any], column: str, where: str, detected: Detection, data: Data
 ) -> tuple[tuple[Message, ...], list[str]]:
     items, note = message_list(_value(row, column, where), column, where, verbatim=detected.verbatim)
     if not items:
@@ -188,7 +188,7 @@ def _messages(
 def _chat(
     row: Mapping[str, Any],
     where: str,
-    detected: Detected,
+    detected: Detection,
     messages: tuple[Message, ...],
     prompt_messages: int | None,
     notes: list[str],
@@ -207,7 +207,7 @@ def _chat(
     )
 
 
-def _around(row: Mapping[str, Any], where: str, detected: Detected) -> tuple[Any, Mapping[str, Any], list[str]]:
+def _around(row: Mapping[str, Any], where: str, detected: Detection) -> tuple[Any, Mapping[str, Any], list[str]]:
     """The row's tools and template variables; each may be stored as JSON text. A column `""` is read by nobody."""
     notes: list[str] = []
     column = detected.fields.get("tools", "tools")

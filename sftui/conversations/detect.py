@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sftui.conversations.detected import Detected, find_column, sentence
+from sftui.conversations.detected import Detection, find_column, sentence
 from sftui.conversations.messages import CONTENT_KEYS, ROLE_KEYS, SHAREGPT_ROLES, is_missing, parse_json, printed_list
 from sftui.conversations.notes import notes_on
 from sftui.conversations.refusals import preference_set, scattered_set, unreadable_set
@@ -42,7 +42,7 @@ class Candidate:
     keys: Mapping[str, str]
 
 
-def detect(rows: Sequence[Row], data: Data) -> Detected:
+def detect(rows: Sequence[Row], data: Data) -> Detection:
     """How the set is read, from its first rows, later ones unlike them, and what `data` says.
 
     A format or a field that `data` names is never guessed over. Nothing here raises: a set that
@@ -59,22 +59,22 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
     return replace(found, reason=sentence(found.reason), notes=notes, refused=refused)
 
 
-def _detect(rows: Sequence[Row], data: Data) -> Detected:
+def _detect(rows: Sequence[Row], data: Data) -> Detection:
     samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(str(name) for row in samples for name in row))
     if data.format != "auto" and data.format not in SHAPE_OF:
-        return Detected(
+        return Detection(
             "auto", refused=Problem(f"no data format `{data.format}`", fix=did_you_mean(data.format, SHAPE_OF))
         )
     shapes = _shapes(data)
     missing = _missing_column(shapes, data, columns) if samples else None
     if missing is not None:
-        return Detected("auto", refused=missing)
+        return Detection("auto", refused=missing)
     if data.format == "auto" and not shapes:
         refused = preference_set(samples, columns) or scattered_set(samples, columns)
         refused = None if _find_messages(samples, columns, {}) else refused
         if refused is not None:
-            return Detected("auto", refused=refused)
+            return Detection("auto", refused=refused)
     found = [
         candidate
         for shape, finder in _FINDERS
@@ -85,7 +85,7 @@ def _detect(rows: Sequence[Row], data: Data) -> Detected:
     )
     if best is None:
         if data.format == "auto" or (samples and not _columns_there(data, columns)):
-            return Detected("auto", refused=unreadable_set(samples, columns))
+            return Detection("auto", refused=unreadable_set(samples, columns))
         shape = SHAPE_OF[data.format]
         best = Candidate(
             shape, data.format, {name: data.fields.get(name, name) for name in _REQUIRED[shape]}, 0, "", {}
@@ -95,7 +95,7 @@ def _detect(rows: Sequence[Row], data: Data) -> Detected:
 
 def _finish(
     best: Candidate, others: Sequence[Candidate], samples: Sequence[Sample], columns: Sequence[str], data: Data
-) -> Detected:
+) -> Detection:
     format_name = best.format if data.format == "auto" else data.format
     fields = dict(best.fields)
     for name, defaults in OPTIONAL.items():
@@ -112,7 +112,7 @@ def _finish(
         reason = f"{head}; {_how_many(best.fits, len(samples))} {best.has}" if best.has and best.fits else head
     else:
         reason = f"{format_name}: {_how_many(best.fits, len(samples))} {best.has}"
-    detected = Detected(format_name, fields, {**best.keys, **data.message_keys}, roles, reason)
+    detected = Detection(format_name, fields, {**best.keys, **data.message_keys}, roles, reason)
     if best.shape == "tokenized":
         detected = _with_alignment(detected, samples, data)
     used = set(detected.fields.values())
@@ -336,7 +336,7 @@ def _count(samples: Sequence[Sample], fits: Callable[[Sample], bool]) -> int:
     return sum(1 for row in samples if fits(row))
 
 
-def _with_alignment(detected: Detected, samples: Sequence[Sample], data: Data) -> Detected:
+def _with_alignment(detected: Detection, samples: Sequence[Sample], data: Data) -> Detection:
     """How stored labels are aligned: what the recipe says, else what the ids show."""
     labels, ids = detected.fields.get("labels", "labels"), detected.fields["input_ids"]
     pairs = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from sftui.conversations.reading import Place, Reading
+from sftui.conversations.reading import FileReading, ValueKind
 from sftui.model import Problem
 from sftui.text import visible
 
@@ -16,7 +16,7 @@ LONGEST = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Detected:
+class Detection:
     """How every row of a set is read.
 
     `fields` maps our names to the set's columns, `message_keys` ours to the keys of a message, `role_map` the roles
@@ -36,14 +36,14 @@ class Detected:
     notes: tuple[str, ...] = ()
     refused: Problem | None = None
     given_labels: str = ""
-    reading: Reading | None = None
+    reading: FileReading | None = None
     verbatim: bool = False
-    places: Place | None = None
+    places: ValueKind | None = None
 
 
-def refusal(what: str, why: str = "", fix: str = "change the dataset") -> Detected:
+def refusal(what: str, why: str = "", fix: str = "change the dataset") -> Detection:
     """A set that cannot be read as SFT data."""
-    return Detected("auto", refused=Problem(what, why, fix))
+    return Detection("auto", refused=Problem(what, why, fix))
 
 
 NO_ROW = refusal("no row could be read", fix="correct the file")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.conversations.refusals import MEDIA_COLUMNS
-from sftui.conversations.repeated import Repeated
+from sftui.conversations.repeated import FunctionMemo
 from sftui.conversations.tokenized import MASK_COLUMNS
 from sftui.fast_json import orjson
 from sftui.side_files import object_of
@@ -57,7 +57,7 @@ _BLANK = re.compile(rb"\xe2\x80[\x80-\x8a\xa8\xa9\xaf]")
 def identity(data: Mapping[str, Any], columns: Collection[str]) -> bytes:
     """16 bytes, equal for two rows that differ in nothing a trainer reads.
 
-    `columns` are those that the set is read from (`Detected.fields.values()`). What counts besides them are columns
+    `columns` are those that the set is read from (`Detection.fields.values()`). What counts besides them are columns
     known to trainers by name and media, by their names or because they hold bytes. Other columns (ids, sources,
     scores) do not, unless the row has none of `columns`: then all do. Neither count white space that cannot be seen
     (at line ends, empty lines around a text, how lines end), the order of keys, and a null column or message key.
@@ -83,7 +83,7 @@ def key_of(data: Mapping[str, Any], columns: Collection[str]) -> bytes:
         pass
     try:
         seen: bytes = orjson.dumps(_seen(kept, 0), option=_PLAINLY)
-    except (TypeError, _Unusual, RecursionError):
+    except (TypeError, _UnusualData, RecursionError):
         return _digest(kept)
     return seen
 
@@ -117,12 +117,12 @@ def _seen(value: Any, depth: int) -> Any:
         items = [(str(key), item) for key, item in value.items() if item is not None or depth > _MESSAGE_DEPTH]
         shown = {key: _seen(item, depth + 1) for key, item in items}
         if len(shown) < len(items):  # keys that are no texts, written as others are
-            raise _Unusual
+            raise _UnusualData
         return shown
     if isinstance(value, (list, tuple)):
         return [_seen(item, depth + 1) for item in value]
     if kind not in _PLAIN or (kind is float and not isfinite(value)):
-        raise _Unusual
+        raise _UnusualData
     return value
 
 
@@ -168,13 +168,13 @@ def _binary(value: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Encoded:
+class _EncodedPiece:
     """A piece whose encoding was made before."""
 
     data: bytes
 
 
-class _Unusual(Exception):
+class _UnusualData(Exception):
     """Data that only `_by_stack` encodes."""
 
 
@@ -187,7 +187,7 @@ def _encoded(value: Any, depth: int) -> bytes:
     """A value as bytes, the last key of a mapping first; every piece says its length or its end."""
     try:
         return _written(_at_once(value, depth))
-    except _Unusual:
+    except _UnusualData:
         return _by_stack(value, depth)
 
 
@@ -201,7 +201,7 @@ def _at_once(value: Any, depth: int) -> str:
         if depth <= _MESSAGE_DEPTH and None in value.values():
             keys = tuple([key for key in keys if value[key] is not None])
         if depth > _DEEP:
-            raise _Unusual
+            raise _UnusualData
         encoded, names = _names(keys)
         for key, name, again in names:
             item = value[key]
@@ -214,16 +214,16 @@ def _at_once(value: Any, depth: int) -> str:
         return encoded
     if kind is list:
         if depth > _DEEP:
-            raise _Unusual
+            raise _UnusualData
         if set(map(type, value)) == {int}:
             return _numbers(value)
         return f"[{len(value)}:" + "".join([_at_once(item, depth + 1) for item in value])
     if kind in _PLAIN:
         return _scalar(value)
-    if kind is _Encoded:
+    if kind is _EncodedPiece:
         with suppress(UnicodeDecodeError):
             return str(value.data, "utf-8", "surrogatepass")
-    raise _Unusual
+    raise _UnusualData
 
 
 def _by_stack(value: Any, depth: int) -> bytes:
@@ -232,7 +232,7 @@ def _by_stack(value: Any, depth: int) -> bytes:
     waiting: list[tuple[Any, int]] = [(value, depth)]
     while waiting:
         item, depth = waiting.pop()
-        if type(item) is _Encoded:
+        if type(item) is _EncodedPiece:
             pieces.append(item.data)
         elif isinstance(item, str):
             pieces.append(_written(_text(item)))
@@ -240,7 +240,7 @@ def _by_stack(value: Any, depth: int) -> bytes:
             head, names = _names(tuple([key for key in item if depth > _MESSAGE_DEPTH or item[key] is not None]))
             pieces.append(_written(head))
             for key, name, _ in reversed(names):
-                waiting += ((item[key], depth + 1), (_Encoded(_written(name)), depth))
+                waiting += ((item[key], depth + 1), (_EncodedPiece(_written(name)), depth))
         elif isinstance(item, (list, tuple)) and set(map(type, item)) == {int}:
             pieces.append(_written(_numbers(item)))
         elif isinstance(item, (list, tuple)):
@@ -308,4 +308,4 @@ def _again(value: Any) -> Any:
     return value if found is None else found
 
 
-_REPEATED = Repeated(lambda value: _Encoded(_encoded(value, 1)))
+_REPEATED = FunctionMemo(lambda value: _EncodedPiece(_encoded(value, 1)))

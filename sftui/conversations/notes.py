@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sftui.conversations.detected import Detected, find_column
+from sftui.conversations.detected import Detection, find_column
 from sftui.conversations.messages import CALL_NOTE, CALL_ROLE, KNOWN_ROLES, is_missing, parse_json
 from sftui.conversations.refusals import MEDIA_COLUMNS
 
@@ -17,7 +17,7 @@ _SYSTEM_COLUMNS = ("system", "system_prompt", "system_message")
 
 
 def notes_on(
-    detected: Detected,
+    detected: Detection,
     samples: Sequence[Mapping[str, Any]],
     columns: Sequence[str],
     *,
@@ -64,7 +64,7 @@ def notes_on(
     return tuple(notes)
 
 
-def _roles(detected: Detected, samples: Sequence[Mapping[str, Any]]) -> list[str]:
+def _roles(detected: Detection, samples: Sequence[Mapping[str, Any]]) -> list[str]:
     key = detected.message_keys.get("role", "role")
     seen = list(
         dict.fromkeys(role for message in _messages(detected, samples) if isinstance(role := message.get(key), str))
@@ -81,7 +81,7 @@ def _roles(detected: Detected, samples: Sequence[Mapping[str, Any]]) -> list[str
     return notes
 
 
-def _messages(detected: Detected, samples: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+def _messages(detected: Detection, samples: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     columns = [detected.fields[name] for name in ("messages", "prompt", "completion") if name in detected.fields]
     for row in samples:
         for column in columns:

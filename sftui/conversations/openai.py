@@ -27,7 +27,7 @@ _THOUGHT = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class OpenAIRow:
     """The row, and what was done in it besides naming things anew: kinds by the number of places."""
 
     row: dict[str, Any]
@@ -44,7 +44,7 @@ def openai_row(
     empty_tools: bool = False,
     name_calls: bool = False,
     between: str | None = None,
-) -> Written:
+) -> OpenAIRow:
     """The row with `messages`, and `tools` where it has some, in place of the columns `used`; all others stay.
 
     `tools_as_text`: the tool list is JSON text, `arguments_as_text`: those of calls that are written anew are,
@@ -81,7 +81,7 @@ def openai_row(
     tools: Any = _tools(conversation.tools or functions, done)
     if tools and tools_as_text:
         tools = _stored(data, used, tools) or json.dumps(tools, ensure_ascii=False)
-    return Written({**rest, MESSAGES: messages, **({TOOLS: tools} if tools or empty_tools else {})}, done)
+    return OpenAIRow({**rest, MESSAGES: messages, **({TOOLS: tools} if tools or empty_tools else {})}, done)
 
 
 def _as_text(message: dict[str, Any], where: str, between: str, done: dict[str, int]) -> dict[str, Any]:
@@ -224,5 +224,5 @@ def _parsed(value: Any, what: str, where: str) -> Any:
 
 
 def columns_of(fields: Mapping[str, str]) -> tuple[str, ...]:
-    """The columns that a conversation is made of, as `Detected.fields` names them; template variables are none."""
+    """The columns that a conversation is made of, as `Detection.fields` names them; template variables are none."""
     return tuple(column for name, column in fields.items() if column and name != "template_kwargs")

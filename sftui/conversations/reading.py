@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PlaceReading:
     """How the values of one place come back: of a place kept as JSON, of texts that become times, of numbers that
     become floats, of numbers that are rounded, too, because another place of the file is kept as JSON, or inside.
 
@@ -24,21 +24,21 @@ class Kept:
     """
 
     what: Literal["json", "time", "float", "rounded", "list", "object"]
-    inside: Mapping[str, Kept] = field(default_factory=dict)
+    inside: Mapping[str, PlaceReading] = field(default_factory=dict)
     order: tuple[str, ...] = ()
 
 
-_JSON, _FLOAT, _ROUNDED = Kept("json"), Kept("float"), Kept("rounded")
+_JSON, _FLOAT, _ROUNDED = PlaceReading("json"), PlaceReading("float"), PlaceReading("rounded")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FileReading:
     """How a file's rows come back from `datasets`; `columns` are those that come back otherwise than they stand.
 
     `typed`: Arrow's types hold throughout, and no place is kept as JSON.
     """
 
-    columns: Mapping[str, Kept]
+    columns: Mapping[str, PlaceReading]
     typed: bool = False
 
     def row(self, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class Reading:
         return [path for name in columns if name in self.columns for path in _times(self.columns[name], name)]
 
 
-def _times(place: Kept, path: str) -> Iterator[str]:
+def _times(place: PlaceReading, path: str) -> Iterator[str]:
     if place.what == "time":
         yield path
     for key, one in place.inside.items():
@@ -81,7 +81,7 @@ def time_of(text: str) -> datetime | None:
         return None
 
 
-def kept(columns: Mapping[str, Sequence[Any]], *, listed: bool = False) -> dict[str, Kept]:
+def kept(columns: Mapping[str, Sequence[Any]], *, listed: bool = False) -> dict[str, PlaceReading]:
     """How the values of columns come back, of those that do not as they stand; `listed`: the file is one JSON list.
 
     Objects are kept as JSON where two have other keys, or the first has none; objects or lists next to others too. For
@@ -91,16 +91,16 @@ def kept(columns: Mapping[str, Sequence[Any]], *, listed: bool = False) -> dict[
     return _changed(columns, True) if not listed and any(map(_holds_json, found.values())) else found
 
 
-def _changed(columns: Mapping[str, Sequence[Any]], rounds: bool) -> dict[str, Kept]:
+def _changed(columns: Mapping[str, Sequence[Any]], rounds: bool) -> dict[str, PlaceReading]:
     found = {name: _kept(values, rounds) for name, values in columns.items()}
     return {name: one for name, one in found.items() if one is not None}
 
 
-def _holds_json(place: Kept) -> bool:
+def _holds_json(place: PlaceReading) -> bool:
     return place.what == "json" or any(map(_holds_json, place.inside.values()))
 
 
-def _kept(values: Sequence[Any], rounds: bool) -> Kept | None:
+def _kept(values: Sequence[Any], rounds: bool) -> PlaceReading | None:
     held = [value for value in values if value is not None]
     if not held:
         return None
@@ -112,10 +112,10 @@ def _kept(values: Sequence[Any], rounds: bool) -> Kept | None:
         inside = {key: _kept([value[key] for value in held], rounds) for key in first}
         changed = {key: one for key, one in inside.items() if one is not None}
         order = tuple(first) if any(tuple(value) != tuple(first) for value in held) else ()
-        return Kept("object", changed, order) if changed or order else None
+        return PlaceReading("object", changed, order) if changed or order else None
     if kinds == {"array"}:
         items = _kept([item for value in held for item in value], rounds)
-        return Kept("list", {"": items}) if items is not None else None
+        return PlaceReading("list", {"": items}) if items is not None else None
     if len(kinds) > 1:
         return _JSON
     if kinds == {"number"} and any(map(_is_double, held)):
@@ -123,7 +123,7 @@ def _kept(values: Sequence[Any], rounds: bool) -> Kept | None:
     return None
 
 
-def typed(values: Sequence[Any]) -> Kept | None:
+def typed(values: Sequence[Any]) -> PlaceReading | None:
     """How the values of one place come back where no place is kept as JSON; None where as they stand.
 
     Objects have the keys of all objects of the place, in the order in which they first come, null where one has none.
@@ -132,18 +132,18 @@ def typed(values: Sequence[Any]) -> Kept | None:
     kinds = {kind_of(value) for value in held}
     if kinds == {"array"}:
         items = typed([item for value in held for item in value])
-        return Kept("list", {"": items}) if items is not None else None
+        return PlaceReading("list", {"": items}) if items is not None else None
     if kinds != {"object"}:
         return _kept(held, False) if kinds == {"number"} else None
     keys = tuple(dict.fromkeys(key for value in held for key in value))
     inside = {key: typed([value.get(key) for value in held]) for key in keys}
     changed = {key: one for key, one in inside.items() if one is not None}
     order = keys if any(tuple(value) != keys for value in held) else ()
-    return Kept("object", changed, order) if changed or order else None
+    return PlaceReading("object", changed, order) if changed or order else None
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ValueKind:
     """What kind of value a place of a file holds: Arrow's name of it, "whole" where every number is, "several", or None
     where nothing was seen.
 
@@ -151,37 +151,37 @@ class Place:
     """
 
     kind: str | None
-    inside: Mapping[str, Place] = field(default_factory=dict)
+    inside: Mapping[str, ValueKind] = field(default_factory=dict)
 
 
-def place_of(values: Sequence[Any]) -> Place:
+def place_of(values: Sequence[Any]) -> ValueKind:
     """The place that holds these values."""
     held = [value for value in values if value is not None]
     kinds = {kind_of(value) for value in held}
     if kinds == {"object"}:
         keys = dict.fromkeys(key for value in held for key in value)
-        return Place("object", {key: place_of([value.get(key) for value in held]) for key in keys})
+        return ValueKind("object", {key: place_of([value.get(key) for value in held]) for key in keys})
     if kinds == {"array"}:
-        return Place("array", {"": place_of([item for value in held for item in value])})
+        return ValueKind("array", {"": place_of([item for value in held for item in value])})
     if kinds == {"number"} and not any(map(_is_double, held)):
-        return Place("whole")
-    return Place(next(iter(kinds)) if len(kinds) == 1 else "several" if kinds else None)
+        return ValueKind("whole")
+    return ValueKind(next(iter(kinds)) if len(kinds) == 1 else "several" if kinds else None)
 
 
-def joined(one: Place, other: Place) -> Place:
+def joined(one: ValueKind, other: ValueKind) -> ValueKind:
     """The place that holds what two hold."""
     if one.kind is None or other.kind is None:
         return other if one.kind is None else one
     numbers = {one.kind, other.kind} == {"whole", "number"}
     kind = one.kind if one.kind == other.kind else "number" if numbers else "several"
-    keys, nothing = dict.fromkeys((*one.inside, *other.inside)), Place(None)
-    return Place(kind, {key: joined(one.inside.get(key, nothing), other.inside.get(key, nothing)) for key in keys})
+    keys, nothing = dict.fromkeys((*one.inside, *other.inside)), ValueKind(None)
+    return ValueKind(kind, {key: joined(one.inside.get(key, nothing), other.inside.get(key, nothing)) for key in keys})
 
 
 _KINDS = {str: "string", bool: "boolean", float: "number", dict: "object", list: "array"}
 
 
-def other_kind(value: Any, place: Place) -> tuple[str, str, str] | None:
+def other_kind(value: Any, place: ValueKind) -> tuple[str, str, str] | None:
     """The first place inside a value that holds another kind than it was seen to hold: its path as Arrow writes it, the
     kind seen, and the kind that it has. Every row is looked at, so that the path is put together on the way back."""
     if value is None or place.kind is None or place.kind == "several":
@@ -208,7 +208,7 @@ def other_kind(value: Any, place: Place) -> tuple[str, str, str] | None:
     return None
 
 
-def brings(value: Any, place: Place) -> bool:
+def brings(value: Any, place: ValueKind) -> bool:
     """Whether a value holds a key, or a kind of value, that a place was not seen to hold."""
     if value is None or place.kind == "several":
         return False
@@ -226,7 +226,7 @@ def brings(value: Any, place: Place) -> bool:
     return any([brings(one, inner) for one in value])
 
 
-def _texts_alone(values: list[Any], place: Place) -> bool:
+def _texts_alone(values: list[Any], place: ValueKind) -> bool:
     """Whether objects hold nothing but texts, and nothing else was seen in them: messages, mostly, at one look."""
     if set(map(type, values)) != {dict} or any([one.kind != "string" for one in place.inside.values()]):
         return False
@@ -238,7 +238,7 @@ def _is_double(value: float) -> bool:
     return isinstance(value, float) or not -(2**63) <= value < 2**63
 
 
-def _back(value: Any, place: Kept) -> Any:
+def _back(value: Any, place: PlaceReading) -> Any:
     """A value as it comes back."""
     if value is None:
         return None

@@ -12,7 +12,7 @@ KEPT, LONGEST = 64, 16_000
 """Data of which the outcome is kept, and bytes of one as `marshal` writes it."""
 
 
-class Repeated(Generic[T]):
+class FunctionMemo(Generic[T]):
     """A function of plain data whose last outcomes are kept; equal data share one, so nobody must change it."""
 
     def __init__(self, work: Callable[[Any], T]) -> None:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sftui.conversations.detected import Detected, find_column, type_word
+from sftui.conversations.detected import Detection, find_column, type_word
 from sftui.conversations.tokenized import alignment, attended
 from sftui.errors import ConversationError
 from sftui.model import IGNORE_INDEX, Row
@@ -54,7 +54,7 @@ class Stretches(NamedTuple):
     inside: int = 0
 
 
-def detect_tensors(rows: Sequence[Row], data: Data) -> Detected | None:
+def detect_tensors(rows: Sequence[Row], data: Data) -> Detection | None:
     """How rows are read that hold ids with targets, a mask or weights, or a prompt and a completion in ids; None for
     any other rows, and for those with `labels` alone."""
     samples = [row.data for row in rows if isinstance(row.data, Mapping)]
@@ -67,12 +67,12 @@ def detect_tensors(rows: Sequence[Row], data: Data) -> Detected | None:
     reason = f"tokenized: {_columns_read(found)}"
     samples = [row for row in samples if all(_is_list(row.get(column), True) for column in found.values())]
     if "prompt_ids" in found:
-        return Detected("tokenized", found, reason=f"{reason}, which are trained", given_labels="unshifted")
+        return Detection("tokenized", found, reason=f"{reason}, which are trained", given_labels="unshifted")
     convention, why = _convention(samples, found)
     if data.given_labels != "auto":
         convention, why = data.given_labels, "set by data.given_labels"
     said = "the mask is moved one place to the right" if convention == LATE else convention
-    return Detected("tokenized", found, reason=f"{reason}; {said}, {why}", given_labels=convention)
+    return Detection("tokenized", found, reason=f"{reason}; {said}, {why}", given_labels=convention)
 
 
 def _columns(samples: Sequence[Mapping[str, Any]], columns: Sequence[str], fields: Mapping[str, str]) -> Any:
@@ -192,7 +192,7 @@ def mask_convention(seen: Stretches) -> str:
     return "unknown"
 
 
-def as_labels(row: Mapping[str, Any], where: str, detected: Detected) -> Mapping[str, Any]:
+def as_labels(row: Mapping[str, Any], where: str, detected: Detection) -> Mapping[str, Any]:
     """A row with `input_ids`, `labels` and, where they are stored, `loss_weights`, aligned as they are stored.
 
     ConversationError for a mask or weights that are no numbers, or of another length than the ids.
@@ -240,7 +240,7 @@ def _list(row: Mapping[str, Any], column: str, where: str, length: int | None) -
     return [*values]
 
 
-def is_tensors(detected: Detected) -> bool:
+def is_tensors(detected: Detection) -> bool:
     """Whether rows are read by what `detect_tensors` found."""
     return detected.format == "tokenized" and any(
         name in detected.fields for name in ("prompt_ids", "loss_mask", "loss_weights")

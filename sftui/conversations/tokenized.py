@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sftui.conversations.detected import Detected, type_word
+from sftui.conversations.detected import Detection, type_word
 from sftui.errors import ConversationError
 from sftui.model import IGNORE_INDEX, Conversation, Kind
 
@@ -64,7 +64,7 @@ EMPTY = Conversation(Kind.TOKENS, "tokenized", input_ids=(), labels=(), attentio
 """A row of no ids, under a trainer that leaves it out, or goes on with it."""
 
 
-def read_tokenized(row: Mapping[str, Any], where: str, detected: Detected, moved: bool = False) -> Conversation:
+def read_tokenized(row: Mapping[str, Any], where: str, detected: Detection, moved: bool = False) -> Conversation:
     """A TOKENS conversation with un-shifted labels; `moved`: the recipe says that they are moved before training.
 
     Labels stored shifted (labels[i] is the token after input_ids[i]) are moved back by one: the

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from sftui.engines.cluster import connected
 from sftui.engines.pool import Pool
 from sftui.engines.shards import CheckPieces, Rows, head_of, rows_of
-from sftui.session.checking import Checking
-from sftui.sources.source import Piece
+from sftui.session.checking import AuditSession
+from sftui.sources.source import SourcePiece
 
 if TYPE_CHECKING:
     from sftui.audit.audit import Audit
     from sftui.audit.found import Filter
-    from sftui.audit.repeats import Repeated
+    from sftui.audit.repeats import RepeatedRows
     from sftui.audit.run import AuditProgress
     from sftui.findings.hashes import Hashes
     from sftui.session.ready import Ready
@@ -34,7 +34,7 @@ SHARE = 4_000_000
 """Rows of which one worker finds those that are repeated, at a time; some 300 MB of memory."""
 
 
-class JoinedChecking(Checking):
+class JoinedChecking(AuditSession):
     """One audit whose parts are made elsewhere. It is not resumed: what is lost costs the piece that it was at."""
 
     @property
@@ -59,7 +59,7 @@ class JoinedChecking(Checking):
     def joined(
         self,
         parts: Iterable[tuple[Rows, bool, bytes] | None],
-        repeated: Callable[[int], Iterable[Repeated | None]],
+        repeated: Callable[[int], Iterable[RepeatedRows | None]],
         note: Callable[[], str | None] = lambda: None,
     ) -> Iterator[AuditProgress]:
         """Take in the parts in order, each with its piece and whether some of that is damaged, and then what is
@@ -93,7 +93,7 @@ class JoinedChecking(Checking):
 
     def _read_damage(self, piece: Rows) -> None:
         """Find the damage that a worker has seen, so that it is reported as by the local engine."""
-        if isinstance(piece, Piece):
+        if isinstance(piece, SourcePiece):
             for _ in islice(self.session.source.rows(piece.first), piece.rows):
                 pass
 

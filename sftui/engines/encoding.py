@@ -18,7 +18,7 @@ from sftui.sources.source import in_pieces
 
 if TYPE_CHECKING:
     from sftui.model import Inspection, Row
-    from sftui.session.encoding import Written
+    from sftui.session.encoding import EncodeProgress
     from sftui.tokens.bulk import Bulk
 
 Notify = Callable[[str], None]
@@ -36,7 +36,7 @@ def write_rows(
     session: Ready,
     file: IO[bytes],
     form: str,
-    written: Written,
+    written: EncodeProgress,
     *,
     explain: bool = False,
     address: str | None = None,

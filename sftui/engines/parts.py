@@ -19,13 +19,13 @@ from uuid import uuid4
 from sftui import __version__
 from sftui.crew import Crew
 from sftui.engines.checking import JoinedChecking
-from sftui.engines.shards import CheckPieces, Part, Rows
+from sftui.engines.shards import CheckPieces, PieceResult, Rows
 from sftui.errors import SftuiError
-from sftui.sources.source import Piece
+from sftui.sources.source import SourcePiece
 
 if TYPE_CHECKING:
     from sftui.audit.audit import Audit
-    from sftui.audit.repeats import Repeated
+    from sftui.audit.repeats import RepeatedRows
     from sftui.audit.run import AuditProgress
     from sftui.session.ready import Ready
 
@@ -70,14 +70,14 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EnginePlan:
     """What is to be done: the task of every piece, the pieces (of those that are rows, the name of their file), and the
     audit that the parts join. `key` begins the names of its files."""
 
     version: str
     key: str
     task: CheckPieces
-    pieces: tuple[Piece | str, ...]
+    pieces: tuple[SourcePiece | str, ...]
     audit: Audit
 
 
@@ -85,22 +85,22 @@ def plan(folder: Folder, checking: JoinedChecking, pieces: Iterable[Rows]) -> in
     """Divide the work and write that down; how many pieces there are."""
     task = checking.task()
     key = blake2b(pickle.dumps((task, uuid4().hex)), digest_size=6).hexdigest()
-    named: list[Piece | str] = []
+    named: list[SourcePiece | str] = []
     for number, piece in enumerate(pieces):
-        if isinstance(piece, Piece):
+        if isinstance(piece, SourcePiece):
             named.append(piece)
         else:
             name = f"{key}-{number:07}.rows"
             named.append(name)
             folder.write(name, piece)
-    folder.write(PLAN, Plan(__version__, key, task, tuple(named), checking.audit))
+    folder.write(PLAN, EnginePlan(__version__, key, task, tuple(named), checking.audit))
     return len(named)
 
 
-def read_plan(folder: Folder) -> Plan:
+def read_plan(folder: Folder) -> EnginePlan:
     """The plan of a folder; SftuiError where there is none that this sftui made."""
     try:
-        found: Plan = folder.read(PLAN)
+        found: EnginePlan = folder.read(PLAN)
     except FileNotFoundError:
         raise SftuiError("there is no plan", where=folder.path, fix="run the step Plan first") from None
     if found.version != __version__:
@@ -112,14 +112,14 @@ def read_plan(folder: Folder) -> Plan:
     return found
 
 
-def make(folder: Folder, rank: int = 0, of: int = 1) -> Iterator[Part]:
+def make(folder: Folder, rank: int = 0, of: int = 1) -> Iterator[PieceResult]:
     """Make the parts of each `of`-th piece from number `rank` on that are not there yet."""
     found = read_plan(folder)
     there = folder.names()
     mine = [number for number in range(rank, len(found.pieces), of) if _name(found, number) not in there]
     if not mine:
         return
-    crew: Crew[Rows, Part] = Crew(found.task, 1)
+    crew: Crew[Rows, PieceResult] = Crew(found.task, 1)
     try:
         for number, part in zip(mine, crew.done(_piece(folder, found.pieces[number]) for number in mine)):
             folder.write(_name(found, number), part)
@@ -131,7 +131,7 @@ def make(folder: Folder, rank: int = 0, of: int = 1) -> Iterator[Part]:
 class PartsChecking(JoinedChecking):
     """One audit of the parts in a folder; `session` is the data that was planned, opened again."""
 
-    def __init__(self, folder: Folder, found: Plan, session: Ready) -> None:
+    def __init__(self, folder: Folder, found: EnginePlan, session: Ready) -> None:
         super().__init__(session, found.task.wanted, found.task.evaluation)
         self.audit, self._folder, self._plan = found.audit, folder, found
 
@@ -148,15 +148,15 @@ class PartsChecking(JoinedChecking):
         parts = ((self._at(number), part.damaged, part.made) for number, part in self._parts())
         return self.joined(parts, self._repeated)
 
-    def _parts(self) -> Iterator[tuple[int, Part]]:
+    def _parts(self) -> Iterator[tuple[int, PieceResult]]:
         for number in range(len(self._plan.pieces)):
             yield number, self._folder.read(_name(self._plan, number))
 
     def _at(self, number: int) -> Rows:
         piece = self._plan.pieces[number]
-        return piece if isinstance(piece, Piece) else ()
+        return piece if isinstance(piece, SourcePiece) else ()
 
-    def _repeated(self, shares: int) -> Iterator[Repeated]:
+    def _repeated(self, shares: int) -> Iterator[RepeatedRows]:
         from sftui.audit.repeats import repeated
 
         for number in range(shares):
@@ -164,9 +164,9 @@ class PartsChecking(JoinedChecking):
             yield repeated(held, self.prompts)
 
 
-def _piece(folder: Folder, named: Piece | str) -> Rows:
-    return named if isinstance(named, Piece) else folder.read(named)
+def _piece(folder: Folder, named: SourcePiece | str) -> Rows:
+    return named if isinstance(named, SourcePiece) else folder.read(named)
 
 
-def _name(found: Plan, number: int) -> str:
+def _name(found: EnginePlan, number: int) -> str:
     return f"{found.key}-{number:07}.part"

@@ -13,15 +13,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sftui import __version__, bound
-from sftui.crew import Task
+from sftui.crew import CrewTask
 from sftui.engines.cluster import Cluster
-from sftui.engines.shards import Part, Rows, name_of
-from sftui.engines.worker import Report, Worker
+from sftui.engines.shards import PieceResult, Rows, name_of
+from sftui.engines.worker import ActorWorker, WorkerReport
 from sftui.errors import SftuiError
-from sftui.sources.source import Piece
+from sftui.sources.source import SourcePiece
 
 if TYPE_CHECKING:
-    from sftui.audit.repeats import Repeated
+    from sftui.audit.repeats import RepeatedRows
 
 AHEAD = 2
 """Pieces that an actor has at a time: the next one is there when it has done one."""
@@ -48,7 +48,7 @@ class _Job:
 
 
 @dataclass(slots=True)
-class _Hand:
+class _Actor:
     """An actor with its jobs in order, each with the references of what it will give; `starting` until it is up."""
 
     actor: Any
@@ -64,10 +64,10 @@ class Pool:
     were lost, and where rows overrun too often; what the task raises is raised as it is where it is a SftuiError.
     """
 
-    def __init__(self, cluster: Cluster, task: Task[Any, Part], notify: Callable[[str], None]) -> None:
+    def __init__(self, cluster: Cluster, task: CrewTask[Any, PieceResult], notify: Callable[[str], None]) -> None:
         self._ray, self._notify = cluster.ray, notify
         self._task = self._ray.put(pickle.dumps(task, pickle.HIGHEST_PROTOCOL))
-        self._kind = self._ray.remote(Worker).options(num_cpus=1, max_restarts=0)
+        self._kind = self._ray.remote(ActorWorker).options(num_cpus=1, max_restarts=0)
         self._again: deque[_Job] = deque()
         self._pieces: list[_Job] = []
         self._failed = 0
@@ -88,7 +88,7 @@ class Pool:
 
     # --- what is sent -------------------------------------------------------------------------
 
-    def done(self, pieces: Iterable[Rows]) -> Iterator[tuple[Rows, Report, bytes] | None]:
+    def done(self, pieces: Iterable[Rows]) -> Iterator[tuple[Rows, WorkerReport, bytes] | None]:
         """What is made of each piece, in order; None, every so often, while nothing new is there."""
         coming = iter(pieces)
         waiting: deque[tuple[Rows, _Job]] = deque()
@@ -119,11 +119,11 @@ class Pool:
                 waiting.popleft()
                 yield piece, job.result, got
                 job.refs[1] = None
-                if not isinstance(piece, Piece):
+                if not isinstance(piece, SourcePiece):
                     job.call = None  # no rows are kept
 
-    def repeated(self, shares: int) -> Iterator[Repeated | None]:
-        """What all pieces tell of repeated rows, share by share (see `Worker.repeated`); None as in `done`."""
+    def repeated(self, shares: int) -> Iterator[RepeatedRows | None]:
+        """What all pieces tell of repeated rows, share by share (see `ActorWorker.repeated`); None as in `done`."""
         for number in range(shares):
             while True:
                 refs = [job.refs[2] for job in self._pieces]
@@ -187,10 +187,10 @@ class Pool:
         self._say_waiting()
         return made
 
-    def _first(self, hand: _Hand) -> Any:
+    def _first(self, hand: _Actor) -> Any:
         return hand.starting if hand.starting is not None else hand.jobs[0].refs[0]
 
-    def _heard(self, hand: _Hand) -> list[_Job]:
+    def _heard(self, hand: _Actor) -> list[_Job]:
         """What an actor has done, or why it has not."""
         gone = self._ray.exceptions
         try:
@@ -205,11 +205,11 @@ class Pool:
             return []
         job = hand.jobs.popleft()
         job.result = result
-        if isinstance(result, Report):
+        if isinstance(result, WorkerReport):
             self._take(result)
         return [job]
 
-    def _take(self, report: Report) -> None:
+    def _take(self, report: WorkerReport) -> None:
         self.note = self.note or report.note
         self._overran = (*self._overran, *(overrun for overrun in report.overran if overrun not in self._overran))
         if len(self._overran) > bound.MOST_DEATHS:
@@ -218,15 +218,15 @@ class Pool:
 
     # --- actors -----------------------------------------------------------------------------
 
-    def _hired(self) -> _Hand:
+    def _hired(self) -> _Actor:
         actor = self._kind.remote(self._task, os.getcwd())
-        return _Hand(actor, actor.ready.remote(__version__))
+        return _Actor(actor, actor.ready.remote(__version__))
 
-    def _dismiss(self, hand: _Hand) -> None:
+    def _dismiss(self, hand: _Actor) -> None:
         with contextlib.suppress(Exception):  # one that is gone already
             self._ray.kill(hand.actor)
 
-    def _replace(self, gone: _Hand, why: str) -> None:
+    def _replace(self, gone: _Actor, why: str) -> None:
         """Another actor instead of one that is lost; what it had is done first, by whoever is free."""
         self._dismiss(gone)
         if gone.starting is not None:

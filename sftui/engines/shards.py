@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 from sftui.model import Row
 from sftui.sources.pieces import PieceReader
-from sftui.sources.source import Piece
+from sftui.sources.source import SourcePiece
 
 if TYPE_CHECKING:
     from sftui.audit.audit import Audit
     from sftui.audit.found import Filter
-    from sftui.audit.processes import Loaded
+    from sftui.audit.processes import WorkerState
     from sftui.findings.hashes import Hashes
     from sftui.model import Inspection
-    from sftui.session.sent import Sent
+    from sftui.session.sent import SessionParcel
 
-Rows = Piece | tuple[Row, ...]
+Rows = SourcePiece | tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PieceResult:
     """What was made of a piece: `made` is pickled or encoded, `repeats` pickled where repeated rows are found apart
     from it (else empty); `damaged`: some of the piece's file could not be read."""
 
@@ -33,70 +33,70 @@ class Part:
 
 def rows_of(piece: Rows) -> int:
     """How many rows a piece has."""
-    return piece.rows if isinstance(piece, Piece) else len(piece)
+    return piece.rows if isinstance(piece, SourcePiece) else len(piece)
 
 
 def name_of(piece: Rows) -> str:
     """What to call a piece in a sentence."""
-    if isinstance(piece, Piece):
+    if isinstance(piece, SourcePiece):
         return f"{piece.title} rows {piece.before:,} to {piece.before + piece.rows - 1:,}"
     return f"rows {piece[0].index:,} to {piece[-1].index:,}"
 
 
 def head_of(piece: Rows, rows: int) -> Rows:
     """The first rows of a piece."""
-    return piece._replace(rows=min(rows, piece.rows)) if isinstance(piece, Piece) else piece[:rows]
+    return piece._replace(rows=min(rows, piece.rows)) if isinstance(piece, SourcePiece) else piece[:rows]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckPieces:
     """Audits of pieces. `apart`: what tells repeated rows travels by itself (see `audit.repeats`)."""
 
-    session: Sent
+    session: SessionParcel
     wanted: Filter
     evaluation: Hashes | None
     apart: bool
 
-    def open(self) -> _Checking:
-        return _Checking(self)
+    def open(self) -> _CheckWork:
+        return _CheckWork(self)
 
 
-class _Checking:
+class _CheckWork:
     def __init__(self, task: CheckPieces) -> None:
-        from sftui.audit.processes import Task
+        from sftui.audit.processes import AuditTask
 
         self._apart, self._reader = task.apart, PieceReader()
-        self._loaded: Loaded = Task(task.session, task.wanted, task.evaluation, lasting=True).open()
+        self._loaded: WorkerState = AuditTask(task.session, task.wanted, task.evaluation, lasting=True).open()
 
     @property
     def engine_note(self) -> str | None:
         return self._loaded.engine_note
 
-    def do(self, piece: Rows) -> Part:
+    def do(self, piece: Rows) -> PieceResult:
         from sftui.audit.repeats import take_repeats
 
         audit: Audit = self._loaded.do(self._reader.rows(piece))
         repeats = _pickled(take_repeats(audit.checks)) if self._apart else b""
-        return Part(_pickled(audit), repeats, bool(self._reader.damage))
+        return PieceResult(_pickled(audit), repeats, bool(self._reader.damage))
 
 
 @dataclass(frozen=True, slots=True)
 class EncodePieces:
-    """Records of pieces as a file of a `form` has them (see `exports.joining`), with what was `Written` and by which
+    """Records of pieces as a file of a `form` has them (see `exports.joining`), with an `EncodeProgress` and by which
     engine."""
 
-    session: Sent
+    session: SessionParcel
     form: str
     explain: bool
 
-    def open(self) -> _Encoding:
-        return _Encoding(self)
+    def open(self) -> _EncodeWork:
+        return _EncodeWork(self)
 
 
-class _Working:
+class _WorkerSession:
     """A session that is open in the process of a worker, and the pieces that it reads."""
 
-    def __init__(self, session: Sent) -> None:
+    def __init__(self, session: SessionParcel) -> None:
         from sftui.tokens.release import settle
 
         self._reader, self._session = PieceReader(), session.open()
@@ -107,41 +107,41 @@ class _Working:
         return self._session.engine_note
 
 
-class _Encoding(_Working):
+class _EncodeWork(_WorkerSession):
     def __init__(self, task: EncodePieces) -> None:
         super().__init__(task.session)
         self._task = task
 
-    def do(self, piece: Rows) -> Part:
+    def do(self, piece: Rows) -> PieceResult:
         from sftui.exports.joining import part_of
-        from sftui.session.encoding import Written, columns_of, encoded_rows
+        from sftui.session.encoding import EncodeProgress, columns_of, encoded_rows
 
-        written, explain = Written(), self._task.explain
+        written, explain = EncodeProgress(), self._task.explain
         rows = self._session.inspect_many(self._reader.rows(piece), spans=explain, text=explain)
         form, columns = self._task.form, columns_of(self._session, explain, unpacked=True)
         made = part_of(form, encoded_rows(rows, written, explain, as_arrays=form == "parquet"), columns)
-        return Part(_pickled((written, self._session.bulk.engine, made)))
+        return PieceResult(_pickled((written, self._session.bulk.engine, made)))
 
 
 @dataclass(frozen=True, slots=True)
 class InspectRows:
     """Inspections of rows, of each as much as packing takes; `whole`: all of it."""
 
-    session: Sent
+    session: SessionParcel
     whole: bool
 
-    def open(self) -> _Inspecting:
-        return _Inspecting(self)
+    def open(self) -> _InspectWork:
+        return _InspectWork(self)
 
 
-class _Inspecting(_Working):
+class _InspectWork(_WorkerSession):
     def __init__(self, task: InspectRows) -> None:
         super().__init__(task.session)
         self._whole = task.whole
 
-    def do(self, piece: Rows) -> Part:
+    def do(self, piece: Rows) -> PieceResult:
         rows = self._session.inspect_many(self._reader.rows(piece), spans=self._whole, text=self._whole)
-        return Part(_pickled([found if self._whole else _light(found) for found in rows]))
+        return PieceResult(_pickled([found if self._whole else _light(found) for found in rows]))
 
 
 def _light(found: Inspection) -> Inspection:

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui import __version__, bound
-from sftui.crew import Crew, Task
-from sftui.engines.shards import Part
+from sftui.crew import Crew, CrewTask
+from sftui.engines.shards import PieceResult
 from sftui.errors import SftuiError
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class WorkerReport:
     """What a worker says besides the part that it made: `overran` are all the pieces of work that ended its process."""
 
     note: str | None
@@ -28,14 +28,14 @@ class Report:
     damaged: bool
 
 
-class Worker:
+class ActorWorker:
     """One actor. `task` pickles; `folder` is the one that names of files are relative to."""
 
     def __init__(self, task: bytes, folder: str) -> None:
         with contextlib.suppress(OSError):
             os.chdir(folder)
-        self._task: Task[Any, Part] = pickle.loads(task)
-        self._crew: Crew[Any, Part] | None = None
+        self._task: CrewTask[Any, PieceResult] = pickle.loads(task)
+        self._crew: Crew[Any, PieceResult] | None = None
 
     def ready(self, version: str) -> int:
         """The process that stands for this worker; SftuiError where another sftui is installed here."""
@@ -46,7 +46,7 @@ class Worker:
             )
         return os.getpid()
 
-    def do(self, piece: Any, overran: tuple[bound.Overrun, ...]) -> tuple[Report, bytes, bytes]:
+    def do(self, piece: Any, overran: tuple[bound.Overrun, ...]) -> tuple[WorkerReport, bytes, bytes]:
         """A piece as what the task makes of it; SftuiError as `Crew`, and what the task itself raises."""
         try:
             crew = self._crew = self._crew or Crew(self._task, 1)
@@ -55,7 +55,7 @@ class Worker:
         except BaseException:
             self.close()  # the process may have ended, or may still be at it
             raise
-        return Report(crew.note, crew.overran, part.damaged), part.made, part.repeats
+        return WorkerReport(crew.note, crew.overran, part.damaged), part.made, part.repeats
 
     def repeated(self, number: int, of: int, refs: list[Any]) -> tuple[list[int], Any]:
         """Which of the references are lost, by place, and where none is, what they tell of one share of all rows."""

@@ -15,7 +15,7 @@ from sftui.findings import CODES
 from sftui.side_files import parse_json, read_side_bytes, reason
 
 if TYPE_CHECKING:
-    from sftui.audit.found import Found
+    from sftui.audit.found import FindingCounts
     from sftui.tokens.facts import TokenizerFacts
 
 VERSION = 2
@@ -95,7 +95,7 @@ def may_replace(path: Path) -> None:
         )
 
 
-def baseline_text(found: Found, facts: TokenizerFacts) -> tuple[str, int]:
+def baseline_text(found: FindingCounts, facts: TokenizerFacts) -> tuple[str, int]:
     """Every finding that stands, by code, as plain ASCII, and how many different ones there are."""
     codes = {code: sorted(marks) for code, marks in sorted(found.fingerprints.items())}
     contents = {"version": VERSION, "tokenizer": _whose(facts), "findings": codes}

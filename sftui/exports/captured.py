@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import IO, Any
 
-from sftui.capture import META, Captured
+from sftui.capture import META, CapturedRun
 
 
-def write_captured(captured: Captured, file: IO[bytes]) -> None:
+def write_captured(captured: CapturedRun, file: IO[bytes]) -> None:
     """The columns are `batch`, `sequence`, `input_ids`, `labels` and what else went along the ids (null where a batch
     had none), then `captured_from`, `labels_from`, `loss_takes` and, of a sequence that was cut, its whole `length`."""
     import pyarrow as pa

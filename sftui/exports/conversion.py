@@ -19,7 +19,7 @@ from sftui.recipe import Recipe, changed, diff, get, with_changes
 from sftui.trainers.traits import Quirk
 
 if TYPE_CHECKING:
-    from sftui.conversations import Detected
+    from sftui.conversations import Detection
     from sftui.model import Conversation, Row
     from sftui.trainers import Trainer
     from sftui.trainers.config import WrittenConfig
@@ -57,14 +57,14 @@ EVERY_ASSISTANT = ("assistant", "generation_tag", "turn_content", "turn_full", "
 
 
 @dataclass(frozen=True, slots=True)
-class Converted:
+class RecipeConversion:
     """The other trainer's recipe, before its config is written, and what it cannot say."""
 
     recipe: Recipe
     losses: tuple[str, ...] = ()
 
 
-def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detected | None = None) -> Converted:
+def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detection | None = None) -> RecipeConversion:
     """`recipe` for the preset `to`; `data_format` and `detected` are how the rows are read. RecipeError for an unknown
     preset.
 
@@ -98,7 +98,7 @@ def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detected
     if detected is not None:
         target = trainer.after_script(target, detected)
     target, lost = _sayable(target)
-    return Converted(target, (*losses, *lost))
+    return RecipeConversion(target, (*losses, *lost))
 
 
 def rebased(recipe: Recipe, to: str) -> Recipe:
@@ -169,7 +169,7 @@ def refused_export(title: str, problem: Problem) -> ExportError:
 
 
 def unread(
-    recipe: Recipe, rows: Sequence[Row], title: str, source: Recipe, detected: Detected | None
+    recipe: Recipe, rows: Sequence[Row], title: str, source: Recipe, detected: Detection | None
 ) -> tuple[str, ...]:
     """Which roles the trainer of a recipe would leave as they are; `detected`: how `source` reads them."""
     from sftui.pipeline import detect, inspect_early

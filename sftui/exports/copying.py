@@ -32,7 +32,7 @@ def copied(source: str, config: object, constants: Mapping[str, Any]) -> str:
     values = {name: ast.literal_eval(node.value) for name, node in assigned.items() if node.value is not None}
     for name, value in constants.items():
         assigned[name], values[name] = assigned[name], value
-    filling = _Filling(source, {**values, CONFIG: config})
+    filling = _ScriptFill(source, {**values, CONFIG: config})
     texts = [(_name_of(node), filling.text_of(node)) for node in tree.body if _is_code(node)]
     units = [_Unit(name, text, _names(text)) for name, text in texts]
     kept = _needed(units)
@@ -112,7 +112,7 @@ def _imports(tree: ast.Module, used: set[str]) -> Iterator[str]:
         yield from (*(line for _, line in lines), "")
 
 
-class _Filling:
+class _ScriptFill:
     """The values, and the text that they are worked into."""
 
     def __init__(self, source: str, values: Mapping[str, Any]) -> None:

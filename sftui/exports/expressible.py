@@ -6,14 +6,14 @@ import re
 
 from sftui.conversations.tensors import is_tensors
 from sftui.errors import ExportError
-from sftui.exports.prepared import Prepared
+from sftui.exports.prepared import ExportInput
 from sftui.recipe import Recipe
 from sftui.trainers import hand_written
 
 INSTEAD = "export the recipe instead"
 
 
-def check_expressible(recipe: Recipe, prepared: Prepared) -> None:
+def check_expressible(recipe: Recipe, prepared: ExportInput) -> None:
     """ExportError for the first thing that the script could not do as the screen does."""
     _check_set_up(recipe, prepared)
     _check_rows(recipe, prepared)
@@ -21,7 +21,7 @@ def check_expressible(recipe: Recipe, prepared: Prepared) -> None:
     _check_reading(recipe, prepared)
 
 
-def _check_set_up(recipe: Recipe, prepared: Prepared) -> None:
+def _check_set_up(recipe: Recipe, prepared: ExportInput) -> None:
     if recipe.preset not in hand_written():
         raise ExportError(
             f"preprocess.py is for {' and '.join(hand_written())}",
@@ -50,7 +50,7 @@ def _check_set_up(recipe: Recipe, prepared: Prepared) -> None:
         )
 
 
-def _check_rows(recipe: Recipe, prepared: Prepared) -> None:
+def _check_rows(recipe: Recipe, prepared: ExportInput) -> None:
     form, data = prepared.reading().format, recipe.data
     if is_tensors(prepared.reading()):
         what = "ids with a mask, weights or parts"
@@ -65,7 +65,7 @@ def _check_rows(recipe: Recipe, prepared: Prepared) -> None:
         raise _cannot(f"data.strict_turns {data.strict_turns}")
 
 
-def _check_labels(recipe: Recipe, prepared: Prepared) -> None:
+def _check_labels(recipe: Recipe, prepared: ExportInput) -> None:
     mask, detected = recipe.mask, prepared.reading()
     form = detected.format
     if form == "tokenized":
@@ -98,7 +98,7 @@ def _check_labels(recipe: Recipe, prepared: Prepared) -> None:
         raise _cannot(f"mask.rule {mask.rule}")
 
 
-def _check_tags(recipe: Recipe, prepared: Prepared) -> None:
+def _check_tags(recipe: Recipe, prepared: ExportInput) -> None:
     options = recipe.tokenize
     if (options.bos, options.append_eos, options.add_special_tokens) != ("keep", "never", False):
         raise _cannot(
@@ -115,7 +115,7 @@ def _check_tags(recipe: Recipe, prepared: Prepared) -> None:
         )
 
 
-def _check_offsets(recipe: Recipe, prepared: Prepared) -> None:
+def _check_offsets(recipe: Recipe, prepared: ExportInput) -> None:
     """Rules drawn on character offsets need ids that are the text's own, and a tokenizer that has offsets."""
     if recipe.tokenize.append_eos != "never" or recipe.tokenize.bos == "drop_second":
         raise _cannot(
@@ -130,7 +130,7 @@ def _check_offsets(recipe: Recipe, prepared: Prepared) -> None:
         )
 
 
-def _check_reading(recipe: Recipe, prepared: Prepared) -> None:
+def _check_reading(recipe: Recipe, prepared: ExportInput) -> None:
     from sftui.tokens.locate import locate
 
     loading = prepared.loading

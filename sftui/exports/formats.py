@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sftui.exports.report_model import Checked
+    from sftui.exports.report_model import AuditReport
 
 
-def writer_of(form: str) -> Callable[[Checked], str]:
+def writer_of(form: str) -> Callable[[AuditReport], str]:
     """What writes `text`, `json`, `sarif`, `junit`, `github` or `markdown`; loads that one alone."""
     if form == "json":
         from sftui.exports.formats_json import as_json_text

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from sftui.exports.report_model import Checked, findings_in_order
+from sftui.exports.report_model import AuditReport, findings_in_order
 from sftui.findings import CODES, Severity
 from sftui.text import visible
 
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
-def as_github(checked: Checked) -> str:
+def as_github(checked: AuditReport) -> str:
     """One `::error file=…,line=…,title=…::message` a finding; GitHub shows the first ten of each level and step.
 
     Source: https://docs.github.com/actions/reference/workflow-commands-for-github-actions, and its escapes from

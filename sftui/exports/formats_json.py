@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sftui.exports.report_model import Checked, findings_in_order, tried_as
+from sftui.exports.report_model import AuditReport, findings_in_order, tried_as
 from sftui.findings import CODES, Severity
 
 if TYPE_CHECKING:
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from sftui.audit.verdict import Verdict
 
 
-def as_json_text(checked: Checked) -> str:
+def as_json_text(checked: AuditReport) -> str:
     """One object, plain ASCII: no byte of the data can act on a terminal."""
     return json.dumps(as_object(checked), ensure_ascii=True, indent=1) + "\n"
 
 
-def as_object(checked: Checked) -> dict[str, Any]:
+def as_object(checked: AuditReport) -> dict[str, Any]:
     """`findings` holds the first hundred of each code in full; `codes` counts all, with every row number and the
     share of the rows that were looked at."""
     found = checked.audit.found
@@ -67,7 +67,7 @@ def verdict_record(one: Verdict, key: str) -> dict[str, Any]:
     }
 
 
-def finding_record(checked: Checked, one: FoundFinding) -> dict[str, Any]:
+def finding_record(checked: AuditReport, one: FoundFinding) -> dict[str, Any]:
     """One finding with its place, its evidence and what repairs it; null where it has none."""
     finding, (file, line) = one.finding, checked.place(one)
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from sftui.exports.report_model import Checked
+from sftui.exports.report_model import AuditReport
 from sftui.findings import CODES, Severity
 from sftui.text import visible
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sftui.audit.found import FoundCode
 
 
-def as_junit(checked: Checked) -> str:
+def as_junit(checked: AuditReport) -> str:
     """A suite with a failed test for each code of severity error or warning; infos are passed tests with output.
 
     The elements and attributes are those of the Jenkins and Surefire schemas that the tools agree on.
@@ -33,7 +33,7 @@ def as_junit(checked: Checked) -> str:
     )
 
 
-def _case(checked: Checked, one: FoundCode) -> str:
+def _case(checked: AuditReport, one: FoundCode) -> str:
     title = visible(f"{one.code} {CODES[one.code].title}")
     lines: list[str] = []
     before = ""

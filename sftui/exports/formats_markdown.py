@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sftui.exports.formats_text import MARKS, SHOWN, summary
-from sftui.exports.report_model import Checked
+from sftui.exports.report_model import AuditReport
 from sftui.findings import CODES
 from sftui.text import ELLIPSIS, visible
 
@@ -20,7 +20,7 @@ ROWS = 12
 """Row numbers of one code in the table."""
 
 
-def as_markdown(checked: Checked) -> str:
+def as_markdown(checked: AuditReport) -> str:
     """A line of counts, a table of the codes, and below it the first findings of each, folded away.
 
     Nothing that the data says is read as Markdown or HTML, as a link, or as a mention.
@@ -28,7 +28,7 @@ def as_markdown(checked: Checked) -> str:
     return "\n".join(_lines(checked)) + "\n"
 
 
-def _lines(checked: Checked) -> Iterator[str]:
+def _lines(checked: AuditReport) -> Iterator[str]:
     codes = sorted(checked.audit.found.ordered(), key=lambda one: one.severity.rank)
     yield f"### sftui check: {_text(checked.title)}"
     yield ""
@@ -58,7 +58,7 @@ def _table_row(one: FoundCode) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _code(checked: Checked, one: FoundCode) -> Iterator[str]:
+def _code(checked: AuditReport, one: FoundCode) -> Iterator[str]:
     many = f", {one.count:,} times" if one.count > 1 else ""
     share = one.share_text(checked.audit.rows)
     many += f", {share}" if share else ""
@@ -79,7 +79,7 @@ def _code(checked: Checked, one: FoundCode) -> Iterator[str]:
     yield "</details>"
 
 
-def _finding(checked: Checked, found: FoundFinding) -> str:
+def _finding(checked: AuditReport, found: FoundFinding) -> str:
     finding, (file, line) = found.finding, checked.place_in_repository(found)
     place = ""
     if finding.row is not None:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sftui.exports.report_model import Checked, findings_in_order
+from sftui.exports.report_model import AuditReport, findings_in_order
 from sftui.findings import CODES, Severity
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def as_sarif(checked: Checked) -> str:
+def as_sarif(checked: AuditReport) -> str:
     """One run; a result for each of the first hundred findings of a code, the counts of all in `properties`."""
     return json.dumps(as_log(checked), ensure_ascii=True, indent=1) + "\n"
 
 
-def as_log(checked: Checked) -> dict[str, Any]:
+def as_log(checked: AuditReport) -> dict[str, Any]:
     """The log as plain data. Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/sarif-v2.1.0-os.html."""
     from sftui import __version__
 
@@ -65,7 +65,7 @@ def _rule(code: str) -> dict[str, Any]:
     }
 
 
-def _result(checked: Checked, found: FoundFinding, codes: list[str]) -> dict[str, Any]:
+def _result(checked: AuditReport, found: FoundFinding, codes: list[str]) -> dict[str, Any]:
     finding, (file, line) = found.finding, checked.place_in_repository(found)
     key = checked.key(finding)
     row = f"row {finding.row}: " if finding.row is not None else ""

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sftui.exports.report_model import Checked, counted, counted_word
+from sftui.exports.report_model import AuditReport, counted, counted_word
 from sftui.findings import CODES, Severity
 from sftui.text import visible
 
@@ -19,12 +19,12 @@ MARKS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.IN
 SCOPES = {"setup": "Set-up", "dataset": "Dataset", "row": "Rows"}
 
 
-def as_text(checked: Checked, width: int = 100) -> str:
+def as_text(checked: AuditReport, width: int = 100) -> str:
     """Lines for people; safe to print, whatever the data holds."""
     return "\n".join(line.rstrip() for line in _lines(checked, width)) + "\n"
 
 
-def _lines(checked: Checked, width: int) -> Iterator[str]:
+def _lines(checked: AuditReport, width: int) -> Iterator[str]:
     scope = ""
     for one in checked.audit.found.ordered():
         if CODES[one.code].scope != scope:
@@ -37,7 +37,7 @@ def _lines(checked: Checked, width: int) -> Iterator[str]:
     yield summary(checked)
 
 
-def _code(checked: Checked, one: FoundCode, width: int) -> Iterator[str]:
+def _code(checked: AuditReport, one: FoundCode, width: int) -> Iterator[str]:
     many = f", {one.count:,} times" if one.count > 1 else ""
     share = one.share_text(checked.audit.rows)
     many += f", {share}" if share else ""
@@ -60,7 +60,7 @@ def _code(checked: Checked, one: FoundCode, width: int) -> Iterator[str]:
         )
 
 
-def _finding(checked: Checked, found: FoundFinding, width: int) -> Iterator[str]:
+def _finding(checked: AuditReport, found: FoundFinding, width: int) -> Iterator[str]:
     finding = found.finding
     place = ""
     if finding.row is not None:
@@ -77,7 +77,7 @@ def _finding(checked: Checked, found: FoundFinding, width: int) -> Iterator[str]
         yield from _wrapped(visible(finding.evidence), width - 4, "      ", "    ")
 
 
-def verdict_lines(checked: Checked, width: int) -> Iterator[str]:
+def verdict_lines(checked: AuditReport, width: int) -> Iterator[str]:
     """What training does with the data, the worst first, each with its one next step; nothing where all is well."""
     for one, key in checked.verdict:
         yield from _wrapped(f"{MARKS[one.severity][0]} {one.sentence} ({one.code})", width, "  ")
@@ -87,7 +87,7 @@ def verdict_lines(checked: Checked, width: int) -> Iterator[str]:
         yield ""
 
 
-def summary(checked: Checked) -> str:
+def summary(checked: AuditReport) -> str:
     """The last line: how many findings of each severity, over how many rows."""
     some = "" if checked.complete else " looked at"
     rows = counted_word(checked.audit.rows, "row")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sftui.exports.report_markup import page, style
-from sftui.exports.report_model import MARKS, Checked, counted
+from sftui.exports.report_model import MARKS, AuditReport, counted
 from sftui.exports.report_tokens import token_range
 from sftui.findings import CODES, Finding
 from sftui.model import IGNORE_INDEX, Inspection
@@ -34,7 +34,7 @@ def row_box(inspection: Inspection, findings: Sequence[Finding], preset: str, ig
     )
 
 
-def audit_box(checked: Checked) -> str:
+def audit_box(checked: AuditReport) -> str:
     """A finished audit: how much is trained, and each code with its first finding."""
     audit = checked.audit
     part = f" ({share(audit.trained, audit.tokens, 1)})" if audit.tokens else ""

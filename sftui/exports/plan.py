@@ -12,7 +12,7 @@ from sftui.conversations import detect
 from sftui.errors import ExportError
 from sftui.exports.files import write_atomically
 from sftui.exports.pinned import version_notes
-from sftui.exports.prepared import Prepared
+from sftui.exports.prepared import ExportInput
 from sftui.exports.secrets import without_secrets
 from sftui.exports.wording import correction_line
 from sftui.findings.rule import TO_MESSAGES
@@ -27,7 +27,7 @@ from sftui.trainers.own_config import naming, write_config
 from sftui.trainers.yaml_edit import edit
 
 if TYPE_CHECKING:
-    from sftui.trainers.config import Facts, OpenedConfig, Setting, Training, WrittenConfig
+    from sftui.trainers.config import Facts, OpenedConfig, Training, TrainingSetting, WrittenConfig
 
 RECIPE_FILE = "recipe.yaml"
 SCRIPT_FILE = "preprocess.py"
@@ -99,7 +99,7 @@ def check_target(to: str) -> None:
     raise ExportError(f"there is no export `{to}`", fix=did_you_mean(to, known))
 
 
-def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Prepared) -> ExportPlan:
+def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: ExportInput) -> ExportPlan:
     """Plan what `to` would write into `folder`; ExportError where it cannot be expressed.
 
     `recipe` is recipe.yaml alone; `preprocess`, and the two presets that are prepared by hand
@@ -139,7 +139,7 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Pr
     return ExportPlan(files, line, tuple(dict.fromkeys(notes)), made.converted)
 
 
-def _left_out(prepared: Prepared) -> Iterator[str]:
+def _left_out(prepared: ExportInput) -> Iterator[str]:
     """What a new config does not say of the data."""
     config = prepared.config
     if len(prepared.paths) > 1:
@@ -191,7 +191,7 @@ def _diff(before: str, after: str, old: str, new: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _ExportDraft:
     """A config, the recipe it was written for, and for another trainer what it makes of it and what is lost."""
 
     written: WrittenConfig
@@ -200,7 +200,7 @@ class _Made:
     losses: tuple[str, ...] = ()
 
 
-def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Made:
+def _config_of(to: str, recipe: Recipe, prepared: ExportInput, folder: Path) -> _ExportDraft:
     """The trainer's own config; RecipeError where sftui writes none for it."""
     from sftui.exports.conversion import convert, rebased, refuse_stopped, reread, unread
     from sftui.trainers import preset
@@ -216,7 +216,7 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Ma
         if opened is not None and prepared.repaired is not None:
             written = _pointed_at(written, opened, prepared.repaired, prepared.dataset)
         stops = refuse_stopped(other, prepared.sample, trainer.title)
-        return _Made(written, other, other if other != recipe else None, stops)
+        return _ExportDraft(written, other, other if other != recipe else None, stops)
     read = prepared.detected
     if prepared.plainly is not None and prepared.plainly.refused is None:
         prepared = replace(prepared, detected=prepared.plainly)
@@ -230,7 +230,7 @@ def _config_of(to: str, recipe: Recipe, prepared: Prepared, folder: Path) -> _Ma
     for file in written.files:
         encoded(folder / file.name, file.content)
     converted = reread(found.recipe, written)
-    return _Made(
+    return _ExportDraft(
         written,
         found.recipe,
         converted,
@@ -257,7 +257,7 @@ def _absolute(name: str) -> str:
 
 
 def facts_of(
-    recipe: Recipe, prepared: Prepared, opened: OpenedConfig | None = None, folder: Path | None = None
+    recipe: Recipe, prepared: ExportInput, opened: OpenedConfig | None = None, folder: Path | None = None
 ) -> Facts:
     """What a config says beside the recipe; `opened` names its own template file."""
     from sftui.trainers.config import Facts
@@ -285,33 +285,33 @@ def facts_of(
     )
 
 
-def _loading(prepared: Prepared) -> Loading | None:
+def _loading(prepared: ExportInput) -> Loading | None:
     """How the data that a config names is loaded, a folder as it is; None while it is not open."""
     if any(Path(path).is_dir() for path in prepared.paths[:1]):
         return replace(prepared.loading, loader=None)
     return prepared.loading if prepared.loading.kind else None
 
 
-def training_of(recipe: Recipe, prepared: Prepared) -> tuple[Training | None, Mapping[str, Setting]]:
+def training_of(recipe: Recipe, prepared: ExportInput) -> tuple[Training | None, Mapping[str, TrainingSetting]]:
     """What is known of training: what the open config says, and what the recipe says beside it."""
     from sftui.trainers import preset
-    from sftui.trainers.config import Setting
+    from sftui.trainers.config import TrainingSetting
     from sftui.trainers.training import read_training
 
     config = prepared.config
     source = read_training(config) if config is not None else None
     named = located(recipe).tokenizer.name
-    given = {"tokenizer": Setting(named, "tokenizer.name")} if named else {}
+    given = {"tokenizer": TrainingSetting(named, "tokenizer.name")} if named else {}
     before = preset(recipe.preset) if config is None else config.datasets[prepared.dataset].recipe
     if recipe.batch.size != before.batch.size:
-        given["batch_size"] = Setting(recipe.batch.size, "batch.size")
+        given["batch_size"] = TrainingSetting(recipe.batch.size, "batch.size")
     model = source.settings.get("model") if source is not None else None
     if model is not None and model.value is not None:
         given["model"] = replace(model, value=_absolute(str(model.value)))
     return source, given
 
 
-def _chat_template(prepared: Prepared) -> str | None:
+def _chat_template(prepared: ExportInput) -> str | None:
     """The template that renders, as text; None where it is not known."""
     if prepared.template_source is not None or prepared.tokenizer is None:
         return prepared.template_source
@@ -348,7 +348,7 @@ def _commented(config: WrittenConfig, line: str) -> dict[str, str]:
     return contents
 
 
-def _over_repaired(prepared: Prepared) -> tuple[Prepared, tuple[str, ...]]:
+def _over_repaired(prepared: ExportInput) -> tuple[ExportInput, tuple[str, ...]]:
     """What is exported with the repaired file as its data, and what there is to say where there is none."""
     if not prepared.repairs:
         return prepared, ()
@@ -365,7 +365,7 @@ def _over_repaired(prepared: Prepared) -> tuple[Prepared, tuple[str, ...]]:
     return (replace(made, plainly=detect(made.sample, Data())) if TO_MESSAGES in made.repairs else made), ()
 
 
-def _reading(recipe: Recipe, prepared: Prepared) -> Recipe:
+def _reading(recipe: Recipe, prepared: ExportInput) -> Recipe:
     """The recipe with which the file that is exported is read: rows that were converted are messages in it."""
     if prepared.repaired is None or TO_MESSAGES not in prepared.repairs:
         return recipe

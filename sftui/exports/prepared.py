@@ -9,14 +9,14 @@ from sftui.errors import ExportError
 from sftui.sources.source import UNKNOWN, Loading
 
 if TYPE_CHECKING:
-    from sftui.conversations import Detected
+    from sftui.conversations import Detection
     from sftui.model import Row
     from sftui.tokens import TokenizerFacts
     from sftui.trainers.config import OpenedConfig
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class ExportInput:
     """What an export needs to know besides the recipe.
 
     `detected` is how rows are read, `loading` how others load them, `template_source` the chat
@@ -33,17 +33,17 @@ class Prepared:
     subset: str | None = None
     data_revision: str | None = None
     loading: Loading = UNKNOWN
-    detected: Detected | None = None
+    detected: Detection | None = None
     tokenizer: TokenizerFacts | None = None
     template_source: str | None = None
     config: OpenedConfig | None = None
     dataset: int = 0
-    plainly: Detected | None = None
+    plainly: Detection | None = None
     repairs: tuple[str, ...] = ()
     repaired: str | None = None
     sample: tuple[Row, ...] = ()
 
-    def reading(self) -> Detected:
+    def reading(self) -> Detection:
         """How rows are read; ExportError while the data is not open."""
         if self.detected is None:
             raise ExportError("the data is not open yet", fix="try again when the first row shows")

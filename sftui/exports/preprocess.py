@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.conversations.detect import SHAPE_OF
 from sftui.exports.copying import Code, copied
 from sftui.exports.expressible import check_expressible
 from sftui.exports.pinned import needed_version
 from sftui.exports.plain_config import Config
-from sftui.exports.prepared import Prepared
+from sftui.exports.prepared import ExportInput
 from sftui.exports.wording import correction_line
 from sftui.recipe import Recipe, day_of
 
@@ -34,7 +34,7 @@ OUT is a folder for datasets.load_from_disk, or a file ending in .jsonl or .parq
 '''
 
 
-def script(recipe: Recipe, base: Recipe, prepared: Prepared) -> str:
+def script(recipe: Recipe, base: Recipe, prepared: ExportInput) -> str:
     """The text of preprocess.py; ExportError where something cannot be expressed in it."""
     check_expressible(recipe, prepared)
     needed = needed_version(recipe, prepared.tokenizer)
@@ -51,7 +51,7 @@ def plain_source() -> str:
     return (files("sftui.exports") / "plain.py").read_text("utf-8")
 
 
-def config_of(recipe: Recipe, prepared: Prepared) -> Config:
+def config_of(recipe: Recipe, prepared: ExportInput) -> Config:
     """What chooses between the lines of `plain`, for a recipe and data that it can express."""
     detected, mask, length = prepared.reading(), recipe.mask, recipe.length
     form = SHAPE_OF[detected.format]
@@ -92,7 +92,7 @@ def config_of(recipe: Recipe, prepared: Prepared) -> Config:
     )
 
 
-def constants_of(recipe: Recipe, prepared: Prepared) -> Mapping[str, Any]:
+def constants_of(recipe: Recipe, prepared: ExportInput) -> Mapping[str, Any]:
     """The values of what a reader may want to change: the names in capitals of `plain`."""
     detected = prepared.reading()
     hub = {"name": prepared.subset, "split": prepared.split or "train", "revision": prepared.data_revision}
@@ -127,24 +127,24 @@ _COLUMNS = (
 )
 
 
-def maps_calls(detected: Detected, recipe: Recipe) -> bool:
+def maps_calls(detected: Detection, recipe: Recipe) -> bool:
     """Whether a function_call turn becomes tool calls (`conversations.convert` has the same rule)."""
     return recipe.data.function_calls == "tool_calls" and "function_call" in detected.role_map
 
 
-def reads_around(prepared: Prepared) -> bool:
+def reads_around(prepared: ExportInput) -> bool:
     """Whether rows may bring tools or template variables: JSON rows always may, a table says so."""
     return prepared.loading.loader == "json" or bool({"tools", "template_kwargs"} & set(prepared.reading().fields))
 
 
-def renamed_keys(detected: Detected) -> dict[str, str]:
+def renamed_keys(detected: Detection) -> dict[str, str]:
     """The keys of a message that templates know by another name."""
     keys = detected.message_keys
     names = (("role", "role"), ("content", "content"), ("reasoning", "reasoning_content"))
     return {keys[ours]: name for ours, name in names if keys.get(ours, name) != name}
 
 
-def data_files(prepared: Prepared) -> tuple[str, ...]:
+def data_files(prepared: ExportInput) -> tuple[str, ...]:
     """What DATA names: local files by their full paths, folders and globs as the files in them."""
     from sftui.sources.files import find_folder, find_glob, is_glob
 
@@ -178,7 +178,7 @@ def _is_file(recipe: Recipe) -> bool:
     return locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).kind == "file"
 
 
-def _writes_dates(recipe: Recipe, prepared: Prepared) -> bool:
+def _writes_dates(recipe: Recipe, prepared: ExportInput) -> bool:
     return day_of(recipe) is not None and prepared.reading().format not in ("text", "tokenized")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.exports.report_figures import figure_sections
 from sftui.exports.report_markup import page, parts, style
-from sftui.exports.report_model import MARKS, Checked, counted
+from sftui.exports.report_model import MARKS, AuditReport, counted
 from sftui.exports.report_tokens import token_box
 from sftui.findings import CODES, Finding
 from sftui.text import many, share
@@ -20,7 +20,7 @@ SHOWN = 3
 """Findings of one code that are shown in full."""
 
 
-def report_html(checked: Checked) -> str:
+def report_html(checked: AuditReport) -> str:
     """The page as text; everything that comes from the data is escaped."""
     from sftui import __version__
 
@@ -64,7 +64,7 @@ def _weights(weights: WeightFigures) -> str:
     return f"{total}, {many(weights.tokens, 'token')} with another one than 1"
 
 
-def _facts(checked: Checked) -> list[tuple[str, str]]:
+def _facts(checked: AuditReport) -> list[tuple[str, str]]:
     figures, weights = checked.audit, checked.audit.weights.figures()
     part = f" ({share(figures.trained, figures.tokens, 1)})" if figures.tokens else ""
     return [

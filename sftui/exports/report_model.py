@@ -20,7 +20,7 @@ MARKS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.IN
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FindingLook:
     """A finding with its row inspected once more, so that its tokens can be drawn."""
 
     found: FoundFinding
@@ -28,7 +28,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class AuditReport:
     """An audit with what was audited. `complete` is False where only some rows were looked at.
 
     `files` are the files of the data by what the source calls them, `tracked` their names in the repository, where they
@@ -44,7 +44,7 @@ class Checked:
     template: str
     complete: bool = True
     notes: tuple[str, ...] = ()
-    looks: tuple[Look, ...] = ()
+    looks: tuple[FindingLook, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     tracked: Mapping[str, str] = field(default_factory=dict)
     failing: frozenset[tuple[object, ...]] = frozenset()
@@ -108,7 +108,7 @@ def _split(where: str) -> tuple[str, str, int | None]:
     return (title, word, int(number)) if number.isdigit() else (where, "", None)
 
 
-def counted(checked: Checked) -> str:
+def counted(checked: AuditReport) -> str:
     """`2 errors, 1 warning, no infos, 3 waived`."""
     found = checked.audit.found
     parts = [counted_word(found.severities[severity], severity.value) for severity in Severity]
@@ -123,7 +123,7 @@ def counted_word(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s" if count else f"no {word}s"
 
 
-def findings_in_order(found: Checked) -> Iterator[FoundFinding]:
+def findings_in_order(found: AuditReport) -> Iterator[FoundFinding]:
     """Every finding kept in full, by code in the order of the audit, then by row."""
     for one in found.audit.found.ordered():
         yield from one.kept

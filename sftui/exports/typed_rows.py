@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
-from sftui.conversations.reading import Place, joined, other_kind, place_of
+from sftui.conversations.reading import ValueKind, joined, other_kind, place_of
 from sftui.errors import ExportError
 from sftui.model import Row
 from sftui.sources.chunks import chunks
@@ -86,7 +86,7 @@ def _table(pa: Any, rows: Sequence[Row]) -> Any:
 
 def _refusal(pa: Any, lines: IO[bytes], numbers: Sequence[int], last: int, error: Exception) -> ExportError:
     """Which row, up to `last`, has another kind of value than those before it, or one that Arrow does not take."""
-    place = Place(None)
+    place = ValueKind(None)
     for row in _rows(lines, numbers):
         found = other_kind(row.data, place)
         if found is not None and found[1:] != ("whole", "number"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sftui.conversations.identity import identity
-from sftui.conversations.repeated import Repeated
+from sftui.conversations.repeated import FunctionMemo
 from sftui.findings.words import mappings, words
 from sftui.model import Message
 from sftui.values import lazy, value_class
@@ -63,7 +63,7 @@ def _declared(tools: Any) -> Tools:
     return Tools(tools, tuple(names), frozenset(names), tuple(empty), "\n".join(words(tools)))
 
 
-REPEATED = Repeated(_declared)
+REPEATED = FunctionMemo(_declared)
 
 
 def _tool_name(tool: Mapping[str, Any]) -> str:

@@ -8,16 +8,16 @@ from enum import Enum
 
 from sftui.findings.context import Context
 from sftui.findings.dataset import DatasetChecks
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.model import Finding
 from sftui.findings.rule import Rule
-from sftui.findings.shapes import Shape
+from sftui.findings.shapes import RowShape
 from sftui.model import Inspection, Kind
 
 Parts = Callable[[DatasetChecks, Iterable[bytes]], Iterable[object]]
 
 
-class When(Enum):
+class RowCondition(Enum):
     """Of which rows a check is run."""
 
     DATA = "data"
@@ -39,18 +39,18 @@ class RowCheck:
     `kinds` (none: all), `recipe` and `shape` are run once for all rows of one shape, `row` of every row.
     """
 
-    when: When
+    when: RowCondition
     rules: tuple[Rule, ...]
-    found: Callable[[Look], Iterable[Finding]]
-    row: Callable[[Look], object] | None = None
+    found: Callable[[RowLook], Iterable[Finding]]
+    row: Callable[[RowLook], object] | None = None
     recipe: Callable[[Context], object] | None = None
-    shape: Callable[[Shape], object] | None = None
+    shape: Callable[[RowShape], object] | None = None
     kinds: tuple[Kind, ...] = ()
 
-    def __call__(self, look: Look) -> Iterable[Finding]:
+    def __call__(self, look: RowLook) -> Iterable[Finding]:
         return self.found(look)
 
-    def open(self, context: Context, shape: Shape) -> bool:
+    def open(self, context: Context, shape: RowShape) -> bool:
         """Whether any row of this shape may have a finding under the context's recipe."""
         return (
             (not self.kinds or shape.kind in self.kinds)
@@ -81,13 +81,13 @@ class DatasetCheck:
 
 
 def row_check(
-    when: When,
+    when: RowCondition,
     *rules: Rule,
-    row: Callable[[Look], object] | None = None,
+    row: Callable[[RowLook], object] | None = None,
     recipe: Callable[[Context], object] | None = None,
-    shape: Callable[[Shape], object] | None = None,
+    shape: Callable[[RowShape], object] | None = None,
     kinds: tuple[Kind, ...] = (),
-) -> Callable[[Callable[[Look], Iterable[Finding]]], RowCheck]:
+) -> Callable[[Callable[[RowLook], Iterable[Finding]]], RowCheck]:
     """Makes a function of a row a check that reports by these rules, behind these gates (see `RowCheck`)."""
     return lambda found: RowCheck(when, rules, found, row, recipe, shape, kinds)
 

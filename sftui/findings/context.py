@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.errors import SftuiError
 from sftui.recipe import Recipe
 from sftui.tokens.facts import TokenizerFacts
@@ -39,7 +39,7 @@ class Context:
     recipe: Recipe
     facts: TokenizerFacts
     template: ChatTemplate | None
-    detected: Detected
+    detected: Detection
     tools: Toolbox
     generation_config: Mapping[str, Any] | None = None
     model_config: Mapping[str, Any] | None = None

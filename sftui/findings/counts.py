@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from sftui.findings.calls import Tools, declared
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.manners import Read, read
 from sftui.findings.mask import Mask, stretches
 from sftui.model import Inspection
@@ -15,7 +15,7 @@ from sftui.values import value_class
 
 
 @value_class
-class Counts:
+class RowCounts:
     """Counts of one row, 0 where it has no labels.
 
     `tokens` and `trained` are before anything is cut, `received` and `received_trained` of what the trainer gets.
@@ -39,7 +39,7 @@ class Counts:
         return self.read.roles
 
     @classmethod
-    def of(cls, inspection: Inspection, look: Look | None = None) -> Counts:
+    def of(cls, inspection: Inspection, look: RowLook | None = None) -> RowCounts:
         """The counts of a row; `look`: what its checks have worked out already."""
         conversation, tokens, labels = inspection.conversation, inspection.tokens, inspection.labels
         said = read(() if conversation is None else conversation.messages) if look is None else look.read

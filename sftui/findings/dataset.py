@@ -11,7 +11,7 @@ from typing import Any
 from sftui.conversations.identity import identity, key_of, squeezed
 from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.findings.context import Context
-from sftui.findings.counts import Counts
+from sftui.findings.counts import RowCounts
 from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
 from sftui.findings.model import Finding, Fix
 from sftui.findings.rule import Rule
@@ -100,13 +100,13 @@ class DatasetChecks:
         """How many rows `again` counts, without looking for the first of them."""
         return len(self.others) + self.elsewhere.count
 
-    def add(self, inspection: Inspection, counts: Counts | None = None) -> None:
+    def add(self, inspection: Inspection, counts: RowCounts | None = None) -> None:
         """One more row; a row that stopped early counts with what it has, one that evaluates is only compared.
 
         `counts` are those of the row, where they are known already.
         """
         self.refused += inspection.problem is not None
-        counts = Counts.of(inspection) if counts is None else counts
+        counts = RowCounts.of(inspection) if counts is None else counts
         if inspection.evaluates:
             if inspection.conversation is not None:
                 self._compare(inspection, inspection.conversation, counts)
@@ -132,7 +132,7 @@ class DatasetChecks:
         nothing."""
         return hash_of(self.same_row(inspection.row.data, self.read_from)) if inspection.row.data else None
 
-    def _compare(self, inspection: Inspection, conversation: Conversation, counts: Counts) -> None:
+    def _compare(self, inspection: Inspection, conversation: Conversation, counts: RowCounts) -> None:
         row, whole = inspection.row.index, self.whole(inspection)
         if whole is None:
             return
@@ -174,7 +174,7 @@ class DatasetChecks:
         elif known is not None and later < known:
             self.others.change(answer, later)
 
-    def _measure(self, inspection: Inspection, labels: Labels, counts: Counts) -> None:
+    def _measure(self, inspection: Inspection, labels: Labels, counts: RowCounts) -> None:
         row = inspection.row.index
         n, trained = counts.tokens, counts.trained
         self.trained += trained
@@ -202,7 +202,7 @@ class DatasetChecks:
                 self.early.add(row)
         self._count_turns(inspection, counts)
 
-    def _count_turns(self, inspection: Inspection, counts: Counts) -> None:
+    def _count_turns(self, inspection: Inspection, counts: RowCounts) -> None:
         conversation, answers = inspection.conversation, order_of(counts.roles).answers
         if conversation is None or conversation.kind is not Kind.CHAT or len(answers) < 2:
             return
@@ -254,7 +254,7 @@ class DatasetChecks:
 
 
 def _prompt_of(
-    conversation: Conversation, counts: Counts, data: Mapping[str, Any] | None
+    conversation: Conversation, counts: RowCounts, data: Mapping[str, Any] | None
 ) -> tuple[bytes, bytes] | None:
     """What a row asks, with its media and tools, and that with its answer; white space aside. None where it asks
     nothing."""

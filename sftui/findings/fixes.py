@@ -9,7 +9,7 @@ from sftui import trainers
 from sftui.findings.context import Context
 from sftui.findings.model import GENERATION_TAGS, Fix
 from sftui.findings.rule import Rule
-from sftui.model import RecipeChange, Rendered
+from sftui.model import RecipeChange, RenderedText
 from sftui.recipe import changed, diff, get
 from sftui.text import visible
 from sftui.trainers.own_config import losses_of
@@ -50,7 +50,7 @@ def _sayable(context: Context, changes: tuple[RecipeChange, ...]) -> bool:
     return set(losses_of(recipe)) <= set(losses_of(context.recipe))
 
 
-def tight_tags(context: Context, rule: Rule, rendered: Rendered) -> Fix | None:
+def tight_tags(context: Context, rule: Rule, rendered: RenderedText) -> Fix | None:
     """Generation tags put anew, where the mask is drawn from those of the template and they are the fault."""
     if context.recipe.mask.rule != "generation_tag" or not rendered.has_generation_tag:
         return None

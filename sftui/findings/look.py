@@ -15,21 +15,21 @@ from sftui.findings.mask import Mask, stretches
 from sftui.findings.model import Finding, Fix, Severity
 from sftui.findings.rule import Rule
 from sftui.findings.samples import said_once, tokens_once
-from sftui.findings.shapes import ALL, NONE, SOME, Order, Shape, order_of
+from sftui.findings.shapes import ALL, NONE, SOME, Order, RowShape, order_of
 from sftui.findings.signatures import signature_of
 from sftui.findings.spelling import Spelling
 from sftui.findings.words import texts
-from sftui.model import NOWHERE, Conversation, Inspection, Kind, Labels, Message, Part, Rendered, Tokens
+from sftui.model import NOWHERE, Conversation, Inspection, Kind, Labels, Message, Part, RenderedText, Tokens
 from sftui.runs import Stretch
 from sftui.text import visible
-from sftui.tokens import Encoded
+from sftui.tokens import TextEncoding
 from sftui.values import lazy
 
 T = TypeVar("T")
 SHOWN_TEXT = 80
 
 
-class Turn(NamedTuple):
+class MessageTokens(NamedTuple):
     """One message in tokens: half-open ranges of its parts, empty where it has none."""
 
     message: int
@@ -52,7 +52,7 @@ def _made(found: T | None, what: str) -> T:
     return found
 
 
-class Look:
+class RowLook:
     """An inspection with what checks ask of it; every property is computed at most once."""
 
     def __init__(self, inspection: Inspection, context: Context) -> None:
@@ -85,17 +85,17 @@ class Look:
         return order_of(self.roles)
 
     @lazy
-    def shape(self) -> Shape:
+    def shape(self) -> RowShape:
         """What the row has in common with others that have the same order of roles and the same mask."""
         inspection = self.inspection
         conversation, stopped = inspection.conversation, inspection.stopped_at is not None
         if conversation is None:
-            return Shape(None, stopped)
+            return RowShape(None, stopped)
         roles, _, manner = self.read
         early = (conversation.kind, stopped, roles, manner, bool(conversation.tools), bool(conversation.extra))
         labels, rendered, boundary = inspection.labels, inspection.rendered, inspection.boundary
         if labels is None or rendered is None or inspection.tokens is None:
-            return Shape(*early)
+            return RowShape(*early)
         kept, n = labels.kept, len(self.tokens)
         whole = kept == ((0, n),) or (len(kept) > 1 and sum([end - start for start, end in kept]) == n)
         _, _, messages, parts = tuple(zip(*self.stretches)) or ((), (), (), ())
@@ -103,7 +103,7 @@ class Look:
         for at, count in self.mask.trained_in.items():
             start, end, _, _ = self.stretches[at]
             extents[at] = ALL if count == end - start else SOME
-        return Shape(
+        return RowShape(
             *early,
             True,
             self.known,
@@ -177,7 +177,7 @@ class Look:
         return found is not None and found.kind is Kind.TOKENS
 
     @lazy
-    def rendered(self) -> Rendered:
+    def rendered(self) -> RenderedText:
         return said_once(_made(self.inspection.rendered, "rendered text"))
 
     @lazy
@@ -185,7 +185,7 @@ class Look:
         return tokens_once(_made(self.inspection.tokens, "tokenization"))
 
     @lazy
-    def encoded_again(self) -> Encoded:
+    def encoded_again(self) -> TextEncoding:
         """What the tokenizer makes of the row's text by itself, beside the ids that the row holds."""
         return self.context.tools.tokenizer.encode(self.rendered.text)
 
@@ -232,7 +232,7 @@ class Look:
         return end
 
     @lazy
-    def turns(self) -> tuple[Turn, ...]:
+    def turns(self) -> tuple[MessageTokens, ...]:
         """The messages that stand in the text, in order; empty where who wrote what is not known."""
         if not self.known or not self.chat:
             return ()
@@ -248,7 +248,7 @@ class Look:
             terminator = places.get((number, Part.TERMINATOR), nowhere)
             separator = places.get((number, Part.SEPARATOR), nowhere)
             if header[1] or content[1] or terminator[1] or separator[1]:
-                found.append(Turn(number, role, header, content, terminator, separator))
+                found.append(MessageTokens(number, role, header, content, terminator, separator))
         return tuple(found)
 
     @lazy
@@ -272,12 +272,12 @@ class Look:
         return self.spelling.special_trained(self.mask)
 
     @lazy
-    def turn_of(self) -> Mapping[int, Turn]:
+    def turn_of(self) -> Mapping[int, MessageTokens]:
         """The turns by the number of their message."""
         return {turn.message: turn for turn in self.turns}
 
     @lazy
-    def answers(self) -> tuple[Turn, ...]:
+    def answers(self) -> tuple[MessageTokens, ...]:
         """The assistant's turns."""
         return tuple(turn for turn in self.turns if turn.role == "assistant")
 

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sftui import bound
 from sftui.findings.catalogue import DATASET_CHECKS, ROW_CHECKS, SETUP_CHECKS
-from sftui.findings.checks import When
+from sftui.findings.checks import RowCondition
 from sftui.findings.context import Context
 from sftui.findings.dataset import DatasetChecks
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.model import Finding
 from sftui.findings.rules.rows import ROW007
-from sftui.findings.shapes import Shape
+from sftui.findings.shapes import RowShape
 from sftui.model import Inspection
 
-_Checks = Sequence[tuple[Callable[[Look], object] | None, Callable[[Look], Iterable[Finding]]]]
+_Checks = Sequence[tuple[Callable[[RowLook], object] | None, Callable[[RowLook], Iterable[Finding]]]]
 """What is tried on a row before, where anything is, and the check."""
 
 MOST_STRETCHES = 400
@@ -23,16 +23,16 @@ MOST_STRETCHES = 400
 MOST_SHAPES = 2_000
 """How many are remembered at a time: a hostile set has a new one in every row."""
 
-_BY_MOMENT = {when: tuple(one for one in ROW_CHECKS if one.when is when) for when in When}
+_BY_MOMENT = {when: tuple(one for one in ROW_CHECKS if one.when is when) for when in RowCondition}
 
 
-def check_row(inspection: Inspection, context: Context, *, look: Look | None = None) -> tuple[Finding, ...]:
+def check_row(inspection: Inspection, context: Context, *, look: RowLook | None = None) -> tuple[Finding, ...]:
     """Every finding of one row, the worst first; pure but for what `context` remembers.
 
     A row whose checks cost too much has ROW007 alone. `look` is how the checks see the row, made here where nobody else
     works with it.
     """
-    look = Look(inspection, context) if look is None else look
+    look = RowLook(inspection, context) if look is None else look
     row = inspection.row
     try:
         with bound.row_work(context.recipe, row.index, row.size, "findings"):
@@ -46,7 +46,7 @@ def check_row(inspection: Inspection, context: Context, *, look: Look | None = N
     return (look.finding(ROW007, why, evidence=""),)
 
 
-def _found(look: Look) -> tuple[Finding, ...]:
+def _found(look: RowLook) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for row, check in _checks(look):
         if row is None or row(look):
@@ -56,10 +56,10 @@ def _found(look: Look) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _checks(look: Look) -> _Checks:
+def _checks(look: RowLook) -> _Checks:
     """What may find anything in a row of this shape, in order."""
     context, shape = look.context, look.shape
-    remembered: dict[Shape, _Checks] = context.once("asked", dict)
+    remembered: dict[RowShape, _Checks] = context.once("asked", dict)
     checks_to_run = remembered.get(shape)
     if checks_to_run is None:
         checks = (one for when in moments(look.inspection) for one in _BY_MOMENT[when])
@@ -71,16 +71,16 @@ def _checks(look: Look) -> _Checks:
     return checks_to_run
 
 
-def moments(inspection: Inspection) -> Iterator[When]:
+def moments(inspection: Inspection) -> Iterator[RowCondition]:
     """Which checks are tried on a row, in their order."""
-    yield When.DATA
+    yield RowCondition.DATA
     if inspection.conversation is not None:
-        yield When.CONVERSATION
+        yield RowCondition.CONVERSATION
     if inspection.stopped_at is not None:
-        yield When.STOPPED
+        yield RowCondition.STOPPED
     if inspection.labels is not None and inspection.tokens is not None and inspection.rendered is not None:
-        yield When.LABELLED
-        yield When.SLOW
+        yield RowCondition.LABELLED
+        yield RowCondition.SLOW
 
 
 def check_setup(context: Context, sample: Sequence[Inspection]) -> tuple[Finding, ...]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from sftui.model import NOWHERE, Part, Rendered, Span, Tokens
+from sftui.model import NOWHERE, Part, RenderedText, Span, Tokens
 from sftui.runs import joined, together
 
 
-def said_once(rendered: Rendered) -> Rendered:
+def said_once(rendered: RenderedText) -> RenderedText:
     """The text with the spans of messages that an earlier sample holds marked as nobody's."""
     if not rendered.samples:
         return rendered

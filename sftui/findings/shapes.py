@@ -57,12 +57,12 @@ def order_of(roles: tuple[str, ...]) -> Order:
     )
 
 
-class Shape(NamedTuple):
+class RowShape(NamedTuple):
     """The shape of a row: how far it came (`kind` None: it is no conversation), what its messages are made of, and
     where it is trained.
 
     `tools`, `extra`: the conversation has some. From `labelled` on the fields are of rows with tokens and labels:
-    `known` as in `Look`, `whole`: the trainer receives all tokens, `dropped`: it drops the row, `pieces`: it encodes
+    `known` as in `RowLook`, `whole`: the trainer receives all tokens, `dropped`: it drops the row, `pieces`: it encodes
     part by part, `merged`: the prompt alone has other tokens, `extent` of the whole row, and stretch by stretch who
     wrote it, which part it is, and its extent.
     """
@@ -90,7 +90,7 @@ class Shape(NamedTuple):
 
     @property
     def placed(self) -> frozenset[int]:
-        """The messages of whose content there are tokens: all of them are in `Look.placed`."""
+        """The messages of whose content there are tokens: all of them are in `RowLook.placed`."""
         return frozenset([number for number, part in zip(self.messages, self.parts) if part is Part.CONTENT])
 
     def trained(self, part: Part, *roles: str) -> list[int]:
@@ -102,7 +102,7 @@ class Shape(NamedTuple):
         return [number for number, extent in self._drawn(part).items() if extent < ALL and self.roles[number] in roles]
 
     def _drawn(self, part: Part) -> Mapping[int, int]:
-        """The extents of a part by message, from its first token to its last as `Look.turns` has it; empty where it is
+        """The extents of a part by message, from its first token to its last as `RowLook.turns` has it; empty where it is
         not known who wrote what."""
         if not self.known or self.kind is not Kind.CHAT:
             return {}

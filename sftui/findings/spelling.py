@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sftui.findings.context import Context
 from sftui.findings.mask import Mask
 from sftui.findings.words import marks_of
-from sftui.model import NOWHERE, Cut, Part, Rendered, Tokens
+from sftui.model import NOWHERE, Cut, Part, RenderedText, Tokens
 from sftui.runs import places_of
 from sftui.text import visible_token
 from sftui.tokens import surface, surfaces
@@ -21,7 +21,7 @@ FEW, MANY = 8, 64
 class Spelling:
     """The tokens of a row with what is asked of how each is written."""
 
-    def __init__(self, tokens: Tokens, rendered: Rendered, context: Context) -> None:
+    def __init__(self, tokens: Tokens, rendered: RenderedText, context: Context) -> None:
         self._tokens, self._text, self._context = tokens, rendered.text, context
         self._tokenizer = context.tools.tokenizer
 

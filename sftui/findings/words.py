@@ -211,7 +211,7 @@ def cover(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-class Marks:
+class TextMarks:
     """Whether any of some texts stands in another: where the characters with which they begin are rare, it takes a
     fraction of the time of looking for one after the other."""
 
@@ -237,7 +237,7 @@ def marks_of(texts: Iterable[str]) -> list[tuple[str, str]]:
     return [(sign_of(mark), mark) for mark in cover(texts)]
 
 
-class Standing:
+class TextIndex:
     """Whether texts stand in a long one, `said in standing`; ask for them in the order in which they were written.
 
     Each search goes on from the last hit, and all of them together read no more than `readable`: the work of a

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sftui.model import RAW_LIMIT, Row
-from sftui.repairs.model import Change, Data
-from sftui.repairs.splice import Splice, Style
+from sftui.repairs.model import Data, RowChange
+from sftui.repairs.splice import JsonStyle, Splice
 from sftui.sources.records import WRITTEN, parse_record
 
 TOO_DEEP = "the row nests deeper than Python can follow"
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class RepairedRow:
     """What became of one row: its new data (None: left out, `dropped` says why) and every change.
 
     `unchecked` says why it is not known whether the row has a finding that rows are left out for; `skipped`
@@ -22,7 +22,7 @@ class Repaired:
 
     row: Row
     data: Data | None
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RowChange, ...] = ()
     dropped: str | None = None
     unchecked: str = ""
     skipped: str = ""
@@ -32,7 +32,7 @@ class Repaired:
         return self.dropped is None and not self.changes
 
 
-def line_of(done: Repaired, original: bytes | None) -> bytes | None:
+def line_of(done: RepairedRow, original: bytes | None) -> bytes | None:
     """The line to write, with its line end; None for a row that is left out, or that cannot be carried over.
 
     `original` is the row's own line, byte for byte, where there is one: an untouched row is written as it was. A
@@ -51,12 +51,12 @@ def line_of(done: Repaired, original: bytes | None) -> bytes | None:
         return None
 
 
-def as_it_was(done: Repaired, why: str) -> Repaired:
+def as_it_was(done: RepairedRow, why: str) -> RepairedRow:
     """The row without its repairs, because they could not be made on it."""
     return replace(done, data=done.row.data, changes=(), dropped=None, skipped=why)
 
 
-def row_of(done: Repaired) -> Row:
+def row_of(done: RepairedRow) -> Row:
     """The row as it would be written, with what changed in words; the very same row where nothing did.
 
     One that would be left out is shown as it stands, with the reason. What is written are lines of JSON, however the
@@ -83,4 +83,4 @@ def row_of(done: Repaired) -> Row:
 
 def _written(data: Data, original: str | None) -> str:
     old = None if original is None else parse_record(original.encode("utf-8", "surrogatepass"), 0, "", offset=0).data
-    return Style().write(data) if original is None or old is None else Splice(original.strip(), old).put(data)
+    return JsonStyle().write(data) if original is None or old is None else Splice(original.strip(), old).put(data)

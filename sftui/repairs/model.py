@@ -13,7 +13,7 @@ Controls = Callable[[str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RowChange:
     """One thing that a repair did: where in the row, and in words what became of it.
 
     `place` is a path such as `messages[2].content`, "" for the row; `what` may quote the data, so it is for
@@ -30,7 +30,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RepairLayout:
     """Where a set keeps what repairs touch.
 
     `columns` hold lists of messages, `texts` plain text; `tools` is the column of the tool list. `roles` maps the
@@ -63,14 +63,14 @@ class Repair:
 
     name: str
     title: str
-    apply: Callable[[Data, Layout], tuple[Data, tuple[Change, ...]]]
+    apply: Callable[[Data, RepairLayout], tuple[Data, tuple[RowChange, ...]]]
 
 
 def with_items(
-    data: Data, layout: Layout, repair: Callable[[str, Sequence[Any]], tuple[Sequence[Any], list[Change]]]
-) -> tuple[Data, tuple[Change, ...]]:
+    data: Data, layout: RepairLayout, repair: Callable[[str, Sequence[Any]], tuple[Sequence[Any], list[RowChange]]]
+) -> tuple[Data, tuple[RowChange, ...]]:
     """The row with `repair(column, messages)` in place of every list of messages."""
-    changes: list[Change] = []
+    changes: list[RowChange] = []
     new: dict[str, Any] = {}
     for column in layout.columns:
         items = data.get(column)
@@ -83,12 +83,12 @@ def with_items(
 
 
 def each_item(
-    data: Data, layout: Layout, repair: Callable[[str, Item], tuple[Item, list[Change]]]
-) -> tuple[Data, tuple[Change, ...]]:
+    data: Data, layout: RepairLayout, repair: Callable[[str, Item], tuple[Item, list[RowChange]]]
+) -> tuple[Data, tuple[RowChange, ...]]:
     """The row with `repair(place, message)` in place of every message that is a mapping."""
 
-    def one_list(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[Change]]:
-        changes: list[Change] = []
+    def one_list(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[RowChange]]:
+        changes: list[RowChange] = []
         out = []
         for number, item in enumerate(items):
             if isinstance(item, Mapping):
@@ -100,16 +100,16 @@ def each_item(
     return with_items(data, layout, one_list)
 
 
-RepairContent = Callable[[str, Any], tuple[Any, list[Change]]]
+RepairContent = Callable[[str, Any], tuple[Any, list[RowChange]]]
 """Place and text (or parts) → the text after, and what changed."""
 
 
 def each_content(
-    data: Data, layout: Layout, columns: Sequence[str], repair: RepairContent
-) -> tuple[Data, tuple[Change, ...]]:
+    data: Data, layout: RepairLayout, columns: Sequence[str], repair: RepairContent
+) -> tuple[Data, tuple[RowChange, ...]]:
     """The row with `repair` made on what every message says, on these text columns, and on each turn of the history."""
 
-    def one_item(place: str, item: Item) -> tuple[Item, list[Change]]:
+    def one_item(place: str, item: Item) -> tuple[Item, list[RowChange]]:
         content, some = repair(f"{place}.{layout.content}", item.get(layout.content))
         return ({**item, layout.content: content} if some else item), some
 
@@ -122,12 +122,12 @@ def each_content(
     return repaired, (*changes, *more)
 
 
-def each_turn(data: Data, layout: Layout, repair: RepairContent) -> tuple[Data, tuple[Change, ...]]:
+def each_turn(data: Data, layout: RepairLayout, repair: RepairContent) -> tuple[Data, tuple[RowChange, ...]]:
     """The row with `repair` made on both sides of every pair of the history."""
     pairs = data.get(layout.history) if layout.history else None
     if not layout.history or not isinstance(pairs, (list, tuple)):
         return data, ()
-    changes: list[Change] = []
+    changes: list[RowChange] = []
     out: list[Any] = []
     for number, pair in enumerate(pairs):
         if isinstance(pair, (list, tuple)) and len(pair) == 2:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from sftui.conversations.identity import identity
-from sftui.repairs.model import Data, Layout
+from sftui.repairs.model import Data, RepairLayout
 
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -21,7 +21,7 @@ MARKED = "marked"
 """Why a row is left out that someone marked so."""
 
 
-def drop_reason(data: Data | None, layout: Layout, wanted: Collection[str], skipped: bool = False) -> str | None:
+def drop_reason(data: Data | None, layout: RepairLayout, wanted: Collection[str], skipped: bool = False) -> str | None:
     """The first of the `wanted` reasons that holds for a row, by its name in `DROP_REASONS`; None where none does.
 
     `skipped`: a repair could not be made on it, which counts as unreadable.
@@ -63,7 +63,7 @@ def _says(value: Any) -> bool:
     return bool(value.strip()) if isinstance(value, str) else isinstance(value, (list, tuple)) and bool(value)
 
 
-def _answers(item: Any, layout: Layout) -> bool:
+def _answers(item: Any, layout: RepairLayout) -> bool:
     if layout.role_of(item) != "assistant":
         return False
     content = item.get(layout.content)
@@ -77,7 +77,7 @@ def _answers(item: Any, layout: Layout) -> bool:
     )
 
 
-def fingerprint(data: Data, layout: Layout) -> bytes:
+def fingerprint(data: Data, layout: RepairLayout) -> bytes:
     """Equal for two rows that differ in nothing that a trainer reads of them, see `identity`."""
     return identity(data, (*layout.columns, *layout.texts) if layout.decisive is None else layout.decisive)
 

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.errors import RecipeError, SftuiError
 from sftui.findings.catalogue import CODES, IN_ROWS, REPAIR_OF
 from sftui.findings.rule import TO_MESSAGES
 from sftui.model import Row
 from sftui.nearest import did_you_mean
 from sftui.repairs.catalogue import CONVERSION, DEDUPLICATE, REPAIRS
-from sftui.repairs.lines import TOO_DEEP, Repaired, row_of
-from sftui.repairs.model import Change, Data, Layout, Repair
+from sftui.repairs.lines import TOO_DEEP, RepairedRow, row_of
+from sftui.repairs.model import Data, Repair, RepairLayout, RowChange
 from sftui.repairs.rows import DROP_REASONS, MARKED, drop_reason, fingerprint, unseen
 from sftui.repairs.to_messages import CONVERTED
 from sftui.sources.records import remade
@@ -32,7 +32,7 @@ DROPPING = "drop "
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RepairPlan:
     """Which repairs, which reasons and codes to drop rows for (beginnings of codes count), and whether to deduplicate.
 
     `marked` are rows that are left out because someone says so.
@@ -51,7 +51,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Counts:
+class RunCounts:
     """How many rows a run kept, changed and left out; `by_repair` counts rows, those `NOT_LOOKED_AT` too.
 
     `skipped` rows stay as they were because a repair could not be made on them; `named` are the first of them, each
@@ -65,7 +65,7 @@ class Counts:
     skipped: int = 0
     named: list[tuple[int, str, str]] = field(default_factory=list)
 
-    def add(self, done: Repaired) -> None:
+    def add(self, done: RepairedRow) -> None:
         """Take one row in."""
         self.rows += 1
         self.changed += done.dropped is None and bool(done.changes)
@@ -87,7 +87,7 @@ def make_plan(
     *,
     codes: Collection[str] = (),
     instead: Mapping[str, Repair] | None = None,
-) -> Plan:
+) -> RepairPlan:
     """A plan from the names of repairs and what to drop; RecipeError with the nearest name for an unknown one.
 
     `drop` are reasons or beginnings of the known `codes`, some of which must be found row by row; `instead` are repairs
@@ -109,7 +109,7 @@ def make_plan(
         _must_be_of_rows(begin, [code for code in codes if code.startswith(begin)])
     ordered = {TO_MESSAGES: CONVERSION, **REPAIRS}
     chosen = tuple((instead or {}).get(name, one) for name, one in ordered.items() if name in wanted)
-    return Plan(chosen, reasons, begins, DEDUPLICATE in wanted)
+    return RepairPlan(chosen, reasons, begins, DEDUPLICATE in wanted)
 
 
 def _must_be_of_rows(begin: str, meant: Sequence[str]) -> None:
@@ -133,7 +133,7 @@ def plan_of(
     codes: Collection[str],
     instead: Mapping[str, Repair] | None = None,
     marked: Iterable[int] = (),
-) -> Plan:
+) -> RepairPlan:
     """A plan from one list of names, in which `drop WHAT` leaves rows out (see `make_plan`)."""
     listed = list(chosen)
     names = [one for one in listed if not one.startswith(DROPPING)]
@@ -141,7 +141,7 @@ def plan_of(
     return replace(make_plan(names, drop, codes=codes, instead=instead), marked=frozenset(marked))
 
 
-def layout_of(detected: Detected) -> Layout:
+def layout_of(detected: Detection) -> RepairLayout:
     """Where a detected set keeps its messages, its texts and its tools."""
     fields = detected.fields
     chats = tuple(fields[name] for name in ("messages", "prompt", "completion") if name in fields)
@@ -158,7 +158,7 @@ def layout_of(detected: Detected) -> Layout:
         if detected.format == "alpaca"
         else ()
     )
-    return Layout(
+    return RepairLayout(
         chats or ("messages",),
         texts,
         fields.get("tools", "tools"),
@@ -173,21 +173,23 @@ def layout_of(detected: Detected) -> Layout:
     )
 
 
-def layout_after(plan: Plan, detected: Detected) -> Layout:
+def layout_after(plan: RepairPlan, detected: Detection) -> RepairLayout:
     """Where the repairs of a plan find what they touch in a set that is detected so: converted rows are all alike."""
     return CONVERTED if plan.converts else layout_of(detected)
 
 
-def repair_row(data: Data, repairs: Sequence[Repair], layout: Layout) -> tuple[Data, tuple[Change, ...]]:
+def repair_row(data: Data, repairs: Sequence[Repair], layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
     """The data after every repair in turn, and all changes; the same object where nothing changed."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RowChange, ...] = ()
     for repair in repairs:
         data, some = repair.apply(data, layout)
         changes += some
     return data, changes
 
 
-def repaired(rows: Iterable[Row], plan: Plan, layout: Layout, codes: Codes | None = None) -> Iterator[Repaired]:
+def repaired(
+    rows: Iterable[Row], plan: RepairPlan, layout: RepairLayout, codes: Codes | None = None
+) -> Iterator[RepairedRow]:
     """Every row after the plan, in order. `codes` gives the findings of a row as it will be written."""
     seen = unseen()
     for row in rows:
@@ -200,21 +202,21 @@ def repaired(rows: Iterable[Row], plan: Plan, layout: Layout, codes: Codes | Non
         yield done if before is None else double_of(done, before)
 
 
-def apply_plan(row: Row, plan: Plan, layout: Layout, codes: Codes | None = None) -> Repaired:
+def apply_plan(row: Row, plan: RepairPlan, layout: RepairLayout, codes: Codes | None = None) -> RepairedRow:
     """One row after all of the plan but for duplicates, which only the rows before it tell.
 
     A row on which one of the repairs cannot be made stays as it was, whole, and says why.
     """
     if row.index in plan.marked:
-        return Repaired(row, None, (_left_out(MARKED),), MARKED)
+        return RepairedRow(row, None, (_left_out(MARKED),), MARKED)
     data: Data | None = row.data
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RowChange, ...] = ()
     skipped = ""
     try:
         if row.data is not None:
             data, changes = repair_row(row.data, plan.repairs, layout)
             if plan.converts and not changes and remade(row.layout):
-                changes = (Change(TO_MESSAGES, "", "the row became an object on a line of its own"),)
+                changes = (RowChange(TO_MESSAGES, "", "the row became an object on a line of its own"),)
     except SftuiError as error:
         skipped = str(error)
     except RecursionError:
@@ -222,28 +224,28 @@ def apply_plan(row: Row, plan: Plan, layout: Layout, codes: Codes | None = None)
     hit, unchecked = drop_reason(data, layout, plan.reasons, bool(skipped)), ""
     if hit is None and plan.codes:
         try:
-            hit = _condemned(row if data is row.data else row_of(Repaired(row, data, changes)), plan, codes)
+            hit = _condemned(row if data is row.data else row_of(RepairedRow(row, data, changes)), plan, codes)
         except SftuiError as error:
             unchecked = str(error)
     return (
-        Repaired(row, data, changes, unchecked=unchecked, skipped=skipped)
+        RepairedRow(row, data, changes, unchecked=unchecked, skipped=skipped)
         if hit is None
-        else Repaired(row, None, (*changes, _left_out(hit)), hit)
+        else RepairedRow(row, None, (*changes, _left_out(hit)), hit)
     )
 
 
-def double_of(done: Repaired, first: int) -> Repaired:
+def double_of(done: RepairedRow, first: int) -> RepairedRow:
     """The row left out because row `first` has its conversation already."""
     why = f"the same conversation as row {first}"
-    return Repaired(done.row, None, (*done.changes, Change(DEDUPLICATE, "", why)), why)
+    return RepairedRow(done.row, None, (*done.changes, RowChange(DEDUPLICATE, "", why)), why)
 
 
-def _left_out(hit: str) -> Change:
+def _left_out(hit: str) -> RowChange:
     why = "it is marked to be dropped" if hit == MARKED else DROP_REASONS.get(hit, f"it has the finding {hit}")
-    return Change(f"{DROPPING}{hit}", "", why)
+    return RowChange(f"{DROPPING}{hit}", "", why)
 
 
-def _condemned(row: Row, plan: Plan, codes: Codes | None) -> str | None:
+def _condemned(row: Row, plan: RepairPlan, codes: Codes | None) -> str | None:
     if codes is None or not plan.codes:
         return None
     return next((code for code in sorted(codes(row)) if code.startswith(plan.codes)), None)

@@ -48,7 +48,7 @@ def nodes(text: str) -> Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class JsonStyle:
     """How a line is spaced between its values, and whether it escapes what is not ASCII."""
 
     comma: str = ", "
@@ -78,7 +78,7 @@ class Style:
         return json.dumps(text, ensure_ascii=self.escaped or _HALF.search(text) is not None)
 
 
-def style_of(text: str, root: Node) -> Style:
+def style_of(text: str, root: Node) -> JsonStyle:
     """The style of a line, told from between its first values: text in a string says nothing of it."""
     colon = comma = None
     waiting = [root]
@@ -91,7 +91,7 @@ def style_of(text: str, root: Node) -> Style:
             comma = ", " if text[inside[1].at - 1].isspace() else ","
         waiting += reversed(inside)
     comma = comma or (", " if colon != ":" else ",")
-    return Style(comma, colon or ": ", "\\u" in text and text.isascii() and _ESCAPED.search(text) is not None)
+    return JsonStyle(comma, colon or ": ", "\\u" in text and text.isascii() and _ESCAPED.search(text) is not None)
 
 
 class Splice:

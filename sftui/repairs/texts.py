@@ -10,7 +10,18 @@ from typing import Any
 from sftui.conversations.messages import joined_parts, no_text, printed_list
 from sftui.findings.words import WANTED, without_code
 from sftui.repairs.literals import lossless
-from sftui.repairs.model import Change, Controls, Data, Item, Layout, Repair, each_content, each_item, each_turn, quote
+from sftui.repairs.model import (
+    Controls,
+    Data,
+    Item,
+    Repair,
+    RepairLayout,
+    RowChange,
+    each_content,
+    each_item,
+    each_turn,
+    quote,
+)
 from sftui.text import many
 
 # Special tokens by their looks; what data is meant to hold (reasoning, tools, code) is none of them.
@@ -25,24 +36,24 @@ _EXACT = 2.0**63
 """Larger integers were read as floats, and lost digits."""
 
 
-def parse_json(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
+def parse_json(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
     """Messages, the tool list and arguments of tool calls that are stored as JSON text become what the text says."""
-    changes: list[Change] = []
+    changes: list[RowChange] = []
     new = dict(data)
     for column in (*layout.columns, *([layout.tools] if layout.tools else [])):
         found = _loaded(new.get(column), list)
         if found is not None and all(isinstance(one, Mapping) for one in found):
             new[column] = found
-            changes.append(Change("parse-json", column, f"JSON text became a list of {len(found)}"))
+            changes.append(RowChange("parse-json", column, f"JSON text became a list of {len(found)}"))
     pairs = _loaded(new.get(layout.history), list) if layout.history else None
     if pairs and layout.history and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         new[layout.history] = pairs
-        changes.append(Change("parse-json", layout.history, f"JSON text became a list of {len(pairs)}"))
+        changes.append(RowChange("parse-json", layout.history, f"JSON text became a list of {len(pairs)}"))
 
-    def repair(place: str, item: Item) -> tuple[Item, list[Change]]:
+    def repair(place: str, item: Item) -> tuple[Item, list[RowChange]]:
         calls = item.get("tool_calls")
         whole = _loaded(calls, list)
-        some = [Change("parse-json", f"{place}.tool_calls", "JSON text became a list")] if whole is not None else []
+        some = [RowChange("parse-json", f"{place}.tool_calls", "JSON text became a list")] if whole is not None else []
         calls = calls if whole is None else whole
         if not isinstance(calls, (list, tuple)):
             return item, []
@@ -51,7 +62,7 @@ def parse_json(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
             made = _call(call)
             if made is not None:
                 some.append(
-                    Change("parse-json", f"{place}.tool_calls[{number}].arguments", "JSON text became a mapping")
+                    RowChange("parse-json", f"{place}.tool_calls[{number}].arguments", "JSON text became a mapping")
                 )
             out.append(call if made is None else made)
         return ({**item, "tool_calls": out} if some else item), some
@@ -83,31 +94,31 @@ def _loaded(value: Any, kind: type) -> Any:
     return found if isinstance(found, kind) else None
 
 
-def join_parts(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
+def join_parts(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
     """Contents that are lists of text parts become one text, the parts end to end, as published templates print them.
 
     ConversationError where a part is an image, a call or anything else that is no text.
     """
 
-    def joined(place: str, content: Any) -> tuple[Any, list[Change]]:
+    def joined(place: str, content: Any) -> tuple[Any, list[RowChange]]:
         if not isinstance(content, (list, tuple)) or not content:
             return content, []
         text = joined_parts(content)
         if text is None:
             raise no_text(content, place)
-        return text, [Change("join-parts", place, f"{many(len(content), 'part')} became one text")]
+        return text, [RowChange("join-parts", place, f"{many(len(content), 'part')} became one text")]
 
     return each_content(data, layout, (), joined)
 
 
-def trim(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
+def trim(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
     """White space at the edges of every message goes; a message of white space only stays: emptied it would say
     nothing.
 
-    So it does in columns that become messages (`Layout.said`), and in the history.
+    So it does in columns that become messages (`RepairLayout.said`), and in the history.
     """
 
-    def cut(place: str, text: Any) -> tuple[Any, list[Change]]:
+    def cut(place: str, text: Any) -> tuple[Any, list[RowChange]]:
         if not isinstance(text, str) or text.strip() in ("", text):
             return text, []
         inner = text.strip()
@@ -115,35 +126,35 @@ def trim(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
         gone = " and ".join(
             [*([f"{quote(head)} at the start"] if head else []), *([f"{quote(tail)} at the end"] if tail else [])]
         )
-        return inner, [Change("trim", place, f"cut {gone}")]
+        return inner, [RowChange("trim", place, f"cut {gone}")]
 
     return each_content(data, layout, layout.said, cut)
 
 
-def fill_content(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
+def fill_content(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
     """Content that is null or missing becomes "", but for an answer that says nothing else: that is one to drop.
 
     A number or a truth value becomes its JSON text. In the history only a question can be missing.
     """
 
-    def repair(place: str, item: Item) -> tuple[Item, list[Change]]:
+    def repair(place: str, item: Item) -> tuple[Item, list[RowChange]]:
         content = item.get(layout.content)
         if (text := _number(content)) is not None:
             return {**item, layout.content: text}, [
-                Change("fill-content", f"{place}.{layout.content}", f"the value {text} became text")
+                RowChange("fill-content", f"{place}.{layout.content}", f"the value {text} became text")
             ]
         says = any(item.get(key) for key in ("tool_calls", "reasoning_content", "thinking", "reasoning"))
         if content is not None or (layout.role_of(item) == "assistant" and not says):
             return item, []
         return {**item, layout.content: ""}, [
-            Change("fill-content", f"{place}.{layout.content}", "nothing became empty text")
+            RowChange("fill-content", f"{place}.{layout.content}", "nothing became empty text")
         ]
 
-    def fill(place: str, text: Any) -> tuple[Any, list[Change]]:
+    def fill(place: str, text: Any) -> tuple[Any, list[RowChange]]:
         if (made := _number(text)) is not None:
-            return made, [Change("fill-content", place, f"the value {made} became text")]
+            return made, [RowChange("fill-content", place, f"the value {made} became text")]
         empty_prompt = text is None and place.endswith("[0]")
-        return ("", [Change("fill-content", place, "nothing became empty text")]) if empty_prompt else (text, [])
+        return ("", [RowChange("fill-content", place, "nothing became empty text")]) if empty_prompt else (text, [])
 
     repaired, changes = each_item(data, layout, repair)
     repaired, more = each_turn(repaired, layout, fill)
@@ -176,10 +187,10 @@ def strip_tokens(controls: Controls) -> Repair:
             gone += found
         return text, gone
 
-    def change_of(place: str, gone: Sequence[str]) -> Change:
-        return Change("strip-tokens", place, "took out " + ", ".join(quote(token) for token in gone))
+    def change_of(place: str, gone: Sequence[str]) -> RowChange:
+        return RowChange("strip-tokens", place, "took out " + ", ".join(quote(token) for token in gone))
 
-    def of_content(place: str, content: Any) -> tuple[Any, list[Change]]:
+    def of_content(place: str, content: Any) -> tuple[Any, list[RowChange]]:
         if isinstance(content, str):
             text, gone = cleaned(content)
             return text, [change_of(place, gone)] if gone else []
@@ -195,7 +206,7 @@ def strip_tokens(controls: Controls) -> Repair:
             parts.append({**part, "text": text} if gone else part)
         return parts, some
 
-    def apply(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
+    def apply(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
         return each_content(data, layout, layout.texts, of_content)
 
     return Repair("strip-tokens", "take control tokens out of the text", apply)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sftui.conversations import Detected, as_chat, detect
+from sftui.conversations import Detection, as_chat, detect
 from sftui.conversations import convert as read_plainly
 from sftui.conversations.messages import CALL_ROLE, ROLE_ALIASES, part_kind
 from sftui.conversations.openai import LEGACY_RESULT, MESSAGES, columns_of, openai_row
@@ -17,14 +17,14 @@ from sftui.errors import ConversationError, SftuiError
 from sftui.findings.rule import TO_MESSAGES
 from sftui.model import Conversation, Kind, Problem, Row
 from sftui.recipe import Data, Recipe
-from sftui.repairs.model import Change, Layout, Repair
 from sftui.repairs.model import Data as RowData
+from sftui.repairs.model import Repair, RepairLayout, RowChange
 from sftui.trainers import Trainer, preset, trainer_named
 from sftui.trainers.base import MessagesTarget
 
 TITLE = "make messages, tool_calls and tools of rows of another shape"
 THE_ROW = "the row"
-CONVERTED = Layout(decisive=("messages", "tools"), body=("messages",))
+CONVERTED = RepairLayout(decisive=("messages", "tools"), body=("messages",))
 """Where converted rows keep what other repairs touch."""
 _CHATS = ("messages", "sharegpt")
 _JOINED = "newline"
@@ -34,7 +34,7 @@ _OURS = {"observation": "tool"}
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class MessageReading:
     """How the rows of a set become messages: `read` gives the conversation of a row, which is made of the columns
     `used`. `refused` is set where no row of it can."""
 
@@ -52,7 +52,7 @@ def target_of(recipe: Recipe) -> MessagesTarget:
     return trainer_named(recipe.preset).messages_target(recipe)
 
 
-def way_of(sample: Sequence[Row], recipe: Recipe, found: Detected) -> Way:
+def way_of(sample: Sequence[Row], recipe: Recipe, found: Detection) -> MessageReading:
     """The way of a set whose first rows are given and which the trainer of a recipe reads as `found`."""
     return replace(_way_of(sample, recipe, found), parts=_other_parts(sample))
 
@@ -64,16 +64,16 @@ def _other_parts(sample: Sequence[Row]) -> bool:
     return any(part_kind(part) != "text" for held in contents if isinstance(held, (list, tuple)) for part in held)
 
 
-def _way_of(sample: Sequence[Row], recipe: Recipe, found: Detected) -> Way:
+def _way_of(sample: Sequence[Row], recipe: Recipe, found: Detection) -> MessageReading:
     trainer = trainer_named(recipe.preset)
     bare = replace(recipe, render=replace(recipe.render, inject_system=None))
     if found.refused is None and found.format not in _CHATS and _reads_chats(sample, bare, found, trainer):
-        return Way(
+        return MessageReading(
             lambda row: trainer.convert(row, found, bare), columns_of(found.fields), tools=_has_tools(sample, found)
         )
     data = _plain_data(recipe, found, trainer)
     plainly = _with_system(detect(sample, data), sample, found)
-    return Way(
+    return MessageReading(
         lambda row: as_chat(read_plainly(row, plainly, data)),
         columns_of(plainly.fields),
         plainly.refused,
@@ -81,11 +81,11 @@ def _way_of(sample: Sequence[Row], recipe: Recipe, found: Detected) -> Way:
     )
 
 
-def _has_tools(sample: Sequence[Row], found: Detected) -> bool:
+def _has_tools(sample: Sequence[Row], found: Detection) -> bool:
     return bool(found.fields.get("tools")) or any("functions" in (row.data or {}) for row in sample)
 
 
-def _reads_chats(sample: Sequence[Row], recipe: Recipe, found: Detected, trainer: Trainer) -> bool:
+def _reads_chats(sample: Sequence[Row], recipe: Recipe, found: Detection, trainer: Trainer) -> bool:
     """Whether the trainer makes messages of the first row that it can read."""
     for row in sample:
         if row.data is None:
@@ -98,7 +98,7 @@ def _reads_chats(sample: Sequence[Row], recipe: Recipe, found: Detected, trainer
     return False
 
 
-def _plain_data(recipe: Recipe, found: Detected, trainer: Trainer) -> Data:
+def _plain_data(recipe: Recipe, found: Detection, trainer: Trainer) -> Data:
     """How rows are read by no trainer's rules: with the columns, keys and roles of the recipe and its trainer."""
     data = recipe.data
     fields, keys, chosen = dict(data.fields), dict(data.message_keys), data.format
@@ -120,7 +120,7 @@ def _plain_data(recipe: Recipe, found: Detected, trainer: Trainer) -> Data:
     return Data(format=chosen, fields=fields, message_keys=keys, role_map=roles, alpaca_prompt=style)
 
 
-def _with_system(plainly: Detected, sample: Sequence[Row], found: Detected) -> Detected:
+def _with_system(plainly: Detection, sample: Sequence[Row], found: Detection) -> Detection:
     """With a column `system` as the system message, but where the trainer reads messages and passes it over."""
     if plainly.refused is not None or "system" in plainly.fields or plainly.format in ("text", "segments", "tokenized"):
         return plainly
@@ -134,10 +134,10 @@ def _with_system(plainly: Detected, sample: Sequence[Row], found: Detected) -> D
     return replace(plainly, fields={**plainly.fields, "system": "system"})
 
 
-def to_messages(way: Way, target: MessagesTarget, without: Sequence[str] = ()) -> Repair:
+def to_messages(way: MessageReading, target: MessagesTarget, without: Sequence[str] = ()) -> Repair:
     """The repair, for what the target reads; the columns `without` are left out."""
 
-    def apply(data: RowData, layout: Layout) -> tuple[RowData, tuple[Change, ...]]:
+    def apply(data: RowData, layout: RepairLayout) -> tuple[RowData, tuple[RowChange, ...]]:
         if way.refused is not None:
             raise ConversationError(way.refused.what, why=way.refused.why, fix=way.refused.fix)
         kept = {name: value for name, value in data.items() if name not in without}
@@ -158,8 +158,8 @@ def to_messages(way: Way, target: MessagesTarget, without: Sequence[str] = ()) -
             lost = lost_calls(target)
             raise ConversationError(lost.what, why=lost.why, fix=lost.fix)
         read = " and ".join(f"`{column}`" for column in way.used if column in data)
-        changes = [Change(TO_MESSAGES, "", f"{read} became {len(row[MESSAGES])} messages")]
-        changes += [Change(kind, "", f"{number} written as OpenAI has them") for kind, number in made.done.items()]
+        changes = [RowChange(TO_MESSAGES, "", f"{read} became {len(row[MESSAGES])} messages")]
+        changes += [RowChange(kind, "", f"{number} written as OpenAI has them") for kind, number in made.done.items()]
         return row, tuple(changes)
 
     return Repair(TO_MESSAGES, TITLE, apply)
@@ -179,7 +179,7 @@ def lost_calls(target: MessagesTarget, where: str = "the row") -> Problem:
     )
 
 
-def each_alone(data: RowData, layout: Layout) -> tuple[RowData, tuple[Change, ...]]:
+def each_alone(data: RowData, layout: RepairLayout) -> tuple[RowData, tuple[RowChange, ...]]:
     """A row converted by itself, where nothing is known of its set."""
     row, recipe = Row(0, data, "", THE_ROW), preset()
     way = way_of([row], recipe, detect([row], recipe.data))

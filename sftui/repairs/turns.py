@@ -7,7 +7,7 @@ from typing import Any
 
 from sftui.conversations.messages import CALL_ROLE, FLAG_KEYS, KNOWN_ROLES, ROLE_ALIASES, WEIGHT_KEYS
 from sftui.findings.rules.roles import nearest_role
-from sftui.repairs.model import Change, Data, Item, Layout, each_item, quote, with_items
+from sftui.repairs.model import Data, Item, RepairLayout, RowChange, each_item, quote, with_items
 
 _BETWEEN = "\n\n"
 _SHAREGPT = ("human", "gpt", "observation")
@@ -15,7 +15,7 @@ _SHAREGPT = ("human", "gpt", "observation")
 _ADDED = "was added to the one before"
 
 
-def map_roles(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
+def map_roles(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
     """Aliases (human, gpt, bot) and misspellings (Assistant, asistant) become the roles that templates know.
 
     A `function_call` turn keeps its role: how it is read depends on it. Whether a trainer maps aliases by itself does
@@ -24,20 +24,20 @@ def map_roles(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
     """
     own = {layout.roles[name]: name for name in own_names(layout)}
 
-    def repair(place: str, item: Item) -> tuple[Item, list[Change]]:
+    def repair(place: str, item: Item) -> tuple[Item, list[RowChange]]:
         role = item.get(layout.role)
         known = known_role(role) if isinstance(role, str) and not (own and role in _SHAREGPT) else None
         known = own.get(known, known) if known is not None else None
         if known is None or known == role:
             return item, []
         return {**item, layout.role: known}, [
-            Change("map-roles", f"{place}.{layout.role}", f"{quote(role)} → {known!r}")
+            RowChange("map-roles", f"{place}.{layout.role}", f"{quote(role)} → {known!r}")
         ]
 
     return each_item(data, layout, repair)
 
 
-def own_names(layout: Layout) -> tuple[str, ...]:
+def own_names(layout: RepairLayout) -> tuple[str, ...]:
     """The names of ShareGPT that a set keeps because it is read by them; empty for any other set."""
     return tuple(name for name in _SHAREGPT[:2] if layout.role == "from" and name in layout.roles)
 
@@ -55,29 +55,31 @@ def known_role(role: str) -> str | None:
     return nearest_role(role) or None
 
 
-def merge_neighbours(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
+def merge_neighbours(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
     """Neighbouring messages of one role (system, user, assistant) become one; equal ones are kept once.
 
     Messages with tool calls, or with other keys that differ (flags, weights, names), stay apart.
     """
 
-    def repair(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[Change]]:
+    def repair(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[RowChange]]:
         out: list[Any] = []
-        changes: list[Change] = []
+        changes: list[RowChange] = []
         for number, item in enumerate(items):
             joined = _joined(out[-1], item, layout) if out else None
             if joined is None:
                 out.append(item)
                 continue
             content, how = joined
-            changes.append(Change("merge-neighbours", f"{column}[{number}]", f"{layout.role_of(item)} message {how}"))
+            changes.append(
+                RowChange("merge-neighbours", f"{column}[{number}]", f"{layout.role_of(item)} message {how}")
+            )
             out[-1] = {**out[-1], layout.content: content}
         return out, changes
 
     return with_items(data, layout, repair)
 
 
-def _joined(first: Any, second: Any, layout: Layout) -> tuple[Any, str] | None:
+def _joined(first: Any, second: Any, layout: RepairLayout) -> tuple[Any, str] | None:
     role = layout.role_of(first)
     if role not in ("system", "user", "assistant") or role != layout.role_of(second):
         return None
@@ -109,16 +111,16 @@ def _together(first: Any, second: Any) -> tuple[Any, str] | None:
     return [*parts[0], *parts[1]], _ADDED
 
 
-def fold_system(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
+def fold_system(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
     """System and developer messages go into the user message right after them, before its text.
 
     One stays where it stands if another message comes first, if it holds more than text, or if the user's holds neither
     text nor parts.
     """
 
-    def repair(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[Change]]:
+    def repair(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[RowChange]]:
         out: list[Any] = []
-        changes: list[Change] = []
+        changes: list[RowChange] = []
         waiting: list[tuple[int, Any]] = []
         for number, item in enumerate(items):
             role = layout.role_of(item)
@@ -130,7 +132,7 @@ def fold_system(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
                 out += [system for _, system in waiting]  # where they stood: nothing may overtake them
             else:
                 changes += [
-                    Change(
+                    RowChange(
                         "fold-system",
                         f"{column}[{place}]",
                         f"system text {quote(_content(system, layout))} moved into the user message after it",
@@ -144,7 +146,7 @@ def fold_system(data: Data, layout: Layout) -> tuple[Data, tuple[Change, ...]]:
     return with_items(data, layout, repair)
 
 
-def _folded(systems: Sequence[Any], user: Any, layout: Layout) -> dict[str, Any] | None:
+def _folded(systems: Sequence[Any], user: Any, layout: RepairLayout) -> dict[str, Any] | None:
     """The user message with the texts before its own; None where it cannot take them."""
     content = user.get(layout.content)
     for system in reversed(systems):
@@ -154,14 +156,14 @@ def _folded(systems: Sequence[Any], user: Any, layout: Layout) -> dict[str, Any]
     return {**user, layout.content: content}
 
 
-def _only_text(item: Any, layout: Layout) -> bool:
+def _only_text(item: Any, layout: RepairLayout) -> bool:
     """Whether nothing is lost with a message when its text is kept: marks of training mean nothing on a system
     message."""
     ours = {layout.role, layout.content, *FLAG_KEYS, *WEIGHT_KEYS}
     return _content(item, layout) is not None and all(value is None or key in ours for key, value in item.items())
 
 
-def _content(item: Any, layout: Layout) -> str | None:
+def _content(item: Any, layout: RepairLayout) -> str | None:
     """The text of a message; None where it is no text."""
     content = item.get(layout.content) if isinstance(item, Mapping) else None
     if isinstance(content, list) and all(

@@ -10,14 +10,14 @@ from typing import Any
 from uuid import UUID
 
 from sftui.errors import ExportError
-from sftui.repairs.lines import Repaired
-from sftui.repairs.model import Change
+from sftui.repairs.lines import RepairedRow
+from sftui.repairs.model import RowChange
 
 NULLED = "nan-to-null"
 """The name under which numbers that became null are counted and logged."""
 
 
-def as_json(done: Repaired) -> Repaired:
+def as_json(done: RepairedRow) -> RepairedRow:
     """The row as lines of JSON can hold it; ExportError where they cannot.
 
     Dates and times become ISO 8601 text and decimals text, which lose nothing. NaN and infinities, as which floating
@@ -26,18 +26,18 @@ def as_json(done: Repaired) -> Repaired:
     """
     if done.data is None:
         return done
-    changes: list[Change] = []
+    changes: list[RowChange] = []
     data = {str(key): _held(value, str(key), done.row.where, changes) for key, value in done.data.items()}
     return replace(done, data=data, changes=(*done.changes, *changes))
 
 
-def _held(value: Any, place: str, where: str, changes: list[Change]) -> Any:
+def _held(value: Any, place: str, where: str, changes: list[RowChange]) -> Any:
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, float):
         if abs(value) < float("inf"):
             return value
-        changes.append(Change(NULLED, place, f"{value}, which JSON cannot hold, became null"))
+        changes.append(RowChange(NULLED, place, f"{value}, which JSON cannot hold, became null"))
         return None
     if isinstance(value, Mapping):
         return {str(key): _held(item, f"{place}.{key}", where, changes) for key, item in value.items()}

@@ -23,7 +23,7 @@ from sftui.trainers.own_config import other_choices
 from sftui.trainers.pins import RUNNING, reference_version
 
 if TYPE_CHECKING:
-    from sftui.conversations.detected import Detected
+    from sftui.conversations.detected import Detection
     from sftui.model import RecipeChange
 
 SHIFTED, UNSHIFTED = "shifted", "unshifted"
@@ -58,7 +58,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class Divergence:
     """Where a document and a row part first: `what` is `ids` or `labels`, `position` counts tokens of the document;
     `theirs` and `ours` are the id or label there, None behind the end."""
 
@@ -76,7 +76,7 @@ class Match:
 
     document: Document
     row: int | None = None
-    parting: Parting | None = None
+    parting: Divergence | None = None
     why: tuple[RecipeChange, ...] = ()
     explained: bool = False
 
@@ -86,7 +86,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class DocumentComparison:
     """The documents with what was found of each, in order. `tried` says of how many that differ causes were looked
     for; `untried` is what could not be tried, in sentences."""
 
@@ -106,7 +106,7 @@ def documents_in(session: Ready, run: Mapping[str, Any] | None, recipe: Recipe) 
     """
     from sftui.conversations.documents import documents_of
 
-    rows: list[tuple[Row, _Scored]] = []
+    rows: list[tuple[Row, _ScoredRow]] = []
     for row in session.source.rows():
         early = session.early(row)
         if early.conversation is None or early.conversation.kind is not Kind.TOKENS:
@@ -136,7 +136,7 @@ def documents_in(session: Ready, run: Mapping[str, Any] | None, recipe: Recipe) 
     return found
 
 
-class _Scored(NamedTuple):
+class _ScoredRow(NamedTuple):
     """A stored row with the label that its loss takes for each token, at the position before it, and the labels at the
     tokens that they are, `moved` places behind those; None for one that is not known."""
 
@@ -146,14 +146,14 @@ class _Scored(NamedTuple):
     moved: int
 
 
-def _scored(row: Row, detected: Detected, recipe: Recipe) -> _Scored:
+def _scored(row: Row, detected: Detection, recipe: Recipe) -> _ScoredRow:
     data: Mapping[str, Any] = row.data or {}
     if tensors := is_tensors(detected):
         data = as_labels(data, row.where, detected)
     plain = replace(detected, given_labels=UNSHIFTED, fields={} if tensors else detected.fields)
     stored = read_tokenized({**data, "labels_from": None}, row.where, plain)
     if stored.labels is None:
-        return _Scored(stored, None, None, 0)
+        return _ScoredRow(stored, None, None, 0)
     labels: Labels = _carrying(stored)
     shifts = recipe.loss.shift == "internal" and recipe.data.given_labels != SHIFTED
     if are_targets(data) or data.get("loss_takes") is not None:
@@ -162,12 +162,12 @@ def _scored(row: Row, detected: Detected, recipe: Recipe) -> _Scored:
         shifts = shifts or detected.given_labels != SHIFTED
     if not shifts:
         if _fit(stored.input_ids, labels, 0) and not _fit(stored.input_ids, labels, 1):
-            return _Scored(stored, (None, *labels[:-1]), labels, -1)
+            return _ScoredRow(stored, (None, *labels[:-1]), labels, -1)
         stored = read_tokenized(data, row.where, replace(plain, given_labels=SHIFTED))
         labels = (None, *_carrying(stored)[1:])
     moved = next((one for one in (0, 1, -1) if _fit(stored.input_ids, labels, one)), 0)
     end = None if labels[-1] != IGNORE_INDEX else IGNORE_INDEX
-    return _Scored(stored, labels, {1: (None, *labels[:-1]), -1: (*labels[1:], end)}.get(moved, labels), moved)
+    return _ScoredRow(stored, labels, {1: (None, *labels[:-1]), -1: (*labels[1:], end)}.get(moved, labels), moved)
 
 
 def _carrying(stored: Conversation) -> tuple[int, ...]:
@@ -183,7 +183,7 @@ def _fit(ids: Sequence[int], labels: Labels, moved: int) -> bool:
     return bool(told) and sum(told) >= SURE * len(told)
 
 
-def _fills(rows: Sequence[_Scored]) -> int | None:
+def _fills(rows: Sequence[_ScoredRow]) -> int | None:
     """The id that a collator of one's own fills batches with: the only one that ends sequences several times over,
     masked, where others end otherwise; None where that is not sure."""
     ends: set[int] = set()
@@ -204,10 +204,10 @@ def _unpadded(ids: Sequence[int], labels: Labels | None, start: int, end: int, p
     return end
 
 
-def against(documents: Sequence[Document], data: Ready, run: Mapping[str, Any] | None) -> Against:
+def against(documents: Sequence[Document], data: Ready, run: Mapping[str, Any] | None) -> DocumentComparison:
     """Every document next to its row of the dataset, and why those differ that do."""
     matched = _nearest(documents, data)
-    ways = _Ways(data, run)
+    ways = _RecipeTrials(data, run)
     made: list[Match] = []
     tried = 0
     for one in matched:
@@ -219,7 +219,7 @@ def against(documents: Sequence[Document], data: Ready, run: Mapping[str, Any] |
         meant = ways.meant(one)
         why = ways.why(meant, search) if meant.parting is not None else ()
         made.append(replace(one, why=why, explained=bool(why) or meant.parting is None))
-    return Against(tuple(made), tried, tuple(ways.untried))
+    return DocumentComparison(tuple(made), tried, tuple(ways.untried))
 
 
 # --- which row ---------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ def _grams(ids: Sequence[int]) -> Iterator[tuple[int, ...]]:
 # --- where they part ---------------------------------------------------------------------------
 
 
-def parts(document: Document, example: Example, recipe: Recipe) -> Parting | None:
+def parts(document: Document, example: Example, recipe: Recipe) -> Divergence | None:
     """Where a document and what the trainer would receive part first; None where they are equal.
 
     Where the recipe packs, a document may be a part of its row, and its labels are those that the collator leaves.
@@ -311,12 +311,12 @@ def parts(document: Document, example: Example, recipe: Recipe) -> Parting | Non
         ids, labels = ids[: len(theirs)], labels[: len(theirs)]
     at = common_prefix(theirs, ids)
     if at < max(len(theirs), len(ids)):
-        return Parting("ids", at, _at(theirs, at), _at(ids, at))
+        return Divergence("ids", at, _at(theirs, at), _at(ids, at))
     if document.labels is None:
         return None
     for place in range(1 if example.shifted else 0, len(theirs)):
         if document.labels[place] not in (None, labels[place]):
-            return Parting("labels", place, document.labels[place], labels[place])
+            return Divergence("labels", place, document.labels[place], labels[place])
     return None
 
 
@@ -365,7 +365,7 @@ def _at(values: Sequence[int], place: int) -> int | None:
 
 
 @dataclass
-class _Ways:
+class _RecipeTrials:
     """The recipes that are tried, each opened once. `known` are the changes that made a document equal."""
 
     data: Ready
@@ -512,7 +512,7 @@ class _Ways:
                 yield changed(recipe, "length.max", length)
 
 
-def _reach(parting: Parting) -> tuple[int, int]:
+def _reach(parting: Divergence) -> tuple[int, int]:
     """How far two go together: equal ids are further than any that are not."""
     return (1 if parting.what == "labels" else 0), parting.position
 

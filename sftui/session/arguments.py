@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import RecipeError
 from sftui.nearest import did_you_mean
-from sftui.session.declared import Declared
+from sftui.session.declared import OptionDeclaration
 from sftui.session.options import OpenOptions
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ CONFIGS = (".yaml", ".yml", ".sh", ".json")
 
 
 @dataclass(frozen=True, slots=True)
-class Arguments(Declared):
+class Arguments(OptionDeclaration):
     """The options, and `data`, the words that name it: files, folders, a Hub dataset, or one trainer's config. `recipe`
     stands for `recipe_file` where it is read already."""
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sftui.errors import RecipeError, without_secrets
-from sftui.exports.report_model import Checked, Look, tried_as
+from sftui.exports.report_model import AuditReport, FindingLook, tried_as
 from sftui.nearest import did_you_mean
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sftui.audit.run import AuditProgress
     from sftui.findings import Context, Finding
     from sftui.findings.hashes import Hashes
-    from sftui.session.opened import Opened
+    from sftui.session.opened import OpenData
     from sftui.session.options import OpenOptions
     from sftui.session.ready import Ready
 
@@ -28,7 +28,7 @@ LOOK = 0.05
 costs as much as a tenth of a row."""
 
 
-class Checking:
+class AuditSession:
     """One audit of a session: `audit` holds what is found so far, `steps` goes on with it.
 
     `prompts` are those of the evaluation set (see `prompts_of`), `max_rows` and `sample` choose some of the rows,
@@ -94,10 +94,10 @@ class Checking:
                 budget=LOOK,
             )
         check_head(audit, session.source.rows(), session.inspect_many, self.context)
-        from sftui.audit.processes import Task, audit_in_processes
+        from sftui.audit.processes import AuditTask, audit_in_processes
         from sftui.session.sent import sent
 
-        task = Task(sent(session), self.wanted, self.prompts)
+        task = AuditTask(sent(session), self.wanted, self.prompts)
         return audit_in_processes(audit, rows, task, self.jobs, total=lambda: self.total)
 
     def checked(
@@ -107,7 +107,7 @@ class Checking:
         looks: int = 0,
         files: Mapping[str, str] | None = None,
         tracked: Mapping[str, str] | None = None,
-    ) -> Checked:
+    ) -> AuditReport:
         """What reports are written from; `looks`: so many rows of each code are inspected again, for drawing.
 
         `paths` is what the user named and `files` what the source calls its files, where that is not as in the options.
@@ -123,7 +123,7 @@ class Checking:
         source, recipe, tools = session.source, session.recipe, session.tools
         audit.found.add(damaged_files(source.damage))
         audit.add_setup(refused_files(session.load_stop(None if self.whole else AT_ONCE)))
-        return Checked(
+        return AuditReport(
             audit,
             recipe,
             source.title,
@@ -140,7 +140,7 @@ class Checking:
         )
 
 
-def prompts_of(held: Opened, trained: Ready, damaged: Callable[[str], None] = lambda sentence: None) -> Hashes:
+def prompts_of(held: OpenData, trained: Ready, damaged: Callable[[str], None] = lambda sentence: None) -> Hashes:
     """The hashes of every prompt of an evaluation set, opened by the recipe of the one that trains, whose tokenizer it
     shares; `damaged` is called with what of it cannot be read."""
     from sftui.findings import DatasetChecks
@@ -196,8 +196,8 @@ def _failing(audit: Audit, session: Ready) -> frozenset[tuple[object, ...]]:
     return frozenset(key for key, found in alike.items() if fix_fails(session, found))
 
 
-def _looks(audit: Audit, session: Ready, each: int) -> Iterator[Look]:
+def _looks(audit: Audit, session: Ready, each: int) -> Iterator[FindingLook]:
     for one in audit.found.ordered() if each else ():
         named = [(kept, kept.finding.row) for kept in one.kept if kept.finding.row is not None]
         for found, row in named[:each]:
-            yield Look(found, session.inspect(row))
+            yield FindingLook(found, session.inspect(row))

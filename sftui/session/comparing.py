@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sftui.comparison import Causes, ComparisonCount, RowComparison, compare_prepared, evenly
 from sftui.recipe import Recipe
-from sftui.session.opened import Opened
+from sftui.session.opened import OpenData
 from sftui.session.ready import Ready, open_data, prove_rows, tokenized, with_tokenizer
 from sftui.session.splitting import held_out_by, unsure_of
 from sftui.session.versions import tokenizer_key
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from sftui.trainers.config import OpenedConfig
 
 
-Way = Callable[["OpenOptions", Recipe], Opened]
+Way = Callable[["OpenOptions", Recipe], OpenData]
 """How data is opened under a recipe."""
-Loading = Callable[[Opened], Opened]
+Loading = Callable[[OpenData], OpenData]
 """How its tokenizer is loaded."""
 
 
-def load_proven(opened: Opened) -> Opened:
+def load_proven(opened: OpenData) -> OpenData:
     """Load the proven tokenizer and hold it against the first rows."""
     return prove_rows(tokenized(opened))
 
@@ -39,14 +39,14 @@ def open_sides(
     configs: Sequence[OpenedConfig | None] | None = None,
     open_data: Way = open_data,
     load: Loading = load_proven,
-) -> Comparing:
+) -> RecipeComparison:
     """Open the data and load every tokenizer, in these ways; tokenizers of one name are loaded once. SftuiError where a
     recipe cannot be followed.
 
     `configs` are those that the recipes were read from, where one was; without them all are of `options`.
     """
     sides: list[Ready] = []
-    held: list[Opened] = []
+    held: list[OpenData] = []
     try:
         for recipe, config in zip(recipes, configs or (options.config,) * len(recipes)):
             own = replace(options, recipe=recipe, tokenizer=None, revision=None, template=None, config=config)
@@ -61,10 +61,10 @@ def open_sides(
         for opened in held:
             opened.close()
         raise
-    return Comparing(sides)
+    return RecipeComparison(sides)
 
 
-class Comparing:
+class RecipeComparison:
     """The rows of the first recipe's data under every recipe."""
 
     def __init__(self, sessions: Sequence[Ready]) -> None:

@@ -15,7 +15,7 @@ from sftui.model import Inspection, Row
 from sftui.pipeline import detect
 from sftui.recipe_io import parse_yaml
 from sftui.repairs.lines import row_of
-from sftui.repairs.run import Plan, apply_plan, layout_after
+from sftui.repairs.run import RepairPlan, apply_plan, layout_after
 from sftui.repairs.to_messages import target_of, to_messages
 from sftui.session.ready import Ready, tokenizer_of, under
 from sftui.session.repairing import conversion_way, reading_messages, session_plan
@@ -26,7 +26,7 @@ from sftui.trainers.training import leaves
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
-    from sftui.session.opened import Opened
+    from sftui.session.opened import OpenData
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Conversion:
     """What makes messages of open data: `plan` with all other repairs, `sample` the first rows after it. `to` is the
     preset of the trainer that is to read them, `chosen` the repairs by their names."""
 
-    opened: Opened
+    opened: OpenData
     to: str
     chosen: tuple[str, ...]
-    plan: Plan
+    plan: RepairPlan
     sample: tuple[Row, ...]
 
     @property
@@ -46,7 +46,7 @@ class Conversion:
         return reading_messages(self.opened.requested)
 
 
-def conversion(opened: Opened, to: str | None, chosen: Sequence[str], without: Sequence[str] = ()) -> Conversion:
+def conversion(opened: OpenData, to: str | None, chosen: Sequence[str], without: Sequence[str] = ()) -> Conversion:
     """The conversion of open data for the trainer `to` (None: the recipe's), with other repairs; ConversationError
     where none of its rows can be converted, or the trainer would not read them."""
     recipe = opened.requested
@@ -113,7 +113,7 @@ def opens_with(made: Conversion, plan: ExportPlan, out: Path) -> tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class Agreement:
     """How the first rows come to the trainer before and after: of `rows` that it could prepare both times, how many
     have the `same` ids and labels, and how many at least the same `ids`; `gained` are prepared only after."""
 
@@ -165,15 +165,15 @@ def refuse_stuck(made: Conversion) -> None:
         )
 
 
-def alike(made: Conversion) -> Alike:
+def alike(made: Conversion) -> Agreement:
     """The first rows under the recipe as they stand, and as converted; nothing where there is no tokenizer, or where
     they are for another trainer."""
     opened = made.opened
     if not isinstance(opened, Ready) or preset(made.to).trainer != opened.requested.trainer:
-        return Alike()
+        return Agreement()
     after = under(opened, opened.requested, made.chosen)
     if not isinstance(after, Ready):
-        return Alike()
+        return Agreement()
     converted = {row.index: row for row in made.sample}
     pairs = [
         (opened.inspect_row(row, spans=False), after.inspect_row(converted[row.index], spans=False))
@@ -182,7 +182,7 @@ def alike(made: Conversion) -> Alike:
     ]
     both = [(a, b) for a, b in pairs if a.tokens is not None and b.tokens is not None]
     ids = [(a, b) for a, b in both if a.tokens and b.tokens and a.tokens.input_ids == b.tokens.input_ids]
-    return Alike(
+    return Agreement(
         len(both),
         sum(_labels(a) == _labels(b) for a, b in ids),
         len(ids),

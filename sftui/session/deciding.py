@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sftui.comparison import compare_row
-from sftui.comparison.rows import Side
+from sftui.comparison.rows import RowSide
 from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, RecipeChange
 from sftui.recipe import Recipe, changed, diff, knobs_of
-from sftui.session.opened import Opened
+from sftui.session.opened import OpenData
 from sftui.session.ready import Ready, under, waits
 from sftui.trainers import trainer_named
 from sftui.trainers.own_config import losses_of, other_choices
@@ -27,7 +27,7 @@ DATA_FLAGS = ("train_flag", "train_detail", "weight")
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class LabelFlip:
     """Changes that turn the label of a token over, tried on its row: `recipe` has them, `tokens` of the row are then
     trained otherwise, and `keys` are those of the trainer's own config with what they say then, None for one that
     goes."""
@@ -42,7 +42,7 @@ class Decision(NamedTuple):
     """The ways to turn a token's label over, the smallest first, and the mask rules under which the row cannot be
     prepared, each with why."""
 
-    ways: tuple[Way, ...] = ()
+    ways: tuple[LabelFlip, ...] = ()
     failing: tuple[tuple[str, str], ...] = ()
 
 
@@ -62,10 +62,10 @@ def decide(session: Ready, index: int, token: int) -> Generator[None, None, Deci
     recipe = session.recipe
     failing: dict[str, str] = {}
     for alone, several in ((True, singles(recipe, now, token)), (False, pairs(recipe))):
-        found: list[Way] = []
+        found: list[LabelFlip] = []
         for other in several:
             way = _tried(session, now, token, other)
-            if isinstance(way, Way):
+            if isinstance(way, LabelFlip):
                 found.append(replace(way, keys=keys_between(recipe, other)))
             elif alone and way and other.mask.rule != recipe.mask.rule:
                 failing.setdefault(other.mask.rule, way)
@@ -75,9 +75,9 @@ def decide(session: Ready, index: int, token: int) -> Generator[None, None, Deci
     return Decision(failing=tuple(failing.items()))
 
 
-def _distinct(found: Sequence[Way]) -> tuple[Way, ...]:
+def _distinct(found: Sequence[LabelFlip]) -> tuple[LabelFlip, ...]:
     """Without those that say the same to the trainer as one before."""
-    kept: list[Way] = []
+    kept: list[LabelFlip] = []
     for way in found:
         if not way.keys or way.keys not in [one.keys for one in kept]:
             kept.append(way)
@@ -137,11 +137,11 @@ def _role(now: Inspection, token: int) -> str | None:
     return messages[message].role if NOWHERE < message < len(messages) else None
 
 
-def _tried(session: Ready, now: Inspection, token: int, recipe: Recipe) -> Way | str | None:
+def _tried(session: Ready, now: Inspection, token: int, recipe: Recipe) -> LabelFlip | str | None:
     """What a recipe changes in the row; None where the token's label does not turn over under it, and why where the row
     cannot be prepared."""
     try:
-        opened: Opened = under(session, recipe)
+        opened: OpenData = under(session, recipe)
         if waits(opened):
             return None
         then = opened.ready().inspect_row(now.row)
@@ -159,10 +159,10 @@ def _tried(session: Ready, now: Inspection, token: int, recipe: Recipe) -> Way |
     if trained and after.labels[token] is None:
         return None  # it is cut away
     changes = diff(session.recipe, recipe)
-    return Way(changes, recipe, compared.turned)
+    return LabelFlip(changes, recipe, compared.turned)
 
 
-def trains(side: Side, token: int) -> bool:
+def trains(side: RowSide, token: int) -> bool:
     """Whether a token carries loss."""
     return side.gone is None and side.labels[token] not in (None, IGNORE_INDEX)
 

@@ -33,7 +33,7 @@ def option(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class OptionDeclaration:
     """The options, in the order in which help and docs list them. `knobs` are paths of the recipe with values: a text
     is read as on the command line, anything else is set. `row_limit` is in megabytes."""
 

@@ -24,7 +24,7 @@ from sftui.trainers.base import Totals
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
-    from sftui.session.opened import Opened
+    from sftui.session.opened import OpenData
     from sftui.session.ready import Ready
 
 KEPT_ROWS = 4
@@ -32,7 +32,7 @@ KEPT_ROWS = 4
 
 
 @dataclass(slots=True)
-class Written:
+class EncodeProgress:
     """What was written, of how many rows; `tokens` are those of the rows that no pack holds yet, `first` why the first
     one failed, `ours` how many of the failed ones sftui itself left and `unknown` why the first of these."""
 
@@ -64,7 +64,7 @@ class Written:
         else:
             self.first = self.first or failure
 
-    def merge(self, later: Written) -> None:
+    def merge(self, later: EncodeProgress) -> None:
         """Count what was written of later rows, too."""
         for one in fields(self):
             mine, theirs = getattr(self, one.name), getattr(later, one.name)
@@ -94,7 +94,7 @@ def columns_of(session: Ready, explain: bool = False, unpacked: bool = False) ->
     return Columns(explain, packs(session, unpacked), session.recipe.loss.weights == "float")
 
 
-def refuse_half(session: Opened) -> None:
+def refuse_half(session: OpenData) -> None:
     """SourceError where what would be written is not all of the data: half a dataset looks like a smaller one."""
     session.source.read_through()
     for one in session.source.damage:
@@ -105,7 +105,7 @@ def refuse_half(session: Opened) -> None:
 
 def encoded(
     session: Ready,
-    written: Written,
+    written: EncodeProgress,
     *,
     explain: bool = False,
     unpacked: bool = False,
@@ -135,14 +135,14 @@ def encoded(
     refuse_none(written)
 
 
-def refuse_none(written: Written) -> None:
+def refuse_none(written: EncodeProgress) -> None:
     """ExportError where none of the rows could be prepared."""
     if written.ours and written.ours == written.rows:
         raise ExportError("none of the rows could be prepared", why=f"sftui stopped at {written.unknown}")
 
 
 def encoded_rows(
-    rows: Iterable[Inspection], written: Written, explain: bool, as_arrays: bool
+    rows: Iterable[Inspection], written: EncodeProgress, explain: bool, as_arrays: bool
 ) -> Iterator[dict[str, Any]]:
     """The records of some rows, counted."""
     for inspection in rows:
@@ -163,7 +163,7 @@ def _unpacked(session: Ready, rows: Iterator[Inspection], explain: bool, as_arra
 
 
 def _packed(
-    session: Ready, rows: Iterator[Inspection], written: Written, explain: bool, evaluate: bool
+    session: Ready, rows: Iterator[Inspection], written: EncodeProgress, explain: bool, evaluate: bool
 ) -> Iterator[dict[str, Any]]:
     """Packs as they are filled, and before each the rows read for it that are in none.
 

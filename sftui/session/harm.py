@@ -12,7 +12,7 @@ from sftui.findings.rule import TO_MESSAGES
 from sftui.model import Inspection
 from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.run import DROPPING
-from sftui.session.opened import HEAVY, Opened
+from sftui.session.opened import HEAVY, OpenData
 from sftui.session.ready import under
 from sftui.trainers import trainer_named
 
@@ -20,7 +20,7 @@ JOINING = "merge-neighbours"
 """The repair that makes one message of several, so that there are fewer."""
 
 
-def refuse_harm(session: Opened, chosen: Sequence[str]) -> None:
+def refuse_harm(session: OpenData, chosen: Sequence[str]) -> None:
     """RecipeError where repairs would do harm to one of the first rows: which of them does, to which row, and what to
     add or to leave out."""
     made = [name for name in chosen if not name.startswith(DROPPING)]
@@ -42,7 +42,7 @@ def refuse_harm(session: Opened, chosen: Sequence[str]) -> None:
     )
 
 
-def _harm(session: Opened, before: Sequence[Inspection], repairs: Sequence[str], *, whole: bool = False) -> str:
+def _harm(session: OpenData, before: Sequence[Inspection], repairs: Sequence[str], *, whole: bool = False) -> str:
     """What repairs would do to one of the first rows, which were so `before`, as a clause; "" where they do no harm.
     `whole`: nor may they be impossible on one, which stays as it is then."""
     if not repairs:

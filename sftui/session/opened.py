@@ -1,9 +1,9 @@
 """Open data and how its rows are read under a recipe: all that can be known of rows without a tokenizer.
 
-    Stored (the data as it lies there) → Opened (a recipe's way of reading it, repairs over it) → Ready (see `ready`)
+    StoredData (as it lies there) → OpenData (a recipe's way of reading it, repairs over it) → Ready (see `ready`)
 
-Frozen: another recipe, other repairs and a tokenizer each make another object of the same `Stored`. Single-threaded,
-but for `source.index_more`, which the worker calls from a thread of its own.
+Frozen: another recipe, other repairs and a tokenizer each make another object of the same `StoredData`.
+Single-threaded, but for `source.index_more`, which the worker calls from a thread of its own.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from sftui.errors import ConversationError, SftuiError, SourceError
 from sftui.model import Inspection, Problem, Row
 from sftui.recipe import Data, Mask, Recipe
 from sftui.session.options import OpenOptions
-from sftui.session.split import Known, Split
+from sftui.session.split import RowSplit, Split
 from sftui.text import visible
 
 if TYPE_CHECKING:
-    from sftui.conversations import Detected
-    from sftui.exports.prepared import Prepared
+    from sftui.conversations import Detection
+    from sftui.exports.prepared import ExportInput
     from sftui.session.overlay import Overlay
     from sftui.session.ready import Ready
     from sftui.sources import Source, SourceSpec
-    from sftui.trainers.loading import Loaded
+    from sftui.trainers.loading import LoadResult
 
 SAMPLE_ROWS = 32
 SAMPLE_BYTES = 4 << 20
@@ -44,7 +44,7 @@ HEAVY = 16 << 10
 
 
 @dataclass(frozen=True, eq=False)
-class Stored:
+class StoredData:
     """The data as it lies there, whatever the recipe. `sample` are its first rows, few and not large, and each later
     one that brings a column, a key or a kind of value that none before it has, as far as is known: `whole` where all
     rows were looked through for it. `plainly` is how they are read by no trainer's rules, `loads` what is known of how
@@ -53,16 +53,16 @@ class Stored:
     options: OpenOptions
     source: Source
     sample: tuple[Row, ...]
-    plainly: Detected
+    plainly: Detection
     whole: bool = False
-    loads: dict[object, Loaded] = field(default_factory=dict)
+    loads: dict[object, LoadResult] = field(default_factory=dict)
 
     @property
     def first(self) -> int:
         """How many of the sample are the first rows."""
         return next((place for place, row in enumerate(self.sample) if row.index != place), len(self.sample))
 
-    def loaded(self, recipe: Recipe, most: int | None = None, *, first: bool = False) -> Loaded | None:
+    def loaded(self, recipe: Recipe, most: int | None = None, *, first: bool = False) -> LoadResult | None:
         """What the loader of a recipe's trainer makes of the files, or of the `first` of them; None where it has none
         that is known, or where they are more bytes than `most`."""
         from sftui.trainers import trainer_named
@@ -74,9 +74,9 @@ class Stored:
             problem = blank_line(self.source.files(), trainer.title) if few else None
             if problem is None:
                 return None
-            from sftui.trainers.loading import Loaded  # which needs pyarrow
+            from sftui.trainers.loading import LoadResult  # which needs pyarrow
 
-            return Loaded(None, problem)
+            return LoadResult(None, problem)
         if reader is None or reader.library != "datasets" or trainer.reads_json(recipe):
             return None
         key = (reader, trainer.title, first)
@@ -97,7 +97,7 @@ class Stored:
         self.source.close()
 
 
-def open_stored(options: OpenOptions, seconds: float | None = None) -> Stored:
+def open_stored(options: OpenOptions, seconds: float | None = None) -> StoredData:
     """Open the source, and read what decides how its rows are read: for so long, or from the whole; SourceError."""
     from sftui.sources import open_source
 
@@ -118,7 +118,7 @@ def source_spec(options: OpenOptions) -> SourceSpec:
     return spec if options.row_limit is None else replace(spec, row_limit=options.row_limit)
 
 
-def stored(options: OpenOptions, source: Source, seconds: float | None = None) -> Stored:
+def stored(options: OpenOptions, source: Source, seconds: float | None = None) -> StoredData:
     """An open source with the rows that decide how all are read, looked for as in `open_stored`."""
     made = _of_sample(options, source, tuple(_first_rows(source)))
     until = None if seconds is None else time.monotonic() + seconds
@@ -132,7 +132,7 @@ def stored(options: OpenOptions, source: Source, seconds: float | None = None) -
     return looked_through(made, late)
 
 
-def late_rows(found: Stored, start: int) -> Iterator[Row | None]:
+def late_rows(found: StoredData, start: int) -> Iterator[Row | None]:
     """The rows from `start` on that bring a column, a key or a kind of value that none before them has; None after each
     one that was looked at."""
     from sftui.conversations.reading import brings, joined, place_of
@@ -145,13 +145,13 @@ def late_rows(found: Stored, start: int) -> Iterator[Row | None]:
         yield None
 
 
-def looked_through(found: Stored, late: Sequence[Row]) -> Stored:
+def looked_through(found: StoredData, late: Sequence[Row]) -> StoredData:
     """The same with the `late_rows` of all of its rows."""
     made = _of_sample(found.options, found.source, (*found.sample, *late)) if late else found
     return replace(made, whole=True, loads=found.loads)
 
 
-def read_anew(before: Stored, now: Stored) -> str:
+def read_anew(before: StoredData, now: StoredData) -> str:
     """What a late row brought, in a sentence; "" where there was none."""
     late = next(iter(now.sample[len(before.sample) :]), None)
     if late is None or late.data is None:
@@ -161,25 +161,25 @@ def read_anew(before: Stored, now: Stored) -> str:
     return f"all rows are read anew: {late.where} brings {new}, which no row before it has"
 
 
-def _of_sample(options: OpenOptions, source: Source, sample: tuple[Row, ...]) -> Stored:
+def _of_sample(options: OpenOptions, source: Source, sample: tuple[Row, ...]) -> StoredData:
     from sftui.conversations import detect
 
-    return Stored(options, source, sample, _with_roles_seen(detect(sample, Data()), sample))
+    return StoredData(options, source, sample, _with_roles_seen(detect(sample, Data()), sample))
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class OpenData:
     """Data under a recipe, its tokenizer still on its way: `source` are its rows with the `repairs` (named as in
     `repairs.plan_of`) over them, `sample` the first of these, and `detected` says how they are read. `given` is the
     recipe that was requested, where a repair converts the rows and `recipe` reads them as converted."""
 
-    stored: Stored
+    stored: StoredData
     recipe: Recipe
     repairs: tuple[str, ...]
     source: Source
     sample: tuple[Row, ...]
-    detected: Detected
-    known: Known = field(default_factory=Known, kw_only=True)
+    detected: Detection
+    known: RowSplit = field(default_factory=RowSplit, kw_only=True)
     given: Recipe | None = field(default=None, kw_only=True)
 
     @property
@@ -351,13 +351,13 @@ class Opened:
 
     # --- for others -------------------------------------------------------------------------
 
-    def prepared(self) -> Prepared:
+    def prepared(self) -> ExportInput:
         """What exports need to know."""
-        from sftui.exports.prepared import Prepared
+        from sftui.exports.prepared import ExportInput
         from sftui.sources.slices import SlicedSource
 
         options, stored = self.options, self.stored.source
-        return Prepared(
+        return ExportInput(
             paths=options.paths,
             split=options.split,
             ranges=stored.ranges if isinstance(stored, SlicedSource) else (),
@@ -403,7 +403,7 @@ def _first_rows(source: Source) -> Iterator[Row]:
             return
 
 
-def _with_roles_seen(found: Detected, rows: tuple[Row, ...]) -> Detected:
+def _with_roles_seen(found: Detection, rows: tuple[Row, ...]) -> Detection:
     """The same without the mapping of roles that do not occur: a config that names them would mean other rows."""
     column, key = found.fields.get("messages"), found.message_keys.get("role", "role")
     seen = {

@@ -6,11 +6,11 @@ from array import array
 from collections.abc import Iterator
 
 from sftui.model import Row
-from sftui.repairs.lines import Repaired, row_of
-from sftui.repairs.model import Layout
+from sftui.repairs.lines import RepairedRow, row_of
+from sftui.repairs.model import RepairLayout
 from sftui.repairs.rows import fingerprint
-from sftui.repairs.run import Codes, Counts, Plan, apply_plan, double_of
-from sftui.sources import Change, Count, Damage, Source
+from sftui.repairs.run import Codes, RepairPlan, RunCounts, apply_plan, double_of
+from sftui.sources import Damage, DataChange, RowCount, Source
 
 
 class Overlay(Source):
@@ -21,11 +21,11 @@ class Overlay(Source):
     are of the first `upto` rows. Duplicates are known among those only.
     """
 
-    def __init__(self, stored: Source, plan: Plan, layout: Layout, codes: Codes | None = None) -> None:
+    def __init__(self, stored: Source, plan: RepairPlan, layout: RepairLayout, codes: Codes | None = None) -> None:
         self.stored = stored
         self.title, self.loading = stored.title, stored.loading
         self.plan = plan
-        self.counts = Counts()
+        self.counts = RunCounts()
         self.changed, self.dropped = array("L"), array("L")
         self.upto = 0
         self._layout = layout
@@ -41,13 +41,13 @@ class Overlay(Source):
     def damage(self) -> tuple[Damage, ...]:
         return self.stored.damage
 
-    def change(self) -> Change | None:
+    def change(self) -> DataChange | None:
         return self.stored.change()
 
     def look_through(self) -> Iterator[None]:
         return self.stored.look_through()
 
-    def repair(self, row: Row) -> Repaired:
+    def repair(self, row: Row) -> RepairedRow:
         """What becomes of a row of the source."""
         done = apply_plan(row, self.plan, self._layout, self._codes)
         if row.index == self.upto:
@@ -55,7 +55,7 @@ class Overlay(Source):
         first = self._doubles.get(row.index)
         return done if first is None else double_of(done, first)
 
-    def _next(self, done: Repaired) -> Repaired:
+    def _next(self, done: RepairedRow) -> RepairedRow:
         """Take in the row that follows those that were seen."""
         index = done.row.index
         if self.plan.deduplicate and done.dropped is None and done.data is not None:
@@ -85,7 +85,7 @@ class Overlay(Source):
             if done.dropped is None:
                 yield row_of(done)
 
-    def count(self) -> Count:
+    def count(self) -> RowCount:
         return self.stored.count()
 
     def index_more(self, seconds: float) -> bool:

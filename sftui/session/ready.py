@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 from sftui.errors import SftuiError
 from sftui.model import Batch, Inspection, Pack, Problem, Row, Stage
 from sftui.recipe import Recipe
-from sftui.session.opened import Opened, Stored, open_stored, undrawn
+from sftui.session.opened import OpenData, StoredData, open_stored, undrawn
 from sftui.session.options import OpenOptions
 from sftui.session.versions import tokenizer_key
 
 if TYPE_CHECKING:
-    from sftui.conversations import Detected
-    from sftui.exports.prepared import Prepared
+    from sftui.conversations import Detection
+    from sftui.exports.prepared import ExportInput
     from sftui.findings import Context, Finding, Waiver
-    from sftui.serving import Served
+    from sftui.serving import ServedTemplate
     from sftui.tokens import LoadedTokenizer
     from sftui.tokens.bulk import Bulk
     from sftui.trainers import Toolbox
@@ -38,7 +38,7 @@ TEXT_CHARACTERS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Untokenized(Opened):
+class UntokenizedData(OpenData):
     """Data whose tokenizer cannot be loaded, and why."""
 
     problem: Problem
@@ -51,17 +51,17 @@ class Untokenized(Opened):
 
 
 @dataclass(frozen=True, eq=False)
-class Tokenized(Opened):
+class TokenizedData(OpenData):
     """Data with the tokenizer of its recipe."""
 
     tokenizer: LoadedTokenizer
 
-    def prepared(self) -> Prepared:
+    def prepared(self) -> ExportInput:
         return replace(super().prepared(), tokenizer=self.tokenizer.facts)
 
 
 @dataclass(frozen=True, eq=False)
-class Untemplated(Tokenized):
+class UntemplatedData(TokenizedData):
     """Data whose template or special tokens do not fit, and why."""
 
     problem: Problem
@@ -74,7 +74,7 @@ class Untemplated(Tokenized):
 
 
 @dataclass(frozen=True, eq=False)
-class Ready(Tokenized):
+class Ready(TokenizedData):
     """Data of which rows, batches and packs can be made: `tools` hold the recipe's templates and special tokens, and
     what its trainer decided once for the whole set."""
 
@@ -176,7 +176,7 @@ class Ready(Tokenized):
 
         return feed_packs(inspections, self.recipe, self.tools)
 
-    def prepared(self) -> Prepared:
+    def prepared(self) -> ExportInput:
         made, source = super().prepared(), None
         if self.recipe.render.template != "tokenizer":
             template = self.tools.templates.get("default")
@@ -243,67 +243,67 @@ def stood_in(rows: Iterable[Inspection], recipe: Recipe) -> Iterator[Inspection]
 
 def open_data(
     options: OpenOptions, recipe: Recipe | None = None, repairs: tuple[str, ...] = (), seconds: float | None = None
-) -> Opened:
+) -> OpenData:
     """Open the source and find out how its rows are read under a recipe (None: that of the options), from the whole or
     from what is read in `seconds`; SourceError, RecipeError for a repair that is none."""
     return opened_from(open_stored(options, seconds), recipe, repairs)
 
 
-def opened_from(stored: Stored, recipe: Recipe | None = None, repairs: tuple[str, ...] = ()) -> Opened:
+def opened_from(stored: StoredData, recipe: Recipe | None = None, repairs: tuple[str, ...] = ()) -> OpenData:
     """The same of a source that is open already; RecipeError for a repair that is none."""
     return _staged(stored, stored.options.full_recipe() if recipe is None else recipe, repairs, None)
 
 
-def with_tokenizer(opened: Opened, tokenizer: LoadedTokenizer | Problem) -> Opened:
+def with_tokenizer(opened: OpenData, tokenizer: LoadedTokenizer | Problem) -> OpenData:
     """The same data with a tokenizer, or with why there is none."""
     return _staged(opened.stored, opened.requested, opened.repairs, tokenizer, opened)
 
 
 def under(
-    opened: Opened, recipe: Recipe, repairs: tuple[str, ...] | None = None, stored: Stored | None = None
-) -> Opened:
+    opened: OpenData, recipe: Recipe, repairs: tuple[str, ...] | None = None, stored: StoredData | None = None
+) -> OpenData:
     """The same data under another recipe, and other repairs where they are given, or as far as it is known now
     (`stored`); the tokenizer too, where it is the same one."""
     tokenizer: LoadedTokenizer | Problem | None = None
     if tokenizer_key(recipe) == tokenizer_key(opened.recipe):
-        if isinstance(opened, Tokenized):
+        if isinstance(opened, TokenizedData):
             tokenizer = opened.tokenizer
-        elif isinstance(opened, Untokenized):
+        elif isinstance(opened, UntokenizedData):
             tokenizer = opened.problem
     repairs = opened.repairs if repairs is None else repairs
     return _staged(stored or opened.stored, recipe, repairs, tokenizer, opened)
 
 
-def tokenizer_of(opened: Opened) -> LoadedTokenizer | None:
+def tokenizer_of(opened: OpenData) -> LoadedTokenizer | None:
     """The tokenizer of open data; None where there is none, or none yet."""
-    return opened.tokenizer if isinstance(opened, Tokenized) else None
+    return opened.tokenizer if isinstance(opened, TokenizedData) else None
 
 
-def waits(opened: Opened) -> bool:
+def waits(opened: OpenData) -> bool:
     """Whether nobody knows yet whether its tokenizer can be loaded."""
-    return not isinstance(opened, Tokenized | Untokenized)
+    return not isinstance(opened, TokenizedData | UntokenizedData)
 
 
-def tokenized(opened: Opened, mode: str = "proven") -> Opened:
+def tokenized(opened: OpenData, mode: str = "proven") -> OpenData:
     """Load the recipe's tokenizer here and now; TokenizerError."""
     from sftui.session.versions import load
 
     return with_tokenizer(opened, load(opened.recipe, opened.options, mode))
 
 
-def prove_rows(opened: Opened, texts: Sequence[str] | None = None) -> Opened:
+def prove_rows(opened: OpenData, texts: Sequence[str] | None = None) -> OpenData:
     """The tokenizer compared with AutoTokenizer on texts of the user's rows (None: `row_texts`); the very same where
     it stands. SftuiError where `--env` names nothing that can be used."""
     from sftui.session.versions import proven_on
 
-    if not isinstance(opened, Tokenized) or not opened.tokenizer.facts.backend:
+    if not isinstance(opened, TokenizedData) or not opened.tokenizer.facts.backend:
         return opened
     samples = row_texts(opened) if texts is None else texts
     proven = proven_on(opened.recipe, opened.options, opened.tokenizer, samples)
     return opened if proven is opened.tokenizer else with_tokenizer(opened, proven)
 
 
-def row_texts(opened: Opened) -> tuple[str, ...]:
+def row_texts(opened: OpenData) -> tuple[str, ...]:
     """What the first rows give the tokenizer to encode: few texts, and none where they cannot be prepared."""
     found: list[str] = []
     left = TEXT_CHARACTERS
@@ -322,12 +322,12 @@ def row_texts(opened: Opened) -> tuple[str, ...]:
 
 
 def _staged(
-    stored: Stored,
+    stored: StoredData,
     recipe: Recipe,
     repairs: tuple[str, ...],
     tokenizer: LoadedTokenizer | Problem | None,
-    like: Opened | None = None,
-) -> Opened:
+    like: OpenData | None = None,
+) -> OpenData:
     """All stages of some data under a recipe, as far as they go. `like` is the same data, whose reading stands where it
     is the same."""
     from sftui.pipeline import detect
@@ -335,18 +335,18 @@ def _staged(
     if not repairs:
         alike = like is not None and like.stored.sample is stored.sample and _read_alike(like, recipe)
         detected = like.detected if like is not None and alike else _detected(stored, recipe)
-        return _tokenized(Opened(stored, recipe, repairs, stored.source, stored.sample, detected), tokenizer, like)
+        return _tokenized(OpenData(stored, recipe, repairs, stored.source, stored.sample, detected), tokenizer, like)
     from sftui.session.repairing import lay_over
 
     plain = None if tokenizer is None or isinstance(tokenizer, Problem) else tokenizer
     laid = lay_over(stored, repairs, recipe, detect(stored.sample, recipe), plain)
     read, given = laid.recipe, recipe if laid.recipe is not recipe else None
-    repaired = Opened(stored, read, repairs, stored.source, laid.sample, detect(laid.sample, read), given=given)
+    repaired = OpenData(stored, read, repairs, stored.source, laid.sample, detect(laid.sample, read), given=given)
     staged = _tokenized(repaired, tokenizer, like)
     return replace(staged, source=laid.overlay(staged))
 
 
-def _detected(stored: Stored, recipe: Recipe) -> Detected:
+def _detected(stored: StoredData, recipe: Recipe) -> Detection:
     """How the rows are read; whether texts that look like times are times, the loader knows."""
     from sftui.pipeline import detect
     from sftui.trainers.reading import dated
@@ -355,18 +355,18 @@ def _detected(stored: Stored, recipe: Recipe) -> Detected:
     return detect(stored.sample, recipe, found.schema if found is not None else None)
 
 
-def _read_alike(like: Opened, recipe: Recipe) -> bool:
+def _read_alike(like: OpenData, recipe: Recipe) -> bool:
     return not like.repairs and (like.recipe.data, like.recipe.preset) == (recipe.data, recipe.preset)
 
 
-def _tokenized(opened: Opened, tokenizer: LoadedTokenizer | Problem | None, like: Opened | None) -> Opened:
+def _tokenized(opened: OpenData, tokenizer: LoadedTokenizer | Problem | None, like: OpenData | None) -> OpenData:
     """The template and special tokens of the recipe around the tokenizer, what the trainer decides once for the whole
     set, from its first row, and what the model will be served with; failures are kept as data."""
     if tokenizer is None:
         return opened
-    same: dict[str, Any] = {one.name: getattr(opened, one.name) for one in fields(Opened)}
+    same: dict[str, Any] = {one.name: getattr(opened, one.name) for one in fields(OpenData)}
     if isinstance(tokenizer, Problem):
-        return Untokenized(**same, problem=tokenizer)
+        return UntokenizedData(**same, problem=tokenizer)
     from sftui.pipeline import as_problem, make_toolbox, survey
 
     first = opened.sample[0] if opened.sample else None
@@ -376,11 +376,11 @@ def _tokenized(opened: Opened, tokenizer: LoadedTokenizer | Problem | None, like
         stops = () if config is None else config.stops(opened.recipe)
         tools = replace(tools, served=_served(opened, tokenizer, like), stops=(*tools.stops, *stops))
     except SftuiError as error:
-        return Untemplated(**same, tokenizer=tokenizer, problem=as_problem(error))
+        return UntemplatedData(**same, tokenizer=tokenizer, problem=as_problem(error))
     return Ready(**same, tokenizer=tokenizer, tools=tools)
 
 
-def _served(opened: Opened, tokenizer: LoadedTokenizer, like: Opened | None) -> Served | None:
+def _served(opened: OpenData, tokenizer: LoadedTokenizer, like: OpenData | None) -> ServedTemplate | None:
     """What the options name to serve with, held against this tokenizer; that of `like` where it is the same."""
     if opened.options.serve is None:
         return None

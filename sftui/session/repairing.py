@@ -20,20 +20,20 @@ from sftui.exports.typed_rows import write_typed
 from sftui.findings.rule import TO_MESSAGES
 from sftui.findings.words import WANTED
 from sftui.model import Problem, Row
-from sftui.repairs.lines import TOO_DEEP, Repaired, as_it_was, line_of, row_of
-from sftui.repairs.model import Layout, Repair
-from sftui.repairs.run import Counts, Plan, apply_plan, layout_after, plan_of, repaired
+from sftui.repairs.lines import TOO_DEEP, RepairedRow, as_it_was, line_of, row_of
+from sftui.repairs.model import Repair, RepairLayout
+from sftui.repairs.run import RepairPlan, RunCounts, apply_plan, layout_after, plan_of, repaired
 from sftui.repairs.texts import looks_like_control, strip_tokens
-from sftui.repairs.to_messages import CONVERTED, Way, has_calls, lost_calls, target_of, to_messages, way_of
+from sftui.repairs.to_messages import CONVERTED, MessageReading, has_calls, lost_calls, target_of, to_messages, way_of
 from sftui.repairs.values import as_json
 from sftui.session.overlay import Overlay
 from sftui.sources.files import format_of
 from sftui.text import many
 
 if TYPE_CHECKING:
-    from sftui.conversations import Detected
+    from sftui.conversations import Detection
     from sftui.recipe import Recipe
-    from sftui.session.opened import Opened, Stored
+    from sftui.session.opened import OpenData, StoredData
     from sftui.tokens import LoadedTokenizer
 
 
@@ -44,23 +44,23 @@ PARQUET = ".parquet"
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class RepairOverlay:
     """Repairs that are to lie over data: their plan, and `sample`, its first rows repaired, which `recipe` reads."""
 
-    stored: Stored
-    plan: Plan
-    layout: Layout
+    stored: StoredData
+    plan: RepairPlan
+    layout: RepairLayout
     sample: tuple[Row, ...]
     recipe: Recipe
 
-    def overlay(self, staged: Opened) -> Overlay:
+    def overlay(self, staged: OpenData) -> Overlay:
         """The rows repaired; `staged` is the data under the recipe and tokenizer by which findings are found."""
         return Overlay(self.stored.source, self.plan, self.layout, codes_of(staged, self.plan))
 
 
 def lay_over(
-    stored: Stored, chosen: Sequence[str], recipe: Recipe, detected: Detected, tokenizer: LoadedTokenizer | None
-) -> Laid:
+    stored: StoredData, chosen: Sequence[str], recipe: Recipe, detected: Detection, tokenizer: LoadedTokenizer | None
+) -> RepairOverlay:
     """Repairs of the data, and its first rows repaired; `detected` is how the rows are read as stored, under `recipe`.
     RecipeError for a repair that is none.
 
@@ -72,7 +72,7 @@ def lay_over(
     done = [apply_plan(row, plan, layout) for row in stored.sample]
     kept = tuple(row_of(one) for one in done if one.dropped is None)
     converted = way is not None and way.refused is None
-    return Laid(stored, plan, layout, kept or stored.sample, reading_messages(recipe) if converted else recipe)
+    return RepairOverlay(stored, plan, layout, kept or stored.sample, reading_messages(recipe) if converted else recipe)
 
 
 def session_plan(
@@ -81,7 +81,7 @@ def session_plan(
     marked: Collection[int] = (),
     *,
     conversion: Repair | None = None,
-) -> Plan:
+) -> RepairPlan:
     """The plan that a list of repairs means under the tokenizer of a session, which may have none yet, and with the
     conversion of its rows (see `conversion_of`)."""
     from sftui.findings import CODES
@@ -91,14 +91,14 @@ def session_plan(
     return plan_of(chosen, codes=tuple(CODES), instead={**exact, **converting}, marked=marked)
 
 
-def conversion_of(stored: Stored, recipe: Recipe, detected: Detected) -> Repair:
+def conversion_of(stored: StoredData, recipe: Recipe, detected: Detection) -> Repair:
     """The repair that makes messages of the rows of some data, which are read so under a recipe."""
     return to_messages(conversion_way(stored, recipe, detected), target_of(recipe))
 
 
 def conversion_way(
-    stored: Stored, recipe: Recipe, detected: Detected, reader: Recipe | None = None, without: Sequence[str] = ()
-) -> Way:
+    stored: StoredData, recipe: Recipe, detected: Detection, reader: Recipe | None = None, without: Sequence[str] = ()
+) -> MessageReading:
     """How the rows become messages, or why they cannot: also where the trainer would then not read `messages`; for the
     trainer of `reader`, where that is another one's. The columns `without` are left out."""
     from sftui.pipeline import detect
@@ -110,7 +110,7 @@ def conversion_way(
     if target.other:
         what = f"{target.title} reads no messages in OpenAI's shape"
         return replace(way, refused=Problem(what, target.other, "convert the rows for another trainer (--for)"))
-    plan = Plan((to_messages(way, replace(target, loses_calls=""), without),))
+    plan = RepairPlan((to_messages(way, replace(target, loses_calls=""), without),))
     done = [apply_plan(row, plan, CONVERTED) for row in stored.sample]
     made = tuple(row_of(one) for one in done if not one.skipped and one.data is not None)
     if not made:
@@ -121,7 +121,7 @@ def conversion_way(
     return replace(way, refused=_not_read(detect(made, reading_messages(wanted)), target.title))
 
 
-def _not_read(after: Detected, title: str) -> Problem | None:
+def _not_read(after: Detection, title: str) -> Problem | None:
     """Why a trainer would not read the converted rows, which it reads so; None where it would."""
     if after.refused is not None:
         return Problem(
@@ -161,7 +161,7 @@ def _controls(tokenizer: LoadedTokenizer) -> Callable[[str], list[str]]:
     return controls
 
 
-def codes_of(session: Opened, plan: Plan) -> Callable[[Row], Collection[str]] | None:
+def codes_of(session: OpenData, plan: RepairPlan) -> Callable[[Row], Collection[str]] | None:
     """What is found in a row, where the plan asks for it.
 
     What it returns raises SftuiError where that is not known: without a tokenizer or a template, and for a row that
@@ -185,10 +185,10 @@ def codes_of(session: Opened, plan: Plan) -> Callable[[Row], Collection[str]] | 
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteProgress:
     """How far a write is: what was counted, and rows that could neither be repaired nor carried over."""
 
-    counts: Counts
+    counts: RunCounts
     lost: int = 0
 
 
@@ -209,7 +209,9 @@ def check_targets(paths: Sequence[str], out: str, log: str | None) -> tuple[Path
     return targets[0], targets[1] if log is not None else None
 
 
-def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Path | None) -> Iterator[Written]:
+def write_repaired(
+    session: OpenData, plan: RepairPlan, target: Path | None, journal: Path | None
+) -> Iterator[WriteProgress]:
     """Write the rows after a plan, and a log of every change; both take their names only at the end, whole.
 
     Reports after every row how far it is; without files it only counts. Not being asked for more stops it, and
@@ -220,7 +222,7 @@ def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Pa
 
     source = session.stored.source
     layout = layout_after(plan, detect(session.stored.sample, session.requested))
-    counts, lost = Counts(), 0
+    counts, lost = RunCounts(), 0
     stored_as = source.lines()
     with contextlib.ExitStack() as files:
         written = files.enter_context(atomic_file(target, folders=False)) if target is not None else None
@@ -247,15 +249,15 @@ def write_repaired(session: Opened, plan: Plan, target: Path | None, journal: Pa
                     numbers.append(done.row.index)
             if log_file is not None and (done.changes or done.unchecked or done.skipped):
                 _log(log_file, done)
-            yield Written(counts, lost)
+            yield WriteProgress(counts, lost)
         if plan.converts and counts.skipped:
             raise _mixed(counts)
         if lines is not None and written is not None:
             for _ in write_typed(lines, written, numbers):
-                yield Written(counts, lost)
+                yield WriteProgress(counts, lost)
 
 
-def _mixed(counts: Counts) -> ExportError:
+def _mixed(counts: RunCounts) -> ExportError:
     """The refusal to write a file in which some rows are messages and some are not, which no trainer reads."""
     row, where, why = counts.named[0]
     rows = f"{counts.skipped:,} of {many(counts.rows, 'row')}"
@@ -266,7 +268,7 @@ def _mixed(counts: Counts) -> ExportError:
     )
 
 
-def _log(file: IO[bytes], done: Repaired) -> None:
+def _log(file: IO[bytes], done: RepairedRow) -> None:
     changes = [change.to_json() for change in done.changes]
     entry: dict[str, object] = {
         "row": done.row.index,

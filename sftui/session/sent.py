@@ -6,24 +6,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sftui.session.opened import Opened, Stored
+from sftui.session.opened import OpenData, StoredData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, with_tokenizer
 from sftui.session.split import Split
-from sftui.sources import Count, Source
+from sftui.sources import RowCount, Source
 from sftui.sources.source import UNKNOWN
 
 if TYPE_CHECKING:
-    from sftui.conversations import Detected
+    from sftui.conversations import Detection
     from sftui.model import Row
     from sftui.recipe import Recipe
     from sftui.tokens import LoadedTokenizer
     from sftui.tokens.environments import Environment
-    from sftui.tokens.given import Carried
+    from sftui.tokens.given import TokenizerState
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SessionParcel:
     """What another process needs to be as ready as this one; `first` is the row from which the trainer decides for the
     whole set (none where there is no row), `environment` the one whose transformers loads the tokenizer, by the class
     `loader` where one is named; `given` stands for it where a Python program brought it. `trainers` are the packages
@@ -31,12 +31,12 @@ class Sent:
 
     options: OpenOptions
     recipe: Recipe
-    detected: Detected
+    detected: Detection
     first: tuple[Row, ...]
     split: Split
     environment: Environment | None
     loader: str
-    given: Carried | None = None
+    given: TokenizerState | None = None
     trainers: tuple[str, ...] = ()
 
     def open(self, source: Source | None = None, sample: tuple[Row, ...] = ()) -> Ready:
@@ -46,8 +46,8 @@ class Sent:
         if self.trainers:  # another machine has settings of its own
             enable(self.trainers)
         tokenizer = self._tokenizer() if self.given is None else self.given.load()
-        stored = Stored(self.options, source or Handed(), sample or self.first, self.detected)
-        opened = Opened(stored, self.recipe, (), stored.source, stored.sample, self.detected)
+        stored = StoredData(self.options, source or HandedSource(), sample or self.first, self.detected)
+        opened = OpenData(stored, self.recipe, (), stored.source, stored.sample, self.detected)
         ready = with_tokenizer(opened, tokenizer).ready()
         ready.known.split = self.split
         return ready
@@ -65,14 +65,14 @@ class Sent:
         )
 
 
-def sent(session: Ready) -> Sent:
+def sent(session: Ready) -> SessionParcel:
     """A session to be opened in another process; which rows evaluate is found out before, where it can be."""
     from sftui.session.versions import loaded_by, wanted_version
     from sftui.tokens.given import GivenTokenizer
     from sftui.trainers.outside import enabled
 
     loaded = session.tokenizer
-    return Sent(
+    return SessionParcel(
         session.options,
         session.recipe,
         session.detected,
@@ -85,7 +85,7 @@ def sent(session: Ready) -> Sent:
     )
 
 
-class Handed(Source):
+class HandedSource(Source):
     """No rows of its own: whoever has the data hands them over."""
 
     title, loading = "", UNKNOWN
@@ -93,8 +93,8 @@ class Handed(Source):
     def row(self, index: int) -> Row:
         raise IndexError(index)
 
-    def count(self) -> Count:
-        return Count(0, True, 1.0)
+    def count(self) -> RowCount:
+        return RowCount(0, True, 1.0)
 
     def close(self) -> None:
         """There is nothing to give back."""

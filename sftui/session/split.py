@@ -36,7 +36,7 @@ UNSETTLED = Split(unsure="nobody asked yet", later=True)
 """Before anybody asked."""
 
 
-class Known:
+class RowSplit:
     """What is found out of open data by going through it, once: which rows evaluate."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sftui.errors import SftuiError
-from sftui.session.split import Known, Split
+from sftui.session.split import RowSplit, Split
 
 if TYPE_CHECKING:
     from sftui.model import Inspection, Row
@@ -22,7 +22,7 @@ PREPARED = 1 << 18
 
 
 class Splits(Protocol):
-    """Open data, as far as it takes to split its rows (see `opened.Opened`)."""
+    """Open data, as far as it takes to split its rows (see `opened.OpenData`)."""
 
     @property
     def recipe(self) -> Recipe: ...
@@ -40,7 +40,7 @@ class Splits(Protocol):
     def split(self) -> Split: ...
 
     @property
-    def known(self) -> Known: ...
+    def known(self) -> RowSplit: ...
 
     def count_now(self) -> int | None: ...
 

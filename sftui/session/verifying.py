@@ -14,7 +14,7 @@ from sftui.recipe import Recipe
 from sftui.session.ready import Ready
 from sftui.text import many
 from sftui.trainers.traits import Quirk
-from sftui.trainers.verify.difference import Difference, Piece, What, pack_differences, row_differences
+from sftui.trainers.verify.difference import DifferenceKind, Piece, RowDifference, pack_differences, row_differences
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
@@ -28,7 +28,7 @@ ELSEWHERE = ("ModuleNotFoundError", "ImportError", "MemoryError", "RunnerDied", 
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class Expectation:
     """What sftui says of some rows, by their place: examples, packs, and the rows at which it stops."""
 
     examples: Mapping[int, tuple[Example, ...]] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class Verification:
     """The outcome: `units` (rows or packs) compared, what differs, in sentences too, and what is to be known.
 
     `refused`: the trainer stops with an error at these rows, as sftui says it does. `made`: how many packs the trainer
@@ -47,7 +47,7 @@ class Verified:
 
     units: int
     unit: str
-    differences: tuple[Difference, ...]
+    differences: tuple[RowDifference, ...]
     sentences: tuple[str, ...]
     versions: Mapping[str, str]
     notes: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Verified:
     made: tuple[int, int] | None = None
 
 
-def verify(session: Ready, numbers: Sequence[int], ask: Ask) -> Verified:
+def verify(session: Ready, numbers: Sequence[int], ask: Ask) -> Verification:
     """Rows of an open session through the real trainer; SftuiError where it could not do its work.
 
     `numbers` are dataset row numbers; rows that cannot be read are left out and reported in the notes.
@@ -85,10 +85,10 @@ def verify(session: Ready, numbers: Sequence[int], ask: Ask) -> Verified:
         units, unit = len(readable), "row"
     sentences = tuple(_in_words(difference, inspections, session.tools.tokenizer) for difference in found)
     differ = made if unit == "pack" and made[0] != made[1] else None
-    return Verified(units, unit, tuple(found), sentences, head.get("versions", {}), tuple(notes), made=differ)
+    return Verification(units, unit, tuple(found), sentences, head.get("versions", {}), tuple(notes), made=differ)
 
 
-def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Expected:
+def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Expectation:
     """Inspections as what reaches the trainer, by their place, packed where the trainer packs while it prepares. A row
     whose place another takes that stops the trainer stops it, too."""
     from sftui.pipeline import pack_rows
@@ -110,7 +110,7 @@ def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -
     packs: tuple[Pack, ...] = ()
     if recipe.pack.strategy not in ("none", "multipack"):  # multipack packs while it samples batches
         packs = tuple(pack_rows(stood_in(rows, recipe), recipe, tools))
-    return Expected(dict(sorted(examples.items())), packs, dict(sorted(problems.items())))
+    return Expectation(dict(sorted(examples.items())), packs, dict(sorted(problems.items())))
 
 
 def piece(made: Example | Pack) -> Piece:
@@ -151,11 +151,11 @@ def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> t
 
 def _stopped(
     head: Mapping[str, Any],
-    expected: Expected,
+    expected: Expectation,
     inspections: Sequence[Inspection],
     notes: tuple[str, ...],
     recipe: Recipe,
-) -> Verified:
+) -> Verification:
     """The trainer raised: as sftui says of a row or since it drops every one, or SftuiError."""
     from sftui.trainers import trainer_named
     from sftui.trainers.base import Totals
@@ -172,7 +172,9 @@ def _stopped(
         stop = trainer_named(recipe.preset).stop_of(recipe, Totals(len(inspections), tokens))
         said = stop and f": {stop}"
     if said is not None and error["type"] not in ELSEWHERE:
-        return Verified(len(inspections), "row", (), (), head.get("versions", {}), notes, f"{what}; sftui says{said}")
+        return Verification(
+            len(inspections), "row", (), (), head.get("versions", {}), notes, f"{what}; sftui says{said}"
+        )
     raise SftuiError(
         what,
         why=(
@@ -184,22 +186,22 @@ def _stopped(
     )
 
 
-def _in_words(found: Difference, inspections: Sequence[Inspection], tokenizer: LoadedTokenizer) -> str:
+def _in_words(found: RowDifference, inspections: Sequence[Inspection], tokenizer: LoadedTokenizer) -> str:
     """A difference with the row's own number, the token as text, and both labels in words."""
     if found.unit != "row":
         return found.sentence()
     inspection = inspections[found.row]
     where = f"row {inspection.row.index}"
-    if found.what not in (What.IDS, What.LABELS, What.WEIGHTS) or found.position is None:
+    if found.what not in (DifferenceKind.IDS, DifferenceKind.LABELS, DifferenceKind.WEIGHTS) or found.position is None:
         return found.sentence().replace(f"row {found.row}", where, 1)
     token = _token(inspection, found.position, tokenizer) if not found.piece else ""
     at = (
         f"{where}, token"
         f" {found.position}{f' {token}' if token else ''}{f' of piece {found.piece}' if found.piece else ''}"
     )
-    if found.what is What.IDS:
+    if found.what is DifferenceKind.IDS:
         return f"{at}: the trainer has ids {list(found.theirs)}, sftui {list(found.ours)}"
-    if found.what is What.WEIGHTS:
+    if found.what is DifferenceKind.WEIGHTS:
         return f"{at}: the trainer {_weight(found.theirs)}, sftui {_weight(found.ours)}"
     return f"{at}: the trainer {_label(found.theirs)}, sftui {_label(found.ours)}"
 

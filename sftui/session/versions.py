@@ -26,7 +26,7 @@ from sftui.trainers.pins import (
 
 if TYPE_CHECKING:
     from sftui.session.options import OpenOptions
-    from sftui.tokens import Encoded, LoadedTokenizer, TokenizerFacts
+    from sftui.tokens import LoadedTokenizer, TextEncoding, TokenizerFacts
     from sftui.tokens.environments import Environment
     from sftui.tokens.locate import Location
 
@@ -34,7 +34,7 @@ ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TransformersNeed:
     """The version of transformers that a recipe means, and the environment that has it (None: none is at hand).
 
     `refused` says which environment was not used, and why.
@@ -45,7 +45,7 @@ class Wanted:
     refused: str = ""
 
 
-def wanted_version(recipe: Recipe, options: OpenOptions) -> Wanted:
+def wanted_version(recipe: Recipe, options: OpenOptions) -> TransformersNeed:
     """The version and the environment for a recipe; SftuiError where `--env` names none that can be used."""
     from sftui.tokens.environments import environment_at, inside_any, own_environment
     from sftui.tokens.made import made_environment
@@ -55,12 +55,12 @@ def wanted_version(recipe: Recipe, options: OpenOptions) -> Wanted:
     if options.env is not None:
         named = environment_at(options.env, "--env")
         if named.transformers == version:
-            return Wanted(version, named)
+            return TransformersNeed(version, named)
     if version == running_version():
-        return Wanted(version, own_environment())
+        return TransformersNeed(version, own_environment())
     made = made_environment(version)
     if made is not None:
-        return Wanted(version, made)
+        return TransformersNeed(version, made)
     refused = ""
     folders = brought_folders(options)
     for origin, path in _at_hand():
@@ -72,8 +72,8 @@ def wanted_version(recipe: Recipe, options: OpenOptions) -> Wanted:
         except SftuiError:
             continue  # an active environment without transformers is nothing to complain about
         if found.transformers == version:
-            return Wanted(version, found)
-    return Wanted(version, None, refused)
+            return TransformersNeed(version, found)
+    return TransformersNeed(version, None, refused)
 
 
 def brought_folders(options: OpenOptions) -> tuple[Path, ...]:
@@ -152,7 +152,7 @@ def proven_on(recipe: Recipe, options: OpenOptions, loaded: LoadedTokenizer, tex
     )
 
 
-def _differs(recipe: Recipe, wanted: Wanted, facts: TokenizerFacts) -> str | None:
+def _differs(recipe: Recipe, wanted: TransformersNeed, facts: TokenizerFacts) -> str | None:
     """Why the ids of the running release may not be those that are meant, where no environment has that version."""
     if wanted.environment is not None:
         return None
@@ -165,7 +165,7 @@ def _differs(recipe: Recipe, wanted: Wanted, facts: TokenizerFacts) -> str | Non
 
 
 def _as_recorded(
-    recipe: Recipe, options: OpenOptions, wanted: Wanted, loaded: LoadedTokenizer, reason: str
+    recipe: Recipe, options: OpenOptions, wanted: TransformersNeed, loaded: LoadedTokenizer, reason: str
 ) -> LoadedTokenizer:
     """The tokenizer as the version that is meant is recorded to load it: by another class, which the running release
     has too, or as `four` redoes transformers 4. TokenizerError where that is not known."""
@@ -276,7 +276,7 @@ def version_notes(facts: TokenizerFacts) -> tuple[str, ...]:
 
 
 class WithTokenizer(Protocol):
-    """A recipe with its tokenizer, as `ready.Tokenized` has them."""
+    """A recipe with its tokenizer, as `ready.TokenizedData` has them."""
 
     @property
     def recipe(self) -> Recipe: ...
@@ -313,5 +313,7 @@ def tokenized_otherwise(sessions: Sequence[WithTokenizer], names: Sequence[str])
     return tuple(found)
 
 
-def _encoded(a: LoadedTokenizer, b: LoadedTokenizer, texts: Sequence[str]) -> list[tuple[list[Encoded], list[Encoded]]]:
+def _encoded(
+    a: LoadedTokenizer, b: LoadedTokenizer, texts: Sequence[str]
+) -> list[tuple[list[TextEncoding], list[TextEncoding]]]:
     return [(a.encode_batch(texts, special), b.encode_batch(texts, special)) for special in (False, True)]

@@ -24,7 +24,7 @@ from sftui.sources.byte_file import ByteFile
 from sftui.sources.files import NPY, TORCH, ZIP
 from sftui.sources.numbers import BF16, HoldsObjects, bytes_of, numbers
 from sftui.sources.records import changed_under_us, oversized
-from sftui.sources.source import COPY_AGAIN, Change, Count, Loading, Source
+from sftui.sources.source import COPY_AGAIN, DataChange, Loading, RowCount, Source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ class OtherType(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class FileArray:
     """An array that lies in a file: its bytes from `offset` on, C order."""
 
     offset: int
@@ -60,7 +60,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class MemoryArray:
     """An array in memory."""
 
     values: np.ndarray[Any, Any]
@@ -79,7 +79,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Ragged:
+class RaggedArray:
     """Arrays of lengths of their own in memory, one for each row."""
 
     values: Sequence[np.ndarray[Any, Any]]
@@ -97,7 +97,7 @@ class Ragged:
         return max((one.nbytes for one in self.values), default=0)
 
 
-Array = Stored | Held | Ragged
+Array = FileArray | MemoryArray | RaggedArray
 
 
 class ArraysSource(Source):
@@ -138,8 +138,8 @@ class ArraysSource(Source):
             raise SourceError("has arrays that do not fit together", where=self.title, why=f"their rows are {listed}")
         self._count = 1 if self._whole else next(iter(counts.values()))
 
-    def count(self) -> Count:
-        return Count(self._count, True, 1.0)
+    def count(self) -> RowCount:
+        return RowCount(self._count, True, 1.0)
 
     def columns(self) -> tuple[str, ...]:
         return tuple(self._columns)
@@ -164,7 +164,7 @@ class ArraysSource(Source):
     def _entry(self, one: Array, index: int) -> Any:
         return [one.row(self._file, i) for i in range(one.shape[0])] if self._whole else one.row(self._file, index)
 
-    def change(self) -> Change | None:
+    def change(self) -> DataChange | None:
         return self._file.changed(self._size)
 
     def close(self) -> None:
@@ -189,10 +189,10 @@ def _torch(file: ByteFile) -> dict[str, Array]:
 
     with file.open() as stream:
         found = tensors_of(stream, MOST_HELD)
-    return {name: Ragged(one) if isinstance(one, list) else Held(one) for name, one in found.items()}
+    return {name: RaggedArray(one) if isinstance(one, list) else MemoryArray(one) for name, one in found.items()}
 
 
-def _npy(file: ByteFile) -> Stored | Held:
+def _npy(file: ByteFile) -> FileArray | MemoryArray:
     import numpy as np
     from numpy.lib import format as npy
 
@@ -204,12 +204,12 @@ def _npy(file: ByteFile) -> Stored | Held:
         if not fortran and shape:
             if file.size() - stream.tell() < math.prod(shape) * kind.itemsize:
                 raise ValueError("it ends before its last row")
-            return Stored(stream.tell(), kind.str, shape)
+            return FileArray(stream.tell(), kind.str, shape)
         stream.seek(0)
-        return Held(np.load(stream, allow_pickle=False))
+        return MemoryArray(np.load(stream, allow_pickle=False))
 
 
-def _npz(file: ByteFile) -> dict[str, Stored | Held]:
+def _npz(file: ByteFile) -> dict[str, FileArray | MemoryArray]:
     import numpy as np
 
     with file.open() as stream, zipfile.ZipFile(stream) as packed:
@@ -218,11 +218,11 @@ def _npz(file: ByteFile) -> dict[str, Stored | Held]:
             raise ValueError(f"its arrays have {size:,} bytes, and a packed one cannot be read in parts: store .npy")
         stream.seek(0)
         with np.load(stream, allow_pickle=False) as loaded:
-            found: dict[str, Stored | Held] = {}
+            found: dict[str, FileArray | MemoryArray] = {}
             for entry in filter(_is_array, packed.namelist()):
                 values = loaded[entry]
                 _refuse_other(entry, values.dtype)
-                found[entry.removesuffix(".npy")] = Held(values)
+                found[entry.removesuffix(".npy")] = MemoryArray(values)
     return {_named(name, one) if len(found) == 1 else name: one for name, one in found.items()}
 
 
@@ -239,14 +239,14 @@ def _refuse_other(name: str, kind: np.dtype[Any]) -> None:
         raise OtherType(f"{name} is of type {kind}, which has no plain numbers")
 
 
-def _named(name: str, one: Stored | Held) -> str:
+def _named(name: str, one: FileArray | MemoryArray) -> str:
     import numpy as np
 
-    kind = np.dtype(one.dtype) if isinstance(one, Stored) else one.values.dtype
+    kind = np.dtype(one.dtype) if isinstance(one, FileArray) else one.values.dtype
     return "input_ids" if name == "arr_0" and kind.kind in "iu" else name
 
 
-def _safetensors(file: ByteFile) -> dict[str, Stored]:
+def _safetensors(file: ByteFile) -> dict[str, FileArray]:
     length = int.from_bytes(file.pread(0, 8), "little")
     begin, end = 8 + length, file.size()
     if length > min(MOST_HEADER, end):
@@ -265,7 +265,7 @@ def _safetensors(file: ByteFile) -> dict[str, Stored]:
             raise OtherType(f"{name} is of type {kind}, which has no plain numbers")
         if not all(type(one) is int and one >= 0 for one in (*shape, start, stop)):
             raise ValueError(f"the place of {name} is not given in whole numbers")
-        one = Stored(begin + start, dtype, shape)
+        one = FileArray(begin + start, dtype, shape)
         if begin + stop > end or stop - start != one.row_bytes() * (shape[0] if shape else 1):
             raise ValueError(f"{name} is not where the header says")
         found[name] = one

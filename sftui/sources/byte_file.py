@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 
 from sftui.errors import SourceError
 from sftui.sources.files import is_url
-from sftui.sources.source import Change, DataFile
+from sftui.sources.source import DataChange, DataFile
 
 HEAD = 4096
 STEP = 4 << 20
@@ -109,7 +109,7 @@ class ByteFile:
             have += len(data)
         return b"".join(pieces)
 
-    def changed(self, upto: int, *, grows: bool = False) -> Change | None:
+    def changed(self, upto: int, *, grows: bool = False) -> DataChange | None:
         """Whether the first `upto` bytes are still those that were indexed, and whether there are more of them.
 
         What was indexed stays readable where another file has the name now. `grows`: more bytes at the end are no
@@ -118,20 +118,20 @@ class ByteFile:
         try:
             now = os.stat(self.path)
         except OSError:
-            return Change("it is not there any more", True)  # the open file still holds what was indexed
+            return DataChange("it is not there any more", True)  # the open file still holds what was indexed
         if (now.st_dev, now.st_ino) != (self._seen.st_dev, self._seen.st_ino):
-            return Change("another file has taken its place", True)
+            return DataChange("another file has taken its place", True)
         if now.st_size < upto:
-            return Change(f"it has shrunk to {now.st_size:,} bytes", False)
+            return DataChange(f"it has shrunk to {now.st_size:,} bytes", False)
         if now.st_mtime_ns == self._seen.st_mtime_ns and now.st_size == self._seen.st_size:
             return None
         at, tail = self._tail
         if self.pread(0, len(self._head)) != self._head or self.pread(at, len(tail)) != tail:
-            return Change("it has been rewritten", False)
+            return DataChange("it has been rewritten", False)
         if now.st_size == self._seen.st_size and self.size() == now.st_size:  # a writer may be about to append
-            return Change("it was written to again, or touched", False)
+            return DataChange("it was written to again, or touched", False)
         if not grows:
-            return Change("it has grown", True)
+            return DataChange("it has grown", True)
         self._seen = now
         self._head = self._head if len(self._head) == HEAD else self.pread(0, HEAD)
         self._tail = self._last(now.st_size)
@@ -144,7 +144,7 @@ class ByteFile:
 
     def open(self, *, owning: bool = False) -> io.BufferedReader:
         """The whole as a file object; an `owning` one closes this file when it is closed."""
-        return io.BufferedReader(_Reader(self, owning), READ_BUFFER)
+        return io.BufferedReader(_FileStream(self, owning), READ_BUFFER)
 
     def as_data(self, kind: str, separator: str = ",") -> Iterator[DataFile]:
         """The file as one of the data; nothing where its bytes are far away."""
@@ -280,7 +280,7 @@ class SpooledFile(ByteFile):
             self._stream.close()
         self._stream = None
 
-    def changed(self, upto: int, *, grows: bool = False) -> Change | None:
+    def changed(self, upto: int, *, grows: bool = False) -> DataChange | None:
         if self._origin is None:
             return None
         path, seen = self._origin
@@ -293,20 +293,20 @@ class SpooledFile(ByteFile):
             self._spool.close()
 
 
-def stat_changed(path: str, seen: os.stat_result, *, readable: bool) -> Change | None:
+def stat_changed(path: str, seen: os.stat_result, *, readable: bool) -> DataChange | None:
     """What tells a file from the one that was `seen`; `readable`: its rows are kept elsewhere."""
     try:
         now = os.stat(path)
     except OSError:
-        return Change("it is not there any more", True)
+        return DataChange("it is not there any more", True)
     if (now.st_dev, now.st_ino) != (seen.st_dev, seen.st_ino):
-        return Change("another file has taken its place", True)
+        return DataChange("another file has taken its place", True)
     if now.st_size < seen.st_size:
-        return Change(f"it has shrunk to {now.st_size:,} bytes", readable)
-    return Change("it was written to again, or touched", readable) if now.st_mtime_ns != seen.st_mtime_ns else None
+        return DataChange(f"it has shrunk to {now.st_size:,} bytes", readable)
+    return DataChange("it was written to again, or touched", readable) if now.st_mtime_ns != seen.st_mtime_ns else None
 
 
-class _Reader(io.RawIOBase):
+class _FileStream(io.RawIOBase):
     """A ByteFile as a stream with a position of its own."""
 
     def __init__(self, file: ByteFile, owning: bool) -> None:

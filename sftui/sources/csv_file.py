@@ -22,7 +22,7 @@ from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import Change, Count, Damage, DataFile, Loading, NoRows, Source
+from sftui.sources.source import Damage, DataChange, DataFile, Loading, NoRows, RowCount, Source
 from sftui.sources.spool import ArrowSpool
 
 CHUNK = 10_000
@@ -105,14 +105,14 @@ class CsvSource(Source):
             return (Damage(self.title, self._ends[-1], *stopped),)
         return (Damage(self.title, self._ends[-1], self._failed, "correct the file there"),) if self._failed else ()
 
-    def change(self) -> Change | None:
+    def change(self) -> DataChange | None:
         change = self._file.changed(self._read_bytes)
         # all rows are kept in the spool once they were read
-        return change if change is None or not self._done or self._file.stopped else Change(change.why, True)
+        return change if change is None or not self._done or self._file.stopped else DataChange(change.why, True)
 
-    def count(self) -> Count:
+    def count(self) -> RowCount:
         rows = self._ends[-1] if self._ends else 0
-        return Count(rows, self._done, 1.0 if self._done else min(0.99, self._file.progress(self._read_bytes)))
+        return RowCount(rows, self._done, 1.0 if self._done else min(0.99, self._file.progress(self._read_bytes)))
 
     def columns(self) -> tuple[str, ...]:
         return self._decoder.columns

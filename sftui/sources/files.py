@@ -38,7 +38,7 @@ DOWNLOAD = "download the file and open it here"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FolderFiles:
     """Files of one format in reading order; `splits` are all the splits the folder holds."""
 
     files: tuple[str, ...]
@@ -69,13 +69,13 @@ def is_glob(path: str) -> bool:
     return not is_url(path) and any(sign in path for sign in "*?[") and not os.path.exists(path)
 
 
-def find_glob(pattern: str) -> Found:
+def find_glob(pattern: str) -> FolderFiles:
     """The data files a pattern matches, sorted by name."""
     matches = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
     files = tuple(path for path in matches if format_of(path) and os.path.basename(path) not in NOT_DATA)
     if not files:
         raise none_of(pattern, len(matches))
-    return Found(files, pattern)
+    return FolderFiles(files, pattern)
 
 
 def none_of(pattern: str, matches: int) -> SourceError:
@@ -84,14 +84,14 @@ def none_of(pattern: str, matches: int) -> SourceError:
     return SourceError("opens nothing", where=pattern, why=why)
 
 
-def find_folder(folder: Path, split: str | None) -> Found:
+def find_folder(folder: Path, split: str | None) -> FolderFiles:
     """The data files of a folder that make one split, by the naming rules of `datasets`.
 
     Without `split` it is train, or the only one there is; of parts of splits the files of all that they are of.
     """
     notes, chosen = chosen_files(_walk(folder), split, str(folder))
     files = tuple(str(folder / path) for path in chosen)
-    return Found(files, folder.resolve().name if str(folder) in {".", ".."} else folder.name, notes)
+    return FolderFiles(files, folder.resolve().name if str(folder) in {".", ".."} else folder.name, notes)
 
 
 def chosen_files(found: Iterable[str], split: str | None, where: str) -> tuple[tuple[str, ...], list[str]]:

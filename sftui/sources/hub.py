@@ -15,7 +15,7 @@ from sftui.model import Row
 from sftui.nearest import did_you_mean
 from sftui.sources.files import choose_split
 from sftui.sources.records import row_of
-from sftui.sources.source import Count, Loading, Source, SourceSpec
+from sftui.sources.source import Loading, RowCount, Source, SourceSpec
 
 
 class HubSource(Source):
@@ -33,8 +33,8 @@ class HubSource(Source):
     def notes(self) -> tuple[str, ...]:
         return self._notes
 
-    def count(self) -> Count:
-        return Count(len(self._dataset), True, 1.0)
+    def count(self) -> RowCount:
+        return RowCount(len(self._dataset), True, 1.0)
 
     def columns(self) -> tuple[str, ...]:
         return tuple(self._dataset.column_names)

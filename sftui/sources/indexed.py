@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from sftui.model import Row
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.source import EVERY, STEP_SECONDS, Change, Count, Damage, DataFile, Source
+from sftui.sources.source import EVERY, STEP_SECONDS, Damage, DataChange, DataFile, RowCount, Source
 
 KEYS = 1 << 19
 SMALL = 1 << 18
@@ -51,12 +51,12 @@ class IndexedSource(Source):
     def files(self) -> Iterator[DataFile]:
         return iter(()) if self._column == "messages" else self._file.as_data("json")
 
-    def change(self) -> Change | None:
+    def change(self) -> DataChange | None:
         return self._file.changed(self._position())
 
-    def count(self) -> Count:
+    def count(self) -> RowCount:
         with self._lock:
-            return Count(self._known(), self._done, 1.0 if self._done else self._file.progress(self._position()))
+            return RowCount(self._known(), self._done, 1.0 if self._done else self._file.progress(self._position()))
 
     def index_more(self, seconds: float) -> bool:
         if self._closed:

@@ -24,7 +24,7 @@ TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.DOTALL)
 GAP_LIMIT = 1 << 16
 
 
-class Layout(Enum):
+class JsonLayout(Enum):
     """ARRAY: the elements of one list. VALUES: values one after another, no list around them."""
 
     ARRAY = "array"
@@ -33,10 +33,10 @@ class Layout(Enum):
 
 _DECODER = json.JSONDecoder(strict=False)
 _BETWEEN = {
-    (Layout.ARRAY, True): re.compile(rb"[ \t\r\n]*(?=\{)"),
-    (Layout.ARRAY, False): re.compile(rb"[ \t\r\n]*,[ \t\r\n]*(?=\{)"),
-    (Layout.VALUES, True): re.compile(rb"[ \t\r\n]*(?=\{)"),
-    (Layout.VALUES, False): re.compile(rb"[ \t\r\n]*(?=\{)"),
+    (JsonLayout.ARRAY, True): re.compile(rb"[ \t\r\n]*(?=\{)"),
+    (JsonLayout.ARRAY, False): re.compile(rb"[ \t\r\n]*,[ \t\r\n]*(?=\{)"),
+    (JsonLayout.VALUES, True): re.compile(rb"[ \t\r\n]*(?=\{)"),
+    (JsonLayout.VALUES, False): re.compile(rb"[ \t\r\n]*(?=\{)"),
 }
 
 
@@ -48,7 +48,7 @@ class ElementScanner:
     `nested` list is part of an object, so that text after it is no damage.
     """
 
-    def __init__(self, position: int, layout: Layout, *, nested: bool = False) -> None:
+    def __init__(self, position: int, layout: JsonLayout, *, nested: bool = False) -> None:
         self._nested = nested
         self.position = position
         self.layout = layout
@@ -119,7 +119,7 @@ class ElementScanner:
                 if self._depth == 0:
                     self._emit(base + end, spans)
                     return end
-            elif byte == 0x5D and self.layout is Layout.ARRAY:
+            elif byte == 0x5D and self.layout is JsonLayout.ARRAY:
                 self._close_gap(block, base, start, spans, closing=True)
                 self.ended = True
                 self._after_end(block[end:])
@@ -136,7 +136,7 @@ class ElementScanner:
             self._emit(self.position, spans)
         else:
             self._close_gap(b"", self.position, 0, spans, closing=True)
-            if self.layout is Layout.ARRAY:
+            if self.layout is JsonLayout.ARRAY:
                 self.missing = "it ends before the closing ] of its list"
         self.ended = True
         return spans
@@ -178,7 +178,7 @@ class ElementScanner:
         if gap == b"," and not closing and not self._first:
             return
         at = self._gap_at
-        pieces = gap.split(b",") if self.layout is Layout.ARRAY else [gap]
+        pieces = gap.split(b",") if self.layout is JsonLayout.ARRAY else [gap]
         last = len(pieces) - 1
         for number, piece in enumerate(pieces):
             bare = piece.strip(JSON_SPACE)
@@ -189,12 +189,12 @@ class ElementScanner:
                     self._damaged(at, "text that is not JSON")
                 begin = at + piece.index(bare)
                 spans.append((begin, begin + len(bare)))
-            elif self.layout is Layout.ARRAY:
+            elif self.layout is JsonLayout.ARRAY:
                 only = closing and number == 0 == last
                 if not (after_element or before_element or only):
                     self._damaged(at, "a comma too many")
             at += len(piece) + 1
-        if self.layout is Layout.ARRAY and last == 0 and not self._first and not closing:
+        if self.layout is JsonLayout.ARRAY and last == 0 and not self._first and not closing:
             self._damaged(self._gap_at, "no comma between two records")
         if gap.strip(JSON_SPACE):
             self._first = False
@@ -228,7 +228,7 @@ class JsonArraySource(IndexedSource):
         *,
         row_limit: int,
         begin: int,
-        rows: Layout,
+        rows: JsonLayout,
         notes: tuple[str, ...] = (),
         column: str | None = None,
         field: str | None = None,
@@ -237,7 +237,7 @@ class JsonArraySource(IndexedSource):
         super().__init__(file, row_limit=row_limit, notes=notes)
         self._column, self._layout = column, layout
         self._nested = field is not None
-        if self._nested or column is not None or rows is Layout.VALUES:
+        if self._nested or column is not None or rows is JsonLayout.VALUES:
             self.loading = Loading("json", "json", arguments={"field": field} if field is not None else {})
         self._scanner = ElementScanner(begin, rows, nested=self._nested)
         self._starts = array("Q")

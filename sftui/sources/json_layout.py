@@ -12,10 +12,10 @@ from typing import Any
 from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.json_array import BLOCK, ElementScanner, JsonArraySource, Layout
+from sftui.sources.json_array import BLOCK, ElementScanner, JsonArraySource, JsonLayout
 from sftui.sources.jsonl import JsonlSource
 from sftui.sources.records import JSON_SPACE, LIST_OF_LISTS, LISTED, MARKED, ONE_LIST, OVER_LINES, is_turns, row_of
-from sftui.sources.source import Count, Loading, NoRows, Source
+from sftui.sources.source import Loading, NoRows, RowCount, Source
 
 BOM = b"\xef\xbb\xbf"
 KNOWN = "JSON Lines, a JSON list or Parquet"
@@ -50,7 +50,12 @@ def open_json(file: ByteFile, head: bytes, *, row_limit: int, field: str | None,
         note = f"{file.label} is JSON objects over several lines: each object is one row"
         notes += [note, *_inner_list(file, body, start)]
         return JsonArraySource(
-            file, row_limit=row_limit, begin=start, rows=Layout.VALUES, notes=tuple(notes), layout=OVER_LINES + layout
+            file,
+            row_limit=row_limit,
+            begin=start,
+            rows=JsonLayout.VALUES,
+            notes=tuple(notes),
+            layout=OVER_LINES + layout,
         )
     if alone and not _named_lines(file.label):
         notes += _inner_list(file, body, start)
@@ -78,7 +83,7 @@ def _open_array(file: ByteFile, body: bytes, start: int, *, row_limit: int, note
         file,
         row_limit=row_limit,
         begin=start + 1,
-        rows=Layout.ARRAY,
+        rows=JsonLayout.ARRAY,
         notes=tuple(notes),
         column=column,
         layout=LIST_OF_LISTS if column == "messages" else ONE_LIST + mark,
@@ -96,13 +101,13 @@ def _open_field(file: ByteFile, body: bytes, start: int, *, row_limit: int, fiel
         known = f"its first list of objects is {match[1].decode('utf-8', errors='replace')}" if match else ""
         raise SourceError(f"has no list of objects in the field {field}", where=file.label, why=known)
     notes = (f"rows are the list in the field {field} of {file.label}",)
-    return JsonArraySource(file, row_limit=row_limit, begin=begin, rows=Layout.ARRAY, notes=notes, field=field)
+    return JsonArraySource(file, row_limit=row_limit, begin=begin, rows=JsonLayout.ARRAY, notes=notes, field=field)
 
 
 def _find_list(file: ByteFile, start: int, field: str) -> int | None:
     """Where the list of objects in a field of the object at `start` begins, however much stands before it."""
     # inside of the object its keys and values are elements like any, a key being one before a colon
-    scanner = ElementScanner(start + 1, Layout.VALUES, nested=True)
+    scanner = ElementScanner(start + 1, JsonLayout.VALUES, nested=True)
     longest = len(json.dumps(field)) * 2 + 2
     while True:
         block = file.pread(scanner.position, BLOCK)
@@ -198,8 +203,8 @@ class ReshapedSource(Source):
     def notes(self) -> tuple[str, ...]:
         return (f"{self.title} is one object: {len(self._rows):,} rows are made of what it holds {self.layout}",)
 
-    def count(self) -> Count:
-        return Count(len(self._rows), True, 1.0)
+    def count(self) -> RowCount:
+        return RowCount(len(self._rows), True, 1.0)
 
     def row(self, index: int) -> Row:
         if not 0 <= index < len(self._rows):
@@ -213,7 +218,7 @@ class ReshapedSource(Source):
 
 def alone_in(file: ByteFile, start: int) -> int | None:
     """Where the one value of a file ends; None where others follow, or it is cut off."""
-    scanner = ElementScanner(start, Layout.VALUES)
+    scanner = ElementScanner(start, JsonLayout.VALUES)
     while not (spans := scanner.feed(file.pread(scanner.position, BLOCK))):
         if not file.complete:
             file.fill()

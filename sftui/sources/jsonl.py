@@ -11,7 +11,7 @@ from sftui.sources.byte_file import ByteFile
 from sftui.sources.indexed import IndexedSource
 from sftui.sources.line_index import APART, LineIndex, Stretch, look_from
 from sftui.sources.records import JSON_SPACE, LISTED, changed_under_us, in_column, oversized, parse_record
-from sftui.sources.source import LINES, STEP_SECONDS, Change, Loading, Piece
+from sftui.sources.source import LINES, STEP_SECONDS, DataChange, Loading, SourcePiece
 
 BLOCK = 1 << 19
 MOVED = "its lines no longer lie where they did"
@@ -44,12 +44,12 @@ class JsonlSource(IndexedSource):
         self._grown = False
         self._whole_at_end = False
 
-    def change(self) -> Change | None:
+    def change(self) -> DataChange | None:
         return self._file.changed(self._index.position, grows=True)
 
-    def outgrown(self) -> Change | None:
+    def outgrown(self) -> DataChange | None:
         more = self._done and self._file.complete and self._file.size() > self._index.position
-        return Change("it has grown", True) if more else None
+        return DataChange("it has grown", True) if more else None
 
     def look_through(self) -> Iterator[None]:
         if not self._file.complete or self._file.stopped is not None:  # lines of a plain file cannot be missing unseen
@@ -114,7 +114,7 @@ class JsonlSource(IndexedSource):
             file.seek(self._begin)
             yield from (in_column(line, self._column) for line in file if line.strip(JSON_SPACE))
 
-    def pieces(self, size: int) -> Iterator[Piece | tuple[Row, ...]]:
+    def pieces(self, size: int) -> Iterator[SourcePiece | tuple[Row, ...]]:
         if not self._file.apart:
             yield from super().pieces(size)
             return
@@ -133,11 +133,11 @@ class JsonlSource(IndexedSource):
                 number += 1
                 if place[0] - begin >= size and place[1] > row:
                     end, stop, above = place
-                    yield Piece(path, self.title, self.kind, row, stop - row, row, begin, end, blanks, *rest)
+                    yield SourcePiece(path, self.title, self.kind, row, stop - row, row, begin, end, blanks, *rest)
                     begin, row, blanks = end, stop, above
         stop, end = self.count().rows, self._index.position
         if stop > row:
-            yield Piece(path, self.title, self.kind, row, stop - row, row, begin, end, blanks, *rest)
+            yield SourcePiece(path, self.title, self.kind, row, stop - row, row, begin, end, blanks, *rest)
 
     def _position(self) -> int:
         return self._index.position

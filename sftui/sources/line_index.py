@@ -138,7 +138,7 @@ class RowCounter:
         return counts
 
 
-class Place(NamedTuple):
+class LinePlace(NamedTuple):
     """Where a line begins that `row` rows and `blanks` blank lines come before; `rows` rows are known to begin from
     there up to `end`, the next place."""
 
@@ -152,7 +152,7 @@ class Place(NamedTuple):
 class Stretch(NamedTuple):
     """The rows from a place on: where they begin, and for each blank line how many of them come before it."""
 
-    place: Place
+    place: LinePlace
     starts: list[int]
     blanks: list[int]
 
@@ -229,13 +229,13 @@ class LineIndex:
         self.rows += len(starts)
         self._blank_lines += len(blanks)
 
-    def find(self, row: int) -> Place:
+    def find(self, row: int) -> LinePlace:
         """The last place that is not behind a known row."""
         slot = bisect_right(self._rows, row) - 1
         before = self._rows[slot]
         more = slot + 1 < len(self._rows)
         rows, end = (self._rows[slot + 1], self._offsets[slot + 1]) if more else (self.rows, self.position)
-        return Place(self._offsets[slot], before, self._blanks[slot], rows - before, end)
+        return LinePlace(self._offsets[slot], before, self._blanks[slot], rows - before, end)
 
     def row_near(self, offset: int) -> int:
         """The row at the last place that is not behind an offset."""
@@ -255,7 +255,7 @@ class LineIndex:
         return row + 1 + blanks if blanks == place.blanks else None
 
 
-def look_from(place: Place, pread: Callable[[int, int], bytes], step: int) -> Stretch | None:
+def look_from(place: LinePlace, pread: Callable[[int, int], bytes], step: int) -> Stretch | None:
     """Find the rows from a place on in reads of `step` bytes, up to the beginning of the last one of them; None where
     these are not the lines that were counted."""
     first = place.row == place.blanks == 0

@@ -9,7 +9,7 @@ from typing import Any
 from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.records import row_of
-from sftui.sources.source import EVERY, Count, Loading, Source, SourceSpec
+from sftui.sources.source import EVERY, Loading, RowCount, Source, SourceSpec
 
 FIX = "give a path, dicts, a datasets.Dataset, or anything that pyarrow.table takes"
 DEEPEST = 200
@@ -63,8 +63,8 @@ class ListSource(Source):
         self._rows: Sequence[Any] = rows
         self._row_limit = row_limit
 
-    def count(self) -> Count:
-        return Count(len(self._rows), True, 1.0)
+    def count(self) -> RowCount:
+        return RowCount(len(self._rows), True, 1.0)
 
     def row(self, index: int) -> Row:
         if not 0 <= index < len(self._rows):
@@ -112,8 +112,8 @@ class TableSource(Source):
         self.title = "table"
         self._rows = BatchRows(table.to_batches(), table.schema, row_limit)
 
-    def count(self) -> Count:
-        return Count(len(self._rows), True, 1.0)
+    def count(self) -> RowCount:
+        return RowCount(len(self._rows), True, 1.0)
 
     def columns(self) -> tuple[str, ...]:
         return self._rows.columns

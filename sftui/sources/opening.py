@@ -18,7 +18,7 @@ from sftui.sources.byte_file import ByteFile, SpooledFile
 from sftui.sources.file_at import file_at
 from sftui.sources.files import (
     ARRAYS,
-    Found,
+    FolderFiles,
     choose_split,
     declares_data,
     find_folder,
@@ -111,7 +111,7 @@ def _open(spec: SourceSpec) -> Source:
         files += found.files
         notes += found.notes
     _only_train(spec, "several files")
-    return _open_files(spec, Found(tuple(files), f"{len(files):,} files", tuple(notes)))
+    return _open_files(spec, FolderFiles(tuple(files), f"{len(files):,} files", tuple(notes)))
 
 
 def requested_by(urls: Sequence[str], where: str) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ def _may_be_hub_name(path: str) -> bool:
     return len(parts) <= 2 and all(part and not part.startswith((".", "~")) for part in parts)
 
 
-def _find(path: str, spec: SourceSpec) -> Found:
+def _find(path: str, spec: SourceSpec) -> FolderFiles:
     if is_url(path):
         from sftui.sources.remote import find_url
 
@@ -200,7 +200,7 @@ def _find(path: str, spec: SourceSpec) -> Found:
         return find_glob(path)
     if not os.path.exists(path):
         raise missing(path)
-    return Found((path,), path)
+    return FolderFiles((path,), path)
 
 
 def _only_train(spec: SourceSpec, where: str) -> None:
@@ -235,7 +235,7 @@ def _open_folder(spec: SourceSpec, folder: Path) -> Source:
     return _open_files(spec, find_folder(folder, spec.split))
 
 
-def _open_files(spec: SourceSpec, found: Found) -> Source:
+def _open_files(spec: SourceSpec, found: FolderFiles) -> Source:
     one_format(found.files)
     openers: list[Callable[[], Source]] = [
         partial(_open_file, spec, path, label) for path, label in zip(found.files, _labels(found.files))

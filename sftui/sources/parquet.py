@@ -16,7 +16,7 @@ from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, PARQUET, Change, Count, Damage, DataFile, Piece, Source
+from sftui.sources.source import COPY_AGAIN, PARQUET, Damage, DataChange, DataFile, RowCount, Source, SourcePiece
 from sftui.sources.spool import ArrowSpool
 
 BATCH_BYTES = 1 << 20
@@ -77,8 +77,8 @@ class ParquetSource(Source):
         self._spooled: dict[tuple[int, int], int] = {}
         self._unpacking = self._unpack()
 
-    def count(self) -> Count:
-        return Count(self._ends[-1] if self._ends else 0, True, 1.0)
+    def count(self) -> RowCount:
+        return RowCount(self._ends[-1] if self._ends else 0, True, 1.0)
 
     def files(self) -> Iterator[DataFile]:
         return self._file.as_data("parquet")
@@ -147,7 +147,7 @@ class ParquetSource(Source):
             except (OSError, ValueError) as error:
                 self._dead.setdefault(group, " ".join(str(error).split()))
 
-    def pieces(self, size: int) -> Iterator[Piece | tuple[Row, ...]]:
+    def pieces(self, size: int) -> Iterator[SourcePiece | tuple[Row, ...]]:
         """Parts of one row group each, which is decoded from its beginning for each of them."""
         if not self._file.apart:
             yield from super().pieces(size)
@@ -159,9 +159,9 @@ class ParquetSource(Source):
             parts = -(-rows // most)
             ends = [end - rows + rows * (part + 1) // parts for part in range(parts)]
             for first, stop in zip((end - rows, *ends), ends):
-                yield Piece(path, self.title, self.kind, first, stop - first, first, 0, 0, 0, self._row_limit)
+                yield SourcePiece(path, self.title, self.kind, first, stop - first, first, 0, 0, 0, self._row_limit)
 
-    def change(self) -> Change | None:
+    def change(self) -> DataChange | None:
         return self._file.changed(self._size)
 
     def _rows_of(self, group: int) -> int:

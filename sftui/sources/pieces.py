@@ -11,7 +11,7 @@ from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.file_at import file_at
 from sftui.sources.files import is_url
-from sftui.sources.source import Damage, Piece, Source
+from sftui.sources.source import Damage, Source, SourcePiece
 
 
 class PieceReader:
@@ -29,9 +29,9 @@ class PieceReader:
     def damage(self) -> tuple[Damage, ...]:
         return () if self._open is None else self._open.damage
 
-    def rows(self, piece: Piece | Sequence[Row]) -> Iterator[Row]:
+    def rows(self, piece: SourcePiece | Sequence[Row]) -> Iterator[Row]:
         """The rows of a piece, with the numbers that they have in the data."""
-        if not isinstance(piece, Piece):
+        if not isinstance(piece, SourcePiece):
             yield from piece
             return
         source = self._source(piece)
@@ -47,7 +47,7 @@ class PieceReader:
             self._open.close()
         self._path, self._open = "", None
 
-    def _source(self, piece: Piece) -> Source:
+    def _source(self, piece: SourcePiece) -> Source:
         if self._open is not None and self._path == piece.path and piece.kind == "parquet":
             return self._open
         self.close()
@@ -55,7 +55,7 @@ class PieceReader:
         return self._open
 
 
-def _opened(piece: Piece) -> Source:
+def _opened(piece: SourcePiece) -> Source:
     if not is_url(piece.path) and not os.path.exists(piece.path):
         raise SourceError(
             "is not there",
@@ -83,5 +83,5 @@ def _opened(piece: Piece) -> Source:
     )
 
 
-def _changed(piece: Piece) -> SourceError:
+def _changed(piece: SourcePiece) -> SourceError:
     return SourceError("has changed while it was read", where=piece.title, fix="run it again")

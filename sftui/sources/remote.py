@@ -15,8 +15,8 @@ from typing import Any
 
 from sftui.errors import SourceError, without_secrets
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.files import DOWNLOAD, NOT_DATA, Found, chosen_files, format_of, none_of
-from sftui.sources.source import Change
+from sftui.sources.files import DOWNLOAD, NOT_DATA, FolderFiles, chosen_files, format_of, none_of
+from sftui.sources.source import DataChange
 
 BLOCK = 4 << 20
 """Bytes that are requested at a time."""
@@ -46,7 +46,7 @@ class RemoteFile(ByteFile):
             if self._whole == 0 and _of_web(path) and self._part(0, 1):
                 raise _other_length(path, 0, "more")
         self._looked = time.monotonic()
-        self._changed: Change | None = None
+        self._changed: DataChange | None = None
 
     def size(self) -> int:
         return self._whole if self._end is None else min(self._whole, self._end)
@@ -83,7 +83,7 @@ class RemoteFile(ByteFile):
                 return b""  # there is no first byte to send
             raise
 
-    def changed(self, upto: int, *, grows: bool = False) -> Change | None:
+    def changed(self, upto: int, *, grows: bool = False) -> DataChange | None:
         if self._changed is None and time.monotonic() - self._looked > LOOK:
             self._looked = time.monotonic()
             try:
@@ -92,7 +92,7 @@ class RemoteFile(ByteFile):
             except Exception:
                 return None  # what cannot be read now is reported when it is read
             if any(now.get(key) != self._info.get(key) for key in ("size", "ETag", "mtime", "LastModified")):
-                self._changed = Change("it was written to again", False)
+                self._changed = DataChange("it was written to again", False)
         return self._changed
 
     def close(self) -> None:
@@ -129,7 +129,7 @@ class _Blocks:
 _CACHE = _Blocks(BLOCKS)
 
 
-def find_url(url: str, split: str | None) -> Found:
+def find_url(url: str, split: str | None) -> FolderFiles:
     """The files that a URL means: one, those of a folder that make a split, or those that match; SourceError."""
     with _as_source_error(url):
         files, name = _filesystem(url)
@@ -139,15 +139,15 @@ def find_url(url: str, split: str | None) -> Found:
             found = [one for one in matches if format_of(one) and posixpath.basename(one) not in NOT_DATA]
             if not found:
                 raise none_of(url, len(matches))
-            return Found(tuple(files.unstrip_protocol(one) for one in found), title)
+            return FolderFiles(tuple(files.unstrip_protocol(one) for one in found), title)
         if not (_of_web(url) and format_of(path)) and files.isdir(name):
             root = name.rstrip("/")
             inside = [str(one).removeprefix(root).lstrip("/") for one in files.find(root)]
             notes, chosen = chosen_files(filter(_is_data, inside), split, url)
-            return Found(tuple(files.unstrip_protocol(f"{root}/{one}") for one in chosen), title, notes)
+            return FolderFiles(tuple(files.unstrip_protocol(f"{root}/{one}") for one in chosen), title, notes)
         if split not in (None, "train"):
             raise SourceError(f"has no split {split}", where=url, why="files have no splits of their own")
-        return Found((url,), title)
+        return FolderFiles((url,), title)
 
 
 def labels_of(urls: tuple[str, ...]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from sftui.side_files import parse_json, read_side_bytes
 from sftui.sources.arrow_rows import BatchRows
 from sftui.sources.byte_file import stat_changed
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, Change, Count, Damage, Loading, Source
+from sftui.sources.source import COPY_AGAIN, Damage, DataChange, Loading, RowCount, Source
 
 STATE = "state.json"
 SPLITS = "dataset_dict.json"
@@ -92,16 +92,16 @@ class SavedSource(Source):
     def damage(self) -> tuple[Damage, ...]:
         return tuple(self._damage)
 
-    def change(self) -> Change | None:
+    def change(self) -> DataChange | None:
         found = [
-            Change(f"of {path.name}: {change.why}", change.readable)
+            DataChange(f"of {path.name}: {change.why}", change.readable)
             for path, seen in dict(self._files).items()
             if (change := stat_changed(str(path), seen, readable=False)) is not None
         ]
         return min(found, key=lambda one: one.readable, default=None)
 
-    def count(self) -> Count:
-        return Count(len(self._rows), True, 1.0)
+    def count(self) -> RowCount:
+        return RowCount(len(self._rows), True, 1.0)
 
     def columns(self) -> tuple[str, ...]:
         return self._rows.columns

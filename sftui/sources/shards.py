@@ -18,7 +18,7 @@ from sftui.model import Row
 from sftui.sources.byte_file import stat_changed
 from sftui.sources.files import is_url
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, EVERY, Change, Count, Damage, DataFile, NoRows, Piece, Source
+from sftui.sources.source import COPY_AGAIN, EVERY, Damage, DataChange, DataFile, NoRows, RowCount, Source, SourcePiece
 
 FILES_OF_ONE = 4
 """Files that one shard has open at most: itself, twice where it is CSV, what it is unpacked to, and its columns."""
@@ -26,7 +26,7 @@ OTHER_FILES = 256
 FEWEST = 4
 
 
-class Resting(Source):
+class Shard(Source):
     """One shard, whose file is closed while others are read; only a shard whose rows are all known rests.
 
     What is looked up without a row is remembered; a row opens it again. Rows of a file that changed meanwhile are
@@ -38,7 +38,7 @@ class Resting(Source):
         self._path = path
         self._source: Source | None = None
         self._seen: os.stat_result | None = None
-        self._known: tuple[tuple[str, ...], tuple[Damage, ...], Count, tuple[str, ...]] | None = None
+        self._known: tuple[tuple[str, ...], tuple[Damage, ...], RowCount, tuple[str, ...]] | None = None
         self._waking = threading.Lock()
         self.pins = 0
 
@@ -78,7 +78,7 @@ class Resting(Source):
     def damage(self) -> tuple[Damage, ...]:
         return self._source.damage if self._source is not None else self._known[1] if self._known else ()
 
-    def count(self) -> Count:
+    def count(self) -> RowCount:
         # one that was woken knows its rows anew only as far as it was read again
         return self._known[2] if self._known is not None else self.wake().count()
 
@@ -91,12 +91,12 @@ class Resting(Source):
     def look_through(self) -> Iterator[None]:
         yield from self.wake().look_through()
 
-    def change(self) -> Change | None:
+    def change(self) -> DataChange | None:
         if self._known is not None and self._seen is not None and self._path is not None:
             return stat_changed(self._path, self._seen, readable=False)
         return self.wake().change()
 
-    def outgrown(self) -> Change | None:
+    def outgrown(self) -> DataChange | None:
         return None if self._known is not None else self.wake().outgrown()
 
     def refresh(self) -> bool:
@@ -124,7 +124,7 @@ class Resting(Source):
     def unlike(self, start: int, every: int = EVERY) -> Iterator[Row | None]:
         return self.wake().unlike(start, every)
 
-    def pieces(self, size: int) -> Iterator[Piece | tuple[Row, ...]]:
+    def pieces(self, size: int) -> Iterator[SourcePiece | tuple[Row, ...]]:
         return self.wake().pieces(size)
 
     def lines(self) -> Iterator[bytes | None]:
@@ -153,9 +153,9 @@ class ShardedSource(Source):
     ) -> None:
         self.title = title
         self._most = _allow_open_files(len(openers))
-        self._awake: OrderedDict[Resting, None] = OrderedDict()
-        self._openers = [Resting(opener, path) for opener, path in zip_longest(openers, paths)]
-        self._shards: list[Resting] = [self._openers.pop(0)]
+        self._awake: OrderedDict[Shard, None] = OrderedDict()
+        self._openers = [Shard(opener, path) for opener, path in zip_longest(openers, paths)]
+        self._shards: list[Shard] = [self._openers.pop(0)]
         self._ends: list[int] = []  # of every shard but the last opened one
         self._notes = list(notes)
         self._lost: list[Damage] = []
@@ -178,12 +178,12 @@ class ShardedSource(Source):
             with contextlib.suppress(SourceError), contextlib.closing(shard.anew()) as source:
                 yield from source.files()
 
-    def count(self) -> Count:
+    def count(self) -> RowCount:
         with self._lock:
             base = self._ends[-1] if self._ends else 0
             last = self._shards[-1].count()
             fraction = (len(self._shards) - 1 + last.fraction) / (len(self._shards) + len(self._openers))
-            return Count(base + last.rows, last.exact and not self._openers, fraction)
+            return RowCount(base + last.rows, last.exact and not self._openers, fraction)
 
     def columns(self) -> tuple[str, ...]:
         return self._shards[0].columns()
@@ -202,10 +202,10 @@ class ShardedSource(Source):
             with self._lent(shard):
                 yield from shard.look_through()
 
-    def change(self) -> Change | None:
+    def change(self) -> DataChange | None:
         shards = list(self._shards)
         found = [
-            Change(f"of {shard.title}: {change.why}", change.readable)
+            DataChange(f"of {shard.title}: {change.why}", change.readable)
             for shard in shards
             if (change := shard.change() or (None if shard is shards[-1] else shard.outgrown())) is not None
         ]
@@ -264,14 +264,14 @@ class ShardedSource(Source):
                 base = self._ends[number]
             number += 1
 
-    def pieces(self, size: int) -> Iterator[Piece | tuple[Row, ...]]:
+    def pieces(self, size: int) -> Iterator[SourcePiece | tuple[Row, ...]]:
         number = base = 0
         while True:
             with self._lock:
                 shard = self._shards[number]
             with self._lent(shard):
                 for piece in shard.pieces(size):
-                    if isinstance(piece, Piece):
+                    if isinstance(piece, SourcePiece):
                         yield piece._replace(first=base + piece.first)
                     else:
                         yield tuple([replace(row, index=base + row.index) for row in piece])
@@ -298,7 +298,7 @@ class ShardedSource(Source):
             number += 1
 
     @contextlib.contextmanager
-    def _lent(self, shard: Resting) -> Iterator[Resting]:
+    def _lent(self, shard: Shard) -> Iterator[Shard]:
         """A shard that does not rest meanwhile; the one used longest ago does, where too many are open."""
         with self._lock:
             self._awake[shard] = None

@@ -13,7 +13,7 @@ from itertools import chain, islice
 
 from sftui.errors import SourceError
 from sftui.model import Row
-from sftui.sources.source import EVERY, STEP_SECONDS, Change, Count, Damage, DataFile, Source
+from sftui.sources.source import EVERY, STEP_SECONDS, Damage, DataChange, DataFile, RowCount, Source
 
 _PART = re.compile(
     r"(?P<name>\w+(?:\.\w+)*)"
@@ -24,7 +24,7 @@ CLOSEST, PCT1 = "closest", "pct1_dropremainder"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SplitSlice:
     """Some rows of the split `name`: from `start` to `stop`, as numbers of rows or per cent; None is that end."""
 
     name: str
@@ -39,7 +39,7 @@ class Part:
         return not self.percent and (self.start or 0) >= 0 and (self.stop is None or self.stop >= 0)
 
 
-def parts_of(split: str | None) -> tuple[Part, ...]:
+def parts_of(split: str | None) -> tuple[SplitSlice, ...]:
     """What `split` asks for where that is not one whole split; empty where it is. SourceError for what `datasets`
     refuses."""
     if split is None or not any(sign in split for sign in "[]+()"):
@@ -51,7 +51,7 @@ def parts_of(split: str | None) -> tuple[Part, ...]:
     return parts
 
 
-def _part(text: str, split: str) -> Part:
+def _part(text: str, split: str) -> SplitSlice:
     found = _PART.fullmatch(text)
     if found is None:
         raise _refused(split, "it is no split that datasets can read")
@@ -67,14 +67,14 @@ def _part(text: str, split: str) -> Part:
         raise _refused(split, "rounding is for per cent alone")
     if percent and any(end is not None and abs(end) > 100 for end in (start, stop)):
         raise _refused(split, "percentages go from -100 to 100")
-    return Part(found["name"], start, stop, percent, rounding or (CLOSEST if percent else None))
+    return SplitSlice(found["name"], start, stop, percent, rounding or (CLOSEST if percent else None))
 
 
 def _refused(split: str, why: str) -> SourceError:
     return SourceError(f"the split {split} cannot be read", why=why, fix="write it as train[:500] or train[:90%]")
 
 
-def bounds(part: Part, rows: int) -> tuple[int, int]:
+def bounds(part: SplitSlice, rows: int) -> tuple[int, int]:
     """The rows of a part, of so many in its split: first, and one after the last. SourceError as by datasets."""
     ends = [0 if part.start is None else part.start, rows if part.stop is None else part.stop]
     if part.percent and part.rounding == PCT1 and rows < 100:
@@ -97,7 +97,7 @@ class SlicedSource(Source):
     one may have no end.
     """
 
-    def __init__(self, parts: Sequence[tuple[Source, Part]], split: str) -> None:
+    def __init__(self, parts: Sequence[tuple[Source, SplitSlice]], split: str) -> None:
         self._sources = tuple(dict.fromkeys(source for source, _ in parts))
         self.title = f"{self._sources[0].title} {split}"
         self.loading, self.loose = self._sources[0].loading, self._sources[0].loose
@@ -133,7 +133,7 @@ class SlicedSource(Source):
     def cached(self) -> tuple[str, ...]:
         return tuple(file for source in self._sources for file in source.cached)
 
-    def count(self) -> Count:
+    def count(self) -> RowCount:
         rows, exact, fraction = 0, True, 1.0
         for source, start, stop in self._parts:
             known = source.count()
@@ -141,7 +141,7 @@ class SlicedSource(Source):
             rows += max(0, last - start)
             if not known.exact and (stop is None or known.rows < stop):
                 exact, fraction = False, min(fraction, known.fraction)
-        return Count(rows, exact, fraction)
+        return RowCount(rows, exact, fraction)
 
     def row(self, index: int) -> Row:
         source, inner = self._place(index)
@@ -189,10 +189,10 @@ class SlicedSource(Source):
         for source in self._sources:
             yield from source.look_through()
 
-    def change(self) -> Change | None:
+    def change(self) -> DataChange | None:
         return next((found for source in self._sources if (found := source.change()) is not None), None)
 
-    def outgrown(self) -> Change | None:
+    def outgrown(self) -> DataChange | None:
         return next((found for source in self._sources if (found := source.outgrown()) is not None), None)
 
     def refresh(self) -> bool:

@@ -69,7 +69,7 @@ LINES, PARQUET = Loading("jsonl", "json", "lines"), Loading.by_datasets("parquet
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class RowCount:
     """How many rows are known. Not `exact`: more of them are still to be found; `fraction` is read.
 
     Rows that no one can read (see `Source.damage`) are not counted.
@@ -115,7 +115,7 @@ class DataFile(NamedTuple):
     separator: str = ","
 
 
-class Piece(NamedTuple):
+class SourcePiece(NamedTuple):
     """Rows that can be read without those before them, by whoever has the file.
 
     `first` is the number of the first of the `rows` rows in the data, `before` its number in the file. With `jsonl`
@@ -135,7 +135,7 @@ class Piece(NamedTuple):
     layout: str = ""
 
 
-class Change(NamedTuple):
+class DataChange(NamedTuple):
     """Why the data is not what was opened (follows "because"); `readable`: the rows as they were can still be read."""
 
     why: str
@@ -182,7 +182,7 @@ class Source(ABC):
         """The row as in `dataset[index]`. IndexError past the end; never raises for bad data."""
 
     @abstractmethod
-    def count(self) -> Count:
+    def count(self) -> RowCount:
         """How many rows are known so far; never waits."""
 
     @abstractmethod
@@ -200,11 +200,11 @@ class Source(ABC):
         """Work on the index for about this long; True once every row is known."""
         return True
 
-    def change(self) -> Change | None:
+    def change(self) -> DataChange | None:
         """What has become of the file since it was opened; None where all rows are as they were, and perhaps more."""
         return None
 
-    def outgrown(self) -> Change | None:
+    def outgrown(self) -> DataChange | None:
         """A change where there are rows behind the last one, which stay out as others follow."""
         return None
 
@@ -265,7 +265,7 @@ class Source(ABC):
                 yield row
                 index += 1
 
-    def pieces(self, size: int) -> Iterator[Piece | tuple[Row, ...]]:
+    def pieces(self, size: int) -> Iterator[SourcePiece | tuple[Row, ...]]:
         """Every row in order, in pieces of about `size` bytes that can be worked on apart from each other: where they
         lie, or the rows themselves where they cannot be read without those before them."""
         yield from in_pieces(self.rows(), size)

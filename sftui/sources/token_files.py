@@ -20,7 +20,7 @@ from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.numbers import bytes_of, numbers
 from sftui.sources.records import changed_under_us, oversized
-from sftui.sources.source import COPY_AGAIN, Change, Count, Loading, Source
+from sftui.sources.source import COPY_AGAIN, DataChange, Loading, RowCount, Source
 
 MEGATRON = b"MMIDIDX\x00\x00"
 HEAD = len(MEGATRON) + 8 + 1 + 8 + 8
@@ -80,8 +80,8 @@ class TokenFileSource(Source):
         """What else is stored of a row."""
         return {}
 
-    def count(self) -> Count:
-        return Count(self._count, True, 1.0)
+    def count(self) -> RowCount:
+        return RowCount(self._count, True, 1.0)
 
     def columns(self) -> tuple[str, ...]:
         return ("input_ids",)
@@ -106,7 +106,7 @@ class TokenFileSource(Source):
         data = {"input_ids": ids.tolist(), **self.stored_columns(index)}
         return Row(index, data, json.dumps(data)[:RAW_LIMIT], where, size)
 
-    def change(self) -> Change | None:
+    def change(self) -> DataChange | None:
         return self.tokens.changed(self._sizes[0]) or self.index.changed(self._sizes[1])
 
     def close(self) -> None:

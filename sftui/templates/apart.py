@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from sftui.model import NOWHERE, Part, Rendered, common_prefix
+from sftui.model import NOWHERE, Part, RenderedText, common_prefix
 
 _THOUGHT = re.compile(r"</?think>|\[/?THINK\]|</?seed:think>|◁/?think▷")
 _TURNS = frozenset({"user", "assistant"})
 
 
-class Apart(IntEnum):
+class Distance(IntEnum):
     """How far two renderings are apart, the further the greater."""
 
     IDS = 0
@@ -38,13 +38,13 @@ class Apart(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RenderDifference:
     """The first place where two renderings are as far apart as anywhere.
 
     `before` and `after` are the messages around it (NOWHERE: none), `ours` and `theirs` what each writes there.
     """
 
-    apart: Apart
+    apart: Distance
     before: int
     after: int
     ours: str
@@ -60,15 +60,15 @@ class _Gap:
 
 
 def parted(
-    ours: Rendered,
-    theirs: Rendered,
+    ours: RenderedText,
+    theirs: RenderedText,
     roles: Sequence[str],
     *,
     unsaid: Sequence[str] = (),
     thought: str = "",
     calls: frozenset[int] = frozenset(),
     tools: bool = False,
-) -> Difference | None:
+) -> RenderDifference | None:
     """Where two renderings of messages with these roles part; None where they do not, or where it is not known whose
     text either of them is.
 
@@ -78,7 +78,7 @@ def parted(
     if not (ours.spans and theirs.spans and theirs.exact):
         return None
     one, other = _gaps(ours), {(gap.before, gap.after): gap for gap in _gaps(theirs)}
-    found: list[Difference] = []
+    found: list[RenderDifference] = []
     for gap in one:
         same = other.get((gap.before, gap.after))
         text = ours.text[gap.start : gap.end]
@@ -88,7 +88,7 @@ def parted(
         if text == their:
             continue
         apart = _how_far(gap, _Pair(text, their, unsaid, thought), roles, calls, tools)
-        found.append(Difference(apart, gap.before, gap.after, text, their))
+        found.append(RenderDifference(apart, gap.before, gap.after, text, their))
     if found:
         worst = max(one.apart for one in found)
         return next(one for one in found if one.apart is worst)
@@ -96,12 +96,16 @@ def parted(
         return None
     at = common_prefix(ours.text, theirs.text)
     moved = {(gap.before, gap.after) for gap in one} != set(other)
-    return Difference(
-        Apart.FRAME if moved else Apart.CONTENT, NOWHERE, NOWHERE, ours.text[at : at + 40], theirs.text[at : at + 40]
+    return RenderDifference(
+        Distance.FRAME if moved else Distance.CONTENT,
+        NOWHERE,
+        NOWHERE,
+        ours.text[at : at + 40],
+        theirs.text[at : at + 40],
     )
 
 
-def _gaps(rendered: Rendered) -> list[_Gap]:
+def _gaps(rendered: RenderedText) -> list[_Gap]:
     """What stands before, between and behind the contents, in order."""
     places: dict[int, tuple[int, int]] = {}
     for span in rendered.spans:
@@ -133,22 +137,22 @@ class _Pair:
         self.ended = bool(ours.strip() and theirs.strip())
 
 
-def _how_far(gap: _Gap, pair: _Pair, roles: Sequence[str], calls: frozenset[int], tools: bool) -> Apart:
+def _how_far(gap: _Gap, pair: _Pair, roles: Sequence[str], calls: frozenset[int], tools: bool) -> Distance:
     one, other = pair.ours, pair.theirs
     first, last = gap.before == NOWHERE, gap.after == NOWHERE
     around = [number for number in (gap.before, gap.after) if number != NOWHERE]
     if one == other:
-        return Apart.OPENING if first or last else Apart.THOUGHT if pair.thinks else Apart.FRAME
+        return Distance.OPENING if first or last else Distance.THOUGHT if pair.thinks else Distance.FRAME
     if first:  # a text of the template's own may stand there; words between turns tell the family
-        return Apart.OPENING if not tools and (_begins(one, other) or _ends_alike(one, other)) else Apart.FRAME
+        return Distance.OPENING if not tools and (_begins(one, other) or _ends_alike(one, other)) else Distance.FRAME
     if any(roles[number] not in _TURNS or number in calls for number in around):
-        return Apart.FRAME
+        return Distance.FRAME
     if last:
-        return Apart.FAMILY if not _begins(one, other) else Apart.OPENING if pair.ended else Apart.FRAME
+        return Distance.FAMILY if not _begins(one, other) else Distance.OPENING if pair.ended else Distance.FRAME
     # An end of turn that one leaves out, as LLaMA-Factory's efficient_eos does, is still followed by the same words.
     shorter, longer = sorted((one, other), key=len)
     answered = roles[gap.before] == "assistant" and _sign(shorter) and longer.endswith(shorter)
-    return Apart.FRAME if answered else Apart.FAMILY
+    return Distance.FRAME if answered else Distance.FAMILY
 
 
 def _begins(one: str, other: str) -> bool:
@@ -167,4 +171,4 @@ def _sign(text: str) -> bool:
     return any(not letter.isalnum() for letter in text) and any(letter.isalnum() for letter in text)
 
 
-__all__ = ["Apart", "Difference", "parted"]
+__all__ = ["Distance", "RenderDifference", "parted"]

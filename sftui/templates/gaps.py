@@ -47,7 +47,7 @@ def writes_thoughts(text: str) -> bool:
     return _THINK.search(text) is not None
 
 
-class Comparing:
+class GapComparison:
     """How a text is held against what other renders gave."""
 
     def starts(self, text: str, with_: str) -> bool:
@@ -77,7 +77,7 @@ class GapReader:
         literals: Sequence[str],
         bos: str,
         probes: int,
-        comparing: Comparing,
+        comparing: GapComparison,
     ) -> None:
         self._text = text
         self._messages = messages

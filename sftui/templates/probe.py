@@ -18,7 +18,7 @@ from sftui.errors import TemplateError
 from sftui.model import common_prefix
 from sftui.templates.behaviour import BEHAVIOURS, REASONING_KEYS
 from sftui.templates.marks import slots_of, stands_in
-from sftui.templates.probe_shapes import Message, Shape, birds, shapes
+from sftui.templates.probe_shapes import Message, ProbeShape, birds, shapes
 from sftui.templates.template import ChatTemplate, compile_template, features
 
 ERROR, WARNING, FACT = "error", "warning", "fact"
@@ -38,7 +38,7 @@ _STANDS_FOR = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "u
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ShapeProblem:
     """Something that a template does with one shape.
 
     `code` is the kind; `said` one clause that is the same for every shape with the same problem. `message` is the one
@@ -54,20 +54,20 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ShapeOutcome:
     """A shape with its text, or why there is none."""
 
-    shape: Shape
+    shape: ProbeShape
     text: str | None
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
+class ProbeReport:
     """Every shape and every problem, in the order of the shapes. `stopped`: why no more shapes were tried."""
 
-    outcomes: tuple[Outcome, ...]
-    problems: tuple[Problem, ...]
+    outcomes: tuple[ShapeOutcome, ...]
+    problems: tuple[ShapeProblem, ...]
     stopped: str = ""
 
     @property
@@ -82,7 +82,7 @@ class Group:
     code: str
     grade: str
     said: str
-    problems: tuple[Problem, ...]
+    problems: tuple[ShapeProblem, ...]
 
 
 def probe(
@@ -91,7 +91,7 @@ def probe(
     kwargs: Mapping[str, Any] | None = None,
     ids: Callable[[str], Sequence[int]] | None = None,
     special_ids: Mapping[int, str] | None = None,
-) -> Probed:
+) -> ProbeReport:
     """Render every shape and judge it. `special_tokens` of the tokenizer (None: usual ones stand for them), `kwargs`
     the recipe's; `ids` and `special_ids` encode where a tokenizer is given. No error of the template is raised."""
     variables = {**(_STANDS_FOR if special_tokens is None else special_tokens), **(kwargs or {})}
@@ -99,9 +99,9 @@ def probe(
         bench = _Bench(template, variables)
     except bound.OverBound as error:
         why = f"{error.what}: {error.why}" if error.why else error.what
-        return Probed((), (Problem("limits", ERROR, shapes()[0].name, why),), why)
-    outcomes: list[Outcome] = []
-    found: list[Problem] = []
+        return ProbeReport((), (ShapeProblem("limits", ERROR, shapes()[0].name, why),), why)
+    outcomes: list[ShapeOutcome] = []
+    found: list[ShapeProblem] = []
     stopped = ""
     for shape in shapes():
         try:
@@ -109,19 +109,19 @@ def probe(
             found += bench.judge(outcomes[-1])
         except bound.OverBound as error:
             stopped = f"{error.what}: {error.why}" if error.why else error.what
-            found.append(Problem("limits", ERROR, shape.name, stopped))
+            found.append(ShapeProblem("limits", ERROR, shape.name, stopped))
             break
     if not stopped:
         try:
             found += bench.whole(ids, special_ids or {})
         except bound.OverBound as error:
             stopped = error.what
-    return Probed(tuple(outcomes), tuple(dict.fromkeys(found)), stopped)
+    return ProbeReport(tuple(outcomes), tuple(dict.fromkeys(found)), stopped)
 
 
-def grouped(problems: Iterable[Problem]) -> tuple[Group, ...]:
+def grouped(problems: Iterable[ShapeProblem]) -> tuple[Group, ...]:
     """Problems that say the same together, the worst and the most frequent first."""
-    same: dict[tuple[str, str, str], list[Problem]] = {}
+    same: dict[tuple[str, str, str], list[ShapeProblem]] = {}
     for one in problems:
         same.setdefault((one.grade, one.code, one.said), []).append(one)
     groups = [Group(code, grade, said, tuple(some)) for (grade, code, said), some in same.items()]
@@ -161,7 +161,7 @@ class _Bench:
     def attempt(self, name: str) -> str | None:
         return self.outcome(self.by_name[name]).text
 
-    def text(self, shape: Shape, messages: Sequence[Message], prompt: bool = False) -> str:
+    def text(self, shape: ProbeShape, messages: Sequence[Message], prompt: bool = False) -> str:
         """TemplateError where the template refuses."""
         return self.template.text(
             self._given(messages),
@@ -180,17 +180,17 @@ class _Bench:
         except TemplateError:
             return None
 
-    def outcome(self, shape: Shape) -> Outcome:
+    def outcome(self, shape: ProbeShape) -> ShapeOutcome:
         try:
-            return Outcome(shape, self.text(shape, shape.messages))
+            return ShapeOutcome(shape, self.text(shape, shape.messages))
         except bound.OverBound:
             raise
         except TemplateError as error:
-            return Outcome(shape, None, f"{error.what}: {error.why}" if error.why else error.what)
+            return ShapeOutcome(shape, None, f"{error.what}: {error.why}" if error.why else error.what)
 
     # --- one shape --------------------------------------------------------------------------------
 
-    def judge(self, outcome: Outcome) -> Iterator[Problem]:
+    def judge(self, outcome: ShapeOutcome) -> Iterator[ShapeProblem]:
         shape, text = outcome.shape, outcome.text
         if text is None:
             yield self._stopped(shape)
@@ -210,13 +210,13 @@ class _Bench:
         yield from self._tags(shape)
 
     def _of(
-        self, shape: Shape, code: str, said: str, message: int | None = None, excerpt: str = "", grade: str = ""
-    ) -> Problem:
+        self, shape: ProbeShape, code: str, said: str, message: int | None = None, excerpt: str = "", grade: str = ""
+    ) -> ShapeProblem:
         unknown = not self.calls and any(one.get("tool_calls") for one in shape.messages)
         grade = grade or (ERROR if shape.usual and not unknown else WARNING)
-        return Problem(code, grade, shape.name, said, message, excerpt)
+        return ShapeProblem(code, grade, shape.name, said, message, excerpt)
 
-    def _stopped(self, shape: Shape) -> Problem:
+    def _stopped(self, shape: ProbeShape) -> ShapeProblem:
         from sftui.templates import sandbox
 
         try:
@@ -227,7 +227,7 @@ class _Bench:
             return self._of(shape, "crash", f"stops by accident: {error.why or error.what}")
         raise AssertionError("the template gave a text this time")
 
-    def _older(self, shape: Shape) -> str | None:
+    def _older(self, shape: ProbeShape) -> str | None:
         """The text under the oldest transformers whose rules are known; None where that stops."""
         values = {**self.variables, **shape.kwargs}
         try:
@@ -237,7 +237,7 @@ class _Bench:
         except TemplateError:
             return None
 
-    def _versions(self, shape: Shape, text: str) -> Iterator[Problem]:
+    def _versions(self, shape: ProbeShape, text: str) -> Iterator[ShapeProblem]:
         older, version = self._older(shape), BEHAVIOURS[0].version
         if older is None:
             yield self._of(shape, "versions", f"under transformers {version} it stops", grade=FACT)
@@ -246,7 +246,7 @@ class _Bench:
             said = f"under transformers {version} the text is another one"
             yield self._of(shape, "versions", said, excerpt=f"{_around(text, at)} ≠ {_around(older, at)}", grade=FACT)
 
-    def _printed(self, shape: Shape, text: str) -> Iterator[Problem]:
+    def _printed(self, shape: ProbeShape, text: str) -> Iterator[ShapeProblem]:
         """What Python prints and no content holds."""
         if shape.pythonic:
             return
@@ -269,7 +269,7 @@ class _Bench:
             )
             return
 
-    def _said(self, shape: Shape, text: str) -> Iterator[Problem]:
+    def _said(self, shape: ProbeShape, text: str) -> Iterator[ShapeProblem]:
         """What is lost, written twice or changed."""
         last = max((i for i, one in enumerate(shape.messages) if one["role"] == "assistant"), default=-1)
         for number, message in enumerate(shape.messages):
@@ -326,7 +326,7 @@ class _Bench:
         if shape.kwargs.get("documents") and "whimbrel" not in text:
             yield self._of(shape, "documents", "leaves out documents", grade=FACT)
 
-    def _called(self, shape: Shape, text: str, number: int, message: Message) -> Iterator[Problem]:
+    def _called(self, shape: ProbeShape, text: str, number: int, message: Message) -> Iterator[ShapeProblem]:
         calls = message.get("tool_calls") or ()
         for call in calls:
             inner = call.get("function", call)
@@ -345,7 +345,7 @@ class _Bench:
 
     # --- answers ----------------------------------------------------------------------------------
 
-    def _prefixes(self, shape: Shape) -> Iterator[Problem]:
+    def _prefixes(self, shape: ProbeShape) -> Iterator[ShapeProblem]:
         """Whether what asks for each answer begins the text that holds it."""
         if len(shape.messages) > 12:
             return
@@ -380,7 +380,7 @@ class _Bench:
                 else:
                     yield self._of(shape, "prompt", "has no generation prompt and needs none", number, grade=FACT)
 
-    def _tags(self, shape: Shape) -> Iterator[Problem]:
+    def _tags(self, shape: ProbeShape) -> Iterator[ShapeProblem]:
         """Whether generation tags are around the answers, and around nothing else."""
         if not self.features.generation_tag or not shape.usual:
             return
@@ -430,7 +430,7 @@ class _Bench:
 
     # --- the template as a whole ------------------------------------------------------------------
 
-    def whole(self, ids: Callable[[str], Sequence[int]] | None, special: Mapping[int, str]) -> Iterator[Problem]:
+    def whole(self, ids: Callable[[str], Sequence[int]] | None, special: Mapping[int, str]) -> Iterator[ShapeProblem]:
         shape = self.by_name["plain"]
         if self.in_parts:
             yield self._of(shape, "parts", "takes content as a list of parts only: texts are given as such", grade=FACT)
@@ -465,7 +465,7 @@ class _Bench:
         if ids is not None:
             yield from self._injected(ids, special)
 
-    def _injected(self, ids: Callable[[str], Sequence[int]], special: Mapping[int, str]) -> Iterator[Problem]:
+    def _injected(self, ids: Callable[[str], Sequence[int]], special: Mapping[int, str]) -> Iterator[ShapeProblem]:
         """Control words in what somebody else wrote that become control tokens."""
         for name, number, role in (("plain", 0, "user"), ("system", 0, "system"), ("call", 2, "tool")):
             shape, text = self.by_name[name], self.attempt(name)
@@ -497,7 +497,7 @@ class _Bench:
                     break
 
 
-def with_problems(probed: Probed, name: str) -> tuple[Outcome, tuple[Problem, ...]]:
+def with_problems(probed: ProbeReport, name: str) -> tuple[ShapeOutcome, tuple[ShapeProblem, ...]]:
     """One shape with what is reported of it; TemplateError for a name that is none."""
     for outcome in probed.outcomes:
         if outcome.shape.name == name:
@@ -517,12 +517,12 @@ def _thoughts(message: Message) -> tuple[str, ...]:
     return birds([*inline, *(message.get(key) for key in REASONING_KEYS)])
 
 
-def _count(shape: Shape, word: str) -> int:
+def _count(shape: ProbeShape, word: str) -> int:
     """How often the messages and tools of a shape hold a word."""
     return sum(str(one).count(word) for one in (*shape.messages, *(shape.tools or ())))
 
 
-def _nearest(shape: Shape, text: str, at: int) -> int | None:
+def _nearest(shape: ProbeShape, text: str, at: int) -> int | None:
     """The message whose words stand next to a place: right behind it, where what is printed begins there."""
     words = [(word, n) for n, one in enumerate(shape.messages) for word in birds(one)]
     behind = [(place, n) for word, n in words if (place := text.find(word, at)) >= 0]

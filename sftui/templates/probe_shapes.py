@@ -19,7 +19,7 @@ Message = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ProbeShape:
     """One conversation and what it is given to the template with.
 
     `usual`: good datasets hold such rows, so what goes wrong here is an error; elsewhere it is a warning. `exact`: the
@@ -94,39 +94,41 @@ def _with(arguments: Any) -> tuple[Message, ...]:
     return (_U, _calls(_call("osprey", arguments)), _R, _A)
 
 
-def shapes() -> tuple[Shape, ...]:
+def shapes() -> tuple[ProbeShape, ...]:
     """Every shape, the plain ones first; their names are what `--probe-show` takes."""
     usual = [
-        Shape("plain", (_U, _A)),
-        Shape("two-turns", (_U, _A, _U2, _A2)),
-        Shape("system", (_S, _U, _A)),
-        Shape("system-two-turns", (_S, _U, _A, _U2, _A2)),
-        Shape(
+        ProbeShape("plain", (_U, _A)),
+        ProbeShape("two-turns", (_U, _A, _U2, _A2)),
+        ProbeShape("system", (_S, _U, _A)),
+        ProbeShape("system-two-turns", (_S, _U, _A, _U2, _A2)),
+        ProbeShape(
             "many-turns",
             tuple(_m(r, f"{t} number {i}") for i in range(40) for r, t in (("user", "Q"), ("assistant", "A"))),
         ),
-        Shape("long-turn", (_m("user", "a heron " * 4000), _A)),
-        Shape("cjk", (_m("user", "苍鹭在哪里？ heron 鷺はどこ"), _m("assistant", "在湖边 plover です")), exact=True),
-        Shape("emoji", (_m("user", "heron 👩‍👩‍👧 é"), _m("assistant", "plover 🦆")), exact=True),
-        Shape("right-to-left", (_m("user", "heron أين البلشون"), _m("assistant", "plover בנהר")), exact=True),
-        Shape(
+        ProbeShape("long-turn", (_m("user", "a heron " * 4000), _A)),
+        ProbeShape(
+            "cjk", (_m("user", "苍鹭在哪里？ heron 鷺はどこ"), _m("assistant", "在湖边 plover です")), exact=True
+        ),
+        ProbeShape("emoji", (_m("user", "heron 👩‍👩‍👧 é"), _m("assistant", "plover 🦆")), exact=True),
+        ProbeShape("right-to-left", (_m("user", "heron أين البلشون"), _m("assistant", "plover בנהר")), exact=True),
+        ProbeShape(
             "code",
             (_m("user", "if a < b && c > 'heron': \"x\\n\""), _m("assistant", "<b>plover</b> \\ &amp;")),
             exact=True,
         ),
-        Shape(
+        ProbeShape(
             "lines", (_m("user", "heron\n\nlinnet\n- one"), _m("assistant", "plover\n\n```\ndunlin\n```")), exact=True
         ),
-        Shape("tools", (_U, _A), _TOOLS),
-        Shape("tools-system", (_S, _U, _A), _TOOLS),
-        Shape("call", (_U, _calls(_C), _R, _A), _TOOLS),
-        Shape("call-null-content", (_U, _calls(_C, content=None), _R, _A), _TOOLS),
-        Shape("call-with-words", (_U, _calls(_C, content="Let me ask the gannet."), _R, _A), _TOOLS),
-        Shape("call-json-arguments", _with('{"where": "curlew"}'), _TOOLS),
-        Shape("call-last", (_U, _calls(_C)), _TOOLS),
-        Shape("call-without-tools", (_U, _calls(_C), _R, _A)),
-        Shape("call-later", (_U, _A, _U2, _calls(_C), _R, _A2), _TOOLS),
-        Shape(
+        ProbeShape("tools", (_U, _A), _TOOLS),
+        ProbeShape("tools-system", (_S, _U, _A), _TOOLS),
+        ProbeShape("call", (_U, _calls(_C), _R, _A), _TOOLS),
+        ProbeShape("call-null-content", (_U, _calls(_C, content=None), _R, _A), _TOOLS),
+        ProbeShape("call-with-words", (_U, _calls(_C, content="Let me ask the gannet."), _R, _A), _TOOLS),
+        ProbeShape("call-json-arguments", _with('{"where": "curlew"}'), _TOOLS),
+        ProbeShape("call-last", (_U, _calls(_C)), _TOOLS),
+        ProbeShape("call-without-tools", (_U, _calls(_C), _R, _A)),
+        ProbeShape("call-later", (_U, _A, _U2, _calls(_C), _R, _A2), _TOOLS),
+        ProbeShape(
             "calls-in-turn",
             (
                 _U,
@@ -138,7 +140,7 @@ def shapes() -> tuple[Shape, ...]:
             ),
             (*_TOOLS, {"type": "function", "function": _OTHER}),
         ),
-        Shape(
+        ProbeShape(
             "parallel-calls",
             (
                 _U,
@@ -149,51 +151,55 @@ def shapes() -> tuple[Shape, ...]:
             ),
             (*_TOOLS, {"type": "function", "function": _OTHER}),
         ),
-        Shape("result-json", (_U, _calls(_C), {**_R, "content": '{"seen": "siskin", "n": [1, 2]}'}, _A), _TOOLS),
-        Shape("arguments-empty", _with({}), _TOOLS),
-        Shape("arguments-empty-json", _with("{}"), _TOOLS),
-        Shape("arguments-nested", _with({"where": {"near": ["curlew", {"by": "godwit"}]}}), _TOOLS),
-        Shape("arguments-values", _with({"where": "curlew", "deep": True, "far": None, "part": 0.5, "n": 3}), _TOOLS),
-        Shape("arguments-quotes", _with({"where": "a \"curlew\" <b> & c:\\d 'e'\nf"}), _TOOLS),
-        Shape("arguments-unicode", _with({"where": "curlew Zürich 東京 🦆"}), _TOOLS),
-        Shape("reasoning", (_U, {**_A, "reasoning_content": "I recall a bunting."})),
-        Shape("reasoning-earlier", (_U, {**_A, "reasoning_content": "I recall a bunting."}, _U2, _A2)),
-        Shape("reasoning-and-call", (_U, _calls(_C, reasoning_content="I recall a bunting."), _R, _A), _TOOLS),
-        Shape("think-inline", (_U, _m("assistant", "<think>\nA bunting?\n</think>\n\nBy the plover.")), marked=True),
-        Shape(
+        ProbeShape("result-json", (_U, _calls(_C), {**_R, "content": '{"seen": "siskin", "n": [1, 2]}'}, _A), _TOOLS),
+        ProbeShape("arguments-empty", _with({}), _TOOLS),
+        ProbeShape("arguments-empty-json", _with("{}"), _TOOLS),
+        ProbeShape("arguments-nested", _with({"where": {"near": ["curlew", {"by": "godwit"}]}}), _TOOLS),
+        ProbeShape(
+            "arguments-values", _with({"where": "curlew", "deep": True, "far": None, "part": 0.5, "n": 3}), _TOOLS
+        ),
+        ProbeShape("arguments-quotes", _with({"where": "a \"curlew\" <b> & c:\\d 'e'\nf"}), _TOOLS),
+        ProbeShape("arguments-unicode", _with({"where": "curlew Zürich 東京 🦆"}), _TOOLS),
+        ProbeShape("reasoning", (_U, {**_A, "reasoning_content": "I recall a bunting."})),
+        ProbeShape("reasoning-earlier", (_U, {**_A, "reasoning_content": "I recall a bunting."}, _U2, _A2)),
+        ProbeShape("reasoning-and-call", (_U, _calls(_C, reasoning_content="I recall a bunting."), _R, _A), _TOOLS),
+        ProbeShape(
+            "think-inline", (_U, _m("assistant", "<think>\nA bunting?\n</think>\n\nBy the plover.")), marked=True
+        ),
+        ProbeShape(
             "think-inline-earlier",
             (_U, _m("assistant", "<think>\nA bunting?\n</think>\n\nBy the plover."), _U2, _A2),
             marked=True,
         ),
-        Shape("thinking-on", (_U, _A), kwargs={"enable_thinking": True}),
-        Shape("thinking-off", (_U, _A), kwargs={"enable_thinking": False}),
-        Shape("ends-with-user", (_U, _A, _U2)),
+        ProbeShape("thinking-on", (_U, _A), kwargs={"enable_thinking": True}),
+        ProbeShape("thinking-off", (_U, _A), kwargs={"enable_thinking": False}),
+        ProbeShape("ends-with-user", (_U, _A, _U2)),
     ]
     odd = [
-        Shape("content-null", (_U, _m("assistant", None))),
-        Shape("content-null-user", (_m("user", None), _A)),
-        Shape("content-missing", (_U, {"role": "assistant"})),
-        Shape("call-content-missing", (_U, {"role": "assistant", "tool_calls": [_C]}, _R, _A), _TOOLS),
-        Shape("answer-empty", (_U, _m("assistant", ""))),
-        Shape("answer-empty-earlier", (_U, _m("assistant", ""), _U2, _A2)),
-        Shape("user-empty", (_m("user", ""), _A)),
-        Shape("system-empty", (_m("system", ""), _U, _A)),
-        Shape("blank", (_m("user", " \n "), _m("assistant", "\n\n"))),
-        Shape("edges", (_m("user", "  \n heron \n"), _m("assistant", "\n plover \n\n"))),
-        Shape("parts", (_parts("user", "Where is", " the heron?"), _parts("assistant", "By the plover."))),
-        Shape("parts-system", (_parts("system", "You know the avocet."), _U, _A)),
-        Shape(
+        ProbeShape("content-null", (_U, _m("assistant", None))),
+        ProbeShape("content-null-user", (_m("user", None), _A)),
+        ProbeShape("content-missing", (_U, {"role": "assistant"})),
+        ProbeShape("call-content-missing", (_U, {"role": "assistant", "tool_calls": [_C]}, _R, _A), _TOOLS),
+        ProbeShape("answer-empty", (_U, _m("assistant", ""))),
+        ProbeShape("answer-empty-earlier", (_U, _m("assistant", ""), _U2, _A2)),
+        ProbeShape("user-empty", (_m("user", ""), _A)),
+        ProbeShape("system-empty", (_m("system", ""), _U, _A)),
+        ProbeShape("blank", (_m("user", " \n "), _m("assistant", "\n\n"))),
+        ProbeShape("edges", (_m("user", "  \n heron \n"), _m("assistant", "\n plover \n\n"))),
+        ProbeShape("parts", (_parts("user", "Where is", " the heron?"), _parts("assistant", "By the plover."))),
+        ProbeShape("parts-system", (_parts("system", "You know the avocet."), _U, _A)),
+        ProbeShape(
             "parts-result", (_U, _calls(_C), {**_R, "content": [{"type": "text", "text": "seen a siskin"}]}, _A), _TOOLS
         ),
-        Shape("parts-of-strings", (_m("user", ["Where is the heron?"]), _A)),
-        Shape("content-mapping", (_m("user", {"heron": "linnet"}), _A)),
-        Shape("tools-bare", (_U, _A), (_FUNCTION,)),
-        Shape("tools-twice", (_U, _A), (*_TOOLS, *_TOOLS)),
-        Shape("tools-both-ways", (_U, _A), (*_TOOLS, _OTHER)),
-        Shape("tools-empty", (_U, _A), ()),
-        Shape("tools-no-parameters", (_U, _A), ({"type": "function", "function": {"name": "osprey"}},)),
-        Shape("call-bare", (_U, _calls({"name": "osprey", "arguments": {"where": "curlew"}}), _R, _A), _TOOLS),
-        Shape(
+        ProbeShape("parts-of-strings", (_m("user", ["Where is the heron?"]), _A)),
+        ProbeShape("content-mapping", (_m("user", {"heron": "linnet"}), _A)),
+        ProbeShape("tools-bare", (_U, _A), (_FUNCTION,)),
+        ProbeShape("tools-twice", (_U, _A), (*_TOOLS, *_TOOLS)),
+        ProbeShape("tools-both-ways", (_U, _A), (*_TOOLS, _OTHER)),
+        ProbeShape("tools-empty", (_U, _A), ()),
+        ProbeShape("tools-no-parameters", (_U, _A), ({"type": "function", "function": {"name": "osprey"}},)),
+        ProbeShape("call-bare", (_U, _calls({"name": "osprey", "arguments": {"where": "curlew"}}), _R, _A), _TOOLS),
+        ProbeShape(
             "call-without-id",
             (
                 _U,
@@ -203,56 +209,59 @@ def shapes() -> tuple[Shape, ...]:
             ),
             _TOOLS,
         ),
-        Shape(
+        ProbeShape(
             "call-id-long",
             (_U, _calls({**_C, "id": "call_9b1deb4d3b7d4bad"}), {**_R, "tool_call_id": "call_9b1deb4d3b7d4bad"}, _A),
             _TOOLS,
         ),
-        Shape("calls-null", (_U, {**_A, "tool_calls": None})),
-        Shape("calls-empty", (_U, {**_A, "tool_calls": []})),
-        Shape("arguments-null", _with(None), _TOOLS),
-        Shape(
+        ProbeShape("calls-null", (_U, {**_A, "tool_calls": None})),
+        ProbeShape("calls-empty", (_U, {**_A, "tool_calls": []})),
+        ProbeShape("arguments-null", _with(None), _TOOLS),
+        ProbeShape(
             "arguments-missing",
             (_U, _calls({"type": "function", "id": "call00001", "function": {"name": "osprey"}}), _R, _A),
             _TOOLS,
         ),
-        Shape("arguments-no-json", _with("curlew, please"), _TOOLS),
-        Shape("result-last", (_U, _calls(_C), _R), _TOOLS),
-        Shape("result-empty", (_U, _calls(_C), {**_R, "content": ""}, _A), _TOOLS),
-        Shape("result-without-call", (_U, _R, _A), _TOOLS),
-        Shape("result-mapping", (_U, _calls(_C), {**_R, "content": {"seen": "siskin"}}, _A), _TOOLS),
-        Shape("result-as-ipython", (_U, _calls(_C), {**_R, "role": "ipython"}, _A), _TOOLS),
-        Shape("result-as-function", (_U, _calls(_C), {**_R, "role": "function"}, _A), _TOOLS),
-        Shape("results-then-user", (_U, _calls(_C), _R, _U2, _A2), _TOOLS),
-        Shape("system-middle", (_U, _A, _S, _U2, _A2)),
-        Shape("system-twice", (_S, _m("system", "And the wagtail."), _U, _A)),
-        Shape("system-last", (_U, _S, _A)),
-        Shape("system-only", (_S,)),
-        Shape("developer", (_m("developer", "You know the avocet."), _U, _A)),
-        Shape("no-user", (_S, _A)),
-        Shape("assistant-first", (_A, _U, _A2)),
-        Shape("users-in-a-row", (_U, _U2, _A)),
-        Shape("assistants-in-a-row", (_U, _A, _A2)),
-        Shape("unknown-role", (_U, _m("critic", "Is it a whimbrel?"), _A)),
-        Shape("role-capital", (_m("User", "Where is the heron?"), _m("Assistant", "By the plover."))),
-        Shape("names", ({**_U, "name": "ann"}, {**_A, "name": "bot"})),
-        Shape(
+        ProbeShape("arguments-no-json", _with("curlew, please"), _TOOLS),
+        ProbeShape("result-last", (_U, _calls(_C), _R), _TOOLS),
+        ProbeShape("result-empty", (_U, _calls(_C), {**_R, "content": ""}, _A), _TOOLS),
+        ProbeShape("result-without-call", (_U, _R, _A), _TOOLS),
+        ProbeShape("result-mapping", (_U, _calls(_C), {**_R, "content": {"seen": "siskin"}}, _A), _TOOLS),
+        ProbeShape("result-as-ipython", (_U, _calls(_C), {**_R, "role": "ipython"}, _A), _TOOLS),
+        ProbeShape("result-as-function", (_U, _calls(_C), {**_R, "role": "function"}, _A), _TOOLS),
+        ProbeShape("results-then-user", (_U, _calls(_C), _R, _U2, _A2), _TOOLS),
+        ProbeShape("system-middle", (_U, _A, _S, _U2, _A2)),
+        ProbeShape("system-twice", (_S, _m("system", "And the wagtail."), _U, _A)),
+        ProbeShape("system-last", (_U, _S, _A)),
+        ProbeShape("system-only", (_S,)),
+        ProbeShape("developer", (_m("developer", "You know the avocet."), _U, _A)),
+        ProbeShape("no-user", (_S, _A)),
+        ProbeShape("assistant-first", (_A, _U, _A2)),
+        ProbeShape("users-in-a-row", (_U, _U2, _A)),
+        ProbeShape("assistants-in-a-row", (_U, _A, _A2)),
+        ProbeShape("unknown-role", (_U, _m("critic", "Is it a whimbrel?"), _A)),
+        ProbeShape("role-capital", (_m("User", "Where is the heron?"), _m("Assistant", "By the plover."))),
+        ProbeShape("names", ({**_U, "name": "ann"}, {**_A, "name": "bot"})),
+        ProbeShape(
             "extra-keys", ({**_U, "id": 7, "weight": 0.5, "meta": {"a": None}}, {**_A, "weight": 1, "refusal": None})
         ),
-        Shape("reasoning-null", (_U, {**_A, "reasoning_content": None})),
-        Shape("reasoning-empty", (_U, {**_A, "reasoning_content": ""})),
-        Shape("think-open", (_U, _m("assistant", "<think>a bunting? By the plover.")), marked=True),
-        Shape("think-close", (_U, _m("assistant", "a bunting? </think> By the plover.")), marked=True),
-        Shape("think-in-user", (_m("user", "What is </think> of a heron?"), _A), marked=True, exact=True),
-        Shape(
+        ProbeShape("reasoning-null", (_U, {**_A, "reasoning_content": None})),
+        ProbeShape("reasoning-empty", (_U, {**_A, "reasoning_content": ""})),
+        ProbeShape("think-open", (_U, _m("assistant", "<think>a bunting? By the plover.")), marked=True),
+        ProbeShape("think-close", (_U, _m("assistant", "a bunting? </think> By the plover.")), marked=True),
+        ProbeShape("think-in-user", (_m("user", "What is </think> of a heron?"), _A), marked=True, exact=True),
+        ProbeShape(
             "jinja-in-content", (_m("user", "{{ 7 * 7 }} heron {% raw %}"), _m("assistant", "{# plover #}")), exact=True
         ),
-        Shape("python-in-content", (_m("user", "None, True or {'heron': ['a']}?"), _A), exact=True, pythonic=True),
-        Shape(
+        ProbeShape("python-in-content", (_m("user", "None, True or {'heron': ['a']}?"), _A), exact=True, pythonic=True),
+        ProbeShape(
             "json-in-content",
             (_m("user", json.dumps({"heron": None})), _m("assistant", '{"plover": true}')),
             exact=True,
         ),
-        Shape("documents", (_U, _A), kwargs={"documents": [{"title": "Birds", "text": "whimbrel"}]}),
+        ProbeShape("documents", (_U, _A), kwargs={"documents": [{"title": "Birds", "text": "whimbrel"}]}),
     ]
-    return (*(Shape(s.name, s.messages, s.tools, s.kwargs, True, s.exact, s.pythonic, s.marked) for s in usual), *odd)
+    return (
+        *(ProbeShape(s.name, s.messages, s.tools, s.kwargs, True, s.exact, s.pythonic, s.marked) for s in usual),
+        *odd,
+    )

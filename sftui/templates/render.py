@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from sftui.errors import TemplateError
-from sftui.model import NOWHERE, Conversation, Kind, Part, Rendered, Span
+from sftui.model import NOWHERE, Conversation, Kind, Part, RenderedText, Span
 from sftui.recipe import Render
 from sftui.templates import limits
 from sftui.templates.skeletons import RenderRequest
@@ -27,7 +27,7 @@ def render(
     spans: bool = True,
     special_literals: Sequence[str] = (),
     now: datetime | None = None,
-) -> Rendered:
+) -> RenderedText:
     """The rendered text of a conversation, with spans and, where requested, the prompt alone.
 
     `special_tokens` is what transformers passes to templates (`bos_token`, `eos_token`, …); `prompt_messages` how many
@@ -37,7 +37,7 @@ def render(
     """
     if conversation.kind is Kind.TEXT:
         text = conversation.text or ""
-        return Rendered(text=text, spans=_whole(text, NOWHERE))
+        return RenderedText(text=text, spans=_whole(text, NOWHERE))
     if conversation.kind is Kind.STRINGS:
         return _strings(conversation, prompt_messages)
     if conversation.kind is Kind.TOKENS:
@@ -52,7 +52,7 @@ def render(
     )
 
 
-def without_bos(rendered: Rendered, bos: str) -> Rendered:
+def without_bos(rendered: RenderedText, bos: str) -> RenderedText:
     """The same without a leading BOS text, as `text.removeprefix(bos_token)` of the tutorials leaves it.
 
     Text and prompt lose it each on its own; spans and generation spans move along.
@@ -79,7 +79,7 @@ def _chat(
     spans: bool,
     special_literals: Sequence[str],
     now: datetime,
-) -> Rendered:
+) -> RenderedText:
     messages: list[Mapping[str, Any]] = [message.data for message in conversation.messages]
     injected = options.inject_system is not None and not any(message.get("role") == "system" for message in messages)
     if injected:
@@ -152,8 +152,8 @@ def _text_of(
 
 def _rendered(
     template: ChatTemplate, text: str, generation: tuple[tuple[int, int], ...], prompt: str | None = None
-) -> Rendered:
-    return Rendered(
+) -> RenderedText:
+    return RenderedText(
         text=text,
         prompt=prompt,
         generation=generation,
@@ -162,7 +162,7 @@ def _rendered(
     )
 
 
-def _in_full(request: RenderRequest, template: ChatTemplate) -> Rendered:
+def _in_full(request: RenderRequest, template: ChatTemplate) -> RenderedText:
     """What the template itself gives."""
     text, generation = _text_of(request.messages, request, template)
     prompt = None
@@ -172,7 +172,7 @@ def _in_full(request: RenderRequest, template: ChatTemplate) -> Rendered:
     return _attributed(rendered, request, template) if request.spans else rendered
 
 
-def _attributed(rendered: Rendered, request: RenderRequest, template: ChatTemplate) -> Rendered:
+def _attributed(rendered: RenderedText, request: RenderRequest, template: ChatTemplate) -> RenderedText:
     """The same with whose text each character is."""
     worked = 0
 
@@ -194,12 +194,12 @@ def _attributed(rendered: Rendered, request: RenderRequest, template: ChatTempla
     return replace(rendered, spans=found.spans, exact=found.exact, notes=found.notes)
 
 
-def _strings(conversation: Conversation, prompt_messages: int | None) -> Rendered:
+def _strings(conversation: Conversation, prompt_messages: int | None) -> RenderedText:
     prompt, completion = conversation.prompt or "", conversation.completion or ""
     spans = _whole(prompt, 0) + tuple(
         span._replace(start=span.start + len(prompt), end=span.end + len(prompt)) for span in _whole(completion, 1)
     )
-    return Rendered(text=prompt + completion, spans=spans, prompt=prompt if prompt_messages is not None else None)
+    return RenderedText(text=prompt + completion, spans=spans, prompt=prompt if prompt_messages is not None else None)
 
 
 def _whole(text: str, message: int) -> tuple[Span, ...]:

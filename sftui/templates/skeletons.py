@@ -21,10 +21,10 @@ from datetime import datetime
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from sftui.model import Part, Rendered, Span, common_prefix
+from sftui.model import Part, RenderedText, Span, common_prefix
 from sftui.recipe import Render
 from sftui.templates import limits
-from sftui.templates.gaps import Comparing, opener_of, special_pattern, writes_thoughts
+from sftui.templates.gaps import GapComparison, opener_of, special_pattern, writes_thoughts
 from sftui.templates.marks import slots_of, stands_in
 from sftui.templates.spans import ABSENT, LEAVES_OUT, attribute
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sftui.templates.tracing import Recording
 
 
-class Followed(Protocol):
+class TemplateFacts(Protocol):
     """What a chat template tells of itself here (see `template.ChatTemplate`)."""
 
     @property
@@ -151,7 +151,7 @@ class Sighting:
         self, request: RenderRequest, shape: _Shape, texts: list[str], edges: tuple[Edge, ...], thinks: bool
     ) -> None:
         self.request, self.shape, self.texts, self.edges, self.thinks = request, shape, texts, edges, thinks
-        self.rendered: Rendered | None = None
+        self.rendered: RenderedText | None = None
         self.complete = self.due = False
         self.steps: int | None = None
 
@@ -210,8 +210,8 @@ class Skeletons:
     def settle(
         self,
         sighting: Sighting,
-        template: Followed,
-        rendered: Rendered | None,
+        template: TemplateFacts,
+        rendered: RenderedText | None,
         seconds: float,
         steps: int | None = None,
     ) -> str | None:
@@ -265,8 +265,8 @@ def _same(
     )
 
 
-def _without_spans(rendered: Rendered) -> Rendered:
-    return Rendered(
+def _without_spans(rendered: RenderedText) -> RenderedText:
+    return RenderedText(
         text=rendered.text,
         prompt=rendered.prompt,
         generation=rendered.generation,
@@ -417,7 +417,7 @@ class _Rope:
         return "\0".join(self._pieces)
 
 
-class _Partly(NamedTuple):
+class _PartialMessage(NamedTuple):
     """A message that the text has in part: the numbers of the texts that it leaves out, and where all stands that it
     has of the message. Another row leaves the same out, but one of its texts may stand in what is there by chance."""
 
@@ -445,7 +445,7 @@ class _Plan:
     edges: tuple[Edge, ...] | None
     """White space at the ends of texts; None where none changes anything."""
     unlike: tuple[Unlike, ...]
-    partly: tuple[_Partly, ...]
+    partly: tuple[_PartialMessage, ...]
 
     def of(
         self, text: str, pieces: Sequence[str], texts: Sequence[str], edges: tuple[Edge, ...]
@@ -475,7 +475,7 @@ class _Plan:
         )
 
 
-class _Filling:
+class _Fill:
     """What is done to the texts of a row, and where they go then: `text`, and `prompt` where one is rendered."""
 
     __slots__ = ("_steps", "prompt", "text")
@@ -509,12 +509,12 @@ class _Skeleton:
         text: _Rope,
         prompt: _Rope | None,
         generation: tuple[tuple[Place, Place], ...],
-        template: Followed,
+        template: TemplateFacts,
         plan: _Plan | None,
     ) -> None:
         steps, places = _without_strips(recording.steps, len(recording.texts))
-        self._any = _Filling(recording.steps, text, prompt)
-        self._bare = _Filling(steps, text.moved(places), None if prompt is None else prompt.moved(places))
+        self._any = _Fill(recording.steps, text, prompt)
+        self._bare = _Fill(steps, text.moved(places), None if prompt is None else prompt.moved(places))
         self._times = tuple(dict.fromkeys(recording.times))
         written = len(text.literals()) + len("" if prompt is None else prompt.literals())
         self.held = written + len(recording.steps) + len(steps)
@@ -522,7 +522,7 @@ class _Skeleton:
         self._tagged, self._overlapping = template.has_generation_tag, template.rendering.masks_overlaps
         self.steps: int | None = None
 
-    def rendered(self, texts: Sequence[str], edges: tuple[Edge, ...], now: datetime) -> Rendered | None:
+    def rendered(self, texts: Sequence[str], edges: tuple[Edge, ...], now: datetime) -> RenderedText | None:
         """What the template gives for these texts; None where it may be anything else."""
         filling = self._any if edges else self._bare
         registers = filling.registers(texts)
@@ -540,7 +540,7 @@ class _Skeleton:
         if self._generation:
             at = [0, *accumulate(map(len, pieces))]
             generation = tuple([(at[a] + da, at[b] + db) for (a, da), (b, db) in self._generation])
-        return Rendered(
+        return RenderedText(
             text,
             spans,
             None if filling.prompt is None else "".join(filling.prompt.filled(registers)),
@@ -604,7 +604,7 @@ def _compiled(function: Callable[..., Any], refs: tuple[Any, ...]) -> Callable[[
     return many
 
 
-def _followed(sighting: Sighting, template: Followed, rendered: Rendered) -> _Skeleton | None:
+def _followed(sighting: Sighting, template: TemplateFacts, rendered: RenderedText) -> _Skeleton | None:
     """The way of this row through the template; None where it is not known, or tells another text."""
     for spans in (True, False) if sighting.request.spans else (False,):
         try:
@@ -617,7 +617,7 @@ def _followed(sighting: Sighting, template: Followed, rendered: Rendered) -> _Sk
     return None
 
 
-def _skeleton(sighting: Sighting, template: Followed, spans: bool) -> _Skeleton:
+def _skeleton(sighting: Sighting, template: TemplateFacts, spans: bool) -> _Skeleton:
     from sftui.templates.tracing import Lost, Recording
 
     request = sighting.request
@@ -705,7 +705,7 @@ class _Words:
         return None
 
 
-class _Sure(Comparing):
+class _SureComparisons(GapComparison):
     """Comparisons that come out alike whatever stands in place of the words; Lost where that is not so.
 
     `unlike` are texts that must not begin (0) or end (-1) with a character for that.
@@ -760,18 +760,18 @@ class _Sure(Comparing):
 
 
 def _planned(
-    sighting: Sighting, template: Followed, recording: Recording, parts: Sequence[Any], edges: tuple[Edge, ...]
+    sighting: Sighting, template: TemplateFacts, recording: Recording, parts: Sequence[Any], edges: tuple[Edge, ...]
 ) -> _Plan:
     """Who wrote what in the rows of a shape whose texts have this white space at their ends, or any at all where there
     is none; Lost where that depends on more than the conditions of the recording."""
-    from sftui.templates.tracing import Refused
+    from sftui.templates.tracing import TemplateRefusal
 
     request = sighting.request
     if sighting.thinks:
         raise _lost("a thought inside a text")
     literals = _Rope(parts).literals()
     words = _Words(len(sighting.texts), edges, literals)
-    sure = _Sure(words)
+    sure = _SureComparisons(words)
     registers = _Registers(recording, words.texts)
     messages = _filled(request.messages, words.texts)
     if _read(messages) is None or any(slots_of(message).other for message in messages):
@@ -784,7 +784,7 @@ def _planned(
         given = [_replaced(message, texts) for message in some]
         try:
             drawn = template.follow(given, recording, tools=request.tools, variables=request.variables)[0]
-        except Refused:
+        except TemplateRefusal:
             return None
         finally:
             steps += template.traced_steps + len(some)
@@ -834,7 +834,7 @@ def _planned(
         None if anything else edges,
         tuple(sure.unlike),
         tuple(
-            _Partly(
+            _PartialMessage(
                 words.left_out(messages[number], "".join([text[start:end] for start, end in ranges])),
                 tuple((place(start), place(end)) for start, end in ranges),
             )

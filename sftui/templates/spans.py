@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.model import NOWHERE, Part, Span
-from sftui.templates.gaps import Comparing, GapReader
+from sftui.templates.gaps import GapComparison, GapReader
 from sftui.templates.marks import Slots, make_mark, read_marked, slots_of, with_marks
 from sftui.text import readable
 
@@ -61,7 +61,7 @@ def attribute(
     literals: Sequence[str],
     bos: str,
     injected: bool = False,
-    comparing: Comparing | None = None,
+    comparing: GapComparison | None = None,
 ) -> Attribution:
     """Spans of a text that `draw(messages)` gave.
 
@@ -70,7 +70,7 @@ def attribute(
     message -1, and the others count from 0.
     """
     shift = 1 if injected else 0
-    comparing = comparing or Comparing()
+    comparing = comparing or GapComparison()
     regions, unproven, notes, partly = _locate(text, messages, draw, shift, comparing)
     probes = FEW_PROBES if len(messages) > MANY_MESSAGES else 3 * len(messages)
     reader = GapReader(text, messages, draw, literals, bos, probes, comparing)
@@ -91,7 +91,7 @@ def attribute(
 
 
 def _locate(
-    text: str, messages: Sequence[Message], draw: Draw, shift: int, comparing: Comparing
+    text: str, messages: Sequence[Message], draw: Draw, shift: int, comparing: GapComparison
 ) -> tuple[list[Region], set[int], list[str], list[int]]:
     """Content regions in the order of the text, messages that could not be proven, what to tell, and messages that are
     there in part."""
@@ -173,7 +173,7 @@ def _all_marked(
 
 
 def _one_marked(
-    text: str, messages: Sequence[Message], index: int, slot: Slots, draw: Draw, mark: str, comparing: Comparing
+    text: str, messages: Sequence[Message], index: int, slot: Slots, draw: Draw, mark: str, comparing: GapComparison
 ) -> Region | str:
     """The region of one message, "absent" where it is proven to leave no trace, or "unproven"."""
     trace = False

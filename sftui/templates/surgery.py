@@ -77,7 +77,7 @@ def add_generation_tags(
     original = compile_template(source, name, rendering=rendering)
     if len(source) > limits.TAGS_LIMIT:
         return _refused(source, f"it is longer than {limits.TAGS_LIMIT >> 10} Ki characters")
-    bench = _Bench(original, special_tokens, special_literals, options or Render())
+    bench = _SurgeryBench(original, special_tokens, special_literals, options or Render())
     if iter(rows) is rows:
         rows = list(rows)
     own = probes()
@@ -91,12 +91,12 @@ def add_generation_tags(
         return _refused(source, f"its source could not be taken apart: {error}")
     try:
         return _attempts(bench, tree, end, own, learn, rows)
-    except surgery_plan.Undecided as error:
+    except surgery_plan.UndecidedAnswer as error:
         return _refused(source, str(error))
 
 
 def _attempts(
-    bench: _Bench,
+    bench: _SurgeryBench,
     tree: Tree,
     end: str,
     own: list[Conversation],
@@ -162,7 +162,7 @@ class _Proof:
 
 
 @dataclass(slots=True)
-class _Bench:
+class _SurgeryBench:
     """The original, and what is known about texts it rendered."""
 
     original: ChatTemplate
@@ -187,11 +187,11 @@ class _Bench:
             if conditions:
                 leaf = tree.leaves[min(conflicts)]
                 line = tree.source.count("\n", 0, leaf.start) + 1
-                raise surgery_plan.Undecided(
+                raise surgery_plan.UndecidedAnswer(
                     f"line {line} writes now an answer, now something else, and no condition tells when"
                 )
             conditions = self._harmless(tree, learn, set(sets.values()), conflicts, len(evidence))
-        raise surgery_plan.Undecided("where it writes answers could not be told")
+        raise surgery_plan.UndecidedAnswer("where it writes answers could not be told")
 
     def _harmless(
         self, tree: Tree, learn: Sequence[Conversation], sets: set[int], every: dict[int, list[str]], wanted: int
@@ -325,7 +325,7 @@ def _within_its_limits() -> Iterator[None]:
     try:
         yield
     except bound.OverBound as error:
-        raise surgery_plan.Undecided(f"{error.what}, because {error.why}" if error.why else error.what) from error
+        raise surgery_plan.UndecidedAnswer(f"{error.what}, because {error.why}" if error.why else error.what) from error
 
 
 def _apart(text: str, mine: Sequence[Range], wanted: Sequence[Range]) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 
-from sftui.templates.surgery_trace import Written
+from sftui.templates.surgery_trace import NodeWrite
 from sftui.templates.surgery_tree import Leaf, Operand, Tree, quoted
 
 Range = tuple[int, int]
@@ -110,12 +110,12 @@ Vector = tuple[list["Shape | None"], str]
 """What the operands of a place wrote in one go, and the truth values tested there."""
 
 
-class Undecided(Exception):
+class UndecidedAnswer(Exception):
     """A place writes answers in a way that tags cannot follow; the message is a clause for the user."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class AnswerPiece:
     """What one place writes in one go: its expression, and whether that is answer (None: it never wrote anything)."""
 
     answer: bool | None
@@ -132,14 +132,14 @@ class LeafPlan:
     `set_pieces` are the sources of head, answer and tail of a variable that is split where it is set.
     """
 
-    pieces: list[Piece]
-    branches: list[tuple[str, list[Piece]]] = field(default_factory=list)
+    pieces: list[AnswerPiece]
+    branches: list[tuple[str, list[AnswerPiece]]] = field(default_factory=list)
     guard: str = ""
     guard_loop: int | None = None
     set_pieces: tuple[str, ...] = ()
 
     @property
-    def every_piece(self) -> list[Piece]:
+    def every_piece(self) -> list[AnswerPiece]:
         """Those of the branches too."""
         return [*self.pieces, *(piece for _, some in self.branches for piece in some)]
 
@@ -149,7 +149,7 @@ class Evidence:
     """One text: what wrote it, which characters are answer, and whether an assistant speaks last."""
 
     text: str
-    written: list[Written]
+    written: list[NodeWrite]
     answer: Sequence[Range]
     ends: bool
 
@@ -227,7 +227,7 @@ def plan(
                 seen[one.leaf].append((shapes, one.values))
             elif any(part is not None for part in shapes):
                 if any(answer for part in shapes if part is not None for _, answer in part):
-                    raise Undecided("an answer is written where no message of the assistant is at hand")
+                    raise UndecidedAnswer("an answer is written where no message of the assistant is at hand")
                 foreign.add(one.leaf)
     plans: dict[int, LeafPlan] = {}
     conflicts: dict[int, list[str]] = {}
@@ -241,7 +241,7 @@ def plan(
             base = tree.leaves[sets[number]]
             inner = _merged([shapes for shapes, _ in _open(base, seen.get(base.number, []))])
             if inner is None:
-                raise Undecided(f"`{base.target}` is made up of answer and header in more than one way")
+                raise UndecidedAnswer(f"`{base.target}` is made up of answer and header in more than one way")
             plans[number] = _split_set(base, inner)
         else:
             vectors = _open(leaf, raw)
@@ -256,7 +256,7 @@ def plan(
     for number in foreign - set(plans) - set(conflicts):
         leaf = tree.leaves[number]
         if leaf.kind != "set":
-            plans[number] = LeafPlan([Piece(False, _source(leaf.operands))])
+            plans[number] = LeafPlan([AnswerPiece(False, _source(leaf.operands))])
     return plans, conflicts
 
 
@@ -361,7 +361,9 @@ def _made(leaf: Leaf, branches: Sequence[tuple[str, list[Shape | None]]], rest: 
         made.append((" and ".join([whole, *more]), _pieces(leaf, shapes)))
     fits = _fits(leaf, rest)
     if fits:
-        return LeafPlan([Piece(False, _source(leaf.operands))], [*made, (" and ".join(fits), _pieces(leaf, rest))])
+        return LeafPlan(
+            [AnswerPiece(False, _source(leaf.operands))], [*made, (" and ".join(fits), _pieces(leaf, rest))]
+        )
     return LeafPlan(_pieces(leaf, rest), made)
 
 
@@ -381,7 +383,7 @@ def _fits(leaf: Leaf, shapes: Sequence[Shape | None]) -> list[str]:
     return out
 
 
-def _pieces(leaf: Leaf, shapes: Sequence[Shape | None]) -> list[Piece]:
+def _pieces(leaf: Leaf, shapes: Sequence[Shape | None]) -> list[AnswerPiece]:
     """The operands regrouped into stretches that are answer and stretches that are not."""
     parts: list[tuple[bool | None, Operand]] = []
     for operand, shape in zip(leaf.operands, [*shapes, *[None] * len(leaf.operands)]):
@@ -401,7 +403,7 @@ def _pieces(leaf: Leaf, shapes: Sequence[Shape | None]) -> list[Piece]:
         else:
             out.append((answer, [operand]))
     alone = len(out) > 1
-    return [Piece(answer, _source(operands, alone)) for answer, operands in out]
+    return [AnswerPiece(answer, _source(operands, alone)) for answer, operands in out]
 
 
 def _filled(parts: list[tuple[bool | None, Operand]]) -> list[tuple[bool | None, Operand]]:
@@ -435,9 +437,9 @@ def _split_set(base: Leaf, shapes: Sequence[Shape | None]) -> LeafPlan:
     pieces = _pieces(base, shapes)
     states = [piece.answer for piece in pieces]
     if _fits(base, shapes) or states not in ([False, True], [False, True, False]):
-        raise Undecided(f"`{base.target}` holds an answer in more than one stretch")
+        raise UndecidedAnswer(f"`{base.target}` holds an answer in more than one stretch")
     names = [base.target, f"{base.target}_answer", f"{base.target}_tail"]
     return LeafPlan(
-        [Piece(piece.answer, name) for piece, name in zip(pieces, names)],
+        [AnswerPiece(piece.answer, name) for piece, name in zip(pieces, names)],
         set_pieces=tuple(piece.source for piece in pieces),
     )

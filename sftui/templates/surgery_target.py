@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sftui.model import Conversation, Kind, Message, Part, Rendered, common_prefix
+from sftui.model import Conversation, Kind, Message, Part, RenderedText, common_prefix
 from sftui.templates.marks import make_mark, slots_of
 
 Range = tuple[int, int]
@@ -32,7 +32,7 @@ _TOOLS = [
 ]
 
 
-def targets(rendered: Rendered, messages: Sequence[Mapping[str, Any]], draw: Draw) -> tuple[Range, ...] | None:
+def targets(rendered: RenderedText, messages: Sequence[Mapping[str, Any]], draw: Draw) -> tuple[Range, ...] | None:
     """Content and terminator of every assistant message in a rendered text, in order; None where they are not proven.
 
     What the template writes by itself (an empty think block) is no answer. What the header says beyond the generation
@@ -105,7 +105,7 @@ def _generation_prompt(messages: Sequence[Mapping[str, Any]], draw: Draw) -> str
 
 
 def _said_before(
-    rendered: Rendered, messages: Sequence[Mapping[str, Any]], number: int, usual: str, draw: Draw
+    rendered: RenderedText, messages: Sequence[Mapping[str, Any]], number: int, usual: str, draw: Draw
 ) -> list[Range]:
     """What of a turn's header the generation prompt leaves to the model."""
     header = next((span for span in rendered.spans if span.message == number and span.part is Part.HEADER), None)

@@ -15,7 +15,7 @@ Range = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Written:
+class NodeWrite:
     """One time that a node wrote: the characters of each operand, the role of the message at hand, and its conditions.
 
     `role` is None outside loops over messages, `loop` the one it came from; `values` are the truth values tested, as
@@ -67,14 +67,14 @@ def applied(source: str, edits: list[tuple[int, int, str]]) -> str:
     return "".join([*out, source[at:]])
 
 
-def read_back(tree: Tree, marked: str, text: str) -> list[Written] | None:
+def read_back(tree: Tree, marked: str, text: str) -> list[NodeWrite] | None:
     """Who wrote what in `text`; None where the marks changed it, or the text holds control characters of its own."""
     if _OPEN in text or _CLOSE in text:
         return None
     pieces = _MARK.split(marked)
     if "".join(pieces[::2]) != text:
         return None
-    found: list[Written] = []
+    found: list[NodeWrite] = []
     roles: dict[int, str] = {}
     values: dict[int, str] = {}
     at = len(pieces[0])
@@ -91,7 +91,7 @@ def read_back(tree: Tree, marked: str, text: str) -> list[Written] | None:
             number = int(leaf)
             if operand == "0":
                 loop = next((one for one, _ in reversed(tree.leaves[number].loops) if roles.get(one)), None)
-                found.append(Written(number, [], None if loop is None else roles[loop], values.get(number, ""), loop))
+                found.append(NodeWrite(number, [], None if loop is None else roles[loop], values.get(number, ""), loop))
             mine = next(one for one in reversed(found) if one.leaf == number)
             mine.operands.append((at, end))
         at = end

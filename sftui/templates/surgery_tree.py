@@ -100,7 +100,7 @@ class _Tag:
 def read_tree(source: str) -> Tree:
     """The tree of a template's source, whose line ends are `\\n`; whatever Jinja's lexer raises, ValueError for odd
     nesting."""
-    reader = _Reader(source)
+    reader = _TreeReader(source)
     for item in _items(source):
         reader.add(item)
     if len(reader.stack) != 1:
@@ -231,7 +231,7 @@ def _items(source: str) -> Iterator[_Tag | tuple[int, int, str]]:
         yield data_start, len(source), data
 
 
-class _Reader:
+class _TreeReader:
     """Puts tags and texts in their places."""
 
     def __init__(self, source: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sftui.templates.surgery_plan import LeafPlan, Piece
+from sftui.templates.surgery_plan import AnswerPiece, LeafPlan
 from sftui.templates.surgery_tree import Compound, Leaf, Node, Statement, Tree
 
 _BARRIERS = {"break", "continue"}
@@ -31,7 +31,7 @@ class _Chunk:
 
 def written(tree: Tree, plans: Mapping[int, LeafPlan], sets: Mapping[int, int]) -> str:
     """The new source; it holds no tag where no plan has an answer."""
-    writer = _Writer(
+    writer = _SourceWriter(
         tree,
         plans,
         {tree.leaves[base].start: (tree.leaves[base], plans[leaf]) for leaf, base in sets.items() if leaf in plans},
@@ -39,7 +39,7 @@ def written(tree: Tree, plans: Mapping[int, LeafPlan], sets: Mapping[int, int]) 
     return writer.body(tree.body, 0, len(tree.source))
 
 
-class _Writer:
+class _SourceWriter:
     def __init__(self, tree: Tree, plans: Mapping[int, LeafPlan], sets: Mapping[int, tuple[Leaf, LeafPlan]]) -> None:
         self._tree = tree
         self._plans = plans
@@ -128,7 +128,7 @@ class _Writer:
         return any(isinstance(one, Statement) and one.name in _BARRIERS for body in node.bodies for one in walk(body))
 
 
-def _pieces(pieces: list[Piece], opening: str, closing: str, guard: str) -> list[_Chunk]:
+def _pieces(pieces: list[AnswerPiece], opening: str, closing: str, guard: str) -> list[_Chunk]:
     out = []
     for number, piece in enumerate(pieces):
         first, last = number == 0, number == len(pieces) - 1

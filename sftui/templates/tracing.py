@@ -64,7 +64,7 @@ class Lost(Exception):
     """The template does something with a text that is not followed."""
 
 
-class Refused(Exception):
+class TemplateRefusal(Exception):
     """The template calls `raise_exception`, whatever the texts are as long as the conditions hold."""
 
 
@@ -376,7 +376,7 @@ def _holds(value: Any, depth: int = 0) -> bool:
     return value is not None and not isinstance(value, (str, int, float, Undefined)) and hasattr(value, "__iter__")
 
 
-class _Writer(CodeGenerator):
+class _PythonWriter(CodeGenerator):
     """Python for a template that writes texts as they are, where Jinja makes strings of them."""
 
     def _output_child_pre(self, node: Any, frame: Any, finalize: Any) -> None:
@@ -400,7 +400,7 @@ class _Writer(CodeGenerator):
 class Tracer(sandbox.ChatEnvironment):
     """The environment of chat templates, with the same limits, for conversations that hold texts."""
 
-    code_generator_class = _Writer
+    code_generator_class = _PythonWriter
 
     def __init__(self, source: str, rendering: Rendering) -> None:
         super().__init__(datetime.now, rendering)
@@ -583,4 +583,4 @@ def _by_chance(*args: Any, **kwargs: Any) -> Any:
 
 
 def _refuse(message: Any) -> None:
-    raise Refused
+    raise TemplateRefusal

@@ -3,11 +3,11 @@
 from sftui.tokens.encode import prompt_text, surface, surfaces, texts_of, token_text, tokenize
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.load import load_tokenizer
-from sftui.tokens.loaded import Encoded, LoadedTokenizer, ToEncode
+from sftui.tokens.loaded import LoadedTokenizer, TextEncoding, ToEncode
 
 __all__ = [
-    "Encoded",
     "LoadedTokenizer",
+    "TextEncoding",
     "ToEncode",
     "TokenizerFacts",
     "load_tokenizer",

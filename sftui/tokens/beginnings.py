@@ -18,7 +18,7 @@ from typing import Any
 
 from sftui.flat import Flat, flat
 from sftui.text import alike
-from sftui.tokens.loaded import Begun, FastEngine, LoadedTokenizer, is_panic
+from sftui.tokens.loaded import FastEngine, LoadedTokenizer, PrefixedText, is_panic
 from sftui.tokens.surface import state_of, steps_of
 
 Own = tuple[int, ...]
@@ -53,7 +53,7 @@ class Beginnings:
         self._last = -1, ""
 
     def of(
-        self, begun: Sequence[Begun], special: bool, encode: Callable[[Sequence[str]], Sequence[Flat]]
+        self, begun: Sequence[PrefixedText], special: bool, encode: Callable[[Sequence[str]], Sequence[Flat]]
     ) -> list[Flat | None]:
         """The ids of texts, encoded with special tokens or without; None where a text shares no added token with the
         other one. `encode` is given the tails that are not known yet, to be encoded without special tokens."""

@@ -22,7 +22,15 @@ from sftui.flat import Flat
 from sftui.model import Cut
 from sftui.tokens.autotokenizer import randomness
 from sftui.tokens.beginnings import Beginnings, beginnings
-from sftui.tokens.loaded import Begun, Encoded, FastEngine, LayeredEngine, LoadedTokenizer, ToEncode, is_panic
+from sftui.tokens.loaded import (
+    FastEngine,
+    LayeredEngine,
+    LoadedTokenizer,
+    PrefixedText,
+    TextEncoding,
+    ToEncode,
+    is_panic,
+)
 from sftui.tokens.offsets import ByteOffsets, byte_offsets
 from sftui.tokens.probes import probe_strings
 from sftui.tokens.release import give_back
@@ -139,7 +147,7 @@ class _BulkEngine(FastEngine):
         self._bulk.differs(texts[one], Bulk.FAST, where=Bulk.FAST)
         return None
 
-    def _by_beginning(self, known: Beginnings, begun: Sequence[Begun], add_special_tokens: bool) -> list[Flat]:
+    def _by_beginning(self, known: Beginnings, begun: Sequence[PrefixedText], add_special_tokens: bool) -> list[Flat]:
         texts = [one.text for one in begun]
         if len(texts) < 2 or self._bulk.mismatch is not None:
             return self.ids_batch(texts, add_special_tokens)
@@ -153,7 +161,7 @@ class _BulkEngine(FastEngine):
         self._bulk.differs(texts[one], "the beginning of the whole row")
         return self.ids_batch(texts, add_special_tokens)
 
-    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
         offsets = self._offsets
         if len(texts) < 2 or self._bulk.mismatch is not None or offsets is None:
             return self.encode_batch(texts, add_special_tokens)
@@ -163,7 +171,7 @@ class _BulkEngine(FastEngine):
         for ids, text in zip(many, texts):
             placed = offsets.of(tuple(ids), text, add_special_tokens)
             found.append(
-                Encoded(ids, *placed) if placed is not None else self.encode_batch([text], add_special_tokens)[0]
+                TextEncoding(ids, *placed) if placed is not None else self.encode_batch([text], add_special_tokens)[0]
             )
         one = self._next(len(texts))
         (right,) = self.encode_batch([texts[one]], add_special_tokens)

@@ -17,7 +17,7 @@ from typing import Any
 
 from sftui.flat import Flat, flat
 from sftui.model import NOWHERE
-from sftui.tokens.loaded import Encoded, FastEngine, LoadedTokenizer
+from sftui.tokens.loaded import FastEngine, LoadedTokenizer, TextEncoding
 from sftui.tokens.quick import Form, whole
 from sftui.tokens.release import give_back
 from sftui.tokens.surface import BYTE_OF, steps_of
@@ -35,7 +35,7 @@ class EarlyEngine(FastEngine):
     is the one that was packed, or else the one that `otherwise` reads. One thread may encode while another loads."""
 
     def __init__(self, form: Form, otherwise: Callable[[], Any], *, split_special_tokens: bool = False) -> None:
-        self._part: _Part | None = _Part(form, split_special_tokens)
+        self._part: _EarlyPart | None = _EarlyPart(form, split_special_tokens)
         self._otherwise = otherwise
         self.split = split_special_tokens
         self._loading = threading.Lock()
@@ -55,7 +55,7 @@ class EarlyEngine(FastEngine):
                 self._part = None
                 give_back()
 
-    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
         part = self._part
         found = part.encode(texts, add_special_tokens) if part is not None else None
         return super().encode_batch(texts, add_special_tokens) if found is None else found
@@ -95,7 +95,7 @@ def whole_of(tokenizer: LoadedTokenizer) -> Callable[[], LoadedTokenizer] | None
     return lambda: LoadedTokenizer(tokenizer.facts, FastEngine(engine.backend, split_special_tokens=engine.split))
 
 
-class _Part:
+class _EarlyPart:
     """What is known of a tokenizer before it is loaded; `bytewise` is it with a model that joins nothing."""
 
     def __init__(self, form: Form, split: bool) -> None:
@@ -132,7 +132,7 @@ class _Part:
             return None
         return self.form.ids[self.form.tokens.index(piece)]
 
-    def encode(self, texts: Sequence[str], special: bool) -> list[Encoded] | None:
+    def encode(self, texts: Sequence[str], special: bool) -> list[TextEncoding] | None:
         """Texts as the whole encodes them; None where only that can tell."""
         if sum(map(len, texts)) > CHARACTERS:
             return None
@@ -145,7 +145,7 @@ class _Part:
                 return None
             engine, real = self._made
             return [
-                Encoded(
+                TextEncoding(
                     flat([n if start == NOWHERE else real[n] for n, start in zip(one.ids, one.starts)]),
                     one.starts,
                     one.ends,

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from sftui.errors import TokenizerError
 from sftui.flat import Flat, flat
-from sftui.model import NO_TEXT, NOWHERE, Cut, Part, Piece, Rendered, Span, Tokens, TokenText
+from sftui.model import NO_TEXT, NOWHERE, Cut, Part, Piece, RenderedText, Span, Tokens, TokenText
 from sftui.recipe import Tokenize
 from sftui.runs import Runs, Stretch, joined, sides
-from sftui.tokens.loaded import Encoded, LoadedTokenizer, ToEncode
+from sftui.tokens.loaded import LoadedTokenizer, TextEncoding, ToEncode
 from sftui.tokens.surface import METASPACE
 
 T = TypeVar("T")
@@ -50,7 +50,12 @@ class _Columns:
 
 
 def tokenize(
-    rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, *, ending: str | None = None, places: bool = True
+    rendered: RenderedText,
+    tokenizer: LoadedTokenizer,
+    options: Tokenize,
+    *,
+    ending: str | None = None,
+    places: bool = True,
 ) -> Tokens:
     """Tokenize a rendered row; O(tokens + spans).
 
@@ -106,7 +111,12 @@ def tokenize(
 
 
 def texts_of(
-    rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize, *, ending: str | None = None, places: bool = True
+    rendered: RenderedText,
+    tokenizer: LoadedTokenizer,
+    options: Tokenize,
+    *,
+    ending: str | None = None,
+    places: bool = True,
 ) -> Iterator[ToEncode]:
     """What `tokenize` will encode."""
     if options.mode == "per_part" and rendered.pieces is not None:
@@ -128,7 +138,7 @@ def _ended(text: str, tokenizer: LoadedTokenizer, options: Tokenize, ending: str
     return text + eos if missing else text
 
 
-def token_text(tokens: Tokens, rendered: Rendered, tokenizer: LoadedTokenizer) -> TokenText:
+def token_text(tokens: Tokens, rendered: RenderedText, tokenizer: LoadedTokenizer) -> TokenText:
     """How tokens are written, with the bytes that they stand for in this text; O(tokens)."""
     return _written(tokens.input_ids, tokens.starts, tokens.ends, rendered.text, tokenizer)
 
@@ -148,7 +158,7 @@ def surface(tokens: Tokens, i: int, text: str, tokenizer: LoadedTokenizer) -> by
     return found[1:] if dummy and _is_dummy(i, tokens.starts, tokens.ends, text) else found
 
 
-def prompt_text(tokens: Tokens, rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> TokenText:
+def prompt_text(tokens: Tokens, rendered: RenderedText, tokenizer: LoadedTokenizer, options: Tokenize) -> TokenText:
     """The same of `prompt_ids`; empty where the prompt was not tokenized alone."""
     ids, prompt = tokens.prompt_ids, rendered.prompt or ""
     if ids is None:
@@ -187,7 +197,7 @@ def _placed(starts: Sequence[int]) -> tuple[int, int]:
     return front, past
 
 
-def _in_order(encoded: Encoded) -> bool:
+def _in_order(encoded: TextEncoding) -> bool:
     """Whether each token of the text begins where the one before it does, or later."""
     starts = encoded.starts
     if type(encoded.ends) is Cut:
@@ -196,7 +206,7 @@ def _in_order(encoded: Encoded) -> bool:
     return NOWHERE not in own and list(own) == sorted(own)
 
 
-def _stretches(encoded: Encoded, rendered: Rendered, tokenizer: LoadedTokenizer) -> tuple[Stretch, ...]:
+def _stretches(encoded: TextEncoding, rendered: RenderedText, tokenizer: LoadedTokenizer) -> tuple[Stretch, ...]:
     """Whose the tokens are, and which part, where they are in the order of the text: O(spans)."""
     ids, starts = encoded.ids, encoded.starts
     front, past = _placed(starts)
@@ -230,7 +240,7 @@ def _follow(found: list[Stretch], start: int, end: int, message: int, part: Part
     found.append((start, end, message, part))
 
 
-def _place(columns: _Columns, encoded: Encoded, rendered: Rendered, tokenizer: LoadedTokenizer) -> None:
+def _place(columns: _Columns, encoded: TextEncoding, rendered: RenderedText, tokenizer: LoadedTokenizer) -> None:
     """Give each token of the whole text its message and part.
 
     What lies past the rendered text is the EOS text that was appended to it.
@@ -260,7 +270,7 @@ def _place(columns: _Columns, encoded: Encoded, rendered: Rendered, tokenizer: L
 
 def _place_singly(
     columns: _Columns,
-    encoded: Encoded,
+    encoded: TextEncoding,
     places: Sequence[int],
     length: int,
     spans: Sequence[Span],
@@ -346,17 +356,17 @@ def _each(pieces: Sequence[Piece], encode: Callable[[list[str], bool], Sequence[
     return [next(made) if piece.ids is None else None for piece in pieces]
 
 
-def _behind(encoded: Encoded, piece: Piece) -> Encoded:
+def _behind(encoded: TextEncoding, piece: Piece) -> TextEncoding:
     """What is left of a piece that was encoded behind another text; an id that stands for both begins with its own."""
     length, cut = len(piece.before), piece.cut
     starts, ends = (
         tuple([place if place == NOWHERE else max(place - length, 0) for place in places[cut:]])
         for places in (encoded.starts, encoded.ends)
     )
-    return Encoded(encoded.ids[cut:], starts, ends)
+    return TextEncoding(encoded.ids[cut:], starts, ends)
 
 
-def _prompt(rendered: Rendered, tokenizer: LoadedTokenizer, options: Tokenize) -> Flat | None:
+def _prompt(rendered: RenderedText, tokenizer: LoadedTokenizer, options: Tokenize) -> Flat | None:
     """The prompt tokenized alone, as the trainer does to find where the completion begins."""
     if options.mode != "prompt_and_full" or rendered.prompt is None:
         return None

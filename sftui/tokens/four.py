@@ -42,7 +42,7 @@ class Redone(NamedTuple):
     more: tuple[str, ...]
 
 
-class _Unknown(Exception):
+class _UnknownTokenizer(Exception):
     """What transformers 4 makes of the folder is not known here."""
 
 
@@ -96,7 +96,7 @@ def _built(folder: Path, json_file: Path | None, name: str, config: Mapping[str,
     special = {key: arguments[key] for key in NAMED if arguments.get(key)}
     extra = arguments.get("extra_special_tokens") or {}
     if not isinstance(extra, Mapping) or not all(_is_token(value) for value in (*special.values(), *extra.values())):
-        raise _Unknown
+        raise _UnknownTokenizer
     made.no_truncation()
     made.no_padding()
     made.encode_special_tokens = bool(arguments.get("split_special_tokens", False))
@@ -187,7 +187,7 @@ def _around(made: Any, arguments: Mapping[str, Any]) -> None:
     for key, flag in (("bos_token", "add_bos_token"), ("eos_token", "add_eos_token")):
         token = _content(arguments.get(key)) if arguments.get(flag) else None
         if arguments.get(flag) and token is None:
-            raise _Unknown
+            raise _UnknownTokenizer
         put.append(token)
     bos, eos = put
     single = f"{bos + ':0 ' if bos else ''}$A:0{' ' + eos + ':0' if eos else ''}"
@@ -199,7 +199,7 @@ def _around(made: Any, arguments: Mapping[str, Any]) -> None:
 def _no_bos(made: Any, arguments: Mapping[str, Any]) -> None:
     """CodeGen: a ValueError."""
     if arguments.get("add_bos_token"):
-        raise _Unknown
+        raise _UnknownTokenizer
 
 
 def _cased(made: Any, arguments: Mapping[str, Any]) -> None:
@@ -269,7 +269,7 @@ def _converted(folder: Path, converter: str | None, arguments: dict[str, Any], a
         return _byte_level(folder, converter == "Qwen2Converter", arguments, added)
     if converter in ("LlamaConverter", "GemmaConverter"):
         return _pieces(folder, converter == "GemmaConverter", arguments, added)
-    raise _Unknown
+    raise _UnknownTokenizer
 
 
 def _byte_level(folder: Path, qwen: bool, arguments: dict[str, Any], added: Mapping[int, Any]) -> Any:
@@ -283,7 +283,7 @@ def _byte_level(folder: Path, qwen: bool, arguments: dict[str, Any], added: Mapp
     made = Tokenizer(model)
     space = bool(arguments.get("add_prefix_space", False))
     if qwen and space:
-        raise _Unknown  # an AttributeError in 4.57
+        raise _UnknownTokenizer  # an AttributeError in 4.57
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=space)
     if qwen:
         made.normalizer = normalizers.NFC()
@@ -299,7 +299,7 @@ def _byte_level(folder: Path, qwen: bool, arguments: dict[str, Any], added: Mapp
     if not qwen and arguments.get("add_bos_token"):
         bos = _content(arguments["bos_token"])
         if bos not in vocabulary and added:  # its id is the slow tokenizer's own
-            raise _Unknown
+            raise _UnknownTokenizer
         single, pair = f"{bos}:0 $A:0", f"{bos}:0 $A:0 $B:1"
         tokens = [(bos, vocabulary.get(bos, len(vocabulary)))]  # of the named tokens it is added first
         made.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=tokens)
@@ -323,7 +323,7 @@ def _pieces(folder: Path, gemma: bool, arguments: dict[str, Any], added: Mapping
     if gemma and "\t" not in pieces:
         tab = pieces.get("<0x09>")
         if tab is None:
-            raise _Unknown
+            raise _UnknownTokenizer
         scored[tab], pieces["\t"] = ("\t", 0.0), tab
     vocabulary = {piece: i for i, (piece, _) in enumerate(scored)}
     model = models.BPE(
@@ -362,7 +362,7 @@ def _piece_types(path: Path) -> list[tuple[str, int]]:
 
     proto = sentencepiece_model_pb2.ModelProto.FromString(path.read_bytes())
     if proto.trainer_spec.model_type != 2:
-        raise _Unknown
+        raise _UnknownTokenizer
     return [(one.piece, one.type) for one in proto.pieces]
 
 
@@ -384,7 +384,7 @@ def _bert(folder: Path, arguments: Mapping[str, Any]) -> Any:
     vocabulary = {piece: i for i, piece in enumerate(pieces if pieces[-1] else pieces[:-1])}
     cls, sep, unk = (str(_content(arguments[key])) for key in ("cls_token", "sep_token", "unk_token"))
     if not {cls, sep, unk} <= set(vocabulary) or not arguments.get("do_basic_tokenize", True):
-        raise _Unknown
+        raise _UnknownTokenizer
     made = Tokenizer(models.WordPiece(vocabulary, unk_token=unk))
     made.normalizer = normalizers.BertNormalizer(
         clean_text=True,
@@ -408,7 +408,7 @@ def _extra_ids(more: list[Any], arguments: Mapping[str, Any]) -> list[Any]:
     named = [one for one in more if "<extra_id_" in str(_content(one))]
     if arguments.get(MORE) is not None and named:
         if count > 0 and count != len(named):
-            raise _Unknown  # a ValueError there
+            raise _UnknownTokenizer  # a ValueError there
         return more
     return [*more, *(f"<extra_id_{i}>" for i in range(count))]
 
@@ -416,7 +416,7 @@ def _extra_ids(more: list[Any], arguments: Mapping[str, Any]) -> list[Any]:
 def _check_regex(made: Any, config: Mapping[str, Any]) -> None:
     """A large vocabulary whose config sets `fix_mistral_regex` gets another split."""
     if config.get("fix_mistral_regex") and made.get_vocab_size(with_added_tokens=False) > LARGE:
-        raise _Unknown
+        raise _UnknownTokenizer
 
 
 def _token(content: str, **flags: Any) -> Any:

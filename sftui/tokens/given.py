@@ -31,7 +31,7 @@ STATE = ("chat_template", "padding_side", "truncation_side", "model_max_length",
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 
 
-class Given:
+class LocalTokenizer:
     """A tokenizer of this process; TokenizerError for what is none."""
 
     def __init__(self, tokenizer: Any) -> None:
@@ -65,7 +65,7 @@ class Given:
         if facts.is_fast:
             differ = facts.random or backend_differences(reported, answers, probes)
             if not differ:
-                return Carried(replace(facts, probes=len(probes)), reported["backend"], None).load()
+                return TokenizerState(replace(facts, probes=len(probes)), reported["backend"], None).load()
             facts = replace(facts, engine="transformers").noting(
                 f"{facts.random}: each time a text is encoded it gets other ids, so nothing is proven of it, and it"
                 " encodes itself"
@@ -73,7 +73,7 @@ class Given:
                 else f"its serialised backend differs from it on {differ} of {len(probes)} probe strings, so it encodes"
                 " itself"
             )
-        return Carried(facts, None, self.tokenizer).load()
+        return TokenizerState(facts, None, self.tokenizer).load()
 
     def proven_on(self, loaded: GivenTokenizer, texts: Sequence[str]) -> GivenTokenizer:
         """What `load` gave where the tokenizer gives the same ids and offsets for the texts, else the tokenizer
@@ -89,7 +89,7 @@ class Given:
             f"its serialised backend differs from it on {differ} of {len(texts)} texts of the first rows, so it encodes"
             " itself"
         )
-        return Carried(facts, None, self.tokenizer).load()
+        return TokenizerState(facts, None, self.tokenizer).load()
 
     def changed(self) -> str:
         """What of it is another than when it was given, as a list of names; empty where nothing is."""
@@ -98,7 +98,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class TokenizerState:
     """What makes it again, in another process too: its backend as JSON, or the tokenizer itself."""
 
     facts: TokenizerFacts
@@ -116,7 +116,7 @@ class Carried:
 class GivenTokenizer(LoadedTokenizer):
     """A loaded tokenizer that no file stands for."""
 
-    def __init__(self, facts: TokenizerFacts, engine: FastEngine | PipedEngine, carried: Carried) -> None:
+    def __init__(self, facts: TokenizerFacts, engine: FastEngine | PipedEngine, carried: TokenizerState) -> None:
         super().__init__(facts, engine)
         self.carried = carried
 

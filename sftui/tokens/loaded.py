@@ -23,7 +23,7 @@ KEPT = 20_000
 
 
 @value_class
-class Encoded:
+class TextEncoding:
     """Ids with half-open character offsets into the encoded text; NOWHERE for ids put around it."""
 
     ids: Flat
@@ -46,7 +46,7 @@ class ToEncode(NamedTuple):
     other: str | None = None
 
 
-class Begun(NamedTuple):
+class PrefixedText(NamedTuple):
     """A text whose ids are requested, and a text with its ids that begins as it does, encoded in the same way."""
 
     text: str
@@ -54,7 +54,7 @@ class Begun(NamedTuple):
     ids: Flat
 
 
-ByBeginning = Callable[[Sequence[Begun], bool], list[Flat]]
+ByBeginning = Callable[[Sequence[PrefixedText], bool], list[Flat]]
 """The ids of texts."""
 Ahead = tuple[dict[str, T], dict[str, T]]
 """What was made of texts before they are requested: encoded without special tokens around them, and with those."""
@@ -69,8 +69,8 @@ class Engine(Protocol):
     reads_special: bool
     """Whether a special token that stands in a text becomes its id, where nothing says otherwise."""
 
-    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]: ...
-    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]: ...
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]: ...
+    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]: ...
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]: ...
     def piece(self, token: int) -> str | None: ...
     def token_id(self, piece: str) -> int | None: ...
@@ -95,11 +95,11 @@ class FastEngine:
         self.backend = backend
         self.decoding = read_decoding(backend)
 
-    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
         # A batch of one goes through encode_batch too: it releases the interpreter lock, encode does not.
         return [_encoded(e) for e in self.backend.encode_batch(list(texts), add_special_tokens=add_special_tokens)]
 
-    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
         """The same for many texts, by whatever is quickest."""
         return self.encode_batch(texts, add_special_tokens)
 
@@ -145,13 +145,13 @@ class LoadedTokenizer:
         self.engine = engine
         self._added = engine.added()
         self._special = frozenset(i for i, (_, special) in self._added.items() if special)
-        self._ahead: Ahead[Encoded] = ({}, {})
+        self._ahead: Ahead[TextEncoding] = ({}, {})
         self._ids_ahead: Ahead[Flat] = ({}, {})
-        self._long: dict[tuple[str, bool], Encoded] = {}
+        self._long: dict[tuple[str, bool], TextEncoding] = {}
         self._described: dict[int, tuple[str, bytes, bool]] = {}
-        self._bytes = _Remembered(surfacer(engine.decoding, engine.piece, self._literal))
+        self._bytes = _SurfaceCache(surfacer(engine.decoding, engine.piece, self._literal))
 
-    def encode(self, text: str, add_special_tokens: bool = False) -> Encoded:
+    def encode(self, text: str, add_special_tokens: bool = False) -> TextEncoding:
         """One text → ids and offsets; TokenizerError where the text is no valid Unicode."""
         known = self._ahead[add_special_tokens].get(text)
         if known is not None:
@@ -163,7 +163,7 @@ class LoadedTokenizer:
                 self._long = long
         return long[text, add_special_tokens]
 
-    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[Encoded]:
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[TextEncoding]:
         """Several texts at once, each as `encode` would; nothing is truncated or padded."""
         if ahead := self._ahead[add_special_tokens]:
             try:
@@ -196,7 +196,7 @@ class LoadedTokenizer:
         TokenizerError as `encode`, where nothing is kept.
         """
         self._ahead, self._ids_ahead = ({}, {}), ({}, {})
-        encoded: Ahead[Encoded] = ({}, {})
+        encoded: Ahead[TextEncoding] = ({}, {})
         ids: Ahead[Flat] = ({}, {})
         begun, begun_texts = self.engine.begun, list[ToEncode]()
         placed: Ahead[None] = ({}, {})
@@ -225,18 +225,18 @@ class LoadedTokenizer:
         encode: ByBeginning,
         wanted: Sequence[ToEncode],
         special: bool,
-        encoded: Mapping[str, Encoded],
+        encoded: Mapping[str, TextEncoding],
         ids: Mapping[str, Flat],
     ) -> list[tuple[str, Flat]]:
         """The ids of texts next to which others are encoded, where those are."""
-        begun: list[Begun] = []
+        begun: list[PrefixedText] = []
         for text, own, _, other in wanted:
             if own is not special or other is None:
                 continue
             placed = encoded.get(other)
             known = ids.get(other) if placed is None else placed.ids
             if known is not None:
-                begun.append(Begun(text, other, known))
+                begun.append(PrefixedText(text, other, known))
         texts = [one.text for one in begun]
         return list(zip(texts, self._guarded(partial(_of_begun, encode, begun), texts, special))) if texts else []
 
@@ -348,7 +348,7 @@ class LoadedTokenizer:
         return found[0] if found is not None else None
 
 
-class _Remembered(dict[int, bytes]):
+class _SurfaceCache(dict[int, bytes]):
     """The bytes of ids, each worked out when it is first requested."""
 
     def __init__(self, work: Callable[[int], bytes]) -> None:
@@ -376,18 +376,18 @@ def panic_text(error: BaseException) -> str:
     return text.splitlines()[0][:300] if text else "it panicked without a word"
 
 
-def _of_begun(encode: ByBeginning, begun: Sequence[Begun], _: Sequence[str], special: bool) -> list[Flat]:
+def _of_begun(encode: ByBeginning, begun: Sequence[PrefixedText], _: Sequence[str], special: bool) -> list[Flat]:
     return encode(begun, special)
 
 
-def _encoded(encoding: Any) -> Encoded:
+def _encoded(encoding: Any) -> TextEncoding:
     offsets = encoding.offsets
     mask = encoding.special_tokens_mask
     # Set only for what the post-processor put around the text; special tokens in the text have 0.
     if any(mask):
         offsets = [(NOWHERE, NOWHERE) if put else place for put, place in zip(mask, offsets)]
     starts, ends = zip(*offsets) if offsets else ((), ())
-    return Encoded(flat(encoding.ids), starts, ends)
+    return TextEncoding(flat(encoding.ids), starts, ends)
 
 
 def _unencodable(texts: Sequence[str], error: Exception) -> TokenizerError:

@@ -43,7 +43,7 @@ _MISTRAL = re.compile(r"mistral[-_]common(?:\[[^\]]*\])?\s*(?P<asked>[^;]*);.*ex
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeEnvironment:
     """One environment: its version, folder, bytes on disk, and when it was last used (seconds since 1970)."""
 
     version: str
@@ -80,14 +80,14 @@ def made_environment(version: str) -> Environment | None:
     return Environment(python, versions, f"--transformers {version}")
 
 
-def all_made() -> tuple[Made, ...]:
+def all_made() -> tuple[MadeEnvironment, ...]:
     """The environments that stand, by version."""
     found = []
     for folder in sorted(root().glob(f"{PREFIX}*")):
         stamp = folder / "made.json"
         if stamp.is_file():
             used = stamp.stat().st_mtime
-            found.append(Made(folder.name.removeprefix(PREFIX), folder, _size(folder), used))
+            found.append(MadeEnvironment(folder.name.removeprefix(PREFIX), folder, _size(folder), used))
     return tuple(found)
 
 

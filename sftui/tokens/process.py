@@ -17,7 +17,7 @@ from sftui.flat import Flat, flat
 from sftui.model import NOWHERE
 from sftui.tokens.autotokenizer import LIFELINE
 from sftui.tokens.environments import Environment
-from sftui.tokens.loaded import ByBeginning, Encoded, RefusedText
+from sftui.tokens.loaded import ByBeginning, RefusedText, TextEncoding
 from sftui.tokens.locate import Location
 from sftui.tokens.reference import load_request
 from sftui.tokens.refusal import explain_faults
@@ -201,7 +201,7 @@ class TokenizerProcess:
         )
 
 
-class Asking(Protocol):
+class RemoteTokenizer(Protocol):
     """A tokenizer of transformers that answers requests, see `autotokenizer`."""
 
     def load(self) -> dict[str, Any]: ...
@@ -215,7 +215,7 @@ class PipedEngine:
     begun: ByBeginning | None = None
     reads_special = True
 
-    def __init__(self, process: Asking, reported: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, process: RemoteTokenizer, reported: Mapping[str, Any] | None = None) -> None:
         reported = process.load() if reported is None else reported
         self.process = process
         self._fast = bool(reported["is_fast"])
@@ -227,7 +227,7 @@ class PipedEngine:
         self._pieces: dict[int, str | None] = {}
         self._surface = surfacer(self.decoding, self.piece, lambda token: self._added.get(token, (None,))[0])
 
-    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
         for text in texts:
             text.encode("utf-8")  # lone surrogates are refused, as by the other engine
         rows = self.process.encode(texts, add_special_tokens) if texts else []
@@ -240,7 +240,7 @@ class PipedEngine:
         self._fetch({token for row in inner for token in row[0]})
         return [self._spelled(text, row[0], bare[0]) for text, row, bare in zip(texts, rows, inner)]
 
-    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
         return self.encode_batch(texts, add_special_tokens)
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
@@ -265,17 +265,19 @@ class PipedEngine:
         if wanted:
             self._pieces.update(zip(wanted, self.process.ask({"pieces": wanted})["pieces"]))
 
-    def _spelled(self, text: str, ids: list[int], inner: list[int]) -> Encoded:
+    def _spelled(self, text: str, ids: list[int], inner: list[int]) -> TextEncoding:
         before = next((i for i in range(len(ids) - len(inner) + 1) if ids[i : i + len(inner)] == inner), 0)
         starts, ends = spell(text, [self._surface(token) for token in inner])
         after = len(ids) - len(inner) - before
         around = (NOWHERE,)
-        return Encoded(flat(ids), around * before + starts + around * after, around * before + ends + around * after)
+        return TextEncoding(
+            flat(ids), around * before + starts + around * after, around * before + ends + around * after
+        )
 
 
-def _with_offsets(ids: list[int], offsets: list[list[int]], mask: list[int]) -> Encoded:
+def _with_offsets(ids: list[int], offsets: list[list[int]], mask: list[int]) -> TextEncoding:
     pairs = [(NOWHERE, NOWHERE) if put else (one[0], one[1]) for one, put in zip(offsets, mask)]
-    return Encoded(flat(ids), tuple(start for start, _ in pairs), tuple(end for _, end in pairs))
+    return TextEncoding(flat(ids), tuple(start for start, _ in pairs), tuple(end for _, end in pairs))
 
 
 def _decoding(reported: Mapping[str, Any]) -> Decoding:

@@ -12,7 +12,7 @@ from sftui.side_files import read_side_file
 from sftui.tokens.autotokenizer import randomness
 from sftui.tokens.facts import PROVISIONAL, TokenizerFacts
 from sftui.tokens.four import MORE, NAMED, Redone
-from sftui.tokens.given import Carried, GivenTokenizer
+from sftui.tokens.given import GivenTokenizer, TokenizerState
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer, is_panic, panic_text
 from sftui.tokens.locate import Location, read_json
 from sftui.tokens.release import read_backend
@@ -69,7 +69,7 @@ def as_redone(facts: TokenizerFacts, place: Location, four: Redone) -> GivenToke
         backend="",
         elsewhere={},
     )
-    return GivenTokenizer(told, engine, Carried(told, four.backend.to_str(), None))
+    return GivenTokenizer(told, engine, TokenizerState(told, four.backend.to_str(), None))
 
 
 def _roles(engine: FastEngine, name: str, specials: Mapping[str, str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 from sftui.errors import TokenizerError
 from sftui.flat import Flat, flat
 from sftui.tokens.environments import own_environment
-from sftui.tokens.loaded import ByBeginning, Encoded
+from sftui.tokens.loaded import ByBeginning, TextEncoding
 from sftui.tokens.locate import Location
 from sftui.tokens.process import TokenizerProcess
 from sftui.tokens.surface import Decoding
@@ -49,13 +49,15 @@ class SentencePieceEngine:
         self._special.update({token: name for name, token in self._extra.items()})
         self._pieces: dict[int, str | None] = dict(self._special)
 
-    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
         """Ids and offsets; nothing is ever put around a text."""
         rows = self._process.rows(texts, placed=True)
         self._fetch({token for ids, _ in rows for token in ids})
-        return [Encoded(flat(ids), *(tuple(one[side] for one in offsets) for side in (0, 1))) for ids, offsets in rows]
+        return [
+            TextEncoding(flat(ids), *(tuple(one[side] for one in offsets) for side in (0, 1))) for ids, offsets in rows
+        ]
 
-    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
         return self.encode_batch(texts, add_special_tokens)
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:

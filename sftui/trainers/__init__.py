@@ -21,7 +21,7 @@ from sftui.trainers.declared import (
 from sftui.trainers.names import TRAINERS
 
 if TYPE_CHECKING:
-    from sftui.trainers.base import Shaped, Toolbox, Trainer
+    from sftui.trainers.base import ShapedRow, Toolbox, Trainer
     from sftui.trainers.traits import Traits
 
 
@@ -44,8 +44,8 @@ def _loaded(name: str) -> Trainer:
 
 
 def __getattr__(name: str) -> Any:
-    """`Shaped`, `Toolbox` and `Trainer` of `base`, and `Traits`, loaded when asked for."""
-    if name in ("Shaped", "Toolbox", "Trainer"):
+    """`ShapedRow`, `Toolbox` and `Trainer` of `base`, and `Traits`, loaded when asked for."""
+    if name in ("ShapedRow", "Toolbox", "Trainer"):
         return getattr(import_module("sftui.trainers.base"), name)
     if name == "Traits":
         return import_module("sftui.trainers.traits").Traits
@@ -82,7 +82,7 @@ def dump_recipe(recipe: Recipe, comment: str = "") -> str:
 
 __all__ = [
     "TRAINERS",
-    "Shaped",
+    "ShapedRow",
     "Toolbox",
     "Trainer",
     "Traits",

@@ -23,7 +23,7 @@ from sftui.model import (
     Labels,
     Pack,
     Reason,
-    Rendered,
+    RenderedText,
     Row,
     Span,
     Tokens,
@@ -44,8 +44,8 @@ from sftui.trainers.traits import Quirk
 from sftui.values import value_class
 
 if TYPE_CHECKING:
-    from sftui.conversations import Detected
-    from sftui.serving import Served
+    from sftui.conversations import Detection
+    from sftui.serving import ServedTemplate
     from sftui.sources.records import AsStored
     from sftui.templates import ChatTemplate
     from sftui.tokens import LoadedTokenizer, ToEncode
@@ -70,7 +70,7 @@ class Toolbox:
     """What the trainer says of the recipe (see `own_config.notes_of`); None: nobody asked it yet."""
     stops: tuple[str, ...] = ()
     """Why the run stops before its first step, whatever the rows are: a sentence each."""
-    served: Served | None = None
+    served: ServedTemplate | None = None
     """What the model will be served with, where the user says so."""
 
     @property
@@ -91,7 +91,7 @@ class Toolbox:
 
 
 @value_class
-class Shaped:
+class ShapedRow:
     """A conversation as the trainer sees it, and why it drops the row, if it does."""
 
     conversation: Conversation
@@ -187,7 +187,7 @@ class Trainer:
         """The split of the training data that the recipe asks for; None: every row is trained, or it is not known."""
         return None
 
-    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         """How rows are read; a trainer with rules of its own for columns overrides this."""
         from sftui.conversations.detect import detect
 
@@ -212,11 +212,11 @@ class Trainer:
         `datasets` reads the file."""
         return None
 
-    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         """One row as a conversation; a trainer with row types of its own overrides this."""
         return to_convert()(row, detected, recipe.data)
 
-    def after_script(self, recipe: Recipe, detected: Detected) -> Recipe:
+    def after_script(self, recipe: Recipe, detected: Detection) -> Recipe:
         """The recipe of another trainer with what a user's script does to rows read so, which this one alone would not
         read."""
         return recipe
@@ -264,7 +264,7 @@ class Trainer:
         """What the trainer decides once, from the first row, for every row; goes to `Toolbox.survey`."""
         return None
 
-    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         """Which messages there are, which of them are the prompt, and whether the row is dropped."""
         if conversation.kind is Kind.STRINGS and recipe.data.strings == "chat":
             conversation = to_chat()(conversation)
@@ -273,13 +273,13 @@ class Trainer:
             prompt, dropped = prompt_of(conversation, recipe.mask.prompt)
         elif recipe.mask.rule == "assistant" and conversation.kind is Kind.CHAT:
             dropped = _no_role(conversation, recipe.mask.roles)
-        return Shaped(conversation, dropped, prompt)
+        return ShapedRow(conversation, dropped, prompt)
 
     def render_options(self, recipe: Recipe, tokenizer: LoadedTokenizer) -> Render:
         """How chats are rendered, with what the trainer itself hands to every template."""
         return recipe.render
 
-    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+    def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
         """The rendered text of a shaped conversation."""
         conversation = shaped.conversation
         if conversation.kind is Kind.TOKENS:
@@ -325,12 +325,12 @@ class Trainer:
         )
         return written or mask.rule == "generation_tag", written
 
-    def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
+    def tokenize_as(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         """How the rendered text is encoded, and the part of it in whose end an EOS is looked for (None: all)."""
         return recipe.tokenize, None
 
     def texts(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Iterator[ToEncode]:
         """What `tokenize` will encode, so that many rows can be encoded at once."""
         if shaped.conversation.kind is Kind.TOKENS:
@@ -339,7 +339,7 @@ class Trainer:
         return to_encode()(rendered, tools.tokenizer, options, ending=ending, places=places)
 
     def tokenize(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Tokens:
         """The tokens of the rendered text, and of the prompt alone where one was rendered.
 
@@ -351,7 +351,7 @@ class Trainer:
         return to_tokenize()(rendered, tools.tokenizer, options, ending=ending, places=places)
 
     def label(
-        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         """Labels with a reason each; tokens come back changed only where the trainer changes ids.
 
@@ -363,7 +363,7 @@ class Trainer:
         return tokens, to_label()(tokens, rendered, shaped.conversation, recipe)
 
     def examples(
-        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         """What the trainer stores for the row: none where it is dropped, several where it splits rows."""
         made = to_example()(tokens, labels, recipe, stored_attention(shaped.conversation, len(tokens)))
@@ -495,14 +495,14 @@ def pick_template(conversation: Conversation, tools: Toolbox) -> ChatTemplate:
     return tools.templates[name]
 
 
-def from_ids(conversation: Conversation, tools: Toolbox) -> Rendered:
+def from_ids(conversation: Conversation, tools: Toolbox) -> RenderedText:
     """Stored ids as text: their surfaces joined, so that the views have something to stand on."""
     surfaces = [
         tools.tokenizer.surface(i) or tools.tokenizer.piece(i).encode("utf-8", "replace")
         for i in conversation.input_ids
     ]
     text = b"".join(surfaces).decode("utf-8", "replace")
-    return Rendered(
+    return RenderedText(
         text=text,
         spans=(Span(0, len(text), 0, PartOf.CONTENT),) if text else (),
         exact=True,
@@ -510,7 +510,7 @@ def from_ids(conversation: Conversation, tools: Toolbox) -> Rendered:
     )
 
 
-def stored_tokens(conversation: Conversation, rendered: Rendered, tools: Toolbox) -> Tokens:
+def stored_tokens(conversation: Conversation, rendered: RenderedText, tools: Toolbox) -> Tokens:
     """Stored ids as Tokens; RecipeError where an id is not in the vocabulary."""
     from sftui.flat import flat
 

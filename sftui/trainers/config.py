@@ -112,7 +112,7 @@ class OpenedConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class TrainingSetting:
     """A setting of training, its neutral value in effect: `key` says it, `default` whose default it is (empty: it is
     said), `unknown` why the value cannot be told."""
 
@@ -127,7 +127,7 @@ class Training:
     """What a config says of training: its settings, and the keys that no table knows, with their values."""
 
     title: str
-    settings: Mapping[str, Setting]
+    settings: Mapping[str, TrainingSetting]
     left: Mapping[str, Any]
 
 
@@ -154,7 +154,7 @@ class Facts:
     message_keys: Mapping[str, str] = field(default_factory=dict)
     role_map: Mapping[str, str] = field(default_factory=dict)
     source: Training | None = None
-    given: Mapping[str, Setting] | None = None
+    given: Mapping[str, TrainingSetting] | None = None
 
     @property
     def other_split(self) -> str | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sftui.recipe import Recipe
 from sftui.trainers.config import Facts, OpenedConfig, WrittenConfig, WrittenFile
-from sftui.trainers.table import Entry, Keys, Place, changes_of, written
+from sftui.trainers.table import KeyEntry, Keys, Place, changes_of, written
 from sftui.trainers.yaml_edit import edit
 
 TEMPLATE_FILE = "chat_template.jinja"
@@ -61,7 +61,7 @@ class Form:
 
     title: str
     name: str
-    table: Sequence[Entry]
+    table: Sequence[KeyEntry]
     rows: Callable[[Draft], Keys]
     """The keys of a new config that name the rows."""
     usual: Callable[[Recipe], Recipe] = lambda preset: preset

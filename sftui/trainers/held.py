@@ -18,7 +18,7 @@ IN_MEMORY = 64 << 20
 """Bytes that are held before the rest goes to an unnamed temporary file."""
 
 
-class Held(Sequence[Example]):
+class ExampleStore(Sequence[Example]):
     """Examples in order; each is read back when it is asked for, its few runs of weights stay in memory. SftuiError
     where the disk is full."""
 
@@ -67,10 +67,10 @@ class Held(Sequence[Example]):
         mask = columns[2] if len(columns) > 2 else (1,) * len(ids)
         return Example(ids, labels, mask, bare.shifted, bare.ignore_index, bare.weights)
 
-    def emptied(self) -> Held:
+    def emptied(self) -> ExampleStore:
         """Another one, in the place of this one."""
         self.close()
-        return Held(self._in_memory)
+        return ExampleStore(self._in_memory)
 
     def close(self) -> None:
         self._file.close()

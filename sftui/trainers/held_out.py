@@ -93,7 +93,7 @@ class HeldOut:
         return [*order[aside:], *range(read, rows)], order[:aside]
 
 
-class Sampled(HeldOut):
+class SampledRows(HeldOut):
     """Rows drawn to train (`size` of them) from all: the others are not read (verl 0.9.1,
     utils/dataset/multiturn_sft_dataset.py, which draws with numpy.random.default_rng)."""
 
@@ -117,7 +117,7 @@ class Sampled(HeldOut):
         return [int(row) for row in chosen], []
 
 
-class Shuffled(HeldOut):
+class ShuffledRows(HeldOut):
     """No row set aside, but all of them shuffled before they are packed (trl 1.16.0, trainer/sft_trainer.py
     _prepare_dataset)."""
 

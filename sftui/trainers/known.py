@@ -40,7 +40,7 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownKeys:
     """The keys of one release. `stated`: someone named this release, so that what is missing here is missing there."""
 
     title: str
@@ -115,7 +115,7 @@ class KeyRules:
     unread: str = "does not read it, and says nothing"
     stops: bool = False
 
-    def note(self, key: str, value: Any, known: Known, names: Container[str], under: str = "") -> KeyNote:
+    def note(self, key: str, value: Any, known: KnownKeys, names: Container[str], under: str = "") -> KeyNote:
         """The note of a key; `names` are those of the record, `under` is where it stands."""
         path = f"{under}{key}"
         for remark in self.remarks:
@@ -128,12 +128,12 @@ class KeyRules:
         return known.unknown(path, value, self.unread, self.stops)
 
 
-def known_keys(trainer: str, title: str, asked: str | None) -> Known:
+def known_keys(trainer: str, title: str, asked: str | None) -> KnownKeys:
     """The record of the release that was asked for; of the newest one, not `stated`, for any other. Of a trainer
     without a record nothing is known."""
     recorded = _recorded(trainer)
     if not recorded:
-        return Known(title, asked or "", False, _arguments(trainer))
+        return KnownKeys(title, asked or "", False, _arguments(trainer))
     chosen, stated = next(iter(recorded)), False
     if asked is not None:
         wanted = versions.parse(asked, trainer)
@@ -142,7 +142,7 @@ def known_keys(trainer: str, title: str, asked: str | None) -> Known:
                 chosen, stated = version, True
                 break
     found = recorded[chosen]
-    return Known(
+    return KnownKeys(
         title,
         chosen,
         stated,

@@ -56,7 +56,7 @@ Path = list[str | int]
 """Keys from a row inwards, and 0 for the items of a list."""
 
 
-class Loaded(NamedTuple):
+class LoadResult(NamedTuple):
     """The Arrow schema of the rows, None where none is known; or why the files are refused."""
 
     schema: pa.Schema | None
@@ -72,7 +72,7 @@ class Unfit(Exception):
         self.path, self.have, self.want = path, have, want
 
 
-class _Part(NamedTuple):
+class _FileTable(NamedTuple):
     """A table of a file, or why there is none; `again` makes it of its first rows alone, of which there are `rows`. The
     first of them has the number `first`, and is called a `noun`."""
 
@@ -243,7 +243,7 @@ def _parse(lines: bytes, keeps: bool, paths: list[Path], examples: list[Any] | N
                 raise
 
 
-class _Loading:
+class _TableLoader:
     """One load: the schema once it is known, whose the first table was, the places kept as JSON, and tables of one row,
     which wait for others."""
 
@@ -256,9 +256,9 @@ class _Loading:
         self._paths: list[Path] = []
         self._empty: set[str] = set()
         self._probed = False
-        self._single: list[_Part] = []
+        self._single: list[_FileTable] = []
 
-    def run(self, files: Iterable[DataFile], *, first: bool = False) -> tuple[_Part, Exception] | None:
+    def run(self, files: Iterable[DataFile], *, first: bool = False) -> tuple[_FileTable, Exception] | None:
         """Every table of every file, or the `first` of all; the first that is refused, and why."""
         for number, file in enumerate(files):
             self.titles.append(file.title)
@@ -270,7 +270,7 @@ class _Loading:
                     return self._flush()
         return self._flush()
 
-    def _json(self, file: DataFile, number: int) -> Iterator[_Part]:
+    def _json(self, file: DataFile, number: int) -> Iterator[_FileTable]:
         line = 1
         with file.open() as stream:
             while batch := stream.read(CHUNK):
@@ -304,9 +304,9 @@ class _Loading:
                     table = error
                 if not lines:
                     whole = pa.table({}) if isinstance(table, Exception) else table
-                    yield _Part(number, table, whole.num_rows, 0, "record", partial(whole.slice, 0))
+                    yield _FileTable(number, table, whole.num_rows, 0, "record", partial(whole.slice, 0))
                     return
-                yield _Part(number, table, len(lines), 0 if listed else line, noun, again, lines)
+                yield _FileTable(number, table, len(lines), 0 if listed else line, noun, again, lines)
                 line += len(lines) - 1
 
     def _first(self, lines: Sequence[bytes], rows: int) -> pa.Table:
@@ -336,7 +336,7 @@ class _Loading:
         except (pa.ArrowException, TypeError, OverflowError) as error:
             return error
 
-    def _csv(self, file: DataFile, number: int) -> Iterator[_Part]:
+    def _csv(self, file: DataFile, number: int) -> Iterator[_FileTable]:
         import pandas as pd
 
         row, table = 0, pa.table({})
@@ -344,32 +344,32 @@ class _Loading:
             try:
                 for frame in pd.read_csv(stream, sep=file.separator, iterator=True, chunksize=CSV_ROWS):
                     table = pa.Table.from_pandas(frame)
-                    yield _Part(number, table, table.num_rows, row, "row", partial(table.slice, 0))
+                    yield _FileTable(number, table, table.num_rows, row, "row", partial(table.slice, 0))
                     row += table.num_rows
             except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
                 if isinstance(error, OverflowError) and self._pandas < (3,):
                     return  # which reads such numbers as text
-                yield _Part(number, error, 0, row, "row", partial(table.slice, 0))
+                yield _FileTable(number, error, 0, row, "row", partial(table.slice, 0))
 
-    def _parquet(self, file: DataFile, number: int) -> Iterator[_Part]:
+    def _parquet(self, file: DataFile, number: int) -> Iterator[_FileTable]:
         """Its schema, and of columns that are typed otherwise the values."""
         with file.open() as stream, pq.ParquetFile(stream) as opened:
             none, row, self._probed = opened.schema_arrow.empty_table(), 0, True
-            yield _Part(number, none, 0, 0, "row", partial(none.slice, 0))
+            yield _FileTable(number, none, 0, 0, "row", partial(none.slice, 0))
             known = {} if self.schema is None else dict(zip(self.schema.names, self.schema.types))
             other = [one.name for one in none.schema if known[one.name] != one.type]
             for batch in opened.iter_batches(columns=other) if other else ():
                 table = pa.Table.from_batches([batch])
-                yield _Part(number, table, table.num_rows, row, "row", partial(table.slice, 0))
+                yield _FileTable(number, table, table.num_rows, row, "row", partial(table.slice, 0))
                 row += table.num_rows
 
-    def _take(self, part: _Part, table: pa.Table) -> tuple[_Part, Exception] | None:
+    def _take(self, part: _FileTable, table: pa.Table) -> tuple[_FileTable, Exception] | None:
         if self._joins and table.num_rows == 1 and not self._probed:
             self._single.append(part)
             return None
         return self._flush() or self._refused(part, table)
 
-    def _flush(self) -> tuple[_Part, Exception] | None:
+    def _flush(self) -> tuple[_FileTable, Exception] | None:
         """Tables of one row in succession, which must be quite alike to be put together."""
         held, self._single = self._single, []
         for part in held:
@@ -386,7 +386,7 @@ class _Loading:
                 return refused
         return None
 
-    def _refused(self, part: _Part, table: pa.Table) -> tuple[_Part, Exception] | None:
+    def _refused(self, part: _FileTable, table: pa.Table) -> tuple[_FileTable, Exception] | None:
         try:
             if self.schema is None:
                 self.begun = part.file
@@ -433,35 +433,35 @@ def _plain(lines: bytes) -> bool:
         return False
 
 
-def load(files: Callable[[], Iterator[DataFile]], reader: Reader, title: str, *, first: bool = False) -> Loaded:
+def load(files: Callable[[], Iterator[DataFile]], reader: Reader, title: str, *, first: bool = False) -> LoadResult:
     """The schema that the files are loaded with (None where that is not known), or why they are refused: `title` is the
     trainer's. `first`: what comes after the first table is not looked at."""
-    loading = _Loading(reader)
+    loading = _TableLoader(reader)
     try:
         refused = loading.run(files(), first=first)
     except (OSError, ValueError, pa.ArrowException):  # no reader gets through, which the rows say
         refused = None
     if refused is None:
-        return Loaded(loading.schema)
+        return LoadResult(loading.schema)
     part, error = refused
     row, error = _located(loading, part, error)
     if part.noun == "line" and "Column() changed" in str(error):
-        return Loaded(loading.schema)  # a row that is no object, which says so itself
+        return LoadResult(loading.schema)  # a row that is no object, which says so itself
     if row is not None and part.noun == "line" and part.lines:
         found = None
         with suppress(ValueError, RecursionError):
             found = json.loads(part.lines[row - part.first])
         if not isinstance(found, dict):
-            return Loaded(loading.schema)  # which the row says
+            return LoadResult(loading.schema)  # which the row says
     named, before = loading.titles[part.file], loading.titles[loading.begun]
     where = named if row is None else f"{named} {part.noun} {row}"
     earlier = "the first 10 MB" if part.lines else f"the first {CSV_ROWS:,} rows"
     held, fix = _said(error, where, f"the first file, {before}," if part.file != loading.begun else earlier)
     does = "takes keys and types from what comes first" if isinstance(error, Unfit) and error.want else "refuses it"
     why = f"its {reader.library} ({reader.version}) {does}"
-    if part.file and _Loading(reader).run(_from(files, part.file)) is None:
+    if part.file and _TableLoader(reader).run(_from(files, part.file)) is None:
         fix = FIRST
-    return Loaded(loading.schema, Problem(f"{title} stops before it reads a row: {held}", why, fix))
+    return LoadResult(loading.schema, Problem(f"{title} stops before it reads a row: {held}", why, fix))
 
 
 def _from(files: Callable[[], Iterator[DataFile]], first: int) -> Iterator[DataFile]:
@@ -470,7 +470,7 @@ def _from(files: Callable[[], Iterator[DataFile]], first: int) -> Iterator[DataF
     yield from (file for number, file in enumerate(files()) if number != first)
 
 
-def _located(loading: _Loading, part: _Part, error: Exception) -> tuple[int | None, Exception]:
+def _located(loading: _TableLoader, part: _FileTable, error: Exception) -> tuple[int | None, Exception]:
     """The number of the first row of a part by which it is refused, and why it is by then."""
 
     def refused(rows: int) -> Exception | None:

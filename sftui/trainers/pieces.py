@@ -6,11 +6,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from sftui.model import NOWHERE, Part, Piece, Rendered, Span, Tokens
+from sftui.model import NOWHERE, Part, Piece, RenderedText, Span, Tokens
 from sftui.runs import Runs, as_runs
 
 
-def numbered(rendered: Rendered) -> Rendered:
+def numbered(rendered: RenderedText) -> RenderedText:
     """The same with the number of each piece in place of its message."""
     pieces = tuple(
         Piece(piece.text, number, piece.part, piece.trained, piece.add_special_tokens, piece.ids)
@@ -56,14 +56,14 @@ def owners(tokens: Tokens, pieces: Sequence[Piece], spans: Sequence[Span]) -> It
             yield 1, spans[at].message, spans[at].part
 
 
-class Pieced(Runs[int]):
+class PieceTokens(Runs[int]):
     """The messages of tokens, which also say of which piece each of them is (`pieces`, by number)."""
 
     __slots__ = ("pieces",)
     pieces: Runs[int]
 
     @classmethod
-    def of(cls, messages: Runs[int], pieces: Runs[int]) -> Pieced:
+    def of(cls, messages: Runs[int], pieces: Runs[int]) -> PieceTokens:
         made = cls(messages.ends, messages.values)
         made.pieces = pieces
         return made
@@ -72,11 +72,13 @@ class Pieced(Runs[int]):
         return Runs, (self.ends, self.values)
 
 
-def unrendered(contents: Iterable[str], trainer: str) -> Rendered:
+def unrendered(contents: Iterable[str], trainer: str) -> RenderedText:
     """The contents of a row that the trainer drops and never renders, one a line."""
     text, spans = "", []
     for number, content in enumerate(contents):
         start = len(text)
         text += content + "\n"
         spans.append(Span(start, len(text), number, Part.CONTENT))
-    return Rendered(text=text, spans=tuple(spans), notes=(f"{trainer} never renders this row: its contents are shown",))
+    return RenderedText(
+        text=text, spans=tuple(spans), notes=(f"{trainer} never renders this row: its contents are shown",)
+    )

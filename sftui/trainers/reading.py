@@ -24,7 +24,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sftui.conversations.reading import Kept, Place, Reading, kept, kind_of, other_kind, place_of, time_of, typed
+from sftui.conversations.reading import (
+    FileReading,
+    PlaceReading,
+    ValueKind,
+    kept,
+    kind_of,
+    other_kind,
+    place_of,
+    time_of,
+    typed,
+)
 from sftui.errors import ConversationError
 from sftui.model import Problem, Row
 from sftui.text import visible
@@ -85,7 +95,7 @@ def _of_json(rows: Sequence[Row]) -> list[Mapping[str, Any]]:
     return [row.data for row in rows if row.data is not None and _OF_JSON.search(row.where)]
 
 
-def reading_of(rows: Sequence[Row], preset: str) -> Reading | None:
+def reading_of(rows: Sequence[Row], preset: str) -> FileReading | None:
     """How the trainer of a preset is given rows like these; None where they come as they stand."""
     reader, values = brought(preset), _of_json(rows)
     if reader is None or not values:
@@ -96,10 +106,10 @@ def reading_of(rows: Sequence[Row], preset: str) -> Reading | None:
         columns = kept(held, listed=any(" record " in row.where for row in rows))
     else:
         columns = {name: one for name, column in held.items() if (one := typed(column)) is not None}
-    return Reading(columns, typed=not reader.keeps) if columns else None
+    return FileReading(columns, typed=not reader.keeps) if columns else None
 
 
-def notes_on(rows: Sequence[Row], reading: Reading, preset: str, title: str) -> tuple[str, ...]:
+def notes_on(rows: Sequence[Row], reading: FileReading, preset: str, title: str) -> tuple[str, ...]:
     """A sentence on the first value that comes to the trainer otherwise than it stands; none where each is the same."""
     reader = brought(preset)
     library = reader.library if reader is not None else "datasets"
@@ -130,24 +140,28 @@ def dated(rows: Sequence[Row], preset: str) -> bool:
     return _dated(held)
 
 
-def with_times(reading: Reading | None, schema: pa.Schema) -> Reading | None:
+def with_times(reading: FileReading | None, schema: pa.Schema) -> FileReading | None:
     """The same with the times of a schema, which a JSON file is loaded with."""
     columns = dict(reading.columns) if reading is not None else {}
     columns.update((one.name, kept) for one in schema if (kept := _timed(one.type, columns.get(one.name))) is not None)
-    return Reading(columns, reading is not None and reading.typed) if columns else None
+    return FileReading(columns, reading is not None and reading.typed) if columns else None
 
 
-def _timed(kind: pa.DataType, place: Kept | None) -> Kept | None:
+def _timed(kind: pa.DataType, place: PlaceReading | None) -> PlaceReading | None:
     import pyarrow as pa
 
     if pa.types.is_timestamp(kind):
-        return Kept("time")
+        return PlaceReading("time")
     if pa.types.is_struct(kind):
         inside = {one.name: (place.inside.get(one.name) if place is not None else None, one.type) for one in kind}
     else:
         inside = {"": (place.inside.get("") if place is not None else None, kind.value_type)} if _list(kind) else {}
     made = {key: made for key, (one, inner) in inside.items() if (made := _timed(inner, one)) is not None}
-    return Kept("list" if "" in made else "object", made, place.order if place is not None else ()) if made else place
+    return (
+        PlaceReading("list" if "" in made else "object", made, place.order if place is not None else ())
+        if made
+        else place
+    )
 
 
 def _list(kind: pa.DataType) -> bool:
@@ -180,7 +194,7 @@ def keyless(rows: Sequence[Row], preset: str) -> tuple[str, ...]:
     )
 
 
-def _keyless(place: Place, path: str = "") -> str | None:
+def _keyless(place: ValueKind, path: str = "") -> str | None:
     if place.kind == "object" and not place.inside:
         return path
     inner = (_keyless(one, f"{path}/{name or '[]'}") for name, one in place.inside.items())
@@ -242,7 +256,7 @@ def _one_type(held: str, reader: Reader, title: str) -> Problem:
     )
 
 
-def places_of(rows: Sequence[Row], preset: str, columns: Iterable[str]) -> Place | None:
+def places_of(rows: Sequence[Row], preset: str, columns: Iterable[str]) -> ValueKind | None:
     """The kinds of values that rows like these hold; of these columns alone where no other can stop the trainer. None
     where nothing is known of its `datasets`."""
     reader, held = brought(preset), _of_json(rows)
@@ -250,17 +264,17 @@ def places_of(rows: Sequence[Row], preset: str, columns: Iterable[str]) -> Place
         return None
     read = {name: place_of([value.get(name) for value in held]) for name in columns}
     if reader.keeps:
-        return Place("object", read)
-    return Place("object", {**_of_any_number(place_of(held)).inside, **read})
+        return ValueKind("object", read)
+    return ValueKind("object", {**_of_any_number(place_of(held)).inside, **read})
 
 
-def _of_any_number(place: Place) -> Place:
+def _of_any_number(place: ValueKind) -> ValueKind:
     """A place that does not tell whole numbers from others."""
     inside = {key: _of_any_number(one) for key, one in place.inside.items()}
-    return Place("number" if place.kind == "whole" else place.kind, inside)
+    return ValueKind("number" if place.kind == "whole" else place.kind, inside)
 
 
-def late_kind(row: Row, places: Place, preset: str, title: str) -> Late | None:
+def late_kind(row: Row, places: ValueKind, preset: str, title: str) -> LateValue | None:
     """What another kind of value does, in a row after those whose kinds are known; None where it has no such value, or
     one by which no text changes."""
     found = other_kind(row.data, places)
@@ -273,13 +287,13 @@ def late_kind(row: Row, places: Place, preset: str, title: str) -> Late | None:
     if (before, kind) == ("whole", "number"):
         held = f"{visible(path)} holds a fraction in {row.where}, and whole numbers in the first rows"
         why = f"{title}'s {reader.library} gives the place one type, so that every whole number in it comes as `1.0`"
-        return Late(Problem(held, why, "write all of them as fractions, or as text"), stops=False)
+        return LateValue(Problem(held, why, "write all of them as fractions, or as text"), stops=False)
     held = f"{visible(path)} holds {_A[kind]} in {row.where}, and {_A[before]} in the first rows"
     if not reader.keeps:  # where datasets stops, its loader says so
-        return Late(_one_type(held, reader, title), stops=True) if reader.library == "pandas" else None
+        return LateValue(_one_type(held, reader, title), stops=True) if reader.library == "pandas" else None
     if "string" not in (before, kind):
         return None
-    return Late(
+    return LateValue(
         Problem(
             held,
             f"{title}'s datasets then keeps the place as JSON for this file, and every text in it that is JSON (`1`,"
@@ -292,7 +306,7 @@ def late_kind(row: Row, places: Place, preset: str, title: str) -> Late | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
+class LateValue:
     """A value of another kind than the rows before it had there, and whether the trainer stops at it."""
 
     problem: Problem

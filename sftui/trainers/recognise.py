@@ -20,27 +20,27 @@ LARGEST_JSON = 256 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Recognised:
+class Recognition:
     """The trainer (None: not decided), and why."""
 
     trainer: str | None
     reason: str
 
 
-def recognise(config: Mapping[str, Any]) -> Recognised:
+def recognise(config: Mapping[str, Any]) -> Recognition:
     """The trainer whose own keys a parsed config has; where that is undecided, the reason says why."""
     if "preset" in config:
-        return Recognised(None, "it has `preset`, so it is a recipe of sftui")
+        return Recognition(None, "it has `preset`, so it is a recipe of sftui")
     found = {name: traits_of(name).claims(config) for name in trainer_names()}
     ranked = sorted((name for name in found if found[name]), key=lambda name: (-len(found[name]), name))
     if not ranked:
-        return Recognised(None, "none of its keys belongs to one trainer alone")
+        return Recognition(None, "none of its keys belongs to one trainer alone")
     best = ranked[0]
     if len(ranked) > 1 and len(found[ranked[1]]) == len(found[best]):
         tied = [name for name in ranked if len(found[name]) == len(found[best])]
         counts = ", ".join(f"{_keys(found[name])} of {name}" for name in tied)
-        return Recognised(None, f"it has as many keys of one as of the other: {counts}")
-    return Recognised(best, f"it has {_keys(found[best])}")
+        return Recognition(None, f"it has as many keys of one as of the other: {counts}")
+    return Recognition(best, f"it has {_keys(found[best])}")
 
 
 def is_config(name: str, trainer: str | None = None) -> bool:
@@ -67,13 +67,13 @@ def is_script(name: str) -> bool:
     return name.lower().endswith(".sh")
 
 
-def runs(text: str) -> Recognised:
+def runs(text: str) -> Recognition:
     """The trainer that a shell script runs, of those whose config is such a script."""
     for name in trainer_names():
         command = traits_of(name).script
         if command and command in text:
-            return Recognised(name, f"it runs {command}")
-    return Recognised(None, "it runs no trainer whose scripts sftui reads")
+            return Recognition(name, f"it runs {command}")
+    return Recognition(None, "it runs no trainer whose scripts sftui reads")
 
 
 def _keys(keys: tuple[str, ...]) -> str:

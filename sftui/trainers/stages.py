@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sftui.model import Conversation, Example, Labels, Rendered, Tokens
+    from sftui.model import Conversation, Example, Labels, RenderedText, Tokens
     from sftui.tokens import ToEncode
 
 
@@ -30,14 +30,14 @@ def to_chat() -> Callable[[Conversation], Conversation]:
 
 
 @cache
-def to_render() -> Callable[..., Rendered]:
+def to_render() -> Callable[..., RenderedText]:
     from sftui.templates.render import render
 
     return render
 
 
 @cache
-def to_strip_bos() -> Callable[[Rendered, str], Rendered]:
+def to_strip_bos() -> Callable[[RenderedText, str], RenderedText]:
     from sftui.templates.render import without_bos
 
     return without_bos

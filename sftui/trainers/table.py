@@ -37,7 +37,7 @@ NO_LIMIT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KeyEntry:
     """Keys and the knobs they say. `keys` are places in the config, with dots between their steps."""
 
     keys: tuple[str, ...]
@@ -55,7 +55,7 @@ def same(
     unless: Any = None,
     says: Callable[[Any], bool] = lambda value: True,
     write: Write | None = None,
-) -> Entry:
+) -> KeyEntry:
     """A key that is one knob. `convert`: what the trainer makes of the value. `null`: whether a key that is there, but
     null, says something; `unless`: a value that says as little as no key; `says`: whether a value says something;
     `write`: how it is written, where that is not as it is."""
@@ -67,7 +67,7 @@ def same(
             return {}
         return {knob: convert(value) if convert is not None else value}
 
-    return Entry((key,), (knob,), read, write or as_is(key))
+    return KeyEntry((key,), (knob,), read, write or as_is(key))
 
 
 def typed(
@@ -79,7 +79,7 @@ def typed(
     fix: str = "",
     convert: Callable[[Any], Any] = lambda value: value,
     write: Write | None = None,
-) -> Entry:
+) -> KeyEntry:
     """A key that is one knob, for a trainer that converts nothing and stops at a value of none of some types; true and
     false are no numbers. `null`: what a key that is there, but null, is; `why`: why the trainer stops.
 
@@ -97,10 +97,10 @@ def typed(
             raise RecipeError(f"{key} is `{value}`", where=where, why=why, fix=fix or usual)
         return {knob: convert(value)}
 
-    return Entry((key,), (knob,), read, write or as_is(key))
+    return KeyEntry((key,), (knob,), read, write or as_is(key))
 
 
-def words(key: str, knob: str, meaning: Mapping[Any, Any]) -> Entry:
+def words(key: str, knob: str, meaning: Mapping[Any, Any]) -> KeyEntry:
     """A key of which some values stand for choices of a knob (`meaning`: value → choice); no other choice has one."""
     place, back = place_of(key), {choice: value for value, choice in meaning.items()}
 
@@ -108,13 +108,13 @@ def words(key: str, knob: str, meaning: Mapping[Any, Any]) -> Entry:
         value = at(config, place)[1]
         return {knob: meaning[value]} if isinstance(value, (str, bool, int)) and value in meaning else {}
 
-    return Entry((key,), (knob,), read, lambda recipe, path, value: {place: back[value]} if value in back else None)
+    return KeyEntry((key,), (knob,), read, lambda recipe, path, value: {place: back[value]} if value in back else None)
 
 
-def flag(key: str, knob: str, choice: Any) -> Entry:
+def flag(key: str, knob: str, choice: Any) -> KeyEntry:
     """A key that, where it is true, sets a knob to a choice; no other choice has a key."""
     place = place_of(key)
-    return Entry(
+    return KeyEntry(
         (key,),
         (knob,),
         lambda config, recipe, where: {knob: choice} if at(config, place)[1] else {},
@@ -122,9 +122,9 @@ def flag(key: str, knob: str, choice: Any) -> Entry:
     )
 
 
-def rule(keys: str, knobs: str, read: Read, write: Write) -> Entry:
+def rule(keys: str, knobs: str, read: Read, write: Write) -> KeyEntry:
     """Keys that are read together, or say several knobs; names with spaces between them."""
-    return Entry(tuple(keys.split()), tuple(knobs.split()), read, write)
+    return KeyEntry(tuple(keys.split()), tuple(knobs.split()), read, write)
 
 
 def nothing(config: Config, recipe: Recipe, where: str) -> Said:
@@ -166,18 +166,18 @@ def limit(key: str, title: str) -> Write:
     return write
 
 
-def silent(*knobs: str) -> Entry:
+def silent(*knobs: str) -> KeyEntry:
     """Knobs that need no key: they follow from others, or the trainer has nothing to be told."""
-    return Entry((), knobs, nothing, needless)
+    return KeyEntry((), knobs, nothing, needless)
 
 
-def keyless(knob: str, title: str, why: str, *usual: Any) -> Entry:
+def keyless(knob: str, title: str, why: str, *usual: Any) -> KeyEntry:
     """A knob that no key says, and why, but for values that the trainer has anyway."""
 
     def write(recipe: Recipe, path: str, value: Any) -> Noted:
         return {}, () if value in usual else (f"{no_key(path, value, title)}: {why}",)
 
-    return Entry((), (knob,), nothing, write)
+    return KeyEntry((), (knob,), nothing, write)
 
 
 def place_of(key: str) -> tuple[str, ...]:
@@ -196,19 +196,19 @@ def at(config: Any, place: Sequence[str]) -> tuple[bool, Any]:
     return True, config
 
 
-def keys_read(table: Iterable[Entry]) -> frozenset[str]:
+def keys_read(table: Iterable[KeyEntry]) -> frozenset[str]:
     """Every key of a table."""
     return frozenset(key for entry in table for key in entry.keys)
 
 
-def key_of(table: Iterable[Entry], path: str) -> str:
+def key_of(table: Iterable[KeyEntry], path: str) -> str:
     """The keys by which a knob is said, for a person to read; empty where there is none."""
     return ", ".join(dict.fromkeys(key for entry in table if path in entry.knobs for key in entry.keys))
 
 
 def read_into(
     recipe: Recipe,
-    table: Iterable[Entry],
+    table: Iterable[KeyEntry],
     config: Config,
     where: str,
     *,
@@ -233,7 +233,13 @@ def read_into(
 
 
 def written(
-    recipe: Recipe, usual: Recipe, table: Sequence[Entry], title: str, kind: str = "key", *, in_its_order: bool = False
+    recipe: Recipe,
+    usual: Recipe,
+    table: Sequence[KeyEntry],
+    title: str,
+    kind: str = "key",
+    *,
+    in_its_order: bool = False,
 ) -> tuple[Keys, list[str]]:
     """The keys that say what a recipe has otherwise than `usual`, and a sentence on each knob that none says.
 

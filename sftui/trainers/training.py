@@ -17,7 +17,7 @@ from typing import Any
 
 from sftui.recipe import Preset, Recipe
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.config import Facts, KeyUse, OpenedConfig, Setting, Training, WrittenConfig, WrittenFile
+from sftui.trainers.config import Facts, KeyUse, OpenedConfig, Training, TrainingSetting, WrittenConfig, WrittenFile
 from sftui.trainers.declared import folder_of, traits_of
 from sftui.trainers.table import Config, Keys, at, place_of
 from sftui.trainers.versions import at_least, parse
@@ -41,7 +41,7 @@ class WrittenTraining:
     notes: list[str] = field(default_factory=list)
 
 
-class _Unsayable(Exception):
+class _UnsayableValue(Exception):
     """Why the target cannot be told a value."""
 
 
@@ -72,7 +72,7 @@ def table_of(preset: str) -> Mapping[str, Any]:
 
 def read_training(opened: OpenedConfig) -> Training:
     """What an opened config says of training, its trainer's defaults included."""
-    table, found = table_of(opened.recipe.preset), dict[str, Setting]()
+    table, found = table_of(opened.recipe.preset), dict[str, TrainingSetting]()
     for name in settings():
         if name in table["settings"]:
             found[name] = _read(table["settings"][name], opened.config, _values(found), table["of"])
@@ -95,18 +95,18 @@ def with_training(written: WrittenConfig, preset: str, facts: Facts) -> WrittenC
     return replace(written, files=(WrittenFile(main.name, text), *others), notes=(*written.notes, *made.notes))
 
 
-def stand_ins(recipe: Recipe) -> dict[str, Setting]:
+def stand_ins(recipe: Recipe) -> dict[str, TrainingSetting]:
     """What a trainer must be told of training to prepare rows (`Facts.given`), which nothing of it decides; the
     tokenizer's folder stands for the model."""
     said = {"model": recipe.tokenizer.name, "learning_rate": 1e-4, "epochs": 1, "batch_size": recipe.batch.size}
-    return {name: Setting(value, name) for name, value in said.items() if value is not None}
+    return {name: TrainingSetting(value, name) for name, value in said.items() if value is not None}
 
 
 def write_training(preset: str, config: Config, facts: Facts) -> WrittenTraining:
     """A trainer's keys for what is known of training; `config` is what is written already, which stays as it is."""
     source = facts.source
     table, title, made = table_of(preset)["settings"], traits_of(preset).title, WrittenTraining()
-    known: Mapping[str, Setting] = {**(source.settings if source is not None else {}), **(facts.given or {})}
+    known: Mapping[str, TrainingSetting] = {**(source.settings if source is not None else {}), **(facts.given or {})}
     if source is None and facts.given is not None:
         made.notes.append(UNTOLD.format(title))
     for name, about in settings().items():
@@ -119,11 +119,11 @@ def write_training(preset: str, config: Config, facts: Facts) -> WrittenTraining
                 continue
             setting = None
         elif setting is None and source is not None and entry and "off" in about:
-            setting = Setting(about["off"], name, f"{source.title} has none")
+            setting = TrainingSetting(about["off"], name, f"{source.title} has none")
         try:
             told = _told(entry, about, setting, _values(known), _nested(config, made.keys)) if setting else None
-        except (_Unsayable, ArithmeticError, TypeError, ValueError) as error:
-            setting = setting or Setting(None, name)
+        except (_UnsayableValue, ArithmeticError, TypeError, ValueError) as error:
+            setting = setting or TrainingSetting(None, name)
             value = "" if setting.unknown else f": {scalar(setting.value)}"
             whose = f" ({setting.default})" if setting.default else ""
             why = entry.get("why") or str(error) or f"{title} has no key for {about['says']}"
@@ -131,7 +131,7 @@ def write_training(preset: str, config: Config, facts: Facts) -> WrittenTraining
         needed = entry.get("required") or ("must" in entry and _fits(entry["must"], _values(known), unknown=False))
         if told is None and needed and not at(config, place := place_of(_keys(entry)[0]))[0]:
             told = {**_beside(entry), place: entry.get("placeholder", f"FILL_IN_{place[-1].upper()}")}
-            setting = Setting(None, "", f"fill in {about['says']}, which sftui does not know")
+            setting = TrainingSetting(None, "", f"fill in {about['says']}, which sftui does not know")
         made.keys.update(told or {})
         if told and setting is not None and setting.default:
             made.comments.update(dict.fromkeys(told, setting.default))
@@ -161,7 +161,7 @@ def _keys(entry: Entry) -> list[str]:
     return [named] if isinstance(named, str) else [*named]
 
 
-def _values(found: Mapping[str, Setting]) -> dict[str, Any]:
+def _values(found: Mapping[str, TrainingSetting]) -> dict[str, Any]:
     return {name: one.value for name, one in found.items() if not one.unknown}
 
 
@@ -208,7 +208,7 @@ def _case(said: Any, values: Mapping[str, Any], config: Config | None = None) ->
     return value * said["times"] if "times" in said and value is not None else value
 
 
-def _read(entry: Entry, config: Config, values: Mapping[str, Any], of: str) -> Setting:
+def _read(entry: Entry, config: Config, values: Mapping[str, Any], of: str) -> TrainingSetting:
     """A setting as the trainer takes it from a config."""
     default = ""
     try:
@@ -222,8 +222,8 @@ def _read(entry: Entry, config: Config, values: Mapping[str, Any], of: str) -> S
     if not _fits(entry.get("known", {}), values, config) or (default and "?" in config and "fixed" not in entry):
         value = {"unknown": config.get("?", entry.get("why"))}
     if isinstance(value, Mapping) and "unknown" in value:
-        return Setting(None, key, default, value["unknown"])
-    return Setting(value, key, default)
+        return TrainingSetting(None, key, default, value["unknown"])
+    return TrainingSetting(value, key, default)
 
 
 def _said(entry: Entry, config: Config, values: Mapping[str, Any]) -> tuple[Any, str]:
@@ -302,13 +302,13 @@ def _converted(kind: str, own: Any) -> Any:
     return own
 
 
-def _told(entry: Entry, about: Entry, setting: Setting, values: Mapping[str, Any], config: Config) -> Keys:
+def _told(entry: Entry, about: Entry, setting: TrainingSetting, values: Mapping[str, Any], config: Config) -> Keys:
     """The keys that say a setting, none where nothing needs saying; _Unsayable where it cannot be said."""
     value, off = setting.value, about.get("off", REMOVE)
     if setting.unknown and not entry and "off" not in about:
         return {}
     if setting.unknown:
-        raise _Unsayable(setting.unknown)
+        raise _UnsayableValue(setting.unknown)
     if value is not None and value == values.get(about.get("same", "")):
         return {}
     if "key" not in entry and "cases" not in entry:
@@ -316,8 +316,8 @@ def _told(entry: Entry, about: Entry, setting: Setting, values: Mapping[str, Any
         if held == value:
             return {}
         if isinstance(held, Mapping) and "unknown" in held:
-            raise _Unsayable(held["unknown"])
-        raise _Unsayable(f"there it is {scalar(held)}" if entry else "")
+            raise _UnsayableValue(held["unknown"])
+        raise _UnsayableValue(f"there it is {scalar(held)}" if entry else "")
     if value in entry.get("skip", ()):
         return {}
     usual = _case(entry.get("default"), values, config)
@@ -325,7 +325,7 @@ def _told(entry: Entry, about: Entry, setting: Setting, values: Mapping[str, Any
     if value == usual and (not needed or (value == off and "always" not in entry)):
         return {}
     if not needed:
-        raise _Unsayable(f"it needs {', '.join(entry['needs']).replace('key:', '')}")
+        raise _UnsayableValue(f"it needs {', '.join(entry['needs']).replace('key:', '')}")
     said = _beside(entry)
     if "cases" in entry:
         cases = [
@@ -334,7 +334,7 @@ def _told(entry: Entry, about: Entry, setting: Setting, values: Mapping[str, Any
         if cases:
             return {**said, **{place_of(key): own for key, own in cases[0].items()}}
         if "key" not in entry:
-            raise _Unsayable
+            raise _UnsayableValue
     key, own = _own(entry, value, values)
     there, held = at(config, place_of(key))
     if "at" in entry:
@@ -343,7 +343,7 @@ def _told(entry: Entry, about: Entry, setting: Setting, values: Mapping[str, Any
         listed[entry["at"]] = own
         return {**said, place_of(key): listed}
     if there and held != own:
-        raise _Unsayable(f"{key} is {scalar(held)} for what the recipe says")
+        raise _UnsayableValue(f"{key} is {scalar(held)} for what the recipe says")
     return {} if there else {**said, place_of(key): own}
 
 
@@ -361,17 +361,17 @@ def _own(entry: Entry, value: Any, values: Mapping[str, Any]) -> tuple[str, Any]
     if not pairs and isinstance(value, (int, float)) and ("times" in entry or "over" in entry):
         other = values.get(entry.get("times", entry.get("over")))
         if not other:
-            raise _Unsayable("what it is counted in is not known")
+            raise _UnsayableValue("what it is counted in is not known")
         own = _whole(float(f"{value * other if 'times' in entry else value / other:.12g}"))
     own, only = pairs[0][1] if pairs else own, entry.get("only")
     if (not pairs and only is True) or (isinstance(only, list) and own not in only) or own in entry.get("never", ()):
-        raise _Unsayable(f"{key} cannot say it")
+        raise _UnsayableValue(f"{key} cannot say it")
     if "alone" in entry and isinstance(own, list) and len(own) == 1 and not pairs:
-        raise _Unsayable(entry["alone"])
+        raise _UnsayableValue(entry["alone"])
     if "share" in entry and isinstance(own, float) and 0 < own < 1:
         return str(entry["share"]), own
     if entry.get("kind") == "int" and isinstance(own, float):
-        raise _Unsayable(f"{key} takes whole numbers")
+        raise _UnsayableValue(f"{key} takes whole numbers")
     return key, ",".join(own) if entry.get("kind") == "commas" and isinstance(own, list) else own
 
 

@@ -21,7 +21,7 @@ from sftui.tui.main_screen import MainScreen
 from sftui.tui.state import Tour
 
 if TYPE_CHECKING:
-    from sftui.settings import Settings
+    from sftui.settings import UserSettings
     from sftui.workspace import Workspace
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -33,7 +33,7 @@ class SftuiApp(KeyedApp[None], inherit_bindings=False):
     def __init__(
         self,
         workspace: Workspace,
-        settings: Settings,
+        settings: UserSettings,
         *,
         theme: str | None = None,
         tour: bool = False,
@@ -93,7 +93,9 @@ def collect_again() -> None:
         gc.enable()
 
 
-def pick(asks: Sequence[str], given: Mapping[str, str], settings: Settings, theme: str | None) -> dict[str, str] | None:
+def pick(
+    asks: Sequence[str], given: Mapping[str, str], settings: UserSettings, theme: str | None
+) -> dict[str, str] | None:
     """What the user picks of `asks`, see `first`; None where they left."""
     from sftui.tui.first import FirstApp
     from sftui.tui.picking import Picking
@@ -107,7 +109,7 @@ def pick(asks: Sequence[str], given: Mapping[str, str], settings: Settings, them
 
 
 def run_app(
-    workspace: Workspace, settings: Settings, *, theme: str | None = None, mouse: bool = True, tour: bool = False
+    workspace: Workspace, settings: UserSettings, *, theme: str | None = None, mouse: bool = True, tour: bool = False
 ) -> int:
     """Runs the inspector until it is quit, with a `tour` or without; the exit code. KeymapError for a keymap
     that cannot be used."""

@@ -15,7 +15,7 @@ from sftui.tui.contexts import (
     RENDERED,
     TOKENS,
 )
-from sftui.tui.state import Open, Sizes
+from sftui.tui.state import FocusState, Sizes
 
 NARROW = 80
 WIDE = 120
@@ -90,7 +90,7 @@ class Arrangement(NamedTuple):
         return next((number for number, column in enumerate(self.columns) if TOKENS in column), len(self.columns) - 1)
 
 
-def arrange(what: Open, width: int, height: int) -> Arrangement:
+def arrange(what: FocusState, width: int, height: int) -> Arrangement:
     """The panes at a size in cells; the list gives way to the recipe where there is no room, a view takes the place of
     the tokens. A pane that is wanted alone has all of it."""
     whole = _arrange(what, width, height)
@@ -103,7 +103,7 @@ def arrange(what: Open, width: int, height: int) -> Arrangement:
     return Arrangement(whole.narrow, whole.titled, ((holder,),), below, standing)
 
 
-def _arrange(what: Open, width: int, height: int) -> Arrangement:
+def _arrange(what: FocusState, width: int, height: int) -> Arrangement:
     wide, roomy, huge = width >= WIDE, width >= WIDEST, width >= HUGE
     tall = height >= TALL
     standing: tuple[str, ...] = ()
@@ -219,7 +219,9 @@ def _usual(name: str, now: Arrangement, width: int, bare: int) -> int:
 # — made larger and smaller —
 
 
-def resized(what: Open, cells: int, lines: int, size: tuple[int, int], body: tuple[int, int], bare: int) -> Open:
+def resized(
+    what: FocusState, cells: int, lines: int, size: tuple[int, int], body: tuple[int, int], bare: int
+) -> FocusState:
     """The pane that holds the keys wider by so many cells and higher by so many lines, as far as the others leave
     room; the same where nothing gives way. `size` is that of the screen, `body` that of the panes."""
     now = arrange(what, *size)

@@ -24,7 +24,7 @@ UNSHOWN = "?"
 """Stands in each cell of a character that ASCII does not have."""
 
 
-class _Table(dict[int, str]):
+class _AsciiTable(dict[int, str]):
     """Filled as characters are met."""
 
     def __missing__(self, code: int) -> str:
@@ -39,7 +39,7 @@ class Ascii(LineFilter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._table = _Table()
+        self._table = _AsciiTable()
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [

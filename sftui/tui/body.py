@@ -13,7 +13,7 @@ from sftui.tui.arrangement import Arrangement, Box
 from sftui.tui.contexts import TOKENS
 from sftui.tui.line_view import LineView
 from sftui.views.cells import Line
-from sftui.views.frame import DrawnFrame, Framed
+from sftui.views.frame import DrawnFrame, FramedPane
 
 Places = Callable[[Size], Mapping[str, Box]]
 """Where the panes stand in a body of a size."""
@@ -99,7 +99,7 @@ class Body(Widget, inherit_bindings=False):
         boxes = self.places(Size(width, height))
         titled = any(box.titled for box in boxes.values())
         framed = tuple(
-            Framed(
+            FramedPane(
                 *box[:4],
                 self.panes[name].title(box.width, name == self.holder) if box.titled else None,
                 titled and name == self.holder,

@@ -20,7 +20,7 @@ PALETTE_ONLY = ":"
 MOVE = "Move"
 
 
-class Entry(NamedTuple):
+class HelpEntry(NamedTuple):
     """What a search looks in, and its lines for a width."""
 
     text: str
@@ -29,7 +29,7 @@ class Entry(NamedTuple):
 
 class Section(NamedTuple):
     title: str
-    entries: tuple[Entry, ...]
+    entries: tuple[HelpEntry, ...]
 
 
 def help_lines(context: str, keymap: Keymap, width: int, wanted: str = "") -> tuple[Line, ...]:
@@ -51,9 +51,9 @@ def help_sections(context: str, keymap: Keymap) -> Iterator[Section]:
     for name in (*here, ANY):
         yield _keys(name, context, keymap, lambda one: one.group != MOVE)
     yield Section(
-        "Signs", tuple(Entry(f"sign {sign} {meaning}", partial(_sign, sign, meaning)) for sign, meaning in SIGNS)
+        "Signs", tuple(HelpEntry(f"sign {sign} {meaning}", partial(_sign, sign, meaning)) for sign, meaning in SIGNS)
     )
-    yield Section("Concepts", tuple(Entry(f"concept {text}", partial(_concept, text)) for text in concepts()))
+    yield Section("Concepts", tuple(HelpEntry(f"concept {text}", partial(_concept, text)) for text in concepts()))
     for name in (*here, ANY):
         section = _keys(name, context, keymap, lambda one: one.group == MOVE)
         yield section._replace(title=f"Moving {section.title.lower()}")
@@ -74,7 +74,9 @@ def _keys(name: str, context: str, keymap: Keymap, listed: Callable[[Command], b
     """The commands of a pane that are to be listed, by group."""
     where = {ANY: "anywhere", DIALOG: "in a dialog"}.get(name, f"in the {name}")
     by_group = groups(one for one in available(name) if one.context == name and listed(one))
-    entries = [Entry(_text(one, keymap), partial(_command, one, keymap)) for some in by_group.values() for one in some]
+    entries = [
+        HelpEntry(_text(one, keymap), partial(_command, one, keymap)) for some in by_group.values() for one in some
+    ]
     return Section(where.upper() if name == context else where.capitalize(), tuple(entries))
 
 

@@ -37,7 +37,7 @@ from sftui.tui.panes.row_list import RowList
 from sftui.tui.panes.token_pane import TokenPane
 from sftui.tui.prompt import Prompt
 from sftui.tui.side import VIEWS
-from sftui.tui.state import Compared, Kept, Memo, Part, Said, Seen, State
+from sftui.tui.state import ComparisonState, Memo, Part, SessionState, State, StatusMessage, TourState
 from sftui.tui.themes import Styles
 from sftui.views.cells import Line, Role
 from sftui.views.grid import Action
@@ -80,10 +80,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.keymap = keymap
         self.reader = KeyReader(keymap)
         self.look = look
-        self.state = State(Kept(workspace.recipe), compared=Compared(drawn=Memo()))
+        self.state = State(SessionState(workspace.recipe), compared=ComparisonState(drawn=Memo()))
         self.marks_file = MarksFile(workspace.options, self.marks_failed)
         self.said_moved: set[str] = set()
-        self.notes = notes.Count()
+        self.notes = notes.NoteCount()
         self.laid_out_for = Size(0, 0)
         self.status_bar = Bar("status")
         self.panes = Panes(
@@ -188,7 +188,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         tokens, state = self.panes.tokens, self.state
         seen = None
         if tokens.inspection is not None and state.status.state not in ("loading", "provisional"):
-            seen = Seen(tokens.inspection, tokens.state.cursor, state.open.view, self.workspace.recipe)
+            seen = TourState(tokens.inspection, tokens.state.cursor, state.open.view, self.workspace.recipe)
         self.put(tour.after(state.tour, seen))
         keys = {name: self._how_to_run(name) for name in (*tour.commands_named(), "tour")}
         lines = tour.lines(self.state.tour, keys, keys["tour"], self.width)
@@ -379,7 +379,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         return cast(Terminal, self.app)
 
     def say(self, text: str, role: Role = Role.PLAIN) -> None:
-        self.put(Said(text, role))
+        self.put(StatusMessage(text, role))
 
     def show_dialog(self, dialog: Dialog, then: Answer = lambda answer: None) -> None:
         def answered(answer: int | None) -> None:

@@ -78,7 +78,7 @@ class OnScreen:
         The cursor is left where the frame leaves it.
         """
         lines = self.lines  # where a signal has all forgotten meanwhile, what is kept below is forgotten, too
-        writer = _Writer(self.cursor)
+        writer = _ScreenWriter(self.cursor)
         style, y, x = PLAIN, 0, 0
         runs: list[tuple[int, _Cells]] = []
         for codes, kind, text in _PART.findall(frame):
@@ -109,12 +109,12 @@ class _Cells(NamedTuple):
     style: Sgr
     sure: int
 
-    def run(self, at: int, first: int, end: int) -> _Run:
+    def run(self, at: int, first: int, end: int) -> _CellRun:
         """Some of the cells of a text that stands at a cell."""
-        return _Run(at + first, end - first, "".join(self.texts[first:end]), self.style)
+        return _CellRun(at + first, end - first, "".join(self.texts[first:end]), self.style)
 
 
-class _Run(NamedTuple):
+class _CellRun(NamedTuple):
     """What is written from a cell on, in how many cells."""
 
     start: int
@@ -122,14 +122,14 @@ class _Run(NamedTuple):
     text: str
     style: Sgr
 
-    def with_next(self, after: _Run) -> _Run | None:
+    def with_next(self, after: _CellRun) -> _CellRun | None:
         """Both as one, where one of them is blank and looks the same in the other's style; else None."""
         style = self.style if not after.text.strip(" ") else after.style if not self.text.strip(" ") else None
         if style is None or self.start + self.width != after.start:
             return None
         if seen_on_blanks(self.style) != seen_on_blanks(after.style):
             return None
-        return _Run(self.start, self.width + after.width, self.text + after.text, style)
+        return _CellRun(self.start, self.width + after.width, self.text + after.text, style)
 
 
 class _Line:
@@ -140,7 +140,7 @@ class _Line:
         self.seen: list[Sgr] = []
         self.doubtful = False
 
-    def draw(self, y: int, runs: Sequence[tuple[int, _Cells]], writer: _Writer) -> None:
+    def draw(self, y: int, runs: Sequence[tuple[int, _Cells]], writer: _ScreenWriter) -> None:
         """Writes what is not there yet of cells that stand one next to the other."""
         start, cells = runs[-1]
         missing = start + len(cells.texts) - len(self.texts)
@@ -148,7 +148,7 @@ class _Line:
             self.texts += [""] * missing
             self.seen += [PLAIN] * missing
         sure = self._sure(runs)
-        parts: list[_Run] = []
+        parts: list[_CellRun] = []
         whole = False
         for start, cells in runs:
             here = slice(start, start + len(cells.texts))
@@ -184,7 +184,7 @@ class _Line:
         return sure
 
 
-class _Writer:
+class _ScreenWriter:
     """What is written: the shortest way from cell to cell and from style to style."""
 
     def __init__(self, cursor: tuple[int, int]) -> None:
@@ -192,7 +192,7 @@ class _Writer:
         self.style = PLAIN
         self.parts: list[str] = []
 
-    def draw(self, y: int, runs: Sequence[_Run]) -> None:
+    def draw(self, y: int, runs: Sequence[_CellRun]) -> None:
         for start, width, text, style in runs:
             self.go((y, start))
             self.turn(on_blanks(self.style, style) if text.isspace() else style)
@@ -222,11 +222,11 @@ class _Writer:
         return "".join(self.parts)
 
 
-def _by_style(runs: Sequence[_Run], now: Sgr) -> Sequence[_Run]:
+def _by_style(runs: Sequence[_CellRun], now: Sgr) -> Sequence[_CellRun]:
     """Runs of a line, those of one style after each other: to go back to a place takes fewer bytes than a colour."""
     if len(runs) == 1:
         return runs
-    found: dict[Sgr, list[_Run]] = {now: []}
+    found: dict[Sgr, list[_CellRun]] = {now: []}
     for run in runs:
         found.setdefault(run.style, []).append(run)
     return [run for alike in found.values() for run in alike]

@@ -31,7 +31,7 @@ from sftui.tui.contexts import (
 from sftui.views.cells import Line, Role
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
-from sftui.workspace.marks import GLYPHS, NOTE_GLYPH, Mark, Marks
+from sftui.workspace.marks import GLYPHS, NOTE_GLYPH, Mark, RowMarks
 
 if TYPE_CHECKING:
     from sftui.findings import Finding
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 CYCLE = (CONVERSATION, RENDERED, RAW, None)
 
 
-class Said(NamedTuple):
+class StatusMessage(NamedTuple):
     """An answer in the line under the panes, until the next key."""
 
     text: str = ""
@@ -57,7 +57,7 @@ class Sizes(NamedTuple):
     findings: int = 0
 
 
-class Open(NamedTuple):
+class FocusState(NamedTuple):
     """Who holds the keys (`context`), what stands next to the tokens (`view`), and whether the recipe and the list of
     rows are wanted. `alone`: only the pane that holds the keys."""
 
@@ -68,12 +68,12 @@ class Open(NamedTuple):
     alone: bool = False
     sizes: Sizes = Sizes()
 
-    def opened(self, name: str) -> Open:
+    def opened(self, name: str) -> FocusState:
         """A view next to the tokens, which takes the keys; the card of a token leaves them to the tokens."""
         holder = {FINDINGS: FINDINGS, FIGURES: FIGURES, WHY: TOKENS}.get(name, DOCUMENT)
         return self._replace(view=name, context=holder, alone=False)
 
-    def closed(self) -> Open:
+    def closed(self) -> FocusState:
         """The tokens alone."""
         return self._replace(view=None, context=TOKENS, alone=False)
 
@@ -82,7 +82,7 @@ class Open(NamedTuple):
         at = CYCLE.index(self.view) if self.view in CYCLE else len(CYCLE) - 1
         return CYCLE[(at + 1) % len(CYCLE)]
 
-    def recipe_toggled(self) -> Open:
+    def recipe_toggled(self) -> FocusState:
         """The recipe is opened and gets the keys; it is closed where it has them."""
         if self.recipe and self.context != RECIPE:
             return self._replace(context=RECIPE, alone=False)
@@ -125,7 +125,7 @@ class Status(NamedTuple):
         return self if row == self.row else self._replace(row=row, trained=None, total=None, stopped="", verdict=None)
 
 
-class Reading(NamedTuple):
+class ReadingState(NamedTuple):
     """What the requested row is shown with, and what was said of the data: `hits` are to be marked in the row
     that comes, entered at the last one where `backwards`; `provisional` is what a correction is held against;
     `reported` are the verdicts that were said with their next step, which is once each."""
@@ -205,7 +205,7 @@ class Hits(NamedTuple):
         return f"{before + nth + 1:,} of {self.up_to[-1]:,}{'' if self.done else ' so far'}"
 
 
-class Searching(NamedTuple):
+class SearchState(NamedTuple):
     """What `n` and `N` go on with; `ticket` and `counting` are questions that are open, `reported` what was said of the
     hit found last."""
 
@@ -217,17 +217,17 @@ class Searching(NamedTuple):
     hits: Hits = Hits()
     counting: int | None = None
 
-    def began(self, search: Search, ticket: int) -> Searching:
+    def began(self, search: Search, ticket: int) -> SearchState:
         return self._replace(query=search.query, running=search, ticket=ticket)
 
-    def ended(self, found: Hit | None = None) -> Searching:
+    def ended(self, found: Hit | None = None) -> SearchState:
         """Nothing is looked for any more; what was found before stays where nothing was."""
         return self._replace(ticket=None, found=found or self.found)
 
-    def counted(self, event: ev.HitsCounted) -> Searching:
+    def counted(self, event: ev.HitsCounted) -> SearchState:
         return self._replace(hits=self.hits.plus(event))
 
-    def under_another_recipe(self) -> Searching:
+    def under_another_recipe(self) -> SearchState:
         """Other tokens may be hit; what is being counted begins anew by itself."""
         return self._replace(hits=Hits(self.hits.query if self.counting is not None else None))
 
@@ -244,7 +244,7 @@ class Memo:
         return self._drawn[1]
 
 
-class Compared(NamedTuple):
+class ComparisonState(NamedTuple):
     """The second recipe (B), or other repairs of the data, and what came of the comparison. It stays chosen until
     another is. `description` says what it is where the name is too short to, `file` is what it was read from, `on_b`:
     its tokens are shown, `of_finding`: it previews what a finding offers, and `before` is what was compared until then;
@@ -261,13 +261,13 @@ class Compared(NamedTuple):
     on_b: bool = False
     counting: int | None = None
     of_finding: bool = False
-    before: Compared | None = None
+    before: ComparisonState | None = None
     peeking: bool = False
     drawn: Memo = Memo()
 
     def chosen(
         self, other: Recipe, name: str, repairs: tuple[str, ...] | None, description: str, of_finding: bool
-    ) -> Compared:
+    ) -> ComparisonState:
         """Another B, of which nothing is known yet."""
         before = None if not of_finding else self.before if self.of_finding else self
         description = description if (other, name) != (self.other, self.name) else description or self.description
@@ -281,12 +281,12 @@ class Compared(NamedTuple):
             of_finding=of_finding,
         )._replace(before=before)
 
-    def restored(self) -> Compared:
+    def restored(self) -> ComparisonState:
         """What was compared before a preview."""
-        before = self.before or Compared()
+        before = self.before or ComparisonState()
         return before._replace(answer=None, counted=None, counting=None, on_b=False, drawn=self.drawn)
 
-    def at(self, row: int) -> Compared:
+    def at(self, row: int) -> ComparisonState:
         """The answer of another row is none."""
         here = self.answer is None or (self.answer.comparison is not None and self.answer.comparison.row == row)
         return self if here else self._replace(answer=None)
@@ -296,7 +296,7 @@ class Compared(NamedTuple):
         return self.answer is not None and self.answer.comparison is not None and self.answer.comparison.row == row
 
 
-class Why(NamedTuple):
+class WhyState(NamedTuple):
     """The card of a token: which one, what would turn its label over, and the count of what that changes. `tickets` are
     those of the two questions, `recipe` is the one that is counted."""
 
@@ -308,15 +308,15 @@ class Why(NamedTuple):
     counting: int | None = None
     counted: ev.CountReady | None = None
 
-    def about(self, row: int, token: int, ticket: int) -> Why:
+    def about(self, row: int, token: int, ticket: int) -> WhyState:
         """Another token, of which nothing is known yet; what is counted goes on, since it may be the same again."""
         return self._replace(row=row, token=token, ticket=ticket, answer=None)
 
-    def counts(self, recipe: Recipe, ticket: int) -> Why:
+    def counts(self, recipe: Recipe, ticket: int) -> WhyState:
         return self._replace(recipe=recipe, counting=ticket, counted=None)
 
 
-class Audited(NamedTuple):
+class AuditState(NamedTuple):
     """The audit: its last answer, its ticket while it runs, the line that was `chosen` (its code, or what lists the
     rows behind its number), and which rows are `listed`. `after` is the row behind which a finding's rows are gone on
     with, `unmarked` the row and the cursor for which the tokens of the listed finding are awaited."""
@@ -333,10 +333,10 @@ class Audited(NamedTuple):
     def running(self) -> bool:
         return self.ticket is not None
 
-    def began(self, ticket: int) -> Audited:
+    def began(self, ticket: int) -> AuditState:
         return self._replace(answer=None, ticket=ticket)
 
-    def answered(self, event: ev.AuditReady) -> Audited:
+    def answered(self, event: ev.AuditReady) -> AuditState:
         over = event.done or event.problem is not None
         return self._replace(answer=event, ticket=None if over else self.ticket)
 
@@ -345,14 +345,14 @@ class Audited(NamedTuple):
         return self.answer is not None and code in {one.code for one in self.answer.codes}
 
 
-class Judged(NamedTuple):
+class PendingFinding(NamedTuple):
     """A finding that waits: for the row that shows it, or for the template with its tags."""
 
     waiting: Finding | None = None
     tagging: Finding | None = None
 
 
-class Repairing(NamedTuple):
+class RepairState(NamedTuple):
     """The repairs in force (`seen`) as counted, and the one whose count is to be reported."""
 
     counted: ev.RepairsCounted | None = None
@@ -361,7 +361,7 @@ class Repairing(NamedTuple):
     reporting: str = ""
 
 
-class Batched(NamedTuple):
+class BatchState(NamedTuple):
     """The batch and the packs, and the rows that they begin with; `rows` are wanted in the batch."""
 
     rows: int = 0
@@ -370,7 +370,7 @@ class Batched(NamedTuple):
     batch_row: int | None = None
     packs_row: int | None = None
 
-    def requested(self, name: str, row: int) -> Batched:
+    def requested(self, name: str, row: int) -> BatchState:
         """Another one was requested."""
         if name == BATCH:
             return self._replace(batch=None, batch_row=row)
@@ -381,27 +381,27 @@ class Batched(NamedTuple):
         held, first = (self.batch, self.batch_row) if name == BATCH else (self.packs, self.packs_row)
         return held is not None and first == row
 
-    def answered(self, event: ev.BatchReady | ev.PacksReady) -> Batched:
+    def answered(self, event: ev.BatchReady | ev.PacksReady) -> BatchState:
         return self._replace(batch=event) if isinstance(event, ev.BatchReady) else self._replace(packs=event)
 
-    def under_another_recipe(self, view: str | None) -> Batched:
+    def under_another_recipe(self, view: str | None) -> BatchState:
         """What was made before is no longer true; what is on screen answers again by itself."""
         return self._replace(batch=self.batch if view == BATCH else None, packs=self.packs if view == "packs" else None)
 
 
-class Kept(NamedTuple):
+class SessionState(NamedTuple):
     """What the session keeps: the recipe that was opened or exported last, the review marks, what is to be printed on
     exit, the knob that was looked for. `writing` is the write that runs; `let_go`: the user knows what is lost."""
 
     recipe: Recipe
-    marks: Marks = Marks()
+    marks: RowMarks = RowMarks()
     to_print: tuple[str, ...] = ()
     looked_for: str = ""
     writing: int | None = None
     let_go: bool = False
 
 
-class Seen(NamedTuple):
+class TourState(NamedTuple):
     """What tells that a step of the tour was done."""
 
     shown: Inspection
@@ -414,10 +414,10 @@ class Tour(NamedTuple):
     """Which step of the tour is shown, from 0 (None: none is), and what was seen when it began."""
 
     at: int | None = None
-    since: Seen | None = None
+    since: TourState | None = None
 
 
-class Moved(NamedTuple):
+class LastMove(NamedTuple):
     """Whose cursor moved last, the list's or that of the tokens, and where both are.
 
     What it came to stays told when the keys go from one to the other: over SSH that is a screen line less.
@@ -427,36 +427,36 @@ class Moved(NamedTuple):
     row: int = 0
     token: int = 0
 
-    def to(self, row: int, token: int, context: str) -> Moved:
+    def to(self, row: int, token: int, context: str) -> LastMove:
         """With the cursors there, while `context` holds the keys."""
         if (row, token) == (self.row, self.token):
             return self
-        return Moved(LIST if context == LIST else TOKENS, row, token)
+        return LastMove(LIST if context == LIST else TOKENS, row, token)
 
 
 Part: TypeAlias = (
-    "Tour | Open | Status | Said | Reading | Searching | Compared | Why | Audited | Judged | Repairing | Batched"
-    " | Kept | Moved"
+    "Tour | FocusState | Status | StatusMessage | ReadingState | SearchState | ComparisonState | WhyState | AuditState"
+    " | PendingFinding | RepairState | BatchState | SessionState | LastMove"
 )
 
 
 class State(NamedTuple):
     """All of it."""
 
-    kept: Kept
-    open: Open = Open()
+    kept: SessionState
+    open: FocusState = FocusState()
     status: Status = Status()
-    said: Said = Said()
-    reading: Reading = Reading()
-    searching: Searching = Searching()
-    compared: Compared = Compared()
-    why: Why = Why()
-    audited: Audited = Audited()
-    judged: Judged = Judged()
-    repairing: Repairing = Repairing()
-    batched: Batched = Batched()
+    said: StatusMessage = StatusMessage()
+    reading: ReadingState = ReadingState()
+    searching: SearchState = SearchState()
+    compared: ComparisonState = ComparisonState()
+    why: WhyState = WhyState()
+    audited: AuditState = AuditState()
+    judged: PendingFinding = PendingFinding()
+    repairing: RepairState = RepairState()
+    batched: BatchState = BatchState()
     tour: Tour = Tour()
-    moved: Moved = Moved()
+    moved: LastMove = LastMove()
 
     def put(self, *parts: Part) -> State:
         """With other parts; what the status line says of the row's mark and of the data follows."""

@@ -27,7 +27,7 @@ TITLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Palette:
+class ThemeColours:
     """The colours of one theme, as Rich reads them; `default`, where nothing is said, leaves the terminal's own."""
 
     back: str = "default"
@@ -48,7 +48,7 @@ class Palette:
 
 
 PALETTES = {
-    "dark": Palette(
+    "dark": ThemeColours(
         back="#121212",
         bar="#262626",
         raised="#303030",
@@ -65,7 +65,7 @@ PALETTES = {
         assistant="#5fafaf",
         tool="#d7afaf",
     ),
-    "light": Palette(
+    "light": ThemeColours(
         back="#eeeeee",
         bar="#dadada",
         raised="#d0d0d0",
@@ -82,7 +82,7 @@ PALETTES = {
         assistant="#005f5f",
         tool="#875f5f",
     ),
-    "ansi": Palette(
+    "ansi": ThemeColours(
         faint="bright_black",
         trained="blue",
         special="yellow",
@@ -94,7 +94,7 @@ PALETTES = {
         assistant="cyan",
         tool="bright_yellow",
     ),
-    "mono": Palette(),
+    "mono": ThemeColours(),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from sftui.tui.contexts import FIGURES, FINDINGS
-from sftui.tui.state import Seen, Tour
+from sftui.tui.state import Tour, TourState
 from sftui.views.cells import Line, LineBuilder, Role, wrap
 
 
@@ -15,7 +15,7 @@ class Step(NamedTuple):
     what was seen when the step began."""
 
     text: str
-    done: Callable[[Seen, Seen], bool]
+    done: Callable[[TourState, TourState], bool]
 
 
 STEPS = (
@@ -62,7 +62,7 @@ def commands_named() -> tuple[str, ...]:
     return tuple(name for text in texts for _, name, _, _ in Formatter().parse(text) if name)
 
 
-def after(tour: Tour, now: Seen | None) -> Tour:
+def after(tour: Tour, now: TourState | None) -> Tour:
     """The tour once this is seen (None: no row yet): the next step where the one that is shown was done."""
     if tour.at is None or now is None or tour.at >= len(STEPS):
         return tour

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sftui.text import fit
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop
-from sftui.views.grid import GridState, Layout, over
+from sftui.views.grid import GridLayout, GridState, over
 from sftui.views.layout import LABEL_WIDTH, prelude_width, row_names
 from sftui.views.table import (
     CUT,
@@ -36,7 +36,7 @@ _OVER = ("pos", "token", "sees")
 
 
 def draw_band(
-    table: TokenTable, layout: Layout, state: GridState, band: int, before: tuple[Line, ...] = ()
+    table: TokenTable, layout: GridLayout, state: GridState, band: int, before: tuple[Line, ...] = ()
 ) -> tuple[Line, ...]:
     """The lines of one band and the empty one after it. `before` are those with the cursor and the hits elsewhere."""
     tokens = layout.tokens_of(band)
@@ -47,7 +47,7 @@ def draw_band(
     return (*lines, ())
 
 
-def _row(table: TokenTable, layout: Layout, state: GridState, tokens: range, name: str) -> Line:
+def _row(table: TokenTable, layout: GridLayout, state: GridState, tokens: range, name: str) -> Line:
     builder = LineBuilder().add(name.ljust(LABEL_WIDTH), Role.LABEL)
     if name == "part":
         return _part_row(builder, table, layout, tokens)
@@ -127,7 +127,7 @@ def _ghost(table: TokenTable, name: str) -> tuple[str, Role]:
     return texts.get(name, ""), Role.GHOST
 
 
-def _part_row(builder: LineBuilder, table: TokenTable, layout: Layout, tokens: range) -> Line:
+def _part_row(builder: LineBuilder, table: TokenTable, layout: GridLayout, tokens: range) -> Line:
     """The part named once per run of tokens, over all the columns of the run."""
     ghost = prelude_width(table, layout.shift)
     start = tokens[0]

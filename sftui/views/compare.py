@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sftui.comparison import Column, ComparisonCount, RowComparison, Side
+from sftui.comparison import Column, ComparisonCount, RowComparison, RowSide
 from sftui.model import IGNORE_INDEX
 from sftui.text import cell_width, clip, fit, many, share, visible, visible_token
 from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
@@ -123,7 +123,7 @@ def count_words(count: ComparisonCount) -> str:
     return parts + apart
 
 
-def _same(side: Side, other: Side) -> bool:
+def _same(side: RowSide, other: RowSide) -> bool:
     return (side.gone, side.evaluates, side.ids, side.labels, side.weights, side.pieces) == (
         other.gone,
         other.evaluates,
@@ -144,7 +144,7 @@ def unmarked_words(notes: Sequence[str], names: Sequence[str]) -> tuple[str, ...
     )
 
 
-def _groups(sides: Sequence[Side]) -> list[list[int]]:
+def _groups(sides: Sequence[RowSide]) -> list[list[int]]:
     """Sides that give the same, together, in the order of their first one."""
     groups: list[list[int]] = []
     for number, side in enumerate(sides):
@@ -244,7 +244,7 @@ def _tokens_line(label: str, texts: Sequence[str], widths: Sequence[int], gutter
     return builder.line()
 
 
-def _loss_line(label: str, side: Side, cells: Sequence[tuple[int, int]], widths: Sequence[int], gutter: int) -> Line:
+def _loss_line(label: str, side: RowSide, cells: Sequence[tuple[int, int]], widths: Sequence[int], gutter: int) -> Line:
     builder = LineBuilder().add(fit(label, gutter), Role.LABEL)
     for (start, end), width in zip(cells, widths):
         glyphs = [_glyph(side, i) for i in range(start, end)] or [" "]
@@ -256,7 +256,7 @@ def _loss_line(label: str, side: Side, cells: Sequence[tuple[int, int]], widths:
     return builder.line()
 
 
-def _glyph(side: Side, token: int) -> str:
+def _glyph(side: RowSide, token: int) -> str:
     label = side.labels[token]
     if label is None or side.gone is not None:
         return CUT
@@ -265,7 +265,7 @@ def _glyph(side: Side, token: int) -> str:
     return TRAINED if side.weight(token) == 1 else WEIGHTED
 
 
-def _token_text(side: Side, cell: tuple[int, int]) -> str:
+def _token_text(side: RowSide, cell: tuple[int, int]) -> str:
     if side.tokens is None:
         return ""
     return clip("|".join(visible_token(side.text.surfaces[i], side.text.pieces[i]) for i in range(*cell)), WIDEST)

@@ -10,17 +10,17 @@ from typing import TypeAlias
 from sftui.views.cells import Line, Role, crop, line
 from sftui.views.columns import draw_band
 from sftui.views.flow import draw_flow, draw_row, row_header
-from sftui.views.grid import GridState, Layout, Zoom
+from sftui.views.grid import GridLayout, GridState, Zoom
 from sftui.views.table import TokenTable
 
 NO_TOKENS = "no tokens"
 MOST_BANDS = 512
 """Bands kept: more than a screen has, in each zoom."""
-LinesOfBand: TypeAlias = Callable[[TokenTable, Layout, GridState, int], tuple[Line, ...]]
+LinesOfBand: TypeAlias = Callable[[TokenTable, GridLayout, GridState, int], tuple[Line, ...]]
 
 
 def draw(
-    table: TokenTable | None, layout: Layout, state: GridState, drawn: DrawnBands | None = None
+    table: TokenTable | None, layout: GridLayout, state: GridState, drawn: DrawnBands | None = None
 ) -> tuple[Line, ...]:
     """The lines of the pane, top to bottom, `state.height` at most; O(what is seen).
 
@@ -31,7 +31,7 @@ def draw(
 
 
 def draw_all(
-    table: TokenTable | None, layout: Layout, state: GridState, lines_of: LinesOfBand | None = None
+    table: TokenTable | None, layout: GridLayout, state: GridState, lines_of: LinesOfBand | None = None
 ) -> Iterator[Line]:
     """Every line from the first band in view on, however many, each drawn on request."""
     if table is None or not layout.count:
@@ -43,7 +43,7 @@ def draw_all(
         yield from (lines_of or draw_lines)(table, layout, state, band)
 
 
-def draw_lines(table: TokenTable, layout: Layout, state: GridState, band: int) -> tuple[Line, ...]:
+def draw_lines(table: TokenTable, layout: GridLayout, state: GridState, band: int) -> tuple[Line, ...]:
     """The `layout.band_height` lines of one band."""
     if layout.zoom is Zoom.COLUMNS:
         return draw_band(table, layout, state, band)
@@ -57,9 +57,9 @@ class DrawnBands:
 
     def __init__(self) -> None:
         self._table: TokenTable | None = None
-        self._bands: dict[tuple[Zoom, bool, int], tuple[Layout, object, tuple[Line, ...]]] = {}
+        self._bands: dict[tuple[Zoom, bool, int], tuple[GridLayout, object, tuple[Line, ...]]] = {}
 
-    def lines(self, table: TokenTable, layout: Layout, state: GridState, band: int) -> tuple[Line, ...]:
+    def lines(self, table: TokenTable, layout: GridLayout, state: GridState, band: int) -> tuple[Line, ...]:
         """What `draw_lines` gives."""
         if table is not self._table or len(self._bands) >= MOST_BANDS:
             self._table, self._bands = table, {}

@@ -7,7 +7,7 @@ from functools import lru_cache
 from sftui.text import clip, fit
 from sftui.views.cells import Line, LineBuilder, Role, crop, line
 from sftui.views.columns import LOSS_ROLES
-from sftui.views.grid import GridState, Layout, over
+from sftui.views.grid import GridLayout, GridState, over
 from sftui.views.layout import GUTTER, flow_cell
 from sftui.views.table import CUT, END, LEARNT, MASKED_LABEL, WEIGHTED, TokenTable, weight_cell
 from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES, what_is_learnt, what_is_trained
@@ -23,7 +23,7 @@ WORDS_WIDTH = 26
 """The words name the reason too, so the column of reasons is the first to go where it is narrow."""
 
 
-def draw_flow(table: TokenTable, layout: Layout, state: GridState, band: int) -> Line:
+def draw_flow(table: TokenTable, layout: GridLayout, state: GridState, band: int) -> Line:
     """One line of the text zoom: the gutter's loss glyph, then the tokens that stand on it."""
     tokens = layout.tokens_of(band)
     if not tokens:
@@ -52,7 +52,7 @@ def _gutter(loss: str, tokens: range) -> tuple[str, Role]:
     return glyph, LOSS_ROLES[glyph]
 
 
-def row_header(table: TokenTable, layout: Layout) -> Line:
+def row_header(table: TokenTable, layout: GridLayout) -> Line:
     """The names of the columns of the rows zoom."""
     pos = _pos_width(table)
     weighted = table.weights is not None
@@ -67,13 +67,13 @@ def row_header(table: TokenTable, layout: Layout) -> Line:
     return crop(builder.line(), layout.width)
 
 
-def _names(layout: Layout, token: int) -> tuple[tuple[str, int], ...]:
+def _names(layout: GridLayout, token: int) -> tuple[tuple[str, int], ...]:
     if layout.shift:
         return (("sees", token), ("learns", token), ("label", 6))
     return (("token", token), ("id", 6), ("label", 6))
 
 
-def _ghost(table: TokenTable, layout: Layout) -> Line:
+def _ghost(table: TokenTable, layout: GridLayout) -> Line:
     """The line before the first input: the first label, which no input precedes."""
     first = table.first or 0
     return crop(
@@ -82,7 +82,7 @@ def _ghost(table: TokenTable, layout: Layout) -> Line:
     )
 
 
-def draw_row(table: TokenTable, layout: Layout, state: GridState, band: int) -> Line:
+def draw_row(table: TokenTable, layout: GridLayout, state: GridState, band: int) -> Line:
     """One line of the rows zoom: position, token, id, label, loss, reason, part, words."""
     if not layout.tokens_of(band):
         return _ghost(table, layout)

@@ -16,7 +16,7 @@ HEAVY = {"lr": "━", "ud": "┃", "udlr": "╋", "dlr": "┳", "ulr": "┻", "u
          "ur": "┗", "ul": "┛", "l": "━", "r": "━", "u": "┃", "d": "┃", "": " "}  # fmt: skip
 
 
-class Framed(NamedTuple):
+class FramedPane(NamedTuple):
     """A pane at its place: cells of the body, and its `title` where a rule is above it."""
 
     x: int
@@ -33,14 +33,14 @@ class DrawnFrame:
     def __init__(self) -> None:
         self._places: tuple[object, ...] = ()
         self._rules = _Rules({}, {})
-        self._lines: dict[int, tuple[tuple[Framed, ...], Line]] = {}
+        self._lines: dict[int, tuple[tuple[FramedPane, ...], Line]] = {}
 
-    def lines(self, panes: Sequence[Framed], width: int, height: int) -> tuple[Line, ...]:
+    def lines(self, panes: Sequence[FramedPane], width: int, height: int) -> tuple[Line, ...]:
         """In a body of so many cells: rules on top of panes with a title, and between columns."""
         places = (width, height, *((*pane[:4], pane.title is not None, pane.active) for pane in panes))
         if places != self._places:
             self._places, self._rules, self._lines = places, _rules(panes, width, height), {}
-        titled: dict[int, tuple[Framed, ...]] = {}
+        titled: dict[int, tuple[FramedPane, ...]] = {}
         for pane in panes:
             if pane.title is not None:
                 titled[pane.y - 1] = (*titled.get(pane.y - 1, ()), pane)
@@ -61,7 +61,7 @@ class _Rules(NamedTuple):
         return self.light.get(y, set()) | self.heavy.get(y, set())
 
 
-def _rules(panes: Sequence[Framed], width: int, height: int) -> _Rules:
+def _rules(panes: Sequence[FramedPane], width: int, height: int) -> _Rules:
     found = _Rules({}, {})
     for pane in panes:
         rules = found.heavy if pane.active else found.light
@@ -75,7 +75,7 @@ def _rules(panes: Sequence[Framed], width: int, height: int) -> _Rules:
     return found
 
 
-def _line(y: int, rules: _Rules, titled: Sequence[Framed], width: int) -> Line:
+def _line(y: int, rules: _Rules, titled: Sequence[FramedPane], width: int) -> Line:
     ruled, above, below = rules.of(y), rules.of(y - 1), rules.of(y + 1)
     heavy = rules.heavy.get(y, set())
     across = {x for pane in titled for x in range(pane.x, pane.x + pane.width)}

@@ -74,7 +74,7 @@ class GridState:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class GridLayout:
     """Which tokens stand on which band, for one width.
 
     Band `b` holds tokens `starts[b]` up to `starts[b + 1]`. `columns` are the column widths
@@ -118,7 +118,7 @@ class Layout:
         return max((height + (1 if self.band_height > 1 else 0)) // self.band_height, 1)
 
 
-def apply(state: GridState, action: Action, table: TokenTable | None, layout: Layout, amount: int = 1) -> GridState:
+def apply(state: GridState, action: Action, table: TokenTable | None, layout: GridLayout, amount: int = 1) -> GridState:
     """The state after an action; the cursor is kept in view.
 
     ZOOM, ZOOM_BACK and SHIFT change what must be laid out: lay out again, then `settle`.
@@ -138,7 +138,7 @@ def apply(state: GridState, action: Action, table: TokenTable | None, layout: La
     return settle(replace(state, cursor=_move(state, action, table, layout, amount)), layout)
 
 
-def settle(state: GridState, layout: Layout) -> GridState:
+def settle(state: GridState, layout: GridLayout) -> GridState:
     """The state with its cursor inside the row and its band inside the pane."""
     cursor = min(max(state.cursor, 0), max(layout.count - 1, 0))
     fits = layout.visible_bands(state.height)
@@ -157,7 +157,7 @@ _PAGES = {
 }
 
 
-def _page(state: GridState, action: Action, layout: Layout, amount: int) -> GridState:
+def _page(state: GridState, action: Action, layout: GridLayout, amount: int) -> GridState:
     fits = layout.visible_bands(state.height)
     share = _PAGES[action]
     step = max(int(fits * abs(share)), 1) * amount * (1 if share > 0 else -1)
@@ -165,7 +165,7 @@ def _page(state: GridState, action: Action, layout: Layout, amount: int) -> Grid
     return settle(replace(_vertically(state, step, layout), top=top), layout)
 
 
-def _move(state: GridState, action: Action, table: TokenTable, layout: Layout, amount: int) -> int:
+def _move(state: GridState, action: Action, table: TokenTable, layout: GridLayout, amount: int) -> int:
     cursor, last = state.cursor, layout.count - 1
     if action is Action.LEFT:
         return cursor - amount
@@ -208,7 +208,7 @@ def _jump(stops: tuple[int, ...], cursor: int, steps: int) -> int:
     return stops[max(at + steps, 0)] if at > 0 else cursor
 
 
-def _vertically(state: GridState, steps: int, layout: Layout) -> GridState:
+def _vertically(state: GridState, steps: int, layout: GridLayout) -> GridState:
     """The cursor `steps` bands away, at the place in the band where moves up and down began: back is the same token."""
     cursor = state.cursor
     band = layout.band_of(cursor)
@@ -226,23 +226,23 @@ def _vertically(state: GridState, steps: int, layout: Layout) -> GridState:
     return replace(state, cursor=cursor, goal=(place, cursor))
 
 
-def _at(layout: Layout, band: int, place: int) -> int:
+def _at(layout: GridLayout, band: int, place: int) -> int:
     """The token at a place of a band of flowing text or rows."""
     tokens = layout.tokens_of(band) or layout.tokens_of(min(band + 1, layout.bands - 1))
     begun = range(max(tokens.start, _first(layout, band)), tokens.stop) or tokens
     return begun[min(place, len(begun) - 1)]
 
 
-def _first(layout: Layout, band: int) -> int:
+def _first(layout: GridLayout, band: int) -> int:
     """The first token that begins on a band."""
     return layout.starts[band] + (1 if layout.offsets and layout.offsets[band] else 0)
 
 
-def _column(layout: Layout, band: int, token: int) -> int:
+def _column(layout: GridLayout, band: int, token: int) -> int:
     return sum(layout.columns[i] + 1 for i in range(layout.starts[band], token))
 
 
-def _nearest(layout: Layout, band: int, column: int) -> int:
+def _nearest(layout: GridLayout, band: int, column: int) -> int:
     tokens = layout.tokens_of(band)
     at = 0
     for token in tokens:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sftui.text import NEWLINE, SPACE, cell_width
-from sftui.views.grid import Layout, Zoom
+from sftui.views.grid import GridLayout, Zoom
 from sftui.views.table import CUT, END, LEARNT, WEIGHTED, TokenTable, loss_changes, other_weight, weight_cell
 from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES
 
@@ -21,15 +21,15 @@ OPEN_TRAINED, CLOSE_TRAINED = "⟦", "⟧"
 """Drawn around trained runs in the text zoom, so that they show without any style."""
 
 
-def lay_out(table: TokenTable | None, zoom: Zoom, shift: bool, width: int) -> Layout:
+def lay_out(table: TokenTable | None, zoom: Zoom, shift: bool, width: int) -> GridLayout:
     """The bands of one row at one width; `width` may be smaller than any token."""
     count = len(table) if table is not None else 0
     if table is None or not count:
-        return Layout(zoom, shift, width, 0, (), len(row_names(table, shift)) + 1 if zoom is Zoom.COLUMNS else 1)
+        return GridLayout(zoom, shift, width, 0, (), len(row_names(table, shift)) + 1 if zoom is Zoom.COLUMNS else 1)
     if zoom is Zoom.ROWS:
         ghost = table.first if _has_ghost(table, shift) else None
         starts = tuple(range(count)) if ghost is None else (*range(ghost + 1), *range(ghost, count))
-        return Layout(zoom, shift, width, count, starts, header=1)
+        return GridLayout(zoom, shift, width, count, starts, header=1)
     if zoom is Zoom.TEXT:
         return _text(table, shift, width)
     return _columns(table, shift, width)
@@ -57,7 +57,7 @@ def prelude_width(table: TokenTable, shift: bool) -> int:
     return max(cell, len(NOTHING_PRECEDES)) + 1
 
 
-def _columns(table: TokenTable, shift: bool, width: int) -> Layout:
+def _columns(table: TokenTable, shift: bool, width: int) -> GridLayout:
     room = max(width - LABEL_WIDTH, 1)
     widths = _column_widths(table, shift, min(MAX_COLUMN, room))
     extra = prelude_width(table, shift)
@@ -71,7 +71,7 @@ def _columns(table: TokenTable, shift: bool, width: int) -> Layout:
             used = 0
         used += need + 1
     height = len(row_names(table, shift)) + 1
-    return Layout(Zoom.COLUMNS, shift, width, len(table), tuple(starts), height, tuple(widths))
+    return GridLayout(Zoom.COLUMNS, shift, width, len(table), tuple(starts), height, tuple(widths))
 
 
 def _column_widths(table: TokenTable, shift: bool, limit: int) -> list[int]:
@@ -148,7 +148,7 @@ def flow_cell(table: TokenTable, i: int, loss: str, shift: bool) -> str:
     return cell
 
 
-def _text(table: TokenTable, shift: bool, width: int) -> Layout:
+def _text(table: TokenTable, shift: bool, width: int) -> GridLayout:
     """Greedy lines that break before words where they can, and after every token that ends one."""
     room = max(width - GUTTER, 2)
     loss = table.loss_shifted if shift else table.loss
@@ -171,7 +171,7 @@ def _text(table: TokenTable, shift: bool, width: int) -> Layout:
             starts.append(i + 1)
             offsets.append(0)
             used = 0
-    return Layout(Zoom.TEXT, shift, width, len(table), tuple(starts), 1, (), tuple(offsets))
+    return GridLayout(Zoom.TEXT, shift, width, len(table), tuple(starts), 1, (), tuple(offsets))
 
 
 def _measured(table: TokenTable, loss: str, shift: bool) -> list[tuple[int, bool, bool]]:

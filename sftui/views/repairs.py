@@ -14,7 +14,7 @@ STAR = "*"
 """Stands wherever a row is shown otherwise than the file has it."""
 
 
-class Skipping(Protocol):
+class SkippedRows(Protocol):
     """Rows on which a repair could not be made: how many, and the first of them by number, place and reason."""
 
     @property
@@ -23,7 +23,7 @@ class Skipping(Protocol):
     def named(self) -> Sequence[tuple[int, str, str]]: ...
 
 
-class Counted(Skipping, Protocol):
+class RepairCounts(SkippedRows, Protocol):
     """What was counted of some repairs."""
 
     @property
@@ -36,20 +36,20 @@ class Counted(Skipping, Protocol):
     def by_repair(self) -> Sequence[tuple[str, int]]: ...
 
 
-def repair_words(counted: Counted) -> str:
+def repair_words(counted: RepairCounts) -> str:
     """`12 of 41,203 rows changed, 3 left out`, and how many could not be repaired."""
     skipped = f", {counted.skipped:,} could not be repaired" if counted.skipped else ""
     return f"{counted.changed:,} of {many(counted.rows, 'row')} changed, {counted.dropped:,} left out{skipped}"
 
 
-def skipped_words(counted: Skipping) -> list[str]:
+def skipped_words(counted: SkippedRows) -> list[str]:
     """A sentence for each row that stays as it is because a repair could not be made on it: row, place and why."""
     text = [f"row {row:,} ({where}) stays as it is: {why}" for row, where, why in counted.named]
     more = counted.skipped - len(text)
     return [*text, f"and {more:,} more, each in the log"] if more > 0 else text
 
 
-def repair_count_lines(counted: Counted | None, total: int | None, done: bool, width: int) -> tuple[Line, ...]:
+def repair_count_lines(counted: RepairCounts | None, total: int | None, done: bool, width: int) -> tuple[Line, ...]:
     """What repairs do to the dataset, in all and one by one; honest about how far the count is."""
     if counted is None:
         return wrap(line(("over the dataset: counting …", Role.DIM)), width)

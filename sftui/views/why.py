@@ -23,7 +23,7 @@ AROUND = 6
 MOST_FAILING = 3
 
 
-class Way(Protocol):
+class KnobFlip(Protocol):
     """A change of the recipe that turns the token's label over: the knobs, the trainer's own keys with what they say
     then (None: the key goes), and how many tokens of the row are then trained otherwise."""
 
@@ -53,7 +53,7 @@ class Offer:
     under which the row cannot be prepared, with why; `key` is what takes the first way, `problem` why none can be
     looked for."""
 
-    ways: Sequence[Way] | None = None
+    ways: Sequence[KnobFlip] | None = None
     failing: Sequence[tuple[str, str]] = ()
     effect: Effect = Effect()
     key: str = "t"
@@ -142,11 +142,11 @@ def _effect(effect: Effect) -> str:
     return f"{text}{so_far}{broken}"
 
 
-def _changes(way: Way) -> str:
+def _changes(way: KnobFlip) -> str:
     return ", ".join(map(change_text, way.changes))
 
 
-def _keys(way: Way) -> str:
+def _keys(way: KnobFlip) -> str:
     text = [(visible(key), value) for key, value in way.keys]
     return ", ".join(f"no {key}" if value is None else f"{key}: {value_text(value)}" for key, value in text)
 

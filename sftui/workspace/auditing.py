@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
-from sftui.session.opened import HEAVY, Opened
+from sftui.session.opened import HEAVY, OpenData
 from sftui.session.splitting import settling
 from sftui.workspace.events import AuditReady, CodeCount, OrderReady, VerdictLine
 from sftui.workspace.requests import REPAIRED, AuditRequest, OrderRequest
@@ -31,7 +31,7 @@ OTHERS = "others"
 UNKNOWN = 0xFFFFFFFF
 
 
-class Auditing:
+class AuditRun:
     """The audit that runs or ran last, and per row its tokens and how many of them are trained."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Auditing:
         """Another recipe or tokenizer is in force."""
         self._gathered = None
 
-    def run(self, session: Opened, request: AuditRequest, version: int) -> Iterator[AuditReady | None]:
+    def run(self, session: OpenData, request: AuditRequest, version: int) -> Iterator[AuditReady | None]:
         """Every row, checked and counted; stopped by not being asked for more, and asked again it goes on where it
         stopped."""
         ready = session.ready()
@@ -92,7 +92,7 @@ class Auditing:
             else:
                 yield None
 
-    def order(self, session: Opened, request: OrderRequest, version: int) -> Iterator[OrderReady]:
+    def order(self, session: OpenData, request: OrderRequest, version: int) -> Iterator[OrderReady]:
         """Rows by what is requested, as far as the audit came, or the count of the repairs."""
         if request.by in REPAIRED:
             rows = getattr(session.overlay, REPAIRED[request.by], array("L"))

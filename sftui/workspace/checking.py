@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sftui.session.deciding import decide
-from sftui.session.opened import HEAVY, Opened
+from sftui.session.opened import HEAVY, OpenData
 from sftui.session.ready import Ready
 from sftui.session.trial import with_cures
 from sftui.workspace.events import FindingsReady, WhyReady
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SETUP = "the set-up's findings"
 
 
-def findings(session: Opened, request: FindingsRequest, version: int) -> Iterator[FindingsReady | None]:
+def findings(session: OpenData, request: FindingsRequest, version: int) -> Iterator[FindingsReady | None]:
     """The row's findings at once, then with those of the set-up, which are worked out once a recipe, then with the
     cures of each that were tried and help."""
     whole = session.ready()
@@ -38,7 +38,7 @@ def findings(session: Opened, request: FindingsRequest, version: int) -> Iterato
     yield replace(ready, findings=row, setup=setup, tried=True)
 
 
-def why(session: Opened, request: WhyRequest, version: int) -> Iterator[WhyReady | None]:
+def why(session: OpenData, request: WhyRequest, version: int) -> Iterator[WhyReady | None]:
     """The ways of a token, once all recipes were tried on its row."""
     found = yield from decide(session.ready(), request.index, request.token)
     yield WhyReady(request.ticket, version, request.index, request.token, found.ways, found.failing)

@@ -17,7 +17,7 @@ from sftui.errors import SftuiError
 from sftui.model import Row
 from sftui.recipe import Recipe
 from sftui.session.explaining import chosen, explain
-from sftui.session.opened import Opened
+from sftui.session.opened import OpenData
 from sftui.session.ready import Ready, prove_rows, row_texts, tokenized, tokenizer_of, under, waits
 from sftui.session.splitting import settling, unsure_of
 from sftui.workspace.events import ComparisonReady, CountReady, RepairCount
@@ -40,10 +40,10 @@ class Comparison:
     """Keeps the session of the second recipe while the first one's data and tokenizer stay the same."""
 
     def __init__(self) -> None:
-        self._session: Opened | None = None
+        self._session: OpenData | None = None
         self._made_for: tuple[object, ...] = ()
 
-    def compare(self, first: Opened, request: CompareRequest, version: int) -> Iterator[ComparisonReady | None]:
+    def compare(self, first: OpenData, request: CompareRequest, version: int) -> Iterator[ComparisonReady | None]:
         """One row, aligned, with the second recipe's inspection."""
         other = yield from self._second(first, request.recipe, request.repairs)
         from sftui.comparison import compare_row
@@ -67,7 +67,7 @@ class Comparison:
         )
 
     def count(
-        self, first: Opened, request: CountRequest, version: int, settled: Callable[[], None] = lambda: None
+        self, first: OpenData, request: CountRequest, version: int, settled: Callable[[], None] = lambda: None
     ) -> Iterator[CountReady | None]:
         """The count over every row, reported as it grows; `settled` is called once it is known which rows evaluate,
         where it was not."""
@@ -99,7 +99,9 @@ class Comparison:
             for causes in explain(first, other, rows, len(differing)):
                 yield replace(whole, causes=causes) if causes.looked_at == len(rows) else None
 
-    def _second(self, first: Opened, recipe: Recipe, repairs: tuple[str, ...] | None) -> Generator[None, None, Opened]:
+    def _second(
+        self, first: OpenData, recipe: Recipe, repairs: tuple[str, ...] | None
+    ) -> Generator[None, None, OpenData]:
         """The second session; its tokenizer is loaded on a thread where it is another one."""
         key = (recipe, repairs, first.source, tokenizer_of(first), first.recipe.tokenizer)
         if self._session is None or self._made_for != key:
@@ -120,7 +122,7 @@ def _shown(found: RowComparison) -> RowComparison:
     return replace(found, columns=found.columns[start : start + MOST_COLUMNS])
 
 
-def _compared(first: Opened, other: Opened, row: Row, unsure: Collection[int]) -> RowComparison:
+def _compared(first: OpenData, other: OpenData, row: Row, unsure: Collection[int]) -> RowComparison:
     from sftui.comparison import compare_prepared, compare_row
 
     rows = [first.over(row), other.over(row)]
@@ -131,7 +133,7 @@ def _compared(first: Opened, other: Opened, row: Row, unsure: Collection[int]) -
     return compare_prepared(sides, align_equal=False, unsure=unsure)
 
 
-def _repaired(other: Opened) -> RepairCount | None:
+def _repaired(other: OpenData) -> RepairCount | None:
     if other.overlay is None:
         return None
     from sftui.workspace.repairing import count_of
@@ -149,9 +151,9 @@ def row_diff(before: Row, after: Row) -> str:
     return "\n".join(islice(unified_diff(old, new, n=2, lineterm=""), 2, MOST_LINES))
 
 
-def _in_thread(work: Callable[[], Opened]) -> Generator[None, None, Opened]:
+def _in_thread(work: Callable[[], OpenData]) -> Generator[None, None, OpenData]:
     """Do what may wait for another process in a thread."""
-    made: list[Opened] = []
+    made: list[OpenData] = []
     failed = [SftuiError("the second tokenizer could not be loaded")]
 
     def load() -> None:

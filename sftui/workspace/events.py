@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sftui.audit.figures import Figures
     from sftui.comparison import Causes, ComparisonCount, RowComparison
     from sftui.findings import Finding
-    from sftui.session.deciding import Way
+    from sftui.session.deciding import LabelFlip
 
 
 class SourceOpened(NamedTuple):
@@ -170,7 +170,7 @@ class WhyReady:
     version: int
     index: int
     token: int
-    ways: tuple[Way, ...] = ()
+    ways: tuple[LabelFlip, ...] = ()
     failing: tuple[tuple[str, str], ...] = ()
     problem: Problem | None = None
 

@@ -11,7 +11,7 @@ from sftui.recipe import Recipe, diff
 LIMIT = 500
 
 
-class Chosen(NamedTuple):
+class RecipeChoice(NamedTuple):
     """The recipe, and the data repairs by their names as in `repairs.plan_of`: nothing of them is in the file yet."""
 
     recipe: Recipe
@@ -22,11 +22,11 @@ class Chosen(NamedTuple):
 class History:
     """`now` is what is in force; `past` and `future` are what undo and redo return to."""
 
-    now: Chosen
-    past: list[Chosen] = field(default_factory=list)
-    future: list[Chosen] = field(default_factory=list)
+    now: RecipeChoice
+    past: list[RecipeChoice] = field(default_factory=list)
+    future: list[RecipeChoice] = field(default_factory=list)
 
-    def put(self, chosen: Chosen) -> bool:
+    def put(self, chosen: RecipeChoice) -> bool:
         """Put `chosen` in force; False where nothing changes."""
         if chosen == self.now:
             return False
@@ -52,7 +52,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class Unexported:
+class UnsavedWork:
     """What quitting would lose; false where that is nothing."""
 
     changes: tuple[RecipeChange, ...] = ()
@@ -69,11 +69,11 @@ class Unexported:
         return ", ".join(parts).replace(" ", " unsaved ", 1)
 
 
-def unexported(now: Chosen, kept: Chosen) -> Unexported:
+def unexported(now: RecipeChoice, kept: RecipeChoice) -> UnsavedWork:
     """What is in force and not in the recipe opened or exported last, nor in the data written last: those are
     `kept`."""
     had = [dict(one) for one in kept.recipe.waivers]
-    return Unexported(
+    return UnsavedWork(
         diff(kept.recipe, now.recipe),
         tuple(one for one in now.repairs if one not in kept.repairs),
         tuple(dict(one) for one in now.recipe.waivers if dict(one) not in had),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from sftui.workspace.requests import QUESTIONS, Cancel, Open, SetRecipe
+from sftui.workspace.requests import QUESTIONS, Cancel, OpenRequest, SetRecipe
 
-URGENCY: tuple[type, ...] = (Open, SetRecipe, *QUESTIONS)
+URGENCY: tuple[type, ...] = (OpenRequest, SetRecipe, *QUESTIONS)
 """What is requested, in the order in which it is answered."""
 
 
@@ -44,7 +44,7 @@ class Inbox:
             if block and not self._waiting and not self._notes:
                 self._condition.wait(timeout)
             kinds = [kind for kind in URGENCY if kind in self._waiting]
-            if self._notes and not (kinds and kinds[0] in (Open, SetRecipe)):
+            if self._notes and not (kinds and kinds[0] in (OpenRequest, SetRecipe)):
                 return self._notes.pop(0)
             return self._waiting.pop(kinds[0]) if kinds else None
 

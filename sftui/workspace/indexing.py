@@ -15,7 +15,7 @@ from sftui.workspace.inbox import Inbox
 from sftui.workspace.watching import change_of, damage_of
 
 if TYPE_CHECKING:
-    from sftui.session.opened import Stored
+    from sftui.session.opened import StoredData
     from sftui.sources import Source
 
 INDEX_SLICE = 0.02
@@ -24,7 +24,7 @@ LOOK_EVERY = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LookRequest:
     """A note to the worker's loop to look what has become of the data."""
 
     source: Source
@@ -41,7 +41,7 @@ class Indexer:
         self._count: ev.CountChanged | None = None
         self._changed = ev.SourceChanged(None)
 
-    def begin(self, stored: Stored) -> None:
+    def begin(self, stored: StoredData) -> None:
         """Count what is known at once, the rest in a thread."""
         source = stored.source
         self._source, self._count = source, None
@@ -49,7 +49,7 @@ class Indexer:
         self._send_count(source)
         threading.Thread(target=self._index, args=(stored,), name="sftui-index", daemon=True).start()
 
-    def look(self, look: Look) -> bool:
+    def look(self, look: LookRequest) -> bool:
         """Report where the file has changed on disk or turned out to be damaged; True where rows are lost, or there
         again."""
         if look.source is not self._source:
@@ -76,7 +76,7 @@ class Indexer:
             self._count = event
             self._send(event)
 
-    def _index(self, stored: Stored) -> None:
+    def _index(self, stored: StoredData) -> None:
         """Index the rest of the source in slices, giving way to what is requested meanwhile, and look through it for
         what decides how rows are read; then watch it grow or change."""
         source = stored.source
@@ -90,7 +90,7 @@ class Indexer:
                 if source.refresh():  # a file that is still being written shows its new rows
                     self._index_rest(source)
                     stored = self._look_through(stored, rows)
-                self._inbox.post(Look(source))
+                self._inbox.post(LookRequest(source))
         except Exception as error:
             if self._source is source:  # else it was closed under us, and the data is open again
                 self._send(
@@ -99,7 +99,7 @@ class Indexer:
                     )
                 )
 
-    def _look_through(self, stored: Stored, start: int) -> Stored:
+    def _look_through(self, stored: StoredData, start: int) -> StoredData:
         """The same with what the rows from `start` on bring, handed to the worker's loop."""
         from sftui.session.opened import late_rows, looked_through
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import IO, Any, Protocol
 
 from sftui import bound
-from sftui.starting import COMMAND, Started
+from sftui.starting import COMMAND, IdleWorker
 from sftui.workspace.requests import Request
 
 LOG_TAIL = 20_000
@@ -37,7 +37,9 @@ class Connection(Protocol):
     def log_tail(self) -> str: ...
 
 
-Connect = Callable[[Callable[[Any], None], Callable[[Connection], None], tuple[str, ...], Started | None], Connection]
+Connect = Callable[
+    [Callable[[Any], None], Callable[[Connection], None], tuple[str, ...], IdleWorker | None], Connection
+]
 """Starts a worker: who hears its events, who hears that it ended, its command, and one that was started already."""
 
 
@@ -55,12 +57,12 @@ class Link:
         on_event: Callable[[Any], None],
         on_end: Callable[[Link], None],
         command: tuple[str, ...] = COMMAND,
-        started: Started | None = None,
+        started: IdleWorker | None = None,
     ) -> None:
         self._on_event = on_event
         self._on_end = on_end
         self._lock = threading.Lock()
-        taken = (started.take(command) if started is not None else None) or Started(command)
+        taken = (started.take(command) if started is not None else None) or IdleWorker(command)
         self._process, self._log = taken.process, taken.log
         with taken.page as shared:
             page = bound.page_of(shared.fileno())

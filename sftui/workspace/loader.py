@@ -23,7 +23,7 @@ SHOWN = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoaderReport:
     """What the loader has to say; `fresh`: the tokenizer with which rows must be inspected again, or why there is none;
     `by_rows`: it was compared on texts of the user's rows. `part`: it encodes by a part of its vocabulary; `whole`: it
     takes the place of such a one."""
@@ -39,14 +39,14 @@ class Loaded:
 class Loader:
     """At most one load that counts; an older one that still runs is not listened to any more."""
 
-    def __init__(self, post: Callable[[Loaded], None]) -> None:
+    def __init__(self, post: Callable[[LoaderReport], None]) -> None:
         self._post = post
         self._number = 0
         self.settled = threading.Event()
         self.shown = threading.Event()
         """The row on screen was encoded by what was loaded last."""
 
-    def wanted(self, loaded: Loaded) -> bool:
+    def wanted(self, loaded: LoaderReport) -> bool:
         return loaded.number == self._number
 
     def load(self, recipe: Recipe, options: OpenOptions, after: threading.Event | None = None) -> None:
@@ -104,31 +104,33 @@ class Loader:
             return
         if proven is not tokenizer:
             state = "proven" if proven.engine is tokenizer.engine else "corrected"
-            self._post(Loaded(number, self._tokenizer_event(state, proven), proven, by_rows=True))
+            self._post(LoaderReport(number, self._tokenizer_event(state, proven), proven, by_rows=True))
 
     def _fail(self, number: int, problem: Problem) -> None:
-        self._post(Loaded(number, ev.TokenizerChanged("failed", None, problem.sentence(), problem), problem))
+        self._post(LoaderReport(number, ev.TokenizerChanged("failed", None, problem.sentence(), problem), problem))
 
     def _load(self, number: int, recipe: Recipe, options: OpenOptions) -> None:
         from sftui.session.versions import load, named
         from sftui.tokens.early import whole_of
 
         name = named(recipe)
-        self._post(Loaded(number, ev.TokenizerChanged("loading", None, f"loading tokenizer {name} …")))
-        with _reporting(lambda text: self._post(Loaded(number, ev.TokenizerChanged("loading", None, text))), name):
+        self._post(LoaderReport(number, ev.TokenizerChanged("loading", None, f"loading tokenizer {name} …")))
+        with _reporting(
+            lambda text: self._post(LoaderReport(number, ev.TokenizerChanged("loading", None, text))), name
+        ):
             tokenizer = load(recipe, options, "provisional")
         event = self._tokenizer_event(tokenizer.facts.state, tokenizer)
         whole = whole_of(tokenizer)
-        self._post(Loaded(number, event, tokenizer, part=whole is not None))
+        self._post(LoaderReport(number, event, tokenizer, part=whole is not None))
         if whole is not None:
             self.shown.wait(SHOWN)
-            self._post(Loaded(number, event, whole(), whole=True))
+            self._post(LoaderReport(number, event, whole(), whole=True))
         self.settled.set()
         if tokenizer.facts.state != "provisional":
             return
         proven = load(recipe, options)
         state = "proven" if _alike(tokenizer, proven) else "corrected"
-        self._post(Loaded(number, self._tokenizer_event(state, proven), proven))
+        self._post(LoaderReport(number, self._tokenizer_event(state, proven), proven))
 
     def _tokenizer_event(self, state: str, tokenizer: LoadedTokenizer) -> ev.TokenizerChanged:
         from sftui.session.versions import version_short, version_words

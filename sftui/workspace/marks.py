@@ -41,7 +41,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class RowMarks:
     """The marks of a dataset by row number; rows without one are not in it."""
 
     of: Mapping[int, Mark] = field(default_factory=dict)
@@ -53,17 +53,17 @@ class Marks:
         """The mark of a row, an empty one where it has none."""
         return self.of.get(row, Mark())
 
-    def put(self, row: int, mark: Mark) -> Marks:
+    def put(self, row: int, mark: Mark) -> RowMarks:
         """The marks with another one for a row; an empty one takes the row out."""
         others = {number: held for number, held in self.of.items() if number != row}
-        return Marks({**others, row: mark} if mark else others)
+        return RowMarks({**others, row: mark} if mark else others)
 
-    def toggled(self, row: int, kind: str) -> Marks:
+    def toggled(self, row: int, kind: str) -> RowMarks:
         """The row marked `kind`, or no longer where it was so; its note stays."""
         now = self.get(row)
         return self.put(row, Mark("" if now.kind == kind else kind, now.note))
 
-    def noted(self, row: int, note: str) -> Marks:
+    def noted(self, row: int, note: str) -> RowMarks:
         """The row with another note; "" takes the note away."""
         return self.put(row, Mark(self.get(row).kind, note.strip()[:LONGEST_NOTE]))
 
@@ -103,7 +103,7 @@ class Marks:
         return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def read_marks(text: str, where: str) -> Marks:
+def read_marks(text: str, where: str) -> RowMarks:
     """Marks from text as `to_text` makes it; ExportError names the first line that is none.
 
     A line that is a mapping without `row` is skipped: it is the head of a file that sftui keeps.
@@ -127,4 +127,4 @@ def read_marks(text: str, where: str) -> Marks:
         mark = Mark(kind or "", (note or "")[:LONGEST_NOTE])
         if mark:
             found[row] = mark
-    return Marks(found)
+    return RowMarks(found)

@@ -21,7 +21,7 @@ from pathlib import Path
 from sftui.errors import ExportError, without_secrets
 from sftui.session.options import OpenOptions
 from sftui.side_files import parse_json, read_side_file
-from sftui.workspace.marks import MOST_MARKS, Mark, Marks, read_marks
+from sftui.workspace.marks import MOST_MARKS, Mark, RowMarks, read_marks
 
 FORMAT = 1
 
@@ -46,15 +46,15 @@ class MarksFile:
         self._closing = False
         self._read = False
 
-    def load(self) -> Marks:
+    def load(self) -> RowMarks:
         """What was marked before; ExportError where the file cannot be read. No marks where the data has no name.
 
         Whether it is `stale` is found out the first time: from then on the file says what was seen here.
         """
         if self.path is None:
-            return Marks()
+            return RowMarks()
         if not os.path.lexists(self.path):
-            return Marks()
+            return RowMarks()
         text = read_side_file(self.path, "the file of review marks", ExportError, most=MOST_MARKS)
         marks = read_marks(text, str(self.path))
         if marks and not self._read:
@@ -113,7 +113,7 @@ class MarksFile:
                 marks = self.load()
             except ExportError:
                 os.replace(path, path.with_suffix(".damaged"))
-                marks = Marks()
+                marks = RowMarks()
             for row, mark in taken.items():
                 marks = marks.put(row, mark)
             head = json.dumps({"sftui_marks": FORMAT, "data": self._data, "as": self._state()})

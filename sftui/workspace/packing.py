@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sftui.model import Inspection
-from sftui.session.opened import Opened
+from sftui.session.opened import OpenData
 from sftui.workspace.events import PacksReady
 from sftui.workspace.requests import PacksRequest
 
@@ -14,7 +14,7 @@ MOST_TOKENS = 65_536
 """A packing group of no more rows and tokens is packed whole, as `sftui encode` packs it."""
 
 
-def packs(session: Opened, request: PacksRequest, version: int) -> Iterator[PacksReady | None]:
+def packs(session: OpenData, request: PacksRequest, version: int) -> Iterator[PacksReady | None]:
     """Rows are prepared one at a time until they are a packing group, or many, and then packed as one."""
     ready = session.ready()
     ready.checks()

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from sftui.model import Conversation, Inspection, Kind, common_prefix
-from sftui.session.opened import Opened
+from sftui.session.opened import OpenData
 from sftui.text import ELLIPSIS
 
 PREVIEW = 200
@@ -36,7 +36,7 @@ class Leads:
         return f"{ELLIPSIS}{text[whole:]}" if whole >= LEAST and len(text) > longest else text
 
 
-def leads_of(session: Opened) -> Leads:
+def leads_of(session: OpenData) -> Leads:
     """What the first rows of the data begin with."""
     return Leads(
         [_clip(_words(made.conversation)) for row in session.sample if (made := session.early(row)).conversation]

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 from sftui.findings.rule import TO_MESSAGES
 from sftui.pipeline import detect
-from sftui.repairs.run import Counts
+from sftui.repairs.run import RunCounts
 from sftui.session.ready import tokenizer_of
-from sftui.session.repairing import Written, check_targets, conversion_of, session_plan, write_repaired
+from sftui.session.repairing import WriteProgress, check_targets, conversion_of, session_plan, write_repaired
 from sftui.workspace.events import RepairCount, RepairsCounted, RepairsWritten
 from sftui.workspace.requests import RepairsRequest, WriteRequest
 
 if TYPE_CHECKING:
-    from sftui.session.opened import Opened
+    from sftui.session.opened import OpenData
 
 REPORT_EVERY = 0.25
 
 
-def count_of(counts: Counts) -> RepairCount:
+def count_of(counts: RunCounts) -> RepairCount:
     """Counts as they travel."""
     return RepairCount(
         counts.rows,
@@ -33,7 +33,7 @@ def count_of(counts: Counts) -> RepairCount:
     )
 
 
-def count_repairs(session: Opened, request: RepairsRequest, version: int) -> Iterator[RepairsCounted | None]:
+def count_repairs(session: OpenData, request: RepairsRequest, version: int) -> Iterator[RepairsCounted | None]:
     """How many rows the repairs in force change, reported as it grows."""
     overlay = session.overlay
     if overlay is None:
@@ -52,7 +52,7 @@ def count_repairs(session: Opened, request: RepairsRequest, version: int) -> Ite
     )
 
 
-def write_job(session: Opened, request: WriteRequest) -> Iterator[RepairsWritten | None]:
+def write_job(session: OpenData, request: WriteRequest) -> Iterator[RepairsWritten | None]:
     """Write what the repairs in force make of the data, as they are now, whatever is changed meanwhile."""
     target, journal = Path(request.target), Path(request.log)
     check_targets(session.options.paths, request.target, request.log)
@@ -62,7 +62,7 @@ def write_job(session: Opened, request: WriteRequest) -> Iterator[RepairsWritten
     plan = session_plan(tokenizer_of(session), session.repairs, request.marked, conversion=conversion)
     if plan.codes or any(one.name == "strip-tokens" for one in plan.repairs):
         session.ready().checks()  # the tokenizer decides on these
-    now, at = Written(Counts()), time.monotonic()
+    now, at = WriteProgress(RunCounts()), time.monotonic()
     for now in write_repaired(session, plan, target, journal):
         if time.monotonic() - at > REPORT_EVERY:
             at = time.monotonic()

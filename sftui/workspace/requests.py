@@ -21,7 +21,7 @@ from sftui.session.options import OpenOptions, SearchQuery
 from sftui.workspace import events as ev
 
 
-class Open(NamedTuple):
+class OpenRequest(NamedTuple):
     """The first request. `row` None: inspect nothing until asked (after a restart). `opened` as in `SetRecipe`;
     `overran` is what ended earlier workers and is not tried again."""
 
@@ -193,7 +193,7 @@ Question: TypeAlias = (
     " | CompareRequest | CountRequest | PacksRequest | AuditRequest | OrderRequest | TagsRequest | RepairsRequest"
     " | WriteRequest"
 )
-Request: TypeAlias = "Open | SetRecipe | Question | Cancel"
+Request: TypeAlias = "OpenRequest | SetRecipe | Question | Cancel"
 
 SCREEN, LASTING, ONCE = "screen", "lasting", "once"
 """How long a question stands: on screen, and answered again under every recipe; lasting, the same in slices; or once,
@@ -204,7 +204,7 @@ SHARED = ("ticket", "index", "token", "recipe", "repairs", "by", "target", "log"
 """What an answer says of its question."""
 
 
-class Kind(NamedTuple):
+class QuestionKind(NamedTuple):
     """A kind of question: the event that answers it (several may), how long it stands, and what that event holds, but
     for why and what it says of its question, where there is no answer; None: a `WorkerFailed` says that."""
 
@@ -213,24 +213,24 @@ class Kind(NamedTuple):
     unanswered: Mapping[str, Any] | None = None
 
 
-QUESTIONS: Mapping[type, Kind] = {
-    RowRequest: Kind(ev.RowReady, SCREEN),
-    BatchRequest: Kind(ev.BatchReady, SCREEN, {"batch": None}),
-    FindingsRequest: Kind(ev.FindingsReady, LASTING, {}),
-    WhyRequest: Kind(ev.WhyReady, LASTING, {}),
-    CompareRequest: Kind(ev.ComparisonReady, LASTING, {}),
-    PacksRequest: Kind(ev.PacksReady, LASTING, {}),
-    TagsRequest: Kind(ev.TagsReady, ONCE, {}),
-    OrderRequest: Kind(ev.OrderReady, ONCE, {}),
+QUESTIONS: Mapping[type, QuestionKind] = {
+    RowRequest: QuestionKind(ev.RowReady, SCREEN),
+    BatchRequest: QuestionKind(ev.BatchReady, SCREEN, {"batch": None}),
+    FindingsRequest: QuestionKind(ev.FindingsReady, LASTING, {}),
+    WhyRequest: QuestionKind(ev.WhyReady, LASTING, {}),
+    CompareRequest: QuestionKind(ev.ComparisonReady, LASTING, {}),
+    PacksRequest: QuestionKind(ev.PacksReady, LASTING, {}),
+    TagsRequest: QuestionKind(ev.TagsReady, ONCE, {}),
+    OrderRequest: QuestionKind(ev.OrderReady, ONCE, {}),
     # A list that cannot be made: each of its rows says itself what is wrong with it.
-    SummariesRequest: Kind(ev.SummariesReady, SCREEN),
-    SearchRequest: Kind(ev.SearchFound, ONCE, {"row": None, "finished": True}),
-    WriteRequest: Kind(ev.RepairsWritten, ONCE, {}),
-    SplitWanted: Kind(None, ONCE),
-    CountRequest: Kind(ev.CountReady, LASTING, {}),
-    RepairsRequest: Kind(ev.RepairsCounted, LASTING, {"counted": ev.RepairCount(), "done": True}),
-    AuditRequest: Kind(ev.AuditReady, LASTING, {"rows": 0}),
-    HitsRequest: Kind(ev.HitsCounted, LASTING, {"done": True}),
+    SummariesRequest: QuestionKind(ev.SummariesReady, SCREEN),
+    SearchRequest: QuestionKind(ev.SearchFound, ONCE, {"row": None, "finished": True}),
+    WriteRequest: QuestionKind(ev.RepairsWritten, ONCE, {}),
+    SplitWanted: QuestionKind(None, ONCE),
+    CountRequest: QuestionKind(ev.CountReady, LASTING, {}),
+    RepairsRequest: QuestionKind(ev.RepairsCounted, LASTING, {"counted": ev.RepairCount(), "done": True}),
+    AuditRequest: QuestionKind(ev.AuditReady, LASTING, {"rows": 0}),
+    HitsRequest: QuestionKind(ev.HitsCounted, LASTING, {"done": True}),
 }
 """Every question, the most urgent first; jobs in slices keep the same order."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import RAW_LIMIT, Inspection, Problem, Row
-from sftui.session.opened import Opened
+from sftui.session.opened import OpenData
 from sftui.session.ready import Ready, tokenizer_of
 from sftui.views.grid import hit_starts
 from sftui.workspace.events import HitsCounted, SearchFound
@@ -24,7 +24,7 @@ REGEX_LIMIT = 1_000_000
 """Characters of a row that a pattern is tried on; some patterns take quadratic time."""
 
 Positions = tuple[int, ...]
-Now = Callable[[], Opened]
+Now = Callable[[], OpenData]
 Matcher = Callable[[Inspection], Positions | None]
 
 
@@ -64,7 +64,7 @@ def search(now: Now, request: SearchRequest) -> Iterator[SearchFound | None]:
     yield SearchFound(request.ticket, None, (), searched, True, unread=unread)
 
 
-def count_hits(session: Opened, request: HitsRequest, version: int) -> Iterator[HitsCounted | None]:
+def count_hits(session: OpenData, request: HitsRequest, version: int) -> Iterator[HitsCounted | None]:
     """The hits of every row from the first on, a row at a time; neighbouring tokens are one hit, and so is a row that
     is found by its findings or outside its tokens."""
     whole = SearchRequest(request.ticket, request.query, 0)
@@ -147,7 +147,7 @@ def _indices(now: Now, request: SearchRequest) -> Iterator[int]:
         index += 1
 
 
-def _candidate(session: Opened, row: Row, request: SearchRequest) -> Inspection | None:
+def _candidate(session: OpenData, row: Row, request: SearchRequest) -> Inspection | None:
     """The row, inspected; a plain-text needle that the raw row cannot hold saves the work."""
     query = request.query
     if query.kind == "text" and query.text.isascii() and query.text.isalnum() and 0 < row.size <= RAW_LIMIT:
@@ -185,7 +185,7 @@ def _finding_matcher(now: Now, needle: str) -> Matcher:
     return match
 
 
-def _in_template(session: Opened, needle: str) -> bool:
+def _in_template(session: OpenData, needle: str) -> bool:
     return isinstance(session, Ready) and any(
         needle.lower() in template.source.lower() for template in session.tools.templates.values()
     )

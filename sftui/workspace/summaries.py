@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sftui.errors import SftuiError
 from sftui.model import Inspection, Row, RowSummary
-from sftui.session.opened import HEAVY, Opened
+from sftui.session.opened import HEAVY, OpenData
 from sftui.workspace.events import SummariesReady
 from sftui.workspace.previews import Leads, clipped, leads_of, preview
 from sftui.workspace.requests import SummariesRequest
@@ -19,7 +19,7 @@ TOO_HEAVY = 256 << 10
 SEND_EVERY = 0.05
 
 
-def summaries(session: Opened, request: SummariesRequest, version: int) -> Iterator[SummariesReady | None]:
+def summaries(session: OpenData, request: SummariesRequest, version: int) -> Iterator[SummariesReady | None]:
     """Lines in parts, light rows first, then light rows again with their findings; None where nothing is to be reported
     yet."""
     leads = leads_of(session)
@@ -51,7 +51,7 @@ def summaries(session: Opened, request: SummariesRequest, version: int) -> Itera
 
 
 def _checked(
-    session: Opened, request: SummariesRequest, version: int, indices: list[int], leads: Leads
+    session: OpenData, request: SummariesRequest, version: int, indices: list[int], leads: Leads
 ) -> Iterator[SummariesReady | None]:
     """The same lines again with their findings counted, once all are there."""
     from sftui.audit.verdict import of_row
@@ -81,7 +81,7 @@ def _checked(
     yield SummariesReady(request.ticket, version, tuple(ready))
 
 
-def _summary(session: Opened, row: Row, leads: Leads) -> RowSummary:
+def _summary(session: OpenData, row: Row, leads: Leads) -> RowSummary:
     """One line, whatever happens: the list does not wait for a row on which sftui itself fails."""
     try:
         return summary(session.inspect_row(row, spans=False), leads)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sftui.errors import SftuiError
 from sftui.model import Conversation, Problem
-from sftui.session.opened import HEAVY, Opened
+from sftui.session.opened import HEAVY, OpenData
 from sftui.workspace.events import TagsReady
 from sftui.workspace.requests import TagsRequest
 
@@ -15,7 +15,7 @@ MOST_BYTES = 500_000
 """How much of the rows is gathered; the proof takes about half a second then, and a row requested meanwhile waits."""
 
 
-def tags(session: Opened, request: TagsRequest, version: int) -> Iterator[TagsReady | None]:
+def tags(session: OpenData, request: TagsRequest, version: int) -> Iterator[TagsReady | None]:
     """The tagged template with its diff; SftuiError where there is none."""
     tools = session.ready().checks().tools
     template = tools.templates.get("default") or next(iter(tools.templates.values()), None)

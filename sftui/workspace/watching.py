@@ -13,7 +13,7 @@ from sftui.workspace.events import RepairsWritten, SourceChanged
 from sftui.workspace.requests import WriteRequest
 
 if TYPE_CHECKING:
-    from sftui.session.opened import Opened
+    from sftui.session.opened import OpenData
     from sftui.sources import Source
 
 AGAIN = "D reads it again"
@@ -40,13 +40,13 @@ def damage_of(source: Source) -> str:
     return damage[0].sentence() + more
 
 
-def lost(session: Opened) -> Problem | None:
+def lost(session: OpenData) -> Problem | None:
     """Why no row can be read any more, or None."""
     event = change_of(session.source)
     return event.problem if event.lost else None
 
 
-def unless_lost(session: Opened, events: Iterator[Any], instead: Callable[[Problem], Any]) -> Iterator[Any]:
+def unless_lost(session: OpenData, events: Iterator[Any], instead: Callable[[Problem], Any]) -> Iterator[Any]:
     """The events of a job over many rows; `instead` of what it makes of rows that cannot be read any more, the
     reason."""
     gone = lost(session)
@@ -68,7 +68,7 @@ def answered(events: Iterator[Any], instead: Callable[[Problem], Any]) -> Iterat
         yield instead(Problem(error.what, error.why, error.fix))
 
 
-def write_whole(session: Opened, request: WriteRequest) -> Iterator[RepairsWritten | None]:
+def write_whole(session: OpenData, request: WriteRequest) -> Iterator[RepairsWritten | None]:
     """The repaired data, where all of the data is there and still what was opened; half a dataset looks like a smaller
     one."""
     from sftui.workspace.repairing import write_job

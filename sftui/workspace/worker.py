@@ -27,9 +27,9 @@ from sftui import bound
 from sftui.errors import SftuiError, without_secrets
 from sftui.model import Inspection, Problem, Row, Stage
 from sftui.recipe import Recipe
-from sftui.session.opened import AT_ONCE, Opened, Stored, read_anew
+from sftui.session.opened import AT_ONCE, OpenData, StoredData, read_anew
 from sftui.session.options import OpenOptions
-from sftui.session.ready import Ready, Tokenized, Untokenized, open_data, row_texts, under, with_tokenizer
+from sftui.session.ready import Ready, TokenizedData, UntokenizedData, open_data, row_texts, under, with_tokenizer
 from sftui.session.splitting import held_out_by, settling
 from sftui.session.versions import tokenizer_key
 from sftui.starting import PAGE
@@ -37,15 +37,15 @@ from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.comparing import Comparison
 from sftui.workspace.inbox import URGENCY, Inbox
-from sftui.workspace.indexing import Indexer, Look
-from sftui.workspace.loader import Loaded, Loader
+from sftui.workspace.indexing import Indexer, LookRequest
+from sftui.workspace.loader import Loader, LoaderReport
 from sftui.workspace.previews import leads_of
 from sftui.workspace.search import count_hits, search
 from sftui.workspace.summaries import TOO_HEAVY, summaries, summary
 from sftui.workspace.watching import answered, unless_lost, write_whole
 
 if TYPE_CHECKING:
-    from sftui.workspace.auditing import Auditing
+    from sftui.workspace.auditing import AuditRun
 
 SLICE = 0.01
 LOOK = 0.02
@@ -66,8 +66,8 @@ class Worker:
         self._inbox = inbox
         self._out = out
         self._sending = threading.Lock()
-        self._session: Opened | None = None
-        self._told: Opened | None = None
+        self._session: OpenData | None = None
+        self._told: OpenData | None = None
         self._loader = Loader(inbox.post)
         self._indexer = Indexer(inbox, self.send, self._loader.settled)
         self._version = 0
@@ -78,7 +78,7 @@ class Worker:
         self._list: rq.SummariesRequest | None = None
         self._lasting: dict[type, Any] = {}
         self._comparison = Comparison()
-        self._auditing: Auditing | None = None
+        self._auditing: AuditRun | None = None
         self._jobs: dict[type, tuple[Any, Iterator[Any]]] = {}
         self._stepped: type | None = None
 
@@ -124,15 +124,15 @@ class Worker:
             self.send(answer)
 
     def _serve(self, item: Any) -> None:
-        if isinstance(item, rq.Open):
+        if isinstance(item, rq.OpenRequest):
             self._open(item)
         elif isinstance(item, rq.SetRecipe):
             self._set_recipe(item)
-        elif isinstance(item, Loaded):
+        elif isinstance(item, LoaderReport):
             self._loaded(item)
-        elif isinstance(item, Stored):
+        elif isinstance(item, StoredData):
             self._looked_through(item)
-        elif isinstance(item, Look):
+        elif isinstance(item, LookRequest):
             if self._indexer.look(item):  # what is on screen cannot be read any more, or can be again
                 self._answer_row()
                 self._start_list()
@@ -159,7 +159,7 @@ class Worker:
 
     # --- opening ----------------------------------------------------------------------------
 
-    def _open(self, request: rq.Open) -> None:
+    def _open(self, request: rq.OpenRequest) -> None:
         self._opening, self._refused = request, None
         self._try_again(request.overran)
         self._version = request.version
@@ -187,7 +187,7 @@ class Worker:
         opened.set()
         self._indexer.begin(session.stored)
 
-    def _read(self, options: OpenOptions, recipe: Recipe, repairs: tuple[str, ...]) -> Opened:
+    def _read(self, options: OpenOptions, recipe: Recipe, repairs: tuple[str, ...]) -> OpenData:
         """Open the data; what comes from the Hub is reported every second."""
         from sftui.sources.opening import hub_name
 
@@ -208,7 +208,7 @@ class Worker:
         if found is not None:
             found.refuse(but)
 
-    def _send_source(self, session: Opened, anew: str = "") -> None:
+    def _send_source(self, session: OpenData, anew: str = "") -> None:
         source, found, stop = session.source, session.detected, session.load_stop(0)  # what is known of it
         more = () if session.stored.whole else (PROVISIONAL,)
         self.send(
@@ -232,10 +232,10 @@ class Worker:
         )
         self._prepare_export(session)
 
-    def _prepare_export(self, session: Opened) -> None:
+    def _prepare_export(self, session: OpenData) -> None:
         self.send(ev.ExportPrepared(pickle.dumps(session.prepared(), pickle.HIGHEST_PROTOCOL)))
 
-    def _looked_through(self, found: Stored) -> None:
+    def _looked_through(self, found: StoredData) -> None:
         """All rows are known, and with them how each is read."""
         before = self._session
         if before is None or before.stored.source is not found.source:
@@ -285,9 +285,9 @@ class Worker:
             )
             return False
         unanswered = self._end_jobs()
-        if isinstance(old, Untokenized):
+        if isinstance(old, UntokenizedData):
             self._loader.load(request.recipe, session.options)  # the network may be back
-        elif isinstance(old, Tokenized):
+        elif isinstance(old, TokenizedData):
             session = with_tokenizer(session, old.tokenizer)
         self._session, self._comparison, self._auditing = session, Comparison(), None
         self._send_source(session)
@@ -312,7 +312,7 @@ class Worker:
             self.send(ev.RepairsWritten(write[0].ticket, "", ""))
         return unanswered
 
-    def _loaded(self, loaded: Loaded) -> None:
+    def _loaded(self, loaded: LoaderReport) -> None:
         """A tokenizer has come, was proven or corrected, or could not be loaded."""
         from sftui.tokens.release import settle
 
@@ -332,19 +332,19 @@ class Worker:
             self._prove_rows(session)
         settle()
 
-    def _inspection(self, session: Opened) -> Inspection | None:
+    def _inspection(self, session: OpenData) -> Inspection | None:
         """The row that is on screen, if any."""
         return session.inspect(self._row.index) if self._row is not None else None
 
-    def _prove_rows(self, session: Opened) -> None:
+    def _prove_rows(self, session: OpenData) -> None:
         """Have the tokenizer compared on what the first rows give it, after they are on screen."""
-        if not isinstance(session, Tokenized) or not session.tokenizer.facts.backend:
+        if not isinstance(session, TokenizedData) or not session.tokenizer.facts.backend:
             return
         texts = row_texts(session)
         if texts:
             self._loader.prove(session.recipe, session.options, session.tokenizer, texts)
 
-    def _answer_again(self, session: Opened) -> None:
+    def _answer_again(self, session: OpenData) -> None:
         """What is on screen, under the recipe and tokenizer now in force."""
         self._prepare_export(session)
         self._jobs.pop(rq.SummariesRequest, None)
@@ -390,25 +390,25 @@ class Worker:
         if self._session is not None and self._list is not None:
             self._jobs[rq.SummariesRequest] = (self._list, summaries(self._session, self._list, self._version))
 
-    def _start_split(self, session: Opened) -> None:
+    def _start_split(self, session: OpenData) -> None:
         """Find out which rows evaluate, and mark them on screen."""
         self._jobs.pop(rq.SplitWanted, None)
         if isinstance(session, Ready) and held_out_by(session.recipe) is not None:
             self._jobs[rq.SplitWanted] = (rq.SplitWanted(), self._splitting(session))
 
-    def _splitting(self, session: Opened) -> Iterator[None]:
+    def _splitting(self, session: OpenData) -> Iterator[None]:
         yield from unless_lost(session, settling(session), lambda problem: None)
         if session.split.evaluation:
             self._answer_row()
             self._start_list()
             self._again(rq.CompareRequest)
 
-    def _start(self, item: Any, session: Opened) -> None:
+    def _start(self, item: Any, session: OpenData) -> None:
         """Begin to answer a question in slices; what is lasting is so again under every new recipe or
         tokenizer."""
         self._jobs[type(item)] = (item, self._job(item, session))
 
-    def _job(self, item: Any, session: Opened) -> Iterator[Any]:
+    def _job(self, item: Any, session: OpenData) -> Iterator[Any]:
         from sftui.workspace.checking import findings, why
         from sftui.workspace.packing import packs
         from sftui.workspace.repairing import count_repairs
@@ -441,11 +441,11 @@ class Worker:
         }
         return answered(jobs[type(item)](), no_audit if isinstance(item, rq.AuditRequest) else instead)
 
-    def _audits(self) -> Auditing:
+    def _audits(self) -> AuditRun:
         if self._auditing is None:
-            from sftui.workspace.auditing import Auditing
+            from sftui.workspace.auditing import AuditRun
 
-            self._auditing = Auditing()
+            self._auditing = AuditRun()
         return self._auditing
 
     def _doubles_known(self) -> None:

@@ -21,11 +21,11 @@ from sftui.bound import Overrun
 from sftui.model import Inspection, Problem, RecipeChange
 from sftui.recipe import Recipe, changed, diff
 from sftui.session.options import OpenOptions
-from sftui.starting import COMMAND, Started
+from sftui.starting import COMMAND, IdleWorker
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.cache import InspectionCache
-from sftui.workspace.history import Chosen, History
+from sftui.workspace.history import History, RecipeChoice
 from sftui.workspace.link import Connect, Connection, Link
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ MOST_OVERRUN = 40
 """Pieces of work that may end the worker before it is given up as one that crashes."""
 
 
-class _Ended(NamedTuple):
+class _LinkEnd(NamedTuple):
     """What a connection says last, among the events."""
 
     connection: Connection
@@ -67,7 +67,7 @@ class Workspace:
         options: OpenOptions,
         command: tuple[str, ...] = COMMAND,
         patience: float = PATIENCE,
-        started: Started | None = None,
+        started: IdleWorker | None = None,
         connect: Connect = Link,
     ) -> None:
         self.options = options
@@ -80,7 +80,7 @@ class Workspace:
         self.row = options.row
         self.version = 1
         self.written: tuple[tuple[str, ...], ev.RepairsWritten] | None = None
-        self._history = History(Chosen(recipe))
+        self._history = History(RecipeChoice(recipe))
         self._prepared = b""
         self._command = command
         self._started = started
@@ -227,13 +227,13 @@ class Workspace:
 
     def set_recipe(self, recipe: Recipe) -> bool:
         """Put another recipe in force; the row, batch and summaries on screen answer again by themselves."""
-        return self.choose(Chosen(recipe, self.repairs))
+        return self.choose(RecipeChoice(recipe, self.repairs))
 
     def set_repairs(self, repairs: tuple[str, ...]) -> bool:
         """Put other data repairs in force, in the same history as recipes."""
-        return self.choose(Chosen(self.recipe, repairs))
+        return self.choose(RecipeChoice(self.recipe, repairs))
 
-    def choose(self, chosen: Chosen) -> bool:
+    def choose(self, chosen: RecipeChoice) -> bool:
         """Put a recipe and repairs in force, as one change."""
         with self._lock:
             return self._history.put(chosen) and self._announce()
@@ -269,10 +269,12 @@ class Workspace:
         while the data or the tokenizer it needs is not loaded yet.
         """
         from sftui.exports.plan import plan_export
-        from sftui.exports.prepared import Prepared
+        from sftui.exports.prepared import ExportInput
 
         with self._lock:
-            prepared: Prepared = pickle.loads(self._prepared) if self._prepared else Prepared(paths=self.options.paths)
+            prepared: ExportInput = (
+                pickle.loads(self._prepared) if self._prepared else ExportInput(paths=self.options.paths)
+            )
             written = self.written[1].target if self.written is not None and self.written[0] == self.repairs else None
             return plan_export(
                 to, folder, self.recipe, self.base_recipe, replace(prepared, repairs=self.repairs, repaired=written)
@@ -302,15 +304,17 @@ class Workspace:
         self._link = self._start_worker(self._events.put, self._ended, self._command, started)
         ticket = self._latest[ev.RowReady] = self._latest.get(ev.RowReady) or next(self._tickets)
         self._link.send(
-            rq.Open(self.options, self.recipe, self.version, ticket, row, self.repairs, self._opened, self._overran)
+            rq.OpenRequest(
+                self.options, self.recipe, self.version, ticket, row, self.repairs, self._opened, self._overran
+            )
         )
 
     def _ended(self, link: Connection) -> None:
-        self._events.put(_Ended(link))
+        self._events.put(_LinkEnd(link))
 
     def _dispatch(self) -> None:
         while (event := self._events.get()) is not None:
-            if isinstance(event, _Ended):
+            if isinstance(event, _LinkEnd):
                 self._restart(event.connection)
             else:
                 self._hand_on(event)

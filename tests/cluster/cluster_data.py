@@ -9,7 +9,7 @@ from typing import Any
 
 from sftui.audit.found import Filter
 from sftui.recipe import changed
-from sftui.session.checking import Checking
+from sftui.session.checking import AuditSession
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized
 from sftui.trainers import preset
@@ -54,7 +54,7 @@ def opened(*paths: Path | str, trainer: str = "trl", tokenizer: str = "builtin:c
     return tokenized(open_data(OpenOptions(tuple(map(str, paths)), recipe=recipe))).ready()
 
 
-def said(checking: Checking) -> dict[str, Any]:
+def said(checking: AuditSession) -> dict[str, Any]:
     """Everything that an audit came to, as what must be equal between engines."""
     from sftui.exports.formats_json import as_json_text
     from sftui.exports.report import report_html
@@ -73,7 +73,7 @@ def said(checking: Checking) -> dict[str, Any]:
 
 def locally(session: Ready, wanted: Filter | None = None, **more: Any) -> dict[str, Any]:
     """The same by the local engine in this process."""
-    checking = Checking(session, wanted or Filter(), **more)
+    checking = AuditSession(session, wanted or Filter(), **more)
     for _ in checking.steps():
         pass
     return said(checking)

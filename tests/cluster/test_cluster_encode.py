@@ -18,15 +18,15 @@ from sftui.engines.cluster import Cluster
 from sftui.engines.encoding import elsewhere, write_rows
 from sftui.errors import ExportError
 from sftui.exports.joining import joined, part_of
-from sftui.session.encoding import Written, columns_of, encoded
+from sftui.session.encoding import EncodeProgress, columns_of, encoded
 from sftui.session.ready import Ready
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("small_pieces")]
 
 
-def here(session: Ready, form: str, **more: Any) -> tuple[bytes, Written]:
+def here(session: Ready, form: str, **more: Any) -> tuple[bytes, EncodeProgress]:
     """The file that the local engine writes, and what it counts."""
-    file, written = BytesIO(), Written()
+    file, written = BytesIO(), EncodeProgress()
     columns = columns_of(session, more.get("explain", False), unpacked=True)
     with joined(form, file, columns) as add:
         add(part_of(form, encoded(session, written, **more), columns))
@@ -41,10 +41,10 @@ def test_lines_to_the_byte_and_tables_to_the_value_also_where_workers_are_killed
     rows = data.write(tmp_path / "t.jsonl", 2000)
     session = data.opened(rows, trainer="hf-trainer", length__max=60, length__over="drop")
     for form, explain in (("jsonl", False), ("parquet", True)):
-        file, written = BytesIO(), Written()
+        file, written = BytesIO(), EncodeProgress()
         killed: list[psutil.Process] = []
 
-        def kill_one(written: Written = written, killed: list[psutil.Process] = killed) -> None:
+        def kill_one(written: EncodeProgress = written, killed: list[psutil.Process] = killed) -> None:
             if written.rows > 300 and not killed:
                 killed.extend(workers()[:1])
                 killed[0].kill()
@@ -63,7 +63,7 @@ def test_packs(ray: Cluster, tmp_path: Path, trainer: str) -> None:
     strategy = {"trl": "bfd", "axolotl": "multipack"}[trainer]
     rows = data.write(tmp_path / "t.jsonl", 600)
     session = data.opened(rows, trainer=trainer, pack__strategy=strategy, length__max=128)
-    here_made, there_made = Written(), Written()
+    here_made, there_made = EncodeProgress(), EncodeProgress()
     local = [json.dumps(one) for one in encoded(session, here_made, explain=True)]
     with elsewhere(session) as working:
         assert [json.dumps(one) for one in encoded(working, there_made, explain=True)] == local
@@ -76,4 +76,4 @@ def test_where_no_row_can_be_prepared_nothing_is_written(ray: Cluster, tmp_path:
     (tmp_path / "t.jsonl").write_text("\n".join(data.rows(4)))
     session = data.opened(tmp_path / "t.jsonl", trainer="hf-trainer", render__template=f"file:{template}")
     with pytest.raises(ExportError, match="none of the rows could be prepared, because sftui stopped at row 0"):
-        write_rows(session, BytesIO(), "jsonl", Written())
+        write_rows(session, BytesIO(), "jsonl", EncodeProgress())

@@ -249,11 +249,11 @@ def _together(seen: list[Inspection], recipe: Recipe, tools: Any) -> None:
 
 def _export(rows: list[Row], detected: Any, recipe: Recipe) -> None:
     from sftui.exports.plan import plan_export
-    from sftui.exports.prepared import Prepared
+    from sftui.exports.prepared import ExportInput
     from sftui.sources.source import LINES
 
     base = trainers.preset(recipe.preset)
-    prepared = Prepared(("data.jsonl",), loading=LINES, detected=detected, plainly=detected, sample=tuple(rows))
+    prepared = ExportInput(("data.jsonl",), loading=LINES, detected=detected, plainly=detected, sample=tuple(rows))
     for to in ("recipe", "preprocess", recipe.preset.partition("@")[0], "trl", "axolotl"):
         try:
             plan = plan_export(to, "out", recipe, base, prepared)

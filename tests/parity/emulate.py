@@ -18,7 +18,7 @@ from case import Case, home
 from places import made_once
 
 from sftui import pipeline
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.errors import SftuiError
 from sftui.model import Example, Inspection, Pack, Row
 from sftui.recipe import Recipe
@@ -47,11 +47,11 @@ class Emulated:
     tools: Toolbox | None = None
 
 
-Way = Callable[[Sequence[Row], Detected, Recipe, Toolbox], Iterable[Inspection]]
+Way = Callable[[Sequence[Row], Detection, Recipe, Toolbox], Iterable[Inspection]]
 """How rows are prepared."""
 
 
-def in_chunks(rows: Sequence[Row], detected: Detected, recipe: Recipe, tools: Toolbox) -> Iterable[Inspection]:
+def in_chunks(rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> Iterable[Inspection]:
     """As `sftui encode` does, with fastokens after the first chunk already; it stays for the next case."""
     return pipeline.inspect_all(rows, detected, recipe, tools, _bulk(tools.tokenizer))
 
@@ -82,7 +82,7 @@ def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven", way
         return Emulated(refused=error.sentence() if hasattr(error, "sentence") else str(error))
 
 
-def drawn(rows: Sequence[Row], detected: Detected, recipe: Recipe) -> Sequence[Row]:
+def drawn(rows: Sequence[Row], detected: Detection, recipe: Recipe) -> Sequence[Row]:
     """The rows that train, in the order of the draw; as they are where there is none, or no seed for it."""
     held = trainer_named(recipe.preset).held_out(recipe)
     if held is None or not held.drawn or held.doubt:
@@ -128,7 +128,7 @@ def of_config(trainer: str, rows: Sequence[Row], reference: DatasetRef, tokenize
 
 
 def through(
-    trainer: str, rows: Sequence[Row], detected: Detected, recipe: Recipe, tools: Toolbox, way: Way = in_chunks
+    trainer: str, rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox, way: Way = in_chunks
 ) -> Emulated:
     """Rows through the pipeline, as `sftui verify` sends them through it."""
     found = verifying.through(way(rows, detected, recipe, tools), recipe, tools)

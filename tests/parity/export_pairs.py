@@ -126,12 +126,12 @@ def read(source: str, path: str, text: str) -> Any:
 def exported(source: str, path: str, text: str, target: str) -> Exported:
     """A config of `source` as sftui exports it to `target`; SftuiError where it does not."""
     from sftui.exports.plan import plan_export
-    from sftui.exports.prepared import Prepared
+    from sftui.exports.prepared import ExportInput
     from sftui.sources.source import LINES
 
     opened = read(source, path, text)
     recipe = opened.recipe
-    prepared = Prepared(paths=("data/train.jsonl",), split="train", loading=LINES, config=opened)
+    prepared = ExportInput(paths=("data/train.jsonl",), split="train", loading=LINES, config=opened)
     with tempfile.TemporaryDirectory() as folder:
         plan = plan_export(target, folder, recipe, recipe, prepared)
     keys = [note.removeprefix("not carried: ").split(": ")[0] for note in plan.notes if note.startswith("not carried")]

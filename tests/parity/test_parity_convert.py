@@ -25,7 +25,7 @@ from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized
 from sftui.session.repairing import conversion_of, reading_messages, session_plan, write_repaired
-from sftui.session.verifying import Verified, verify
+from sftui.session.verifying import Verification, verify
 
 pytestmark = pytest.mark.parity
 TOKENIZER = "builtin:chatml"
@@ -177,7 +177,7 @@ class Asked:
         self.rows = {one["row"]: (one["input_ids"], one["labels"]) for one in records if one["kind"] == "row"}
         return head, records
 
-    def verified(self, session: Ready) -> Verified:
+    def verified(self, session: Ready) -> Verification:
         """The real trainer on all rows: as sftui says, be it that it stops."""
         done = verify(session, range(session.source.count().rows), self)
         assert not done.differences, done.sentences

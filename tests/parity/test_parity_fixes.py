@@ -30,7 +30,7 @@ from sftui.model import Inspection
 from sftui.recipe import Recipe, changed, diff, get
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, under
-from sftui.session.verifying import Verified, through, verify
+from sftui.session.verifying import Verification, through, verify
 from sftui.trainers.verify.session import ask, read_result
 from sftui.workspace.requests import TagsRequest
 from sftui.workspace.tagging import tags
@@ -130,7 +130,7 @@ def repaired_file(broken: Broken, data: Path) -> Path:
     return out
 
 
-def verified(session: Ready, runners: Runners, count: int) -> Verified:
+def verified(session: Ready, runners: Runners, count: int) -> Verification:
     """sftui and the real trainer on all rows; they must agree."""
     done = verify(session, range(count), lambda request: runners.ask(session.recipe.preset, request))
     assert not done.differences, done.sentences

@@ -14,7 +14,7 @@ import record_versions
 
 from sftui.errors import SftuiError, TemplateError
 from sftui.labels import label
-from sftui.model import IGNORE_INDEX, Conversation, Kind, Rendered
+from sftui.model import IGNORE_INDEX, Conversation, Kind, RenderedText
 from sftui.recipe import changed
 from sftui.templates import compile_template, rendering_of
 from sftui.tokens import LoadedTokenizer, load_tokenizer, tokenize
@@ -53,7 +53,7 @@ def ours(case: made_templates.Case, version: str, special: dict[str, str]) -> di
 def mask(rendered: tuple[str, Any], version: str) -> Any:
     """Which tokens the rule generation_tag trains under a version, as 0 and 1."""
     overlapping = rendering_of(version).masks_overlaps
-    made = Rendered(rendered[0], generation=rendered[1], has_generation_tag=True, overlapping=overlapping)
+    made = RenderedText(rendered[0], generation=rendered[1], has_generation_tag=True, overlapping=overlapping)
     recipe = changed(trainer_named("hf-trainer").preset(), "mask.rule", "generation_tag")
     recipe = changed(recipe, "tokenize.add_special_tokens", False)
     try:

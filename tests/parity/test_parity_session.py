@@ -8,7 +8,7 @@ from pathlib import Path
 
 from case import REPO
 
-from sftui.trainers.verify.difference import Piece, What, first_difference, row_differences
+from sftui.trainers.verify.difference import DifferenceKind, Piece, first_difference, row_differences
 from sftui.trainers.verify.session import ask, read_result
 
 
@@ -44,10 +44,10 @@ def test_differences_name_row_and_token() -> None:
     }
     found = row_differences(5, records, ours, {4: "no template"})
     assert [(d.row, d.what) for d in found] == [
-        (0, What.LABELS),
-        (1, What.DROPPED_BY_TRAINER),
-        (2, What.DROPPED_BY_SFTUI),
-        (4, What.STOPPED),
+        (0, DifferenceKind.LABELS),
+        (1, DifferenceKind.DROPPED_BY_TRAINER),
+        (2, DifferenceKind.DROPPED_BY_SFTUI),
+        (4, DifferenceKind.STOPPED),
     ]
     assert found[0].position == 1 and "row 0: labels differ from token 1 on" in found[0].sentence()
     assert found[3].sentence() == "row 4: sftui stops: no template"
@@ -69,12 +69,12 @@ def test_weights_are_compared_as_the_loss_has_them() -> None:
     same: Piece = ([1, 2, 3], [1, 2, 3], [0.0, 0.30000001192092896, nan])
     assert first_difference(0, [one], [same]) is None
     found = first_difference(0, [one], [([1, 2, 3], [1, 2, 3], [0.0, 0.5, nan])])
-    assert found is not None and (found.what, found.position, found.ours[0]) == (What.WEIGHTS, 1, 0.5)
+    assert found is not None and (found.what, found.position, found.ours[0]) == (DifferenceKind.WEIGHTS, 1, 0.5)
     assert found.sentence().startswith("row 0: loss weights differ from token 1 on: the trainer has [0.3, nan], sftui")
     unrecorded = row_differences(
         1, [{"kind": "row", "row": 0, "input_ids": [1], "labels": [1]}], {0: [([1], [1], [1.0])]}, {}
     )
-    assert [(one.what, one.position) for one in unrecorded] == [(What.WEIGHTS, 0)]
+    assert [(one.what, one.position) for one in unrecorded] == [(DifferenceKind.WEIGHTS, 0)]
 
 
 def test_results_survive_json(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from compare import judge
 from emulate import Emulated, Way, emulate, environment_of, folder_of
 
 from sftui import pipeline, recipe_io
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe
 from sftui.session.verifying import piece
@@ -47,21 +47,21 @@ class Used:
 
     rows: Counter[str] = field(default_factory=Counter)
 
-    def one_by_one(self, rows: Sequence[Row], detected: Detected, recipe: Recipe, tools: Toolbox) -> list[Inspection]:
+    def one_by_one(self, rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> list[Inspection]:
         with mock.patch("sftui.templates.skeletons.Skeletons.see", lambda self, asked: None):
             return [pipeline.inspect(row, detected, recipe, tools) for row in rows]
 
-    def tokenizers(self, rows: Sequence[Row], detected: Detected, recipe: Recipe, tools: Toolbox) -> list[Inspection]:
+    def tokenizers(self, rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> list[Inspection]:
         return self._chunks(rows, detected, recipe, tools, Bulk(after=None))
 
-    def fastokens(self, rows: Sequence[Row], detected: Detected, recipe: Recipe, tools: Toolbox) -> list[Inspection]:
+    def fastokens(self, rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> list[Inspection]:
         bulk = Bulk(after=None)
         bulk.faster(tools.tokenizer, ())
         self.rows["encoded by fastokens"] += len(rows) * (bulk.engine == Bulk.FAST)
         return self._chunks(rows, detected, recipe, tools, bulk)
 
     def _chunks(
-        self, rows: Iterable[Row], detected: Detected, recipe: Recipe, tools: Toolbox, bulk: Bulk
+        self, rows: Iterable[Row], detected: Detection, recipe: Recipe, tools: Toolbox, bulk: Bulk
     ) -> list[Inspection]:
         found = list(pipeline.inspect_all(rows, detected, recipe, tools, bulk))
         assert bulk.mismatch is None, bulk.mismatch

@@ -23,7 +23,7 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from sftui.cli.demo import demo_options
-from sftui.settings import Settings
+from sftui.settings import UserSettings
 from sftui.tui.app import SftuiApp
 from sftui.workspace import Workspace
 
@@ -58,7 +58,7 @@ async def opened(size: tuple[int, int] = SIZE) -> AsyncIterator[tuple[SftuiApp, 
     """The inspector on the bundled data, once its first row and its tokenizer are there."""
     workspace = Workspace(demo_options("chat_messages", None))
     workspace.start()
-    app = SftuiApp(workspace, Settings(), theme="dark")
+    app = SftuiApp(workspace, UserSettings(), theme="dark")
     try:
         async with app.run_test(size=size) as pilot:
             for _ in range(200):

@@ -12,7 +12,7 @@ from sftui.trainers import preset
 from sftui.tui.commands import figures
 from sftui.tui.contexts import FIGURES
 from sftui.tui.side import VIEWS
-from sftui.tui.state import Audited, Kept, Part, State
+from sftui.tui.state import AuditState, Part, SessionState, State
 from sftui.workspace.events import AuditReady
 
 
@@ -20,7 +20,7 @@ from sftui.workspace.events import AuditReady
 def test_an_event_of_the_audit_costs_at_most_one_painting(view: str | None, paintings: int) -> None:
     shown: list[str] = []
     said: list[str] = []
-    state = State(Kept(preset()), audited=Audited(ticket=7))
+    state = State(SessionState(preset()), audited=AuditState(ticket=7))
     pane = SimpleNamespace(show_owned=lambda view, *rest, **more: shown.append(view))
     here: Any = SimpleNamespace(
         state=state.put(state.open._replace(view=view)),

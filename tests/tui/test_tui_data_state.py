@@ -75,7 +75,7 @@ async def test_a_search_says_what_it_could_not_read() -> None:
 class Downloading(WordsWorker):
     """A dataset of the Hub that is on its way when the screen opens."""
 
-    def open(self, request: rq.Open) -> None:
+    def open(self, request: rq.OpenRequest) -> None:
         self.hold = True
         super().open(request)
 

@@ -11,7 +11,7 @@ from words_worker import WordsWorker, over
 from sftui.comparison import compare_row
 from sftui.model import Inspection, Problem, RowSummary, Stage
 from sftui.recipe import Recipe, changed
-from sftui.settings import Settings
+from sftui.settings import UserSettings
 from sftui.trainers import preset
 from sftui.tui.app import SftuiApp
 from sftui.tui.commands.command import nothing
@@ -518,7 +518,7 @@ async def test_a_list_that_was_hidden_before_the_first_paint_fills_when_it_is_sh
     worker = WordsWorker()
     workspace = over(worker)
     workspace.start()
-    app = SftuiApp(workspace, Settings(), theme="dark")
+    app = SftuiApp(workspace, UserSettings(), theme="dark")
     app.main.put(app.main.state.open._replace(rows=False))
     async with app.run_test(size=(140, 45)) as pilot:
         driven = Driven(app, pilot, workspace, worker)

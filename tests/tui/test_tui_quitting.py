@@ -8,17 +8,17 @@ import pytest
 from tui_driver import SIZES, Driven, check_golden, running
 
 from sftui.exports.plan import ExportPlan, plan_export
-from sftui.exports.prepared import Prepared
+from sftui.exports.prepared import ExportInput
 from sftui.recipe import changed
 from sftui.trainers import preset
 from sftui.tui.commands import own
 from sftui.workspace import Workspace
-from sftui.workspace.history import Chosen, unexported
+from sftui.workspace.history import RecipeChoice, unexported
 
 
 class Planning(Workspace):
     def plan_export(self, to: str, folder: str) -> ExportPlan:
-        return plan_export(to, folder, self.recipe, self.base_recipe, Prepared(("train.jsonl",)))
+        return plan_export(to, folder, self.recipe, self.base_recipe, ExportInput(("train.jsonl",)))
 
 
 def has_quit(driven: Driven) -> bool:
@@ -100,9 +100,9 @@ async def test_after_a_yes_nothing_more_is_told() -> None:
 
 def test_what_is_in_no_file() -> None:
     recipe = preset()
-    kept = Chosen(recipe, ("trim",))
-    assert not unexported(kept, kept) and not unexported(Chosen(recipe), kept)
-    assert unexported(Chosen(recipe, ("trim", "fold")), kept).words() == "1 unsaved repair"
+    kept = RecipeChoice(recipe, ("trim",))
+    assert not unexported(kept, kept) and not unexported(RecipeChoice(recipe), kept)
+    assert unexported(RecipeChoice(recipe, ("trim", "fold")), kept).words() == "1 unsaved repair"
     waived = changed(recipe, "waivers", ({"code": "CON001", "reason": "so"},))
-    assert unexported(Chosen(waived), kept).words() == "1 unsaved waiver"
-    assert not unexported(Chosen(recipe), Chosen(waived)).waivers, "one that was taken away is not lost"
+    assert unexported(RecipeChoice(waived), kept).words() == "1 unsaved waiver"
+    assert not unexported(RecipeChoice(recipe), RecipeChoice(waived)).waivers, "one that was taken away is not lost"

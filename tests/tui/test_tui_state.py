@@ -25,23 +25,23 @@ from sftui.tui.contexts import (
     TOKENS,
 )
 from sftui.tui.state import (
-    Audited,
-    Batched,
-    Compared,
+    AuditState,
+    BatchState,
+    ComparisonState,
+    FocusState,
     Hits,
-    Kept,
-    Moved,
-    Open,
-    Reading,
+    LastMove,
+    ReadingState,
     Search,
-    Searching,
+    SearchState,
+    SessionState,
     Sizes,
     State,
     Status,
 )
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
-from sftui.workspace.marks import Marks
+from sftui.workspace.marks import RowMarks
 
 QUERY = SearchQuery("text", "x")
 RULE = preset()
@@ -59,7 +59,7 @@ RULE = preset()
     ],
 )
 def test_the_views_come_in_turn(view: str | None, following: str | None) -> None:
-    assert Open(view=view).following() == following
+    assert FocusState(view=view).following() == following
 
 
 @pytest.mark.parametrize(
@@ -73,57 +73,57 @@ def test_the_views_come_in_turn(view: str | None, following: str | None) -> None
     ],
 )
 def test_who_moved_last_is_whoever_held_the_keys_then(row: int, token: int, context: str, pane: str) -> None:
-    assert Moved().to(row, token, context) == Moved(pane, row, token)
-    assert Moved(LIST, row, token).to(row, token, TOKENS).pane == LIST, "the keys alone move nothing"
+    assert LastMove().to(row, token, context) == LastMove(pane, row, token)
+    assert LastMove(LIST, row, token).to(row, token, TOKENS).pane == LIST, "the keys alone move nothing"
 
 
 @pytest.mark.parametrize(
     ("name", "context"), [(CONVERSATION, DOCUMENT), (COMPARE, DOCUMENT), (FINDINGS, FINDINGS), (FIGURES, FIGURES)]
 )
 def test_a_view_that_is_opened_gets_the_keys_and_gives_them_back(name: str, context: str) -> None:
-    opened = Open(context=LIST, recipe=True).opened(name)
-    assert opened == Open(context, name, recipe=True)
-    assert opened.closed() == Open(TOKENS, None, recipe=True)
+    opened = FocusState(context=LIST, recipe=True).opened(name)
+    assert opened == FocusState(context, name, recipe=True)
+    assert opened.closed() == FocusState(TOKENS, None, recipe=True)
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (Open(), Open(RECIPE, recipe=True)),
-        (Open(RECIPE, recipe=True), Open(TOKENS)),
-        (Open(TOKENS, recipe=True), Open(RECIPE, recipe=True)),
-        (Open(FINDINGS, FINDINGS), Open(RECIPE, FINDINGS, recipe=True)),
+        (FocusState(), FocusState(RECIPE, recipe=True)),
+        (FocusState(RECIPE, recipe=True), FocusState(TOKENS)),
+        (FocusState(TOKENS, recipe=True), FocusState(RECIPE, recipe=True)),
+        (FocusState(FINDINGS, FINDINGS), FocusState(RECIPE, FINDINGS, recipe=True)),
     ],
     ids=["opens", "closes", "takes the keys", "beside a view"],
 )
-def test_the_recipe_opens_takes_the_keys_and_closes(before: Open, after: Open) -> None:
+def test_the_recipe_opens_takes_the_keys_and_closes(before: FocusState, after: FocusState) -> None:
     assert before.recipe_toggled() == after
 
 
 @pytest.mark.parametrize(
     ("what", "size", "panes"),
     [
-        (Open(), (80, 24), (LIST, TOKENS)),
-        (Open(rows=False), (80, 24), (TOKENS,)),
-        (Open(view=RAW), (80, 24), (LIST, DOCUMENT)),
-        (Open(view=RAW), (80, 40), (LIST, TOKENS, DOCUMENT)),
-        (Open(view=FINDINGS), (120, 24), (LIST, TOKENS, FINDINGS)),
-        (Open(recipe=True), (80, 24), (RECIPE, TOKENS)),
-        (Open(recipe=True, view=FIGURES), (140, 24), (RECIPE, FIGURES)),
-        (Open(recipe=True, view=FIGURES), (160, 24), (LIST, RECIPE, TOKENS, FIGURES, FINDINGS)),
-        (Open(), (160, 45), (LIST, TOKENS, CONVERSATION_PANE, FINDINGS)),
-        (Open(view=CONVERSATION), (200, 50), (LIST, TOKENS, CONVERSATION_PANE, FINDINGS)),
-        (Open(view=FIGURES), (200, 50), (LIST, TOKENS, FIGURES, CONVERSATION_PANE, FINDINGS)),
-        (Open(view=COMPARE, rows=False), (160, 24), (TOKENS, DOCUMENT, FINDINGS)),
-        (Open(), (240, 40), (LIST, RECIPE, TOKENS, CONVERSATION_PANE, FINDINGS)),
-        (Open(), (300, 80), (LIST, RECIPE, TOKENS, DOCUMENT, CONVERSATION_PANE, FINDINGS)),
-        (Open(alone=True), (300, 80), (TOKENS,)),
-        (Open(FINDINGS, alone=True), (300, 80), (FINDINGS,)),
-        (Open(FINDINGS, alone=True), (80, 24), (TOKENS,)),
-        (Open(DOCUMENT, RAW, alone=True), (80, 24), (DOCUMENT,)),
+        (FocusState(), (80, 24), (LIST, TOKENS)),
+        (FocusState(rows=False), (80, 24), (TOKENS,)),
+        (FocusState(view=RAW), (80, 24), (LIST, DOCUMENT)),
+        (FocusState(view=RAW), (80, 40), (LIST, TOKENS, DOCUMENT)),
+        (FocusState(view=FINDINGS), (120, 24), (LIST, TOKENS, FINDINGS)),
+        (FocusState(recipe=True), (80, 24), (RECIPE, TOKENS)),
+        (FocusState(recipe=True, view=FIGURES), (140, 24), (RECIPE, FIGURES)),
+        (FocusState(recipe=True, view=FIGURES), (160, 24), (LIST, RECIPE, TOKENS, FIGURES, FINDINGS)),
+        (FocusState(), (160, 45), (LIST, TOKENS, CONVERSATION_PANE, FINDINGS)),
+        (FocusState(view=CONVERSATION), (200, 50), (LIST, TOKENS, CONVERSATION_PANE, FINDINGS)),
+        (FocusState(view=FIGURES), (200, 50), (LIST, TOKENS, FIGURES, CONVERSATION_PANE, FINDINGS)),
+        (FocusState(view=COMPARE, rows=False), (160, 24), (TOKENS, DOCUMENT, FINDINGS)),
+        (FocusState(), (240, 40), (LIST, RECIPE, TOKENS, CONVERSATION_PANE, FINDINGS)),
+        (FocusState(), (300, 80), (LIST, RECIPE, TOKENS, DOCUMENT, CONVERSATION_PANE, FINDINGS)),
+        (FocusState(alone=True), (300, 80), (TOKENS,)),
+        (FocusState(FINDINGS, alone=True), (300, 80), (FINDINGS,)),
+        (FocusState(FINDINGS, alone=True), (80, 24), (TOKENS,)),
+        (FocusState(DOCUMENT, RAW, alone=True), (80, 24), (DOCUMENT,)),
     ],
 )
-def test_which_panes_are_seen(what: Open, size: tuple[int, int], panes: tuple[str, ...]) -> None:
+def test_which_panes_are_seen(what: FocusState, size: tuple[int, int], panes: tuple[str, ...]) -> None:
     assert arrange(what, *size).panes == panes
 
 
@@ -137,7 +137,7 @@ def test_panes_fill_the_body_and_do_not_overlap(size: tuple[int, int]) -> None:
     width, height = size[0], size[1] - 3
     for view, recipe, rows, alone, more in product(VIEWS, (False, True), (False, True), (False, True), (0, 9, -999)):
         sizes = Sizes(more, more, more, more, more)
-        what = Open(view=view, recipe=recipe, rows=rows, alone=alone, sizes=sizes)
+        what = FocusState(view=view, recipe=recipe, rows=rows, alone=alone, sizes=sizes)
         now = arrange(what, *size)
         boxes = place(now, sizes, width, height, 23)
         assert set(boxes) == set(now.panes)
@@ -157,7 +157,7 @@ def test_panes_fill_the_body_and_do_not_overlap(size: tuple[int, int]) -> None:
 def test_wide_screens_show_tokens_conversation_and_findings_whatever_is_open(
     size: tuple[int, int], view: str | None
 ) -> None:
-    what = Open(view=view)
+    what = FocusState(view=view)
     now = arrange(what, *size)
     assert {TOKENS, CONVERSATION_PANE, FINDINGS} <= set(now.panes) and {CONVERSATION, FINDINGS} <= set(now.views)
     boxes = place(now, Sizes(), size[0], size[1] - 3, 23)
@@ -168,9 +168,9 @@ def test_wide_screens_show_tokens_conversation_and_findings_whatever_is_open(
 @pytest.mark.parametrize("context", [LIST, TOKENS, CONVERSATION_PANE, FINDINGS])
 @pytest.mark.parametrize("step", [6, -6])
 def test_a_pane_is_made_wider_as_far_as_the_others_leave_room_and_back(context: str, step: int) -> None:
-    what, size, body = Open(context), (200, 50), (200, 47)
+    what, size, body = FocusState(context), (200, 50), (200, 47)
 
-    def width(what: Open) -> int:
+    def width(what: FocusState) -> int:
         return place(arrange(what, *size), what.sizes, *body, 23)[context].width
 
     once = resized(what, step, 0, size, body, 23)
@@ -188,9 +188,9 @@ def test_a_pane_is_made_wider_as_far_as_the_others_leave_room_and_back(context: 
     ("context", "lower"), [(CONVERSATION_PANE, FINDINGS), (FINDINGS, CONVERSATION_PANE), (TOKENS, DOCUMENT)]
 )
 def test_a_pane_is_made_higher_at_the_cost_of_the_one_above_or_below(context: str, lower: str) -> None:
-    what, size, body = Open(context, RAW), (200, 50), (200, 47)
+    what, size, body = FocusState(context, RAW), (200, 50), (200, 47)
 
-    def height(what: Open, pane: str) -> int:
+    def height(what: FocusState, pane: str) -> int:
         return place(arrange(what, *size), what.sizes, *body, 23)[pane].height
 
     made = resized(what, 0, 2, size, body, 23)
@@ -201,7 +201,11 @@ def test_a_pane_is_made_higher_at_the_cost_of_the_one_above_or_below(context: st
 
 
 def test_what_has_no_neighbour_keeps_its_size() -> None:
-    for what, size in ((Open(), (60, 20)), (Open(alone=True), (200, 50)), (Open(rows=False), (80, 24))):
+    for what, size in (
+        (FocusState(), (60, 20)),
+        (FocusState(alone=True), (200, 50)),
+        (FocusState(rows=False), (80, 24)),
+    ):
         for cells, lines in ((6, 0), (0, 2), (-6, 0)):
             assert resized(what, cells, lines, size, (size[0], size[1] - 3), 23) == what
 
@@ -209,25 +213,25 @@ def test_what_has_no_neighbour_keeps_its_size() -> None:
 @pytest.mark.parametrize(
     ("what", "holder"),
     [
-        (Open(LIST), LIST),
-        (Open(LIST, rows=False), TOKENS),
-        (Open(TOKENS, view=RAW), DOCUMENT),
-        (Open(RECIPE, view=FINDINGS), FINDINGS),
+        (FocusState(LIST), LIST),
+        (FocusState(LIST, rows=False), TOKENS),
+        (FocusState(TOKENS, view=RAW), DOCUMENT),
+        (FocusState(RECIPE, view=FINDINGS), FINDINGS),
     ],
 )
-def test_a_hidden_pane_gives_its_keys_to_the_nearest(what: Open, holder: str) -> None:
+def test_a_hidden_pane_gives_its_keys_to_the_nearest(what: FocusState, holder: str) -> None:
     assert arrange(what, 80, 24).holder(what.context, what.view) == holder
 
 
 def test_the_conversation_that_stands_there_has_the_keys_of_the_one_that_is_opened() -> None:
-    opened = Open().opened(CONVERSATION)
+    opened = FocusState().opened(CONVERSATION)
     assert arrange(opened, 200, 50).holder(opened.context, opened.view) == CONVERSATION_PANE
     assert arrange(opened, 120, 36).holder(CONVERSATION_PANE, opened.view) == DOCUMENT
-    assert arrange(Open(), 120, 36).holder(CONVERSATION_PANE) == TOKENS
+    assert arrange(FocusState(), 120, 36).holder(CONVERSATION_PANE) == TOKENS
 
 
 def test_what_is_opened_ends_that_a_pane_is_alone() -> None:
-    alone = Open(alone=True)
+    alone = FocusState(alone=True)
     assert not any(made.alone for made in (alone.opened(RAW), alone.closed(), alone.recipe_toggled()))
 
 
@@ -267,48 +271,51 @@ def test_hits_are_counted_part_by_part_and_keep_what_they_were() -> None:
 
 
 def test_another_recipe_forgets_what_was_counted_and_goes_on_with_what_is_being_counted() -> None:
-    counted = Searching(QUERY, hits=Hits(QUERY, 40, True))
+    counted = SearchState(QUERY, hits=Hits(QUERY, 40, True))
     assert counted.under_another_recipe().hits == Hits()
     assert counted._replace(counting=7).under_another_recipe().hits == Hits(QUERY)
 
 
 def test_a_search_that_finds_nothing_keeps_the_hit_before() -> None:
-    began = Searching().began(Search(QUERY, 0, True), 3)
+    began = SearchState().began(Search(QUERY, 0, True), 3)
     assert (began.query, began.ticket) == (QUERY, 3)
-    assert began.ended()._replace(running=None) == Searching(QUERY)
+    assert began.ended()._replace(running=None) == SearchState(QUERY)
 
 
 @pytest.mark.parametrize(
-    ("held", "told"), [(Compared(), "more"), (Compared(other=RULE, name="b", description="before"), "more")]
+    ("held", "told"),
+    [(ComparisonState(), "more"), (ComparisonState(other=RULE, name="b", description="before"), "more")],
 )
-def test_another_side_is_compared_from_the_beginning(held: Compared, told: str) -> None:
+def test_another_side_is_compared_from_the_beginning(held: ComparisonState, told: str) -> None:
     made = held._replace(on_b=True).chosen(RULE, "b", ("trim",), told, True)
     assert (made.other, made.name, made.repairs, made.description) == (RULE, "b", ("trim",), "more")
     assert made.answer is None and made.counted is None and made.of_finding
 
 
 def test_the_same_side_keeps_its_words() -> None:
-    held = Compared(other=RULE, name="b", description="before")
+    held = ComparisonState(other=RULE, name="b", description="before")
     assert held.chosen(RULE, "b", None, "", False).description == "before"
     assert held.chosen(RULE, "c", None, "", False).description == ""
 
 
 @pytest.mark.parametrize(("done", "running"), [(False, True), (True, False)])
 def test_an_audit_runs_until_it_is_done(done: bool, running: bool) -> None:
-    began = Audited(answer=ev.AuditReady(1, 1, 3)).began(7)
+    began = AuditState(answer=ev.AuditReady(1, 1, 3)).began(7)
     assert began.running and began.answer is None
     assert began.answered(ev.AuditReady(7, 1, 40, done=done)).running == running
 
 
 def test_a_batch_is_asked_for_anew_for_another_row_and_kept_on_screen_under_another_recipe() -> None:
     ready = ev.BatchReady(1, 1, None)
-    held = Batched().requested(BATCH, 3).answered(ready)
+    held = BatchState().requested(BATCH, 3).answered(ready)
     assert held.begins_with(BATCH, 3) and not held.begins_with(BATCH, 4) and not held.begins_with(PACKS, 3)
     assert held.under_another_recipe(BATCH).batch == ready and held.under_another_recipe(PACKS).batch is None
 
 
 def test_what_the_status_line_says_of_mark_and_data_follows() -> None:
-    state = State(Kept(RULE)).put(Kept(RULE, Marks().toggled(0, "drop")), Reading(damage="cut off"))
+    state = State(SessionState(RULE)).put(
+        SessionState(RULE, RowMarks().toggled(0, "drop")), ReadingState(damage="cut off")
+    )
     assert (state.status.mark, state.status.data) == ("D drop", "✗ damaged")
     moved = state.put(state.status._replace(trained=5).at(1), state.reading._replace(changed=True))
     assert (moved.status.mark, moved.status.data, moved.status.trained) == ("", "✗ changed on disk", None)

@@ -6,9 +6,9 @@ import pytest
 from tui_driver import Driven, running
 from words_worker import WordsWorker
 
-from sftui.settings import Settings
+from sftui.settings import UserSettings
 from sftui.tui.commands.table import BY_ID
-from sftui.tui.state import Seen, Tour
+from sftui.tui.state import Tour, TourState
 from sftui.tui.tour import ENDED, STEPS, after, commands_named, toggled
 
 SIZES = ((60, 20), (80, 24), (120, 36))
@@ -59,7 +59,7 @@ async def test_it_can_be_left_at_any_step_and_begins_anew(keys: tuple[str, ...])
 
 
 async def test_the_keys_told_are_those_of_the_user() -> None:
-    settings = Settings(keymap={"row.next": ("J",), "tour": ("f6",)})
+    settings = UserSettings(keymap={"row.next": ("J",), "tour": ("f6",)})
     async with running((80, 24), settings=settings) as driven:
         assert "(f6 leaves)" in " ".join(
             (await driven.press("f6", "l")).split()
@@ -76,7 +76,7 @@ def test_the_texts_name_commands_that_there_are() -> None:
     assert "{" in ENDED
 
 
-def test_a_tour_waits_for_a_row_and_goes_on_by_what_is_seen(make_seen: Seen) -> None:
+def test_a_tour_waits_for_a_row_and_goes_on_by_what_is_seen(make_seen: TourState) -> None:
     assert after(Tour(), make_seen) == Tour() and after(Tour(0), None) == Tour(0)
     begun = after(Tour(0), make_seen)
     assert begun == Tour(0, make_seen) and after(begun, make_seen) == begun
@@ -89,7 +89,7 @@ def test_a_tour_waits_for_a_row_and_goes_on_by_what_is_seen(make_seen: Seen) -> 
 
 
 @pytest.fixture
-def make_seen() -> Seen:
+def make_seen() -> TourState:
     from sftui.trainers import preset
 
-    return Seen(WordsWorker().make(0), 0, None, preset())
+    return TourState(WordsWorker().make(0), 0, None, preset())

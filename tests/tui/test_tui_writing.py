@@ -120,9 +120,9 @@ async def test_an_export_refuses_a_link_to_an_input_but_writes_the_recipe_back(f
         def plan_export(self, to: str, folder: str) -> ExportPlan:
             return plan_export(to, folder, self.recipe, self.base_recipe, prepared)
 
-    from sftui.exports.prepared import Prepared
+    from sftui.exports.prepared import ExportInput
 
-    prepared = Prepared(("train.jsonl",))
+    prepared = ExportInput(("train.jsonl",))
     options = OpenOptions(("train.jsonl",), recipe_file="out/recipe.yaml")
     (folder / "out").mkdir()
     (folder / "linked").mkdir()

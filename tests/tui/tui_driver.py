@@ -15,7 +15,7 @@ from words_worker import WordsWorker, over
 
 from sftui.findings import Finding
 from sftui.recipe import Recipe
-from sftui.settings import Settings
+from sftui.settings import UserSettings
 from sftui.tui.app import SftuiApp
 from sftui.workspace import OpenOptions, Workspace
 
@@ -92,7 +92,7 @@ class Driven:
 async def running(
     size: tuple[int, int] = (80, 24),
     worker: WordsWorker | None = None,
-    settings: Settings | None = None,
+    settings: UserSettings | None = None,
     theme: str | None = "dark",
     *,
     recipe: Recipe | None = None,
@@ -104,7 +104,7 @@ async def running(
     worker = worker or WordsWorker()
     made = over(worker, recipe, options, kind)
     made.start()
-    app = SftuiApp(made, settings or Settings(), theme=theme, in_ascii=in_ascii)
+    app = SftuiApp(made, settings or UserSettings(), theme=theme, in_ascii=in_ascii)
     async with app.run_test(size=size) as pilot:
         driven = Driven(app, pilot, made, worker)
         await driven.settle()

@@ -30,7 +30,7 @@ from sftui.model import (
     Problem,
     Reason,
     RecipeChange,
-    Rendered,
+    RenderedText,
     Row,
     RowSummary,
     Span,
@@ -39,8 +39,8 @@ from sftui.model import (
 )
 from sftui.recipe import Recipe, changed, diff
 from sftui.runs import as_runs
-from sftui.session.deciding import Way
-from sftui.starting import Started
+from sftui.session.deciding import LabelFlip
+from sftui.starting import IdleWorker
 from sftui.trainers import preset
 from sftui.views.grid import hit_starts
 from sftui.views.strip import strip_of
@@ -158,7 +158,7 @@ def _inspection(
     return Inspection(
         row,
         Conversation(Kind.CHAT, "messages", messages),
-        Rendered(text, spans, prompt),
+        RenderedText(text, spans, prompt),
         tokens,
         Labels(
             tuple(labels),
@@ -228,7 +228,7 @@ class WordsWorker:
         on_event: Callable[[Any], None],
         on_end: Callable[[Connection], None],
         command: tuple[str, ...],
-        started: Started | None,
+        started: IdleWorker | None,
     ) -> Connection:
         """In place of starting a process; it never ends."""
         self._on_event = on_event
@@ -271,7 +271,7 @@ class WordsWorker:
     # — what it is asked —
 
     def take(self, request: rq.Request) -> None:
-        if isinstance(request, rq.Open):
+        if isinstance(request, rq.OpenRequest):
             self.open(request)
         elif isinstance(request, rq.SetRecipe):
             self.recipe, self.repairs, self.version = request.recipe, request.repairs, request.version
@@ -286,7 +286,7 @@ class WordsWorker:
             given = [getattr(request, one) for one in type(request).__annotations__ if one != "ticket"]
             getattr(self, f"answer_{name}")(*given)
 
-    def open(self, request: rq.Open) -> None:
+    def open(self, request: rq.OpenRequest) -> None:
         """The data is there, and the tokenizer."""
         self.recipe, self.repairs, self.version = request.recipe, request.repairs, request.version
         told = "the column `messages` holds lists of role and content"
@@ -544,7 +544,9 @@ class WordsWorker:
         now, then = (inspection(index, one, self.data).labels for one in (self.recipe, recipe))
         assert now is not None and then is not None
         differ = [(a == -100) != (b == -100) for a, b in zip(now.labels, then.labels)]
-        ways = (Way(diff(self.recipe, recipe), recipe, sum(differ), (("loss_on", rule),)),) if differ[token] else ()
+        ways = (
+            (LabelFlip(diff(self.recipe, recipe), recipe, sum(differ), (("loss_on", rule),)),) if differ[token] else ()
+        )
         return ev.WhyReady(ticket, self.version, index, token, ways)
 
     def answer_packs(self, start: int) -> None:

@@ -32,13 +32,13 @@ from sftui.tokens import process
 from sftui.tokens.environments import Environment
 from sftui.tokens.locate import fingerprint, locate, read_json
 from sftui.trainers import preset
-from sftui.trainers.loading import Loaded, load
+from sftui.trainers.loading import LoadResult, load
 from sftui.trainers.reading import Reader
 from sftui.trainers.recognise import is_config
 from sftui.trainers.torchtune import special
 from sftui.trainers.versions import parse
 from sftui.tui.copying import copy_out
-from sftui.workspace.marks import Marks, read_marks
+from sftui.workspace.marks import RowMarks, read_marks
 from sftui.workspace.marks_file import MarksFile
 
 Lower = Callable[[str, int], int]
@@ -62,9 +62,9 @@ def test_a_json_list_too_long_to_be_read_whole_is_not_tried(lower: Lower, tmp_pa
     (tmp_path / "a.json").write_text(json.dumps([*rows, {"a": "y" * 2_000}]))
     source = open_source(SourceSpec((str(tmp_path / "a.json"),)))
     reader = Reader("datasets", "5.2.0", True, (3, 1, 1))
-    assert load(source.files, reader, "TRL") != Loaded(None)
+    assert load(source.files, reader, "TRL") != LoadResult(None)
     assert lower("sftui.trainers.loading.LISTED", 1 << 18) == 1024
-    assert load(source.files, reader, "TRL") == Loaded(None)
+    assert load(source.files, reader, "TRL") == LoadResult(None)
     source.close()
 
 
@@ -72,9 +72,9 @@ def test_a_row_that_nests_too_deeply_is_left_to_its_own_reading(lower: Lower, tm
     (tmp_path / "a.jsonl").write_text('{"x": ' + "[" * 12 + "]" * 12 + "}\n")
     source = open_source(SourceSpec((str(tmp_path / "a.jsonl"),)))
     reader = Reader("datasets", "5.2.0", True, (3, 1, 1))
-    assert load(source.files, reader, "TRL") != Loaded(None)
+    assert load(source.files, reader, "TRL") != LoadResult(None)
     assert lower("sftui.trainers.loading.DEEPEST", 50) == 10
-    assert load(source.files, reader, "TRL") == Loaded(None)
+    assert load(source.files, reader, "TRL") == LoadResult(None)
     source.close()
 
 
@@ -133,7 +133,7 @@ def test_a_version_of_many_digits_is_none() -> None:
 
 def test_marks_are_read_and_kept_within_bounds(lower: Lower, tmp_path: Path) -> None:
     assert lower("sftui.workspace.marks.LONGEST_NOTE", 100) == 20
-    assert Marks().noted(1, "x" * 50).get(1).note == "x" * 20
+    assert RowMarks().noted(1, "x" * 50).get(1).note == "x" * 20
     assert read_marks(json.dumps({"row": 1, "note": "x" * 50}), "m").get(1).note == "x" * 20
     (tmp_path / "data.jsonl").write_text("{}\n")
     marks = MarksFile(OpenOptions((str(tmp_path / "data.jsonl"),)), lambda said: None, tmp_path / "marks")

@@ -12,7 +12,7 @@ DOOR = "sftui"
 """The package itself: its version, and the names of `api`, loaded when asked for (see `lint-imports`)."""
 
 BACK = {("sftui.session.opened", "sftui.session.ready")}
-"""What may look back, for a type alone: `Opened.ready` gives the subclass that it becomes."""
+"""What may look back, for a type alone: `OpenData.ready` gives the subclass that it becomes."""
 
 
 def modules(package: Path) -> dict[str, Path]:

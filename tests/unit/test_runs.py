@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sftui.labels import applied, both, drawn, outside
 from sftui.model import IGNORE_INDEX, Reason
-from sftui.runs import Marks, Runs, as_runs, clipped, joined, places_of, sides, together
+from sftui.runs import Runs, RunWriter, as_runs, clipped, joined, places_of, sides, together
 
 VALUES = st.lists(st.sampled_from("ab"), max_size=12)
 PAIRS = st.lists(st.tuples(st.integers(-1, 3), st.sampled_from("abc")), max_size=8)
@@ -68,7 +68,7 @@ WRITES = st.lists(st.tuples(st.integers(0, 14), st.integers(0, 16), st.sampled_f
 
 @given(st.integers(0, 12), WRITES)
 def test_marks_hold_what_was_written_last(size: int, writes: list[tuple[int, int, str]]) -> None:
-    marks, plain = Marks(size, "-"), ["-"] * size
+    marks, plain = RunWriter(size, "-"), ["-"] * size
     for start, end, value in writes:
         marks.put(start, end, value)
         plain[start:end] = [value] * max(min(end, size) - start, 0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sftui.settings import Settings, check_keymap, load_settings, read_settings
+from sftui.settings import UserSettings, check_keymap, load_settings, read_settings
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def test_everything_can_be_set() -> None:
     settings = read_settings(
         'theme: ansi\nmouse: false\nkeymap: {app.quit: "Q,ctrl+q", tokens.down: [n, " y  j "]}', "f"
     )
-    assert settings == Settings("ansi", False, {"app.quit": ("Q", "ctrl+q"), "tokens.down": ("n", "y j")}, (), "f")
+    assert settings == UserSettings("ansi", False, {"app.quit": ("Q", "ctrl+q"), "tokens.down": ("n", "y j")}, (), "f")
 
 
 @pytest.mark.parametrize(

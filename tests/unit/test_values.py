@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sftui.model import Boundary, Conversation, Message, Part, Piece, Rendered, Row, Span
-from sftui.runs import Runs, Side, sides
+from sftui.model import Boundary, Conversation, Message, Part, Piece, RenderedText, Row, Span
+from sftui.runs import Runs, RunSide, sides
 from sftui.trainers.ms_swift.trainer import WeighedPiece
 from sftui.values import value_class
 
@@ -31,7 +31,7 @@ class Alone:
         replace(ROW, data=None, problem="it is no JSON", repairs=("trimmed",), left_out="twice", skipped="late"),
         Message({"role": "user"}, "messages[0]", trained=False, weight=0.5),
         Boundary(4, 3),
-        Rendered("a b", (Span(0, 3, 0, Part.CONTENT),), prompt="a"),
+        RenderedText("a b", (Span(0, 3, 0, Part.CONTENT),), prompt="a"),
         Piece("a", 0, Part.CONTENT),
         WeighedPiece("a", 0, Part.CONTENT),
         Runs((2, 3), ("x", "y")),
@@ -43,7 +43,7 @@ class Alone:
 def test_a_value_is_pickled_without_the_names_of_its_fields(value: Any) -> None:
     written = pickle.dumps(value)
     again = pickle.loads(written)
-    assert again == value and (type(again) is type(value) or isinstance(value, Side))
+    assert again == value and (type(again) is type(value) or isinstance(value, RunSide))
     assert not any(one.name.encode() in written for one in fields(value))
 
 

@@ -57,7 +57,7 @@ NOT_TRAINING = frozenset({"evaluation_loop", "prediction_loop", "evaluate", "pre
 """Functions of transformers' Trainer inside which a loader's batches are not those that are trained on."""
 
 
-class Wanted:
+class CaptureOptions:
     """What is to be taken: so many batches, from the model or from the data loader, each sequence cut to `clip`.
     `packages` are those of trainers; `goes_on`: the run trains, and is only looked at."""
 
@@ -76,7 +76,7 @@ class Wanted:
         self.goes_on = goes_on
 
 
-class Loaded:
+class LoaderState:
     """A data loader's iterator and the first batches that it gave, in order. `names` are its own names of what the
     model got, learned from a batch that both had; `targets` its name of what the loss took, and what that ignores."""
 
@@ -88,11 +88,11 @@ class Loaded:
         self.targets: tuple[str, int] | None = None
 
 
-class Taken:
+class TakenBatch:
     """A batch, where a loader gave it, whether a table of embeddings alone was called on it, and whether a backward
     pass went through what was made of it, or is over and did not."""
 
-    def __init__(self, batch: dict[str, Any], place: tuple[Loaded, int] | None, table: bool = False) -> None:
+    def __init__(self, batch: dict[str, Any], place: tuple[LoaderState, int] | None, table: bool = False) -> None:
         self.batch = batch
         self.place = place
         self.table = table
@@ -103,13 +103,13 @@ class Taken:
 class Recorder:
     """What one process sees of its run. `folder` is where it writes; `leave` ends the process."""
 
-    def __init__(self, folder: str, wanted: Wanted, leave: Callable[[], None] | None = None) -> None:
+    def __init__(self, folder: str, wanted: CaptureOptions, leave: Callable[[], None] | None = None) -> None:
         self.folder = folder
         self.wanted = wanted
         self.leave = leave or _leave
         self.torch: Any = None
-        self.taken: list[Taken] = []
-        self.loaded: list[Loaded] = []
+        self.taken: list[TakenBatch] = []
+        self.loaded: list[LoaderState] = []
         self.trainer: str | None = None
         self.collators: list[Any] = []
         self.formatting: str | None = None
@@ -365,7 +365,7 @@ class Recorder:
 
     # --- what is seen -------------------------------------------------------------------------
 
-    def called(self, module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Taken | bool:
+    def called(self, module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> TakenBatch | bool:
         """A module is called in train mode; whether it is the model, on ids, and the batch where it is a new one."""
         given = self._arguments(module, args, kwargs)
         name = self._ids_of(given)
@@ -399,7 +399,7 @@ class Recorder:
         self.mark("forward")
         if self.trainer is None:
             self.trainer = _caller()
-        taken = Taken(batch, place, table)
+        taken = TakenBatch(batch, place, table)
         self.taken.append(taken)
         if len(self.taken) <= self.wanted.batches:
             self._write_all()  # whatever ends this process before anything more is known
@@ -423,7 +423,7 @@ class Recorder:
         self.taken = [one for one in self.taken if one.trained]
         return True
 
-    def returned(self, module: Any, taken: Taken, given: Any) -> None:
+    def returned(self, module: Any, taken: TakenBatch, given: Any) -> None:
         """The model gave something: whatever goes back through it trains its batch."""
 
         def went_back(gradient: Any) -> None:
@@ -434,7 +434,7 @@ class Recorder:
             with contextlib.suppress(RuntimeError):  # one that needs no gradient, or that a transform of torch holds
                 one.register_hook(went_back)
 
-    def trained(self, module: Any, taken: Taken) -> None:
+    def trained(self, module: Any, taken: TakenBatch) -> None:
         """A backward pass has begun to go through a batch. The last one that is wanted ends the run here."""
         taken.trained = True
         self._complete(taken)
@@ -448,7 +448,7 @@ class Recorder:
         kept = [one for one in self.taken if not one.table and not one.passed][: self.wanted.batches]
         return len(kept) == self.wanted.batches and all(one.trained for one in kept)
 
-    def _kept(self) -> list[Taken]:
+    def _kept(self) -> list[TakenBatch]:
         """The batches that are trained, at most as many as are wanted; all, where no backward pass was seen."""
         ways = (
             [one for one in self.taken if one.trained and not one.table],
@@ -480,7 +480,7 @@ class Recorder:
         """A data loader gave a batch."""
         held = next((one for one in self.loaded if one.iterator is iterator), None)
         if held is None:
-            held = Loaded(iterator)
+            held = LoaderState(iterator)
             self.loaded.append(held)
             collator = getattr(iterator, "_collate_fn", None)
             for _ in range(8):  # transformers' Trainer puts one around it that leaves columns out
@@ -588,7 +588,7 @@ class Recorder:
             found.append(numbers)
         return self.torch.tensor(found)
 
-    def _place(self, batch: Mapping[str, Any]) -> tuple[Loaded, int] | None:
+    def _place(self, batch: Mapping[str, Any]) -> tuple[LoaderState, int] | None:
         """Which batch of which loader this is: the one of the same ids, or of ids that go one further; what the loader
         calls them is kept."""
         ids = batch["tensors"]["input_ids"]
@@ -610,7 +610,7 @@ class Recorder:
                         again = again or (held, number)
         return again  # another model had it, too
 
-    def _complete(self, taken: Taken) -> None:
+    def _complete(self, taken: TakenBatch) -> None:
         """Give a batch the labels that only its loss, or only its loader, had."""
         batch, place = taken.batch, taken.place
         if batch["from"] != "model" or "labels_from" in batch:
@@ -644,7 +644,7 @@ class Recorder:
         else:
             batch["labels_from"] = None
 
-    def _learn(self, place: tuple[Loaded, int], batch: Mapping[str, Any], targets: Any) -> None:
+    def _learn(self, place: tuple[LoaderState, int], batch: Mapping[str, Any], targets: Any) -> None:
         """What the loader calls the labels: a batch that is a tuple has no names, but what the model, or the loss, got
         of it is equal to one of its tensors."""
         held, given = place[0], place[0].batches[place[1]]
@@ -668,7 +668,7 @@ class Recorder:
             elif targets is not None and name != ids and theirs.tolist() == targets:
                 held.targets = name, batch["ignore_index"]
 
-    def _given(self, held: Loaded, number: int) -> dict[str, Any] | None:
+    def _given(self, held: LoaderState, number: int) -> dict[str, Any] | None:
         """A batch as the loader gave it, by the names that the model has for its tensors; None where it has no ids."""
         given = held.batches[number]
         named = {ours: given[theirs] for ours, theirs in held.names.items() if theirs in given}
@@ -684,7 +684,7 @@ class Recorder:
             batch["ignore_index"] = held.targets[1]
         return batch
 
-    def _draw(self, held: Loaded, number: int) -> None:
+    def _draw(self, held: LoaderState, number: int) -> None:
         """Further batches of a loader, from this number on, until there are enough."""
         while len(self.taken) < self.wanted.batches:
             if number >= len(held.batches):
@@ -700,7 +700,7 @@ class Recorder:
                 return
             seen = "labels" in batch["tensors"] or "targets" in batch
             batch["labels_from"] = "loader" if seen else None
-            self.taken.append(Taken(batch, (held, number)))
+            self.taken.append(TakenBatch(batch, (held, number)))
             number += 1
 
     def _columns(self, given: Any) -> dict[str, Any]:
@@ -1027,7 +1027,7 @@ def _leave() -> None:
 # --- how it starts ----------------------------------------------------------------------------
 
 
-class _Late:
+class _ImportHook:
     """Finds a module as ever, and tells when it has been imported."""
 
     def __init__(self, name: str, then: Callable[[Any], None]) -> None:
@@ -1067,14 +1067,14 @@ def when_imported(name: str, then: Callable[[Any], None]) -> None:
     if name in sys.modules:
         then(sys.modules[name])
     else:
-        sys.meta_path.insert(0, _Late(name, then))
+        sys.meta_path.insert(0, _ImportHook(name, then))
 
 
 def begin(folder: str) -> Recorder | None:
     """Watch this process from its start on; None where the folder is gone. A run that is over goes no further."""
     try:
         with open(os.path.join(folder, "wanted.json"), encoding="utf-8") as file:
-            wanted = Wanted(**json.load(file))
+            wanted = CaptureOptions(**json.load(file))
     except (OSError, ValueError, TypeError):
         return None
     if os.path.exists(os.path.join(folder, "done")):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.examples import case
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import GOOD, Rule
 from sftui.model import Kind
@@ -57,8 +57,8 @@ BOS003 = Rule(
 )
 
 
-@row_check(When.LABELLED, BOS001, BOS002, BOS003, recipe=lambda context: context.facts.bos_id is not None)
-def bos_count(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, BOS001, BOS002, BOS003, recipe=lambda context: context.facts.bos_id is not None)
+def bos_count(look: RowLook) -> Iterator[Finding]:
     """BOS001, BOS002 and BOS003."""
     bos, ids = look.facts.bos_id, look.tokens.input_ids
     if bos is None or not ids or look.labels.dropped is not None:
@@ -105,7 +105,7 @@ def bos_count(look: Look) -> Iterator[Finding]:
     )
 
 
-def expected_bos(look: Look) -> str:
+def expected_bos(look: RowLook) -> str:
     """Why the model expects a BOS, or nothing: its template prints it, or its tokenizer adds it."""
     facts, context = look.facts, look.context
     if facts.bos_token is None:
@@ -118,7 +118,7 @@ def expected_bos(look: Look) -> str:
     return ""
 
 
-def gemma_like(look: Look) -> bool:
+def gemma_like(look: RowLook) -> bool:
     """Gemma falls apart without BOS; other families lose a little."""
     tokenizer = look.context.tools.tokenizer
     return look.context.once(

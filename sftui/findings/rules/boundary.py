@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sftui.findings.checks import When, row_check, setup_check
+from sftui.findings.checks import RowCondition, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.fixes import newer
-from sftui.findings.look import Look, shown
+from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import GOOD, Rule
 from sftui.findings.rules.template_setup import boundary_merges
@@ -52,13 +52,13 @@ BND008 = Rule(
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     BND001,
     BND008,
     shape=lambda shape: shape.merged,
     recipe=lambda context: context.recipe.mask.rule in ("auto", "completion"),
 )
-def merged(look: Look) -> Iterator[Finding]:
+def merged(look: RowLook) -> Iterator[Finding]:
     """BND001 and BND008: the prompt's tokens are no prefix though its text is."""
     boundary, prompt_ids = look.inspection.boundary, look.tokens.prompt_ids
     if boundary is None or prompt_ids is None or look.recipe.mask.rule not in ("auto", "completion"):
@@ -95,7 +95,7 @@ def merged(look: Look) -> Iterator[Finding]:
     )
 
 
-def _without_added(look: Look) -> list[tuple[str, Any]]:
+def _without_added(look: RowLook) -> list[tuple[str, Any]]:
     """No special tokens from the tokenizer, and the EOS that the whole row had from it appended."""
     eos = [("tokenize.append_eos", "if_missing_ids")] if look.recipe.tokenize.append_eos == "never" else []
     return [("tokenize.add_special_tokens", False), *eos]
@@ -151,8 +151,8 @@ BND005 = Rule(
 )
 
 
-@row_check(When.LABELLED, BND004, BND005, recipe=lambda context: context.recipe.mask.rule == "markers")
-def markers(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, BND004, BND005, recipe=lambda context: context.recipe.mask.rule == "markers")
+def markers(look: RowLook) -> Iterator[Finding]:
     """BND004 and BND005, for masks that scan for a response marker."""
     if look.recipe.mask.rule != "markers":
         return
@@ -214,11 +214,11 @@ BND009 = Rule(
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     BND009,
     recipe=lambda context: context.traits.finds is Finds.DUMMY and context.recipe.mask.rule == "turn_content",
 )
-def dummy_edges(look: Look) -> Iterator[Finding]:
+def dummy_edges(look: RowLook) -> Iterator[Finding]:
     """BND009: the locator took brackets of the answer for its dummy's."""
     traits = look.context.traits
     if traits.finds is not Finds.DUMMY or look.recipe.mask.rule != "turn_content":
@@ -256,8 +256,8 @@ BND003 = Rule(
 )
 
 
-@row_check(When.SLOW, BND003, shape=lambda shape: shape.pieces)
-def pieces(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.SLOW, BND003, shape=lambda shape: shape.pieces)
+def pieces(look: RowLook) -> Iterator[Finding]:
     """BND003: the row's pieces, encoded alone, differ from the text encoded as a whole."""
     parts = look.rendered.pieces
     if not parts or look.stored or any(piece.ids is not None and not piece.text for piece in parts):

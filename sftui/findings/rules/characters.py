@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.examples import case, chat
-from sftui.findings.look import Look, shown
+from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, Rule
 
@@ -71,8 +71,8 @@ CON012 = Rule(
 )
 
 
-@row_check(When.CONVERSATION, CON008, CON012, row=lambda look: _may_be_broken(look.spoken))
-def broken_characters(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.CONVERSATION, CON008, CON012, row=lambda look: _may_be_broken(look.spoken))
+def broken_characters(look: RowLook) -> Iterator[Finding]:
     """CON008 and CON012, one finding each a row."""
     broken = escaped = False
     for number, text, content in look.texts:
@@ -161,7 +161,7 @@ def _what(match: re.Match[str]) -> str:
     return f"{kind} U+{code:04X}"
 
 
-def _name(look: Look, number: int | None) -> str:
+def _name(look: RowLook, number: int | None) -> str:
     if number is None:
         return "the text"
     return f"message {number}" if look.messages else ("the prompt", "the completion")[number]

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.messages import FLAG_KEYS, UNPACKED, WEIGHT_KEYS, part_kind, printed_list
-from sftui.findings.checks import When, row_check, setup_check
+from sftui.findings.checks import RowCondition, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import ROUNDS_OF, case, chat
-from sftui.findings.look import Look, shown
+from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.rules.roles import refused_roles
@@ -101,7 +101,7 @@ CON005 = Rule(
 
 
 @row_check(
-    When.CONVERSATION,
+    RowCondition.CONVERSATION,
     CON001,
     CON002,
     CON003,
@@ -109,7 +109,7 @@ CON005 = Rule(
     CON005,
     shape=lambda shape: shape.manner.silent or shape.manner.unsaid,
 )
-def nothing_said(look: Look) -> Iterator[Finding]:
+def nothing_said(look: RowLook) -> Iterator[Finding]:
     """CON001, CON002, CON003, CON004 and CON005, message by message."""
     for number, (role, message) in enumerate(zip(look.roles, look.messages)):
         content = message.data.get("content")
@@ -120,8 +120,8 @@ def nothing_said(look: Look) -> Iterator[Finding]:
             yield from _no_text(look, number, message, content)
 
 
-@row_check(When.CONVERSATION, CON003, CON004, kinds=(Kind.STRINGS, Kind.TEXT))
-def nothing_written(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.CONVERSATION, CON003, CON004, kinds=(Kind.STRINGS, Kind.TEXT))
+def nothing_written(look: RowLook) -> Iterator[Finding]:
     """CON003 and CON004 for rows without messages: a completion, or a text, that says nothing at all."""
     conversation = look.conversation
     strings = conversation.kind is Kind.STRINGS
@@ -135,7 +135,7 @@ def nothing_written(look: Look) -> Iterator[Finding]:
         yield look.finding(CON003, f"{what} is empty", message=number, evidence="")
 
 
-def _no_text(look: Look, number: int, message: Message, content: Any) -> Iterator[Finding]:
+def _no_text(look: RowLook, number: int, message: Message, content: Any) -> Iterator[Finding]:
     role = shown(message.role, 40)
     if content is None:
         if _speaks(message):
@@ -164,11 +164,11 @@ CON010 = Rule(
 
 
 @row_check(
-    When.DATA,
+    RowCondition.DATA,
     CON010,
     recipe=lambda context: Quirk.REPEATS_CONTENT in context.traits.quirks and context.detected.format == "messages",
 )
-def stale_content(look: Look) -> Iterator[Finding]:
+def stale_content(look: RowLook) -> Iterator[Finding]:
     """CON010: null as content goes on with that of the message before."""
     traits = look.context.traits
     if Quirk.REPEATS_CONTENT not in traits.quirks or look.context.detected.format != "messages":
@@ -184,19 +184,19 @@ def stale_content(look: Look) -> Iterator[Finding]:
             return
 
 
-def _worse(look: Look) -> Severity | None:
+def _worse(look: RowLook) -> Severity | None:
     """An error where the template stops at it."""
     return Severity.ERROR if _stopped_here(look) else None
 
 
-def _stopped_here(look: Look) -> bool:
+def _stopped_here(look: RowLook) -> bool:
     """Whether the rendering stopped, and neither the roles nor a missing template are to blame."""
     if look.inspection.stopped_at is not Stage.RENDERED or any(True for _ in refused_roles(look)):
         return False
     return look.context.template is not None or Quirk.RENDERS_WITHOUT_TEMPLATE in look.context.traits.quirks
 
 
-def no_plain_text(look: Look) -> bool:
+def no_plain_text(look: RowLook) -> bool:
     """Whether some message has content that many templates cannot print."""
     return any(
         isinstance(content, (list, tuple, int, float)) or (content is None and not message.data.get("tool_calls"))
@@ -205,7 +205,7 @@ def no_plain_text(look: Look) -> bool:
     )
 
 
-def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]:
+def _parts(look: RowLook, number: int, content: Sequence[Any]) -> Iterator[Finding]:
     """A list of parts is meant for vision models; it is wrong where its Python text reaches the rendering."""
     rendered, message = look.inspection.rendered, look.messages[number]
     empty = all(
@@ -253,7 +253,7 @@ def _parts(look: Look, number: int, content: Sequence[Any]) -> Iterator[Finding]
         )
 
 
-def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[Finding]:
+def _edges(look: RowLook, number: int, message: Message, content: str) -> Iterator[Finding]:
     if not content.strip():
         if _speaks(message):
             return
@@ -278,7 +278,7 @@ def _edges(look: Look, number: int, message: Message, content: str) -> Iterator[
 
 
 def _about(
-    look: Look, rule: Rule, number: int, what: str, content: str = "", severity: Severity | None = None
+    look: RowLook, rule: Rule, number: int, what: str, content: str = "", severity: Severity | None = None
 ) -> Finding:
     """What a message has as its content: a finding at its tokens."""
     place, evidence = _place(look, number), shown(content)
@@ -292,7 +292,7 @@ def _speaks(message: Message) -> bool:
     return any(message.data.get(key) for key in ("tool_calls", *REASONING))
 
 
-def _place(look: Look, number: int) -> tuple[int, int] | None:
+def _place(look: RowLook, number: int) -> tuple[int, int] | None:
     """The tokens of a message from its header to its end, where the row got that far."""
     if look.inspection.tokens is None or look.inspection.labels is None:
         return None
@@ -316,7 +316,7 @@ CON007 = Rule(
 
 
 @row_check(
-    When.CONVERSATION,
+    RowCondition.CONVERSATION,
     CON007,
     recipe=lambda context: Quirk.PARSES_JSON_TEXT not in context.traits.quirks,
     row=lambda look: isinstance(
@@ -324,7 +324,7 @@ CON007 = Rule(
     ),
     kinds=(Kind.CHAT,),
 )
-def json_text(look: Look) -> Iterator[Finding]:
+def json_text(look: RowLook) -> Iterator[Finding]:
     """CON007: the column held JSON text, which few trainers parse."""
     data, detected = look.inspection.row.data, look.context.detected
     if data is None or not look.chat or Quirk.PARSES_JSON_TEXT in look.context.traits.quirks:
@@ -434,9 +434,12 @@ CON014 = Rule(
 
 
 @row_check(
-    When.CONVERSATION, CON014, shape=lambda shape: shape.extra, row=lambda look: UNPACKED in look.conversation.extra
+    RowCondition.CONVERSATION,
+    CON014,
+    shape=lambda shape: shape.extra,
+    row=lambda look: UNPACKED in look.conversation.extra,
 )
-def history_of_keys(look: Look) -> Iterator[Finding]:
+def history_of_keys(look: RowLook) -> Iterator[Finding]:
     """CON014: the trainer unpacks each pair of the history, and a mapping gives the names of its keys."""
     unpacked: Mapping[int, str] = look.conversation.extra.get(UNPACKED, {})
     for number, what in unpacked.items():

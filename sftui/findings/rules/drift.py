@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.examples import case, stored_case
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import GOOD, Rule
 from sftui.model import Kind
@@ -27,21 +27,21 @@ _SAMPLED = [
 """GOOD in the same template, whose answer begins with `P`, `a`, `r`, `i`, `s` instead of `Paris`."""
 
 
-class Place(NamedTuple):
+class DriftPlace(NamedTuple):
     """A stretch of the same bytes in other ids: half-open ranges of the ids that are held and of those made anew."""
 
     held: tuple[int, int]
     anew: tuple[int, int]
 
 
-def places(held: Sequence[int], anew: Sequence[int], tokenizer: LoadedTokenizer) -> list[Place] | None:
+def places(held: Sequence[int], anew: Sequence[int], tokenizer: LoadedTokenizer) -> list[DriftPlace] | None:
     """Where two ways to write a text in ids part, between the borders that both have, up to the end of the shorter one;
     None where they do not write the same bytes."""
     mine, theirs = (tokenizer.describe(ids)[1] for ids in (held, anew))
     shorter, longer = sorted((b"".join(mine), b"".join(theirs)), key=len)
     if not longer.startswith(shorter):
         return None
-    found: list[Place] = []
+    found: list[DriftPlace] = []
     i = j = from_i = from_j = here = there = 0
     while (i < len(held) and here <= there) or (j < len(anew) and there < here):
         if here <= there:
@@ -50,7 +50,7 @@ def places(held: Sequence[int], anew: Sequence[int], tokenizer: LoadedTokenizer)
             there, j = there + len(theirs[j]), j + 1
         if here == there:
             if tuple(held[from_i:i]) != tuple(anew[from_j:j]):
-                found.append(Place((from_i, i), (from_j, j)))
+                found.append(DriftPlace((from_i, i), (from_j, j)))
             from_i, from_j = i, j
     return found
 
@@ -69,8 +69,8 @@ TOK006 = Rule(
 )
 
 
-@row_check(When.SLOW, TOK006, kinds=(Kind.TOKENS,))
-def drifted(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.SLOW, TOK006, kinds=(Kind.TOKENS,))
+def drifted(look: RowLook) -> Iterator[Finding]:
     """TOK006 of ids that are trained as they are stored: worth knowing, since nobody encodes them again here.
 
     A border between what is trained and what is not may lie where the tokenizer has none: a model that answers a prompt
@@ -97,8 +97,10 @@ def drifted(look: Look) -> Iterator[Finding]:
     )
 
 
-@row_check(When.SLOW, TOK006, row=lambda look: "input_ids" in (look.inspection.row.data or ()), kinds=(Kind.CHAT,))
-def encoded_again(look: Look) -> Iterator[Finding]:
+@row_check(
+    RowCondition.SLOW, TOK006, row=lambda look: "input_ids" in (look.inspection.row.data or ()), kinds=(Kind.CHAT,)
+)
+def encoded_again(look: RowLook) -> Iterator[Finding]:
     """TOK006 of a row whose messages are encoded though it brings ids: others are trained than those it holds."""
     held = (look.inspection.row.data or {}).get("input_ids")
     if not known_ids(held, look.facts.vocab_size):

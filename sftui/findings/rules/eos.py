@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import GENERATION, ROUNDS, ROUNDS_OF, TEXT, case, chat, stored_case, tagged
 from sftui.findings.fixes import tight_tags
-from sftui.findings.look import Look, Turn
+from sftui.findings.look import MessageTokens, RowLook
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, GOOD, Rule
-from sftui.findings.shapes import Shape
-from sftui.findings.words import Marks, spoken_of, without_code
+from sftui.findings.shapes import RowShape
+from sftui.findings.words import TextMarks, spoken_of, without_code
 from sftui.model import NOWHERE, Kind, Part, Reason
 from sftui.trainers.traits import Effect, Quirk
 
@@ -27,17 +27,17 @@ _FOREIGN = re.compile(
 )
 
 # Each of them holds one of these.
-_MARKS = Marks(("|>", "</s>", "<eos>", "<EOS>", "[EOS]", "<end_of_", "<start_of_turn>", "<｜end"))
+_MARKS = TextMarks(("|>", "</s>", "<eos>", "<EOS>", "[EOS]", "<end_of_", "<start_of_turn>", "<｜end"))
 
 _DIALOGUE = re.compile(r"^### ?(?:Response|Assistant|Answer|Output)|\[/INST\]|<\|?(?:assistant|im_start)", re.MULTILINE)
 
 
-def _last_solid(look: Look, end: int) -> int:
+def _last_solid(look: RowLook, end: int) -> int:
     """The last token before `end` that is not white space, or -1."""
     return next((i for i in range(end - 1, -1, -1) if not look.spelling.blank(i)), -1)
 
 
-def _stopped(look: Look) -> bool:
+def _stopped(look: RowLook) -> bool:
     """Whether the row ends with a stop token of every row."""
     ids, stops, last = look.tokens.input_ids, look.context.stops, look.padding - 1
     if last >= 0 and ids[last] in stops and look.spelling.is_special(last):  # as most rows do: it is no white space
@@ -60,12 +60,12 @@ EOS001 = Rule(
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     EOS001,
     shape=lambda shape: shape.extent and not shape.dropped and shape.whole,
     row=lambda look: not _stopped(look),
 )
-def no_stop(look: Look) -> Iterator[Finding]:
+def no_stop(look: RowLook) -> Iterator[Finding]:
     """EOS001: what is trained at the end of a whole row does not end with a stop token."""
     if look.cut or look.labels.dropped is not None or not look.mask.trained:
         return
@@ -96,7 +96,7 @@ def no_stop(look: Look) -> Iterator[Finding]:
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     EOS001,
     shape=lambda shape: (
         not shape.dropped and set(shape.trained(Part.CONTENT, "assistant")) - {max(shape.order.answers, default=0)}
@@ -104,7 +104,7 @@ def no_stop(look: Look) -> Iterator[Finding]:
     row=lambda look: _may_go_on(look),
     kinds=(Kind.CHAT,),
 )
-def unended(look: Look) -> Iterator[Finding]:
+def unended(look: RowLook) -> Iterator[Finding]:
     """EOS001 inside a row: an earlier answer is trained and the next turn follows it at once, though the last answer
     has an end."""
     answers = [turn for turn in look.answers if turn.content[1] > turn.content[0]]
@@ -118,7 +118,7 @@ def unended(look: Look) -> Iterator[Finding]:
     starts.append(len(look.tokens))
     ids, ending = look.tokens.input_ids, look.spelling.special_ids - opening
 
-    def ends(turn: Turn) -> bool:
+    def ends(turn: MessageTokens) -> bool:
         """Whether a special token that begins no turn stands between this answer and the next message."""
         end = turn.content[1]
         return not ending.isdisjoint(ids[end : starts[bisect_left(starts, end)]])
@@ -137,7 +137,7 @@ def unended(look: Look) -> Iterator[Finding]:
         )
 
 
-def _may_go_on(look: Look) -> bool:
+def _may_go_on(look: RowLook) -> bool:
     """Whether no special token that begins no turn stands between some answer and the next message."""
     context, roles, ids, behind = look.context, look.roles, look.tokens.input_ids, None
     ending = context.once("ending", lambda: context.tools.tokenizer.special_ids - context.opening)
@@ -149,7 +149,7 @@ def _may_go_on(look: Look) -> bool:
     return behind is not None and ending.isdisjoint(ids[behind:])
 
 
-def is_prose(look: Look) -> bool:
+def is_prose(look: RowLook) -> bool:
     """Plain text without a sign of a dialogue, which may be meant for continued pre-training, where ends matter
     less."""
     conversation = look.conversation
@@ -202,10 +202,12 @@ GEN003 = Rule(
 )
 
 
-@row_check(When.LABELLED, EOS004, EOS006, GEN003, shape=lambda shape: _may_mask_stops(shape), kinds=(Kind.CHAT,))
-def masked_stop(look: Look) -> Iterator[Finding]:
+@row_check(
+    RowCondition.LABELLED, EOS004, EOS006, GEN003, shape=lambda shape: _may_mask_stops(shape), kinds=(Kind.CHAT,)
+)
+def masked_stop(look: RowLook) -> Iterator[Finding]:
     """EOS004, EOS006 and GEN003: an answer is trained to its last content token, but its stop token is not."""
-    found: list[tuple[Turn, int]] = []
+    found: list[tuple[MessageTokens, int]] = []
     drawn, ids = look.mask.drawn, look.tokens.input_ids
     for turn in look.answers:
         start, end = turn.content
@@ -243,7 +245,7 @@ def masked_stop(look: Look) -> Iterator[Finding]:
     )
 
 
-def _may_mask_stops(shape: Shape) -> bool:
+def _may_mask_stops(shape: RowShape) -> bool:
     masked = shape.masked(Part.TERMINATOR, "assistant")
     return not set(shape.trained(Part.CONTENT, "assistant")).isdisjoint(masked)
 
@@ -269,8 +271,8 @@ EOS002 = Rule(
 )
 
 
-@row_check(When.LABELLED, EOS002, EOS004, kinds=(Kind.TOKENS,))
-def stop_as_pad(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, EOS002, EOS004, kinds=(Kind.TOKENS,))
+def stop_as_pad(look: RowLook) -> Iterator[Finding]:
     """EOS002: stored labels are masked at every real EOS, and the pad token is the EOS; EOS004 where it is another
     one."""
     facts, conversation = look.facts, look.conversation
@@ -305,8 +307,8 @@ EOS007 = Rule(
 )
 
 
-@row_check(When.LABELLED, EOS007, shape=lambda shape: shape.extent, row=lambda look: _may_double(look))
-def doubled_stop(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, EOS007, shape=lambda shape: shape.extent, row=lambda look: _may_double(look))
+def doubled_stop(look: RowLook) -> Iterator[Finding]:
     """EOS007: two trained stop tokens with nothing but white space between."""
     ids, stops, drawn = look.tokens.input_ids, look.row_stops, look.mask.drawn
     if stops <= look.context.tools.tokenizer.special_ids:
@@ -324,7 +326,7 @@ def doubled_stop(look: Look) -> Iterator[Finding]:
             return
 
 
-def _may_double(look: Look) -> bool:
+def _may_double(look: RowLook) -> bool:
     """Whether two trained tokens that may be stops follow each other, with nothing but white space between."""
     if not look.context.stops <= look.context.tools.tokenizer.special_ids:
         return True
@@ -346,8 +348,8 @@ EOS012 = Rule(
 )
 
 
-@row_check(When.CONVERSATION, EOS012, row=lambda look: _MARKS.in_(look.spoken))
-def foreign_stop(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.CONVERSATION, EOS012, row=lambda look: _MARKS.in_(look.spoken))
+def foreign_stop(look: RowLook) -> Iterator[Finding]:
     """EOS012: a stop token's text that is plain text for this tokenizer; the worst place of the row."""
     tokenizer, milder = look.context.tools.tokenizer, None
     for number, text, content in look.texts:
@@ -394,7 +396,7 @@ def _struck(text: str, end: re.Match[str]) -> bool:
     )
 
 
-def _at(look: Look, number: int | None, literal: str, before: int) -> tuple[bool | None, tuple[int, int] | None]:
+def _at(look: RowLook, number: int | None, literal: str, before: int) -> tuple[bool | None, tuple[int, int] | None]:
     """Whether this text is trained, and its tokens, where the row got that far; `before` are others of it in the
     message."""
     if look.inspection.tokens is None or look.inspection.labels is None or look.inspection.rendered is None:

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import eq, gt
 from typing import Any
 
-from sftui.findings.checks import When, row_check, setup_check
+from sftui.findings.checks import RowCondition, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import GENERATION, ROUNDS, case, chat, chatml, tagged
 from sftui.findings.fixes import tight_tags
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.model import GENERATION_TAGS, Finding
 from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.setup import about
@@ -144,14 +144,14 @@ GEN005 = Rule(
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     GEN004,
     GEN005,
     recipe=lambda context: context.recipe.mask.rule == "generation_tag",
     shape=lambda shape: shape.trained(Part.CONTENT, *_OTHERS) or shape.masked(Part.CONTENT, "assistant"),
     kinds=(Kind.CHAT,),
 )
-def lost_or_spilled(look: Look) -> Iterator[Finding]:
+def lost_or_spilled(look: RowLook) -> Iterator[Finding]:
     """GEN004 and GEN005: what transformers' own search makes of a span without a token at its edge."""
     if look.recipe.mask.rule != "generation_tag" or not look.answers:
         return
@@ -187,12 +187,12 @@ def lost_or_spilled(look: Look) -> Iterator[Finding]:
 
 
 @row_check(
-    When.CONVERSATION,
+    RowCondition.CONVERSATION,
     GEN004,
     recipe=lambda context: context.recipe.mask.rule == "generation_tag",
     shape=lambda shape: not shape.extent,
 )
-def all_lost(look: Look) -> Iterator[Finding]:
+def all_lost(look: RowLook) -> Iterator[Finding]:
     """GEN004 where not one token is left: a trainer that stops at such rows, or LAB001's cause."""
     rendered = look.inspection.rendered
     if look.recipe.mask.rule != "generation_tag" or rendered is None or not rendered.generation:
@@ -210,7 +210,7 @@ def all_lost(look: Look) -> Iterator[Finding]:
         )
 
 
-def _tagged(look: Look, content: tuple[int, int], generation: Sequence[tuple[int, int]]) -> bool:
+def _tagged(look: RowLook, content: tuple[int, int], generation: Sequence[tuple[int, int]]) -> bool:
     start, end = look.tokens.starts[content[0]], look.tokens.ends[content[1] - 1]
     return any(a <= start and end <= b + 1 for a, b in generation) if start != NOWHERE else False
 
@@ -235,8 +235,10 @@ GEN002 = Rule(
 )
 
 
-@row_check(When.LABELLED, GEN002, shape=lambda shape: shape.trained(Part.HEADER, "assistant"), kinds=(Kind.CHAT,))
-def header_trained(look: Look) -> Iterator[Finding]:
+@row_check(
+    RowCondition.LABELLED, GEN002, shape=lambda shape: shape.trained(Part.HEADER, "assistant"), kinds=(Kind.CHAT,)
+)
+def header_trained(look: RowLook) -> Iterator[Finding]:
     """GEN002: header tokens of answers carry loss, where the rest of the prompt does not."""
     touched = [turn for turn in look.answers if any(look.mask.drawn[turn.header[0] : turn.header[1]])]
     if not touched or all(look.mask.drawn):
@@ -256,7 +258,7 @@ def header_trained(look: Look) -> Iterator[Finding]:
     )
 
 
-def _masking_opened(look: Look) -> Changes:
+def _masking_opened(look: RowLook) -> Changes:
     option = look.context.traits.options.get(Effect.MASKS_OPENED)
     return ((option, True),) if option is not None else ()
 
@@ -280,7 +282,7 @@ GEN011 = Rule(
 )
 
 
-def _touching(look: Look, blocks: Sequence[tuple[int, int]]) -> list[list[int]]:
+def _touching(look: RowLook, blocks: Sequence[tuple[int, int]]) -> list[list[int]]:
     """The tokens of each of some stretches of the text, which are in order and apart."""
     found: list[list[int]] = [[] for _ in blocks]
     ends = [end for _, end in blocks]
@@ -292,8 +294,8 @@ def _touching(look: Look, blocks: Sequence[tuple[int, int]]) -> list[list[int]]:
     return found
 
 
-@row_check(When.LABELLED, GEN011, row=lambda look: "</think>" in look.rendered.text)
-def empty_think(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, GEN011, row=lambda look: "</think>" in look.rendered.text)
+def empty_think(look: RowLook) -> Iterator[Finding]:
     """GEN011: an empty think block that the data does not have, and that is trained."""
     text = look.rendered.text
     if "</think>" not in text:
@@ -335,14 +337,14 @@ GEN000 = Rule(
 
 
 @row_check(
-    When.SLOW,
+    RowCondition.SLOW,
     GEN000,
     recipe=lambda context: context.template is not None and context.recipe.render.inject_system is None,
     shape=lambda shape: not shape.pieces and 1 < len(shape.roles) <= _MOST_MESSAGES and shape.order.answers,
     row=lambda look: look.context.memo.get(("spans", look.roles), True),
     kinds=(Kind.CHAT,),
 )
-def methods_disagree(look: Look) -> Iterator[Finding]:
+def methods_disagree(look: RowLook) -> Iterator[Finding]:
     """GEN000: decided once for each order of roles, and then reported at every row that has it."""
     if (
         not look.chat
@@ -362,7 +364,7 @@ def methods_disagree(look: Look) -> Iterator[Finding]:
         yield look.finding(GEN000, sentence, message=number, span=span, fix=fix)
 
 
-def _disagreement(look: Look) -> tuple[int, str, tuple[int, int]] | None:
+def _disagreement(look: RowLook) -> tuple[int, str, tuple[int, int]] | None:
     """Where two span methods part in this row, in characters of its rendered text; None where they agree or cannot
     tell."""
     conversation = look.conversation
@@ -400,14 +402,14 @@ GEN007 = Rule(
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     GEN007,
     row=lambda look: (
         not look.spelling.cut_out and not _tiled(look.tokens.starts, look.tokens.ends, len(look.rendered.text))
     ),
     kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
 )
-def offsets(look: Look) -> Iterator[Finding]:
+def offsets(look: RowLook) -> Iterator[Finding]:
     """GEN007: offsets that cannot be right; a normalizer may move some, so only gross errors count."""
     if look.stored or not look.tokens.input_ids:
         return

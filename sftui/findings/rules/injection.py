@@ -7,11 +7,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import ROUNDS_OF, case, chat
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, Rule
 from sftui.findings.words import WANTED, marks_of, said, words
@@ -69,8 +69,8 @@ INJ002 = Rule(
 )
 
 
-@row_check(When.LABELLED, INJ001, INJ002, row=lambda look: _may_be_typed(look), kinds=(Kind.CHAT, Kind.STRINGS))
-def typed(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, INJ001, INJ002, row=lambda look: _may_be_typed(look), kinds=(Kind.CHAT, Kind.STRINGS))
+def typed(look: RowLook) -> Iterator[Finding]:
     """INJ001 and INJ002: the first place of each; the token's text must stand in the row's own data."""
     if look.known and look.conversation.kind is Kind.STRINGS:
         yield from _in_completion(look)
@@ -104,7 +104,7 @@ def typed(look: Look) -> Iterator[Finding]:
     )
 
 
-def _may_be_typed(look: Look) -> bool:
+def _may_be_typed(look: RowLook) -> bool:
     """Whether a control token or media placeholder that the row has may be of its data."""
     if look.read.manner.other:
         return True  # parts may hold texts that are no content
@@ -125,7 +125,7 @@ def _marks(context: Context) -> list[tuple[str, str]]:
     return marks_of(map(tokenizer.piece, tokenizer.special_ids | media_ids(context)))
 
 
-def _in_completion(look: Look) -> Iterator[Finding]:
+def _in_completion(look: RowLook) -> Iterator[Finding]:
     """INJ001 without messages: a control token inside a completion that goes on behind it; a prompt with some was
     rendered beforehand."""
     owners, parts = tuple(look.tokens.messages), tuple(look.tokens.parts)
@@ -149,7 +149,7 @@ def _in_completion(look: Look) -> Iterator[Finding]:
             return
 
 
-def _in_data(look: Look, where: list[int]) -> Iterator[tuple[int, str, int | None]]:
+def _in_data(look: RowLook, where: list[int]) -> Iterator[tuple[int, str, int | None]]:
     """Those of the tokens that the data brings: in a message, or in what its tools say of themselves."""
     parts, owners = look.tokens.parts, look.tokens.messages
     tools = list(words(look.conversation.tools))
@@ -171,7 +171,7 @@ def _in_data(look: Look, where: list[int]) -> Iterator[tuple[int, str, int | Non
                 yield i, "the tools", None
 
 
-def _stretches(look: Look, texts: Sequence[str]) -> list[tuple[int, int]]:
+def _stretches(look: RowLook, texts: Sequence[str]) -> list[tuple[int, int]]:
     """Where the rendering holds one of the texts, plainly or as JSON, in order; what overlaps is one."""
     rendered, found = look.rendered.text, []
     for text in dict.fromkeys(texts):
@@ -186,7 +186,7 @@ def _stretches(look: Look, texts: Sequence[str]) -> list[tuple[int, int]]:
     return joined
 
 
-def _has_media(look: Look) -> bool:
+def _has_media(look: RowLook) -> bool:
     data = look.inspection.row.data
     if data is not None and any(data.get(column) for column in _MEDIA_COLUMNS):
         return True

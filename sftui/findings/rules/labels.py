@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from sftui.conversations.messages import FLAG_KEYS, ROLE_ALIASES, WEIGHT_KEYS
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import GENERATION, ROUNDS, SYSTEM, case, chat, tagged
 from sftui.findings.fixes import fix_of, tight_tags
-from sftui.findings.look import Look, Turn, shown
+from sftui.findings.look import MessageTokens, RowLook, shown
 from sftui.findings.model import GENERATION_TAGS, Finding, Severity
 from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, Rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
-from sftui.findings.shapes import Shape
-from sftui.findings.words import Standing, text_of, without_thoughts
+from sftui.findings.shapes import RowShape
+from sftui.findings.words import TextIndex, text_of, without_thoughts
 from sftui.model import Kind, Part, Reason
 from sftui.runs import as_runs
 from sftui.text import many
@@ -40,8 +40,8 @@ LAB001 = Rule(
 )
 
 
-@row_check(When.LABELLED, LAB001, shape=lambda shape: not shape.extent)
-def nothing_trained(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, LAB001, shape=lambda shape: not shape.extent)
+def nothing_trained(look: RowLook) -> Iterator[Finding]:
     """LAB001, with the cause named; rows that are cut are TRU001's."""
     dropped = look.labels.dropped
     # A row that is dropped before any mask is drawn is TRU006's; one dropped for its empty mask is reported here too.
@@ -54,7 +54,7 @@ def nothing_trained(look: Look) -> Iterator[Finding]:
     yield look.finding(LAB001, f"no token of this row is trained: {cause}", tokens=(0, len(look.tokens)))
 
 
-def _cause(look: Look) -> str:
+def _cause(look: RowLook) -> str:
     rule = look.recipe.mask.rule
     if look.stored:
         return "all its stored labels are masked"
@@ -102,19 +102,22 @@ def _answers(roles: tuple[str, ...]) -> list[int]:
     return [number for number, role in enumerate(roles) if ROLE_ALIASES.get(role, role) == "assistant"]
 
 
-def _said(shape: Shape) -> set[int]:
+def _said(shape: RowShape) -> set[int]:
     """The messages of whose content some token stands in the row."""
     return {number for number, part in zip(shape.messages, shape.parts) if part is Part.CONTENT}
 
 
 @row_check(
-    When.LABELLED, LAB015, shape=lambda shape: _said(shape).isdisjoint(_answers(shape.roles)), kinds=(Kind.CHAT,)
+    RowCondition.LABELLED,
+    LAB015,
+    shape=lambda shape: _said(shape).isdisjoint(_answers(shape.roles)),
+    kinds=(Kind.CHAT,),
 )
-def answers_unread(look: Look) -> Iterator[Finding]:
+def answers_unread(look: RowLook) -> Iterator[Finding]:
     """LAB015: whatever its answers say, none of it stands anywhere in the rendering."""
     if not look.chat or not look.known or look.labels.dropped is not None:
         return
-    text = Standing(look.rendered.text)
+    text = TextIndex(look.rendered.text)
     answers = [number for number in _answers(look.roles) if text_of(look.messages[number]).strip()]
     if not answers or not look.placed.isdisjoint(answers):
         return
@@ -151,13 +154,13 @@ LAB002 = Rule(
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     LAB002,
     shape=lambda shape: shape.trained(Part.CONTENT, *_OTHERS),
     recipe=lambda context: context.recipe.mask.rule != "generation_tag",
     kinds=(Kind.CHAT,),
 )
-def others_trained(look: Look) -> Iterator[Finding]:
+def others_trained(look: RowLook) -> Iterator[Finding]:
     """LAB002: content of other roles that carries loss, as a share of what is trained."""
     if not look.turns or not look.mask.trained or look.recipe.mask.rule == "generation_tag":
         return
@@ -166,7 +169,7 @@ def others_trained(look: Look) -> Iterator[Finding]:
         if look.recipe.mask.rule in ("assistant", "turn_content", "turn_full")
         else {"assistant"}
     )
-    touched: list[Turn] = []
+    touched: list[MessageTokens] = []
     count = 0
     for turn in look.turns:
         if turn.role in _OTHERS and turn.role not in wanted:
@@ -197,7 +200,7 @@ def others_trained(look: Look) -> Iterator[Finding]:
     )
 
 
-def _at_border(look: Look, turn: Turn) -> bool:
+def _at_border(look: RowLook, turn: MessageTokens) -> bool:
     """Whether training begins with the last token of a question: one that merges into the answer is BND001's."""
     start, end = turn.content
     return look.mask.drawn[end - 1] and (start == 0 or not look.mask.drawn[start - 1])
@@ -223,12 +226,12 @@ LAB010 = Rule(
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     LAB010,
     row=lambda look: Quirk.NAMED_KEYS_ONLY in look.context.traits.quirks or look.read.manner.flagged,
     kinds=(Kind.CHAT,),
 )
-def flags_ignored(look: Look) -> Iterator[Finding]:
+def flags_ignored(look: RowLook) -> Iterator[Finding]:
     """LAB010: a message is trained, or not, against what its own flag says."""
     for turn in look.turns:
         number = turn.message
@@ -256,7 +259,7 @@ def flags_ignored(look: Look) -> Iterator[Finding]:
         return
 
 
-def _flag(look: Look, number: int) -> tuple[bool | None, str, Any]:
+def _flag(look: RowLook, number: int) -> tuple[bool | None, str, Any]:
     """What a message says of its own training, under which key; some trainers leave keys behind that are not
     named to them."""
     message = look.messages[number]
@@ -302,12 +305,12 @@ LAB014 = Rule(
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     LAB014,
     recipe=lambda context: context.traits.finds is Finds.TAGS and context.recipe.mask.rule == "generation_tag",
     kinds=(Kind.CHAT,),
 )
-def both_masks(look: Look) -> Iterator[Finding]:
+def both_masks(look: RowLook) -> Iterator[Finding]:
     """LAB014: answers of the prompt column that the other mask would train."""
     if look.context.traits.finds is not Finds.TAGS or look.recipe.mask.rule != "generation_tag":
         return
@@ -345,8 +348,8 @@ GEN006 = Rule(
 )
 
 
-@row_check(When.LABELLED, GEN006, shape=lambda shape: shape.extent)
-def half_characters(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, GEN006, shape=lambda shape: shape.extent)
+def half_characters(look: RowLook) -> Iterator[Finding]:
     """GEN006: a trained run ends inside a character, or begins inside one."""
     starts, ends = look.tokens.starts, look.tokens.ends
     for first, last in look.mask.runs:

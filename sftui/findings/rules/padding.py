@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sftui.findings.checks import When, row_check, setup_check
+from sftui.findings.checks import RowCondition, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.model import Finding
 from sftui.findings.rule import GOOD, Rule
 from sftui.findings.rules.stored import LAB007
@@ -38,13 +38,13 @@ PAD004 = Rule(
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     PAD004,
     row=lambda look: _may_be_in_text(look),
     recipe=lambda context: context.facts.pad_id not in (None, context.facts.eos_id),
     kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
 )
-def pad_in_text(look: Look) -> Iterator[Finding]:
+def pad_in_text(look: RowLook) -> Iterator[Finding]:
     """PAD004: the pad token stands inside a message; a pad that is EOS or unknown at the same time is EOS002's."""
     pad = look.facts.pad_id
     if pad is None or pad == look.facts.eos_id or pad not in look.tokens.input_ids or look.stored:
@@ -61,7 +61,7 @@ def pad_in_text(look: Look) -> Iterator[Finding]:
             return
 
 
-def _may_be_in_text(look: Look) -> bool:
+def _may_be_in_text(look: RowLook) -> bool:
     """Whether the pad token is among the row's: where tokens are the text, cut, it then stands there in writing."""
     pad, tokenizer = look.facts.pad_id, look.context.tools.tokenizer
     if pad in tokenizer.special_ids and look.spelling.cut_out:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import case, chat, chatml
-from sftui.findings.look import Look, shown
+from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, Rule
 from sftui.findings.rules.roles import raw_message
-from sftui.findings.words import REASONING, Marks, Standing, spoken_of, text_of, thought_in, without_code
+from sftui.findings.words import REASONING, TextIndex, TextMarks, spoken_of, text_of, thought_in, without_code
 
 _NAMES = ("think", "thinking", "thought", "reasoning", "seed:think")
 _TAGS = (
@@ -21,7 +21,7 @@ _TAGS = (
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
 )
 _TAG = re.compile("|".join(re.escape(tag) for tags in _TAGS for tag in tags))
-_MARKS = Marks(tag for tags in _TAGS for tag in tags)
+_MARKS = TextMarks(tag for tags in _TAGS for tag in tags)
 
 
 _THINKING = "{% set last = messages | length - 1 %}" + chatml(
@@ -71,7 +71,7 @@ THK004 = Rule(
 
 
 @row_check(
-    When.CONVERSATION,
+    RowCondition.CONVERSATION,
     THK001,
     THK003,
     THK004,
@@ -79,14 +79,14 @@ THK004 = Rule(
         "</think>" in look.spoken or not look.context.traits.renders_templates or look.read.manner.reasoned
     ),
 )
-def lost(look: Look) -> Iterator[Finding]:
+def lost(look: RowLook) -> Iterator[Finding]:
     """THK001, THK003 and THK004: reasoning whose text is nowhere in the rendering."""
     rendered = look.inspection.rendered
     if rendered is None:
         return
     last = max(look.order.answers, default=-1)
     stripped: list[int] = []
-    standing = Standing(rendered.text)
+    standing = TextIndex(rendered.text)
     for number, message in enumerate(look.messages):
         if message.role != "assistant":
             continue
@@ -125,7 +125,7 @@ def lost(look: Look) -> Iterator[Finding]:
         )
 
 
-def _reason(look: Look, number: int) -> str:
+def _reason(look: RowLook, number: int) -> str:
     message = look.messages[number]
     said = thought_in(text_of(message))
     if said is None:
@@ -147,8 +147,8 @@ THK005 = Rule(
 )
 
 
-@row_check(When.CONVERSATION, THK005, row=lambda look: _MARKS.in_(look.spoken))
-def unbalanced(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.CONVERSATION, THK005, row=lambda look: _MARKS.in_(look.spoken))
+def unbalanced(look: RowLook) -> Iterator[Finding]:
     """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""
     completion = look.conversation.completion
     answers = [

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import ROUNDS_OF, SYSTEM, case, chat
-from sftui.findings.look import Look, shown
+from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, Rule
 from sftui.findings.signatures import clipped
-from sftui.findings.words import Standing, text_of
+from sftui.findings.words import TextIndex, text_of
 from sftui.model import NOWHERE, Kind, Stage
 from sftui.recipe import get
 from sftui.trainers.traits import Effect
@@ -69,8 +69,8 @@ TPL010 = Rule(
 )
 
 
-@row_check(When.CONVERSATION, ROL001, ROL002, TPL010, shape=lambda shape: not shape.order.known)
-def strange_roles(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.CONVERSATION, ROL001, ROL002, TPL010, shape=lambda shape: not shape.order.known)
+def strange_roles(look: RowLook) -> Iterator[Finding]:
     """ROL001, ROL002 and TPL010, one finding for each strange role of the row."""
     seen: set[str] = set()
     counts = Counter(look.roles)
@@ -111,7 +111,7 @@ def strange_roles(look: Look) -> Iterator[Finding]:
             )
 
 
-def _header(look: Look, number: int) -> tuple[int, int] | None:
+def _header(look: RowLook, number: int) -> tuple[int, int] | None:
     """The tokens of a message's header, where the row got that far."""
     if look.inspection.tokens is None or look.inspection.labels is None:
         return None
@@ -146,7 +146,7 @@ def _distance(a: str, b: str) -> int:
     return row[-1]
 
 
-def _template_names(look: Look, role: str) -> bool:
+def _template_names(look: RowLook, role: str) -> bool:
     """Whether the template compares with this role: then it is wanted."""
     template = look.context.template
     return template is not None and (f"'{role}'" in template.source or f'"{role}"' in template.source)
@@ -165,8 +165,8 @@ ROL003 = Rule(
 )
 
 
-@row_check(When.STOPPED, ROL003)
-def roleless(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.STOPPED, ROL003)
+def roleless(look: RowLook) -> Iterator[Finding]:
     """ROL003, decided on the row's own data: conversion stops at the first such message."""
     inspection = look.inspection
     if inspection.stopped_at is not Stage.CONVERSATION or inspection.conversation is not None:
@@ -184,7 +184,7 @@ def roleless(look: Look) -> Iterator[Finding]:
             return
 
 
-def raw_message(look: Look, number: int) -> Mapping[str, Any]:
+def raw_message(look: RowLook, number: int) -> Mapping[str, Any]:
     """A message as the row holds it, with the keys that the trainer leaves behind; empty where it stands elsewhere."""
     place = _PLACE.search(look.messages[number].origin)
     items = look.raw_messages if place else None
@@ -213,8 +213,8 @@ ROL004 = Rule(
 )
 
 
-@row_check(When.CONVERSATION, ROL004, shape=lambda shape: shape.order.system not in ((), (0,)))
-def system_place(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.CONVERSATION, ROL004, shape=lambda shape: shape.order.system not in ((), (0,)))
+def system_place(look: RowLook) -> Iterator[Finding]:
     places = look.order.system
     if places in ((), (0,)):
         return
@@ -256,8 +256,8 @@ TPL006 = Rule(
 )
 
 
-@row_check(When.STOPPED, TPL002, TPL006)
-def refused_roles(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.STOPPED, TPL002, TPL006)
+def refused_roles(look: RowLook) -> Iterator[Finding]:
     """TPL002 and TPL006: the template raised, and it is the roles: it takes the same row with other roles."""
     if look.inspection.stopped_at is not Stage.RENDERED or not look.chat or look.context.template is None:
         return
@@ -282,7 +282,7 @@ def refused_roles(look: Look) -> Iterator[Finding]:
         )
 
 
-def _cause(look: Look) -> str:
+def _cause(look: RowLook) -> str:
     """`system`, `order` or `names` where a plain conversation with these roles is refused too and without them is
     not."""
     draw = look.context.render
@@ -298,7 +298,7 @@ def _cause(look: Look) -> str:
     return "order"
 
 
-def refused_names(look: Look) -> bool:
+def refused_names(look: RowLook) -> bool:
     """Whether the template refuses the row for a role it does not know: the finding on that role says so."""
     return (
         look.chat
@@ -336,9 +336,12 @@ LAB012 = Rule(
 
 
 @row_check(
-    When.CONVERSATION, LAB012, shape=lambda shape: shape.roles and shape.roles[-1] != "assistant", kinds=(Kind.CHAT,)
+    RowCondition.CONVERSATION,
+    LAB012,
+    shape=lambda shape: shape.roles and shape.roles[-1] != "assistant",
+    kinds=(Kind.CHAT,),
 )
-def ends_elsewhere(look: Look) -> Iterator[Finding]:
+def ends_elsewhere(look: RowLook) -> Iterator[Finding]:
     """LAB012: nothing to learn at the end of the row."""
     if (
         not look.chat
@@ -357,12 +360,12 @@ def ends_elsewhere(look: Look) -> Iterator[Finding]:
 
 
 @row_check(
-    When.CONVERSATION,
+    RowCondition.CONVERSATION,
     TPL006,
     shape=lambda shape: not shape.stopped and _out_of_turn(shape.roles) is not None,
     kinds=(Kind.CHAT,),
 )
-def out_of_order(look: Look) -> Iterator[Finding]:
+def out_of_order(look: RowLook) -> Iterator[Finding]:
     """TPL006 as a warning: the template takes an order of roles that a server never sees."""
     if not look.chat or look.inspection.stopped_at is not None:
         return
@@ -410,17 +413,17 @@ TPL003 = Rule(
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     TPL003,
     shape=lambda shape: not shape.order.instructions <= shape.placed,
     row=lambda look: not look.order.instructions <= look.placed,
 )
-def system_lost(look: Look) -> Iterator[Finding]:
+def system_lost(look: RowLook) -> Iterator[Finding]:
     """TPL003: a proven absence, once per row; a merge into the user's turn is the set-up's to tell."""
     drops = look.context.traits.options.get(Effect.DROPS_SYSTEM)
     if not any(role in _ORDERS for role in look.roles) or not look.known or (drops and get(look.recipe, drops)):
         return
-    standing = Standing(look.rendered.text)
+    standing = TextIndex(look.rendered.text)
     for number, role in enumerate(look.roles):
         said = text_of(look.messages[number]).strip() if role in _ORDERS else ""
         # Text without an owner may be this one, where it stands first.

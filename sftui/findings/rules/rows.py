@@ -13,12 +13,12 @@ from typing import Any
 from sftui import trainers
 from sftui.conversations.messages import parse_json, printed_list
 from sftui.errors import RecipeError
-from sftui.findings.checks import When, row_check, setup_check
+from sftui.findings.checks import RowCondition, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.fixes import fix_of
-from sftui.findings.look import Look, shown
+from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, Rule
 from sftui.findings.rules.content import no_plain_text, stale_content
@@ -48,8 +48,8 @@ ROW001 = Rule(
 )
 
 
-@row_check(When.STOPPED, ROW001)
-def unreadable(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.STOPPED, ROW001)
+def unreadable(look: RowLook) -> Iterator[Finding]:
     inspection = look.inspection
     if inspection.stopped_at is Stage.ROW and inspection.problem is not None:
         yield look.finding(ROW001, inspection.problem.sentence(), evidence=shown(inspection.row.raw))
@@ -68,8 +68,8 @@ ROW007 = Rule(
 )
 
 
-@row_check(When.STOPPED, ROW007)
-def over_bound(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.STOPPED, ROW007)
+def over_bound(look: RowLook) -> Iterator[Finding]:
     """ROW007: sftui itself went no further."""
     problem = look.inspection.problem
     if problem is not None and problem.ours:
@@ -90,8 +90,8 @@ ROW002 = Rule(
 )
 
 
-@row_check(When.STOPPED, ROW002)
-def no_conversation(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.STOPPED, ROW002)
+def no_conversation(look: RowLook) -> Iterator[Finding]:
     """A row of a readable set that is not like the others; sets that are refused as a whole say so themselves."""
     inspection = look.inspection
     if (
@@ -190,17 +190,17 @@ LAB006 = Rule(
 
 
 @row_check(
-    When.DATA,
+    RowCondition.DATA,
     LAB006,
     row=lambda look: look.context.detected.fields.get("input_ids", "input_ids") in (look.inspection.row.data or ()),
 )
-def length_mismatch(look: Look) -> Iterator[Finding]:
+def length_mismatch(look: RowLook) -> Iterator[Finding]:
     found = _mismatch(look)
     if found:
         yield look.finding(LAB006, found, evidence="")
 
 
-def _mismatch(look: Look) -> str:
+def _mismatch(look: RowLook) -> str:
     data = look.inspection.row.data
     fields = look.context.detected.fields
     ids = data.get(fields.get("input_ids", "input_ids")) if isinstance(data, Mapping) else None
@@ -226,8 +226,8 @@ ROW005 = Rule(
 )
 
 
-@row_check(When.DATA, ROW005, row=lambda look: float in map(type, (look.inspection.row.data or {}).values()))
-def not_strict(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.DATA, ROW005, row=lambda look: float in map(type, (look.inspection.row.data or {}).values()))
+def not_strict(look: RowLook) -> Iterator[Finding]:
     """ROW005: NaN or infinity somewhere in the columns next to the conversation."""
     data = look.inspection.row.data
     for column, value in data.items() if data is not None else ():
@@ -255,8 +255,8 @@ ROW008 = Rule(
 )
 
 
-@row_check(When.DATA, ROW008, recipe=lambda context: context.detected.places is not None)
-def late_kind(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.DATA, ROW008, recipe=lambda context: context.detected.places is not None)
+def late_kind(look: RowLook) -> Iterator[Finding]:
     """ROW008: a value by which the trainer's datasets reads the whole file otherwise, or stops."""
     late = late_in(look.inspection.row, look.context.detected, look.recipe)
     if late is not None:
@@ -278,8 +278,8 @@ ROW003 = Rule(
 )
 
 
-@row_check(When.STOPPED, ROW003)
-def refused_by_template(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.STOPPED, ROW003)
+def refused_by_template(look: RowLook) -> Iterator[Finding]:
     inspection = look.inspection
     if inspection.stopped_at is not Stage.RENDERED or inspection.problem is None or inspection.problem.ours:
         return
@@ -311,8 +311,8 @@ ROW004 = Rule(
 )
 
 
-@row_check(When.STOPPED, ROW004)
-def refused_by_trainer(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.STOPPED, ROW004)
+def refused_by_trainer(look: RowLook) -> Iterator[Finding]:
     inspection = look.inspection
     if inspection.problem is None or inspection.problem.ours:
         return
@@ -364,8 +364,8 @@ ROW018 = Rule(
 )
 
 
-@row_check(When.DATA, ROW018, row=lambda look: look.inspection.row.cells)
-def read_otherwise(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.DATA, ROW018, row=lambda look: look.inspection.row.cells)
+def read_otherwise(look: RowLook) -> Iterator[Finding]:
     """ROW018: of the columns that rows are made of."""
     row, used = look.inspection.row, {*look.context.detected.fields.values()}
     for column, text in row.cells:

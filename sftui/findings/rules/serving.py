@@ -8,24 +8,24 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
-from sftui.findings.checks import When, row_check, setup_check
+from sftui.findings.checks import RowCondition, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case
-from sftui.findings.look import Look, shown
+from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import GOOD, Rule
 from sftui.findings.rules.template_truth import MOST_SIGNATURES, in_parts, place_of, place_words, says_all, signature
 from sftui.findings.setup import about
-from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, Rendered, Span, common_prefix
+from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, RenderedText, Span, common_prefix
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
-from sftui.templates.apart import Apart, Difference, parted
+from sftui.templates.apart import Distance, RenderDifference, parted
 from sftui.text import visible_token
 from sftui.trainers import trainer_named
 
 if TYPE_CHECKING:
-    from sftui.serving import Served
+    from sftui.serving import ServedTemplate
     from sftui.templates import ChatTemplate
 
 MOST_ANSWERS = 6
@@ -100,13 +100,13 @@ EOS013 = Rule(
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     TPL017,
     shape=lambda shape: not shape.dropped,
     recipe=lambda context: context.tools.served is not None,
     kinds=(Kind.CHAT,),
 )
-def served_otherwise(look: Look) -> Iterator[Finding]:
+def served_otherwise(look: RowLook) -> Iterator[Finding]:
     """TPL017: found once for all rows with the same roles, calls, tools and thoughts, and the same ones trained."""
     served = look.context.tools.served
     if served is None or look.labels.dropped is not None or not look.chat or not look.mask.trained:
@@ -128,13 +128,13 @@ def served_otherwise(look: Look) -> Iterator[Finding]:
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     EOS013,
     shape=lambda shape: not shape.dropped,
     recipe=lambda context: context.tools.served is not None and context.tools.served.stops is not None,
     kinds=(Kind.CHAT,),
 )
-def served_without_stop(look: Look) -> Iterator[Finding]:
+def served_without_stop(look: RowLook) -> Iterator[Finding]:
     """EOS013: of the special tokens trained behind an answer none ends generation."""
     served = look.context.tools.served
     if served is None or served.stops is None or look.labels.dropped is not None:
@@ -164,21 +164,21 @@ class _Report:
     sentence: str
     evidence: str
     severity: Severity | None
-    difference: Difference | None = None
+    difference: RenderDifference | None = None
     tokens: tuple[int, int] | None = None
 
 
-_SAID: Mapping[Apart, tuple[str, Severity | None]] = {
-    Apart.FAMILY: ("writes other words than those that are trained", None),
-    Apart.FRAME: ("writes otherwise than what is trained", Severity.WARNING),
-    Apart.THOUGHT: ("and what is trained do not both write an empty thought", Severity.WARNING),
-    Apart.OPENING: ("begins rows otherwise than they are trained", Severity.INFO),
-    Apart.CONTENT: ("writes a content otherwise than it is trained", Severity.INFO),
-    Apart.IDS: ("writes the same text as is trained, in other ids", Severity.INFO),
+_SAID: Mapping[Distance, tuple[str, Severity | None]] = {
+    Distance.FAMILY: ("writes other words than those that are trained", None),
+    Distance.FRAME: ("writes otherwise than what is trained", Severity.WARNING),
+    Distance.THOUGHT: ("and what is trained do not both write an empty thought", Severity.WARNING),
+    Distance.OPENING: ("begins rows otherwise than they are trained", Severity.INFO),
+    Distance.CONTENT: ("writes a content otherwise than it is trained", Severity.INFO),
+    Distance.IDS: ("writes the same text as is trained, in other ids", Severity.INFO),
 }
 
 
-def _reports(look: Look, served: Served) -> tuple[_Report, ...]:
+def _reports(look: RowLook, served: ServedTemplate) -> tuple[_Report, ...]:
     """All that is reported of a row: the worst difference of text or ids, and BOS."""
     context = look.context
     trainer = trainer_named(context.recipe.preset)
@@ -194,16 +194,16 @@ def _reports(look: Look, served: Served) -> tuple[_Report, ...]:
         return (_Report(f"{served.name} has no template for these rows: {error}", "", Severity.WARNING),)
     found: list[_Report] = []
     for number in _answers(look):
-        prompted = _Prompted(look, served, chat, number)
+        prompted = _PromptedAnswer(look, served, chat, number)
         made = prompted.prompt(template, served.special_tokens)
         if isinstance(made, str):
             what = f"the template of {served.name} refuses what stands before message {number} ({look.roles[number]})"
-            at = Difference(Apart.FRAME, NOWHERE, number, "", "")
+            at = RenderDifference(Distance.FRAME, NOWHERE, number, "", "")
             found.append(_Report(what, shown(made), Severity.WARNING, at))
             rest = prompted.prompt(template, {**_NO_TOKENS, **served.special_tokens}, leave=look.roles[0] == "system")
-            if isinstance(rest, Rendered):  # without what it refuses, only its family is reported
+            if isinstance(rest, RenderedText):  # without what it refuses, only its family is reported
                 found += [
-                    one for one in prompted.apart(rest) if one.difference and one.difference.apart is Apart.FAMILY
+                    one for one in prompted.apart(rest) if one.difference and one.difference.apart is Distance.FAMILY
                 ]
             continue
         if not any(one.tokens is not None for one in found):
@@ -223,7 +223,7 @@ def _clock(context: Context) -> Any:
     return context.template.clock if context.template is not None else None
 
 
-def _answers(look: Look) -> tuple[int, ...]:
+def _answers(look: RowLook) -> tuple[int, ...]:
     """The trained answers whose prompts are compared."""
     drawn = [look.stretches[at] for at in look.mask.trained_in]
     trained = {message for _, _, message, part in drawn if part is not Part.HEADER}
@@ -231,11 +231,11 @@ def _answers(look: Look) -> tuple[int, ...]:
     return (*found[: MOST_ANSWERS - 1], *found[MOST_ANSWERS - 1 :][-1:])
 
 
-class _Prompted:
+class _PromptedAnswer:
     """One trained answer of a row, and what a server gets for it: the messages before it."""
 
     def __init__(
-        self, look: Look, served: Served, chat: tuple[Sequence[Mapping[str, Any]], Any, str], number: int
+        self, look: RowLook, served: ServedTemplate, chat: tuple[Sequence[Mapping[str, Any]], Any, str], number: int
     ) -> None:
         self._look, self._served, self._number = look, served, number
         self._messages, self._tools, self._thought = chat
@@ -243,11 +243,11 @@ class _Prompted:
         self._bos = look.facts.bos_token or ""
         self._their_bos = str(served.special_tokens.get("bos_token") or "")
 
-    def prompt(self, template: ChatTemplate, tokens: Mapping[str, Any], leave: int = 0) -> Rendered | str:
+    def prompt(self, template: ChatTemplate, tokens: Mapping[str, Any], leave: int = 0) -> RenderedText | str:
         """What a template makes of the messages before the answer but for the first `leave`, with the generation prompt
         as `prompt`; why it refuses them."""
         before, why = self._messages[leave : self._number], ""
-        first: Rendered | None = None
+        first: RenderedText | None = None
         for some in (before, [in_parts(one) for one in before]):  # templates of models that see take parts alone
             conversation = Conversation(
                 Kind.CHAT,
@@ -276,7 +276,7 @@ class _Prompted:
             first = first or made
         return first or why
 
-    def bos(self, made: Rendered) -> Iterator[_Report]:
+    def bos(self, made: RenderedText) -> Iterator[_Report]:
         """How many BOS begin the row, and how many the server sends."""
         served, look = self._served, self._look
         theirs = _leading(made.prompt or "", self._their_bos)
@@ -296,7 +296,7 @@ class _Prompted:
             tokens=(0, min(ours + 1, len(ids))),
         )
 
-    def apart(self, made: Rendered) -> Iterator[_Report]:
+    def apart(self, made: RenderedText) -> Iterator[_Report]:
         """Where what is trained before the answer parts from the prompt."""
         look, prompt = self._look, made.prompt or ""
         text, skipped = look.rendered.text, _leading(look.rendered.text, self._bos) * len(self._bos)
@@ -313,7 +313,7 @@ class _Prompted:
             return
         what, severity = _SAID[found.apart]
         thinks = "</think>" in choose_template(self._served.templates, self._tools)[1]
-        if found.apart is Apart.THOUGHT and thinks:
+        if found.apart is Distance.THOUGHT and thinks:
             severity = Severity.INFO  # a family that thinks writes empty thoughts in several ways
         yield _Report(
             f"the template of {self._served.name} {what}{place_words(look, found)}",
@@ -350,10 +350,10 @@ class _Prompted:
         if context.template is None or trainer_named(context.recipe.preset).brings_template(context.recipe):
             return False
         made = self.prompt(context.template, context.tools.special_tokens)
-        own = made.prompt or "" if isinstance(made, Rendered) else ""
+        own = made.prompt or "" if isinstance(made, RenderedText) else ""
         return own[_leading(own, self._bos) * len(self._bos) :] == theirs
 
-    def _difference(self, made: Rendered, text: str, skipped: int, start: int, end: int) -> Difference | None:
+    def _difference(self, made: RenderedText, text: str, skipped: int, start: int, end: int) -> RenderDifference | None:
         look, number, prompt = self._look, self._number, made.prompt or ""
         before = [span for span in look.rendered.spans if span.end <= end and span.message <= number]
         ours = replace(look.rendered, text=text[:end], spans=(*before, Span(start, end, number, Part.CONTENT)))
@@ -380,7 +380,7 @@ class _Prompted:
         at = common_prefix(rest, other)
         if at == len(other) and not said:
             return None
-        return Difference(Apart.FRAME, NOWHERE, NOWHERE, rest[at : at + 40], other[at : at + 40])
+        return RenderDifference(Distance.FRAME, NOWHERE, NOWHERE, rest[at : at + 40], other[at : at + 40])
 
     def _other_ids(self, prompt: str, until: int) -> Iterator[_Report]:
         """Where the text is the same and the ids are not."""
@@ -397,7 +397,7 @@ class _Prompted:
                         f"id {token} is {own.piece(token)} in training and {piece} in the vocabulary of {served.name}",
                         look.spelling.quote(i, i + 1),
                         None,
-                        Difference(Apart.IDS, NOWHERE, self._number, own.piece(token), piece),
+                        RenderDifference(Distance.IDS, NOWHERE, self._number, own.piece(token), piece),
                     )
                     return
         try:
@@ -410,12 +410,12 @@ class _Prompted:
         if at is None or (same and self._in_one_go(ours)):
             return
         theirs = "".join(f"[{visible_token(other.surface(token), other.piece(token))}]" for token in sent[at : at + 3])
-        what, severity = _SAID[Apart.IDS]
+        what, severity = _SAID[Distance.IDS]
         yield _Report(
             f"{'the template' if same else 'the tokenizer'} of {served.name} {what}",
             f"{look.spelling.quote(skipped + at, skipped + at + 3)} ≠ {theirs}",
             severity if same else None,
-            Difference(Apart.IDS, NOWHERE, self._number, "", ""),
+            RenderDifference(Distance.IDS, NOWHERE, self._number, "", ""),
         )
 
     def _in_one_go(self, ours: Sequence[int]) -> bool:

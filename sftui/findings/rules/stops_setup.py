@@ -10,7 +10,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.context import FIRST_ANSWER, Context
 from sftui.findings.examples import GENERATION, ROUNDS, case, chatml, tagged
 from sftui.findings.fixes import newer, tight_tags
-from sftui.findings.look import Look, shown
+from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import FINE, GOOD, Rule
 from sftui.findings.setup import about, chats
@@ -122,11 +122,11 @@ EOS008 = Rule(
 @setup_check(EOS008)
 def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     """EOS008: white space that is trained behind an answer's stop token."""
-    found: list[tuple[Look, int]] = []
+    found: list[tuple[RowLook, int]] = []
     for one in sample:
         if one.tokens is None or one.labels is None:
             continue
-        look = Look(one, context)
+        look = RowLook(one, context)
         for turn in look.answers:
             start, end = turn.separator
             if end > start and look.mask.drawn[start] and look.spelling.blank(start) and turn.terminator[1] == start:

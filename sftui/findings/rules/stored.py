@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sftui.conversations.tensors import LATE
 from sftui.conversations.tokenized import ENOUGH_POSITIONS, alignment
-from sftui.findings.checks import When, row_check, setup_check
+from sftui.findings.checks import RowCondition, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import IDS, ROUNDS, STORED, case, stored_case
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.rules.drift import known_ids, places
@@ -49,8 +49,8 @@ LAB008 = Rule(
 )
 
 
-@row_check(When.LABELLED, LAB003, LAB008, kinds=(Kind.TOKENS,))
-def shifted(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, LAB003, LAB008, kinds=(Kind.TOKENS,))
+def shifted(look: RowLook) -> Iterator[Finding]:
     """LAB003 and LAB008 by the alignment score (P6): as stored, before sftui moved anything back."""
     conversation = look.conversation
     if not look.stored or conversation.labels is None:
@@ -106,8 +106,8 @@ LAB005 = Rule(
 )
 
 
-@row_check(When.LABELLED, LAB005, kinds=(Kind.TOKENS,))
-def out_of_range(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, LAB005, kinds=(Kind.TOKENS,))
+def out_of_range(look: RowLook) -> Iterator[Finding]:
     labels = look.conversation.labels
     if labels is None or not look.stored:
         return
@@ -148,8 +148,8 @@ PAD002 = Rule(
 )
 
 
-@row_check(When.LABELLED, LAB007, PAD002, kinds=(Kind.TOKENS,))
-def attention(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, LAB007, PAD002, kinds=(Kind.TOKENS,))
+def attention(look: RowLook) -> Iterator[Finding]:
     """LAB007 and PAD002."""
     if not look.stored:
         return
@@ -192,8 +192,8 @@ PAC002 = Rule(
 )
 
 
-@row_check(When.LABELLED, PAC002, kinds=(Kind.TOKENS,))
-def positions(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, PAC002, kinds=(Kind.TOKENS,))
+def positions(look: RowLook) -> Iterator[Finding]:
     """PAC002: a packed row whose position ids do not start anew where its `seq_lengths` say a document begins."""
     lengths, places = look.conversation.extra.get("seq_lengths"), look.conversation.extra.get("position_ids")
     if (
@@ -230,8 +230,8 @@ LAB011 = Rule(
 )
 
 
-@row_check(When.LABELLED, LAB011, kinds=(Kind.TOKENS,))
-def mask_column(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, LAB011, kinds=(Kind.TOKENS,))
+def mask_column(look: RowLook) -> Iterator[Finding]:
     """LAB011: a mask without labels, in a trainer that reads labels only."""
     if (
         not look.stored
@@ -248,8 +248,8 @@ def mask_column(look: Look) -> Iterator[Finding]:
         )
 
 
-@row_check(When.CONVERSATION, LAB011, kinds=(Kind.TOKENS,))
-def mask_column_refused(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.CONVERSATION, LAB011, kinds=(Kind.TOKENS,))
+def mask_column_refused(look: RowLook) -> Iterator[Finding]:
     if look.inspection.stopped_at is Stage.LABELS:
         yield from mask_column(look)
 
@@ -270,8 +270,8 @@ TOK004 = Rule(
 )
 
 
-@row_check(When.SLOW, TOK004, kinds=(Kind.TOKENS,))
-def other_tokenizer(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.SLOW, TOK004, kinds=(Kind.TOKENS,))
+def other_tokenizer(look: RowLook) -> Iterator[Finding]:
     """TOK004: the ids spell a text that this tokenizer cuts at other places."""
     ids = look.conversation.input_ids
     if not look.stored or len(ids) < 24:
@@ -311,8 +311,8 @@ def other_tokenizer(look: Look) -> Iterator[Finding]:
         )
 
 
-@row_check(When.STOPPED, TOK004, kinds=(Kind.TOKENS,))
-def foreign_id(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.STOPPED, TOK004, kinds=(Kind.TOKENS,))
+def foreign_id(look: RowLook) -> Iterator[Finding]:
     """TOK004 where an id is beyond the vocabulary."""
     conversation = look.inspection.conversation
     if (
@@ -340,13 +340,13 @@ CFG001 = Rule(
 
 
 @row_check(
-    When.SLOW,
+    RowCondition.SLOW,
     CFG001,
     row=lambda look: look.stored or "input_ids" in (look.inspection.row.data or ()),
     recipe=lambda context: context.template is not None,
     kinds=(Kind.TOKENS, Kind.CHAT),
 )
-def stale(look: Look) -> Iterator[Finding]:
+def stale(look: RowLook) -> Iterator[Finding]:
     """CFG001: the row holds messages and ids, and they do not fit."""
     data = look.inspection.row.data
     if data is None or look.context.template is None:

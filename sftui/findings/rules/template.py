@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import case, chat, chatml
-from sftui.findings.look import Look, shown
+from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, GOOD, Rule
-from sftui.findings.words import Standing, text_of, without_thoughts
+from sftui.findings.words import TextIndex, text_of, without_thoughts
 from sftui.model import Kind, Part
 from sftui.text import alike
 
@@ -27,8 +27,8 @@ TPL009 = Rule(
 )
 
 
-@row_check(When.LABELLED, TPL009, shape=lambda shape: shape.manner.bordered, kinds=(Kind.CHAT,))
-def stripped(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, TPL009, shape=lambda shape: shape.manner.bordered, kinds=(Kind.CHAT,))
+def stripped(look: RowLook) -> Iterator[Finding]:
     """TPL009: the content's edges are missing from a region that is proven to be its own."""
     if not look.chat or not look.known:
         return
@@ -76,17 +76,17 @@ TPL015 = Rule(
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     TPL015,
     shape=lambda shape: shape.manner.beside or not shape.order.turns.difference(shape.manner.mute) <= shape.placed,
     row=lambda look: look.read.manner.beside or not look.order.turns.difference(look.read.manner.mute) <= look.placed,
     kinds=(Kind.CHAT,),
 )
-def left_out(look: Look) -> Iterator[Finding]:
+def left_out(look: RowLook) -> Iterator[Finding]:
     """TPL015: not one line of what a user or the assistant says stands anywhere in the rendering."""
     if not look.chat or not look.known or look.labels.dropped is not None:
         return
-    text = Standing(look.rendered.text)
+    text = TextIndex(look.rendered.text)
     for number, message in enumerate(look.messages):
         # Of reasoning that a template takes out THK001 and THK004 tell; a call that lost its words is the message's
         # other half.
@@ -124,13 +124,13 @@ TPL007 = Rule(
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     TPL007,
     row=lambda look: look.rendered.prompt is not None and not look.rendered.text.startswith(look.rendered.prompt),
     recipe=lambda context: context.recipe.mask.rule in ("auto", "completion"),
     kinds=(Kind.CHAT,),
 )
-def prompt_no_prefix(look: Look) -> Iterator[Finding]:
+def prompt_no_prefix(look: RowLook) -> Iterator[Finding]:
     """TPL007: the prompt's text is no prefix of the whole, where the mask is cut by the prompt."""
     prompt = look.rendered.prompt
     if prompt is None or look.tokens.prompt_ids is None or look.rendered.text.startswith(prompt) or not look.chat:
@@ -172,8 +172,8 @@ TPL012 = Rule(
 )
 
 
-@row_check(When.SLOW, TPL012, recipe=lambda context: context.template is not None, kinds=(Kind.TEXT,))
-def text_differs(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.SLOW, TPL012, recipe=lambda context: context.template is not None, kinds=(Kind.TEXT,))
+def text_differs(look: RowLook) -> Iterator[Finding]:
     """TPL012: a row of text that also holds its messages, rendered otherwise."""
     data = look.inspection.row.data
     if data is None or look.conversation.kind is not Kind.TEXT or look.context.template is None:

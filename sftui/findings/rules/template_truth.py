@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case
 from sftui.findings.fixes import fix_of
-from sftui.findings.look import Look, shown
+from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Fix, Severity
 from sftui.findings.rule import Rule
 from sftui.findings.rules.template_setup import absent_words
-from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Rendered, Span
+from sftui.model import NOWHERE, Conversation, Kind, Message, Part, RenderedText, Span
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
-from sftui.templates.apart import Apart, Difference, parted
+from sftui.templates.apart import Distance, RenderDifference, parted
 from sftui.text import visible_token
 from sftui.trainers import trainer_named
 from sftui.trainers.own_config import key_of
@@ -56,12 +56,14 @@ def _brings_its_own(context: Context) -> bool:
     return trainer_named(context.recipe.preset).brings_template(context.recipe) and bool(context.facts.chat_templates)
 
 
-@row_check(When.LABELLED, TPL016, shape=lambda shape: not shape.dropped, recipe=_brings_its_own, kinds=(Kind.CHAT,))
-def other_family(look: Look) -> Iterator[Finding]:
+@row_check(
+    RowCondition.LABELLED, TPL016, shape=lambda shape: not shape.dropped, recipe=_brings_its_own, kinds=(Kind.CHAT,)
+)
+def other_family(look: RowLook) -> Iterator[Finding]:
     """TPL016: found once for all rows with the same roles, calls, tools and thoughts."""
     if look.labels.dropped is not None or not look.chat:
         return
-    compared: dict[tuple[object, ...], _Compared | None] = look.context.once("beside", dict)
+    compared: dict[tuple[object, ...], _SignatureDifference | None] = look.context.once("beside", dict)
     shape = signature(look)
     if shape not in compared and len(compared) < MOST_SIGNATURES:
         before = [one.fits for one in compared.values() if one is not None and one.fits is not None]
@@ -89,25 +91,25 @@ def _fix(context: Context, fits: str | None, title: str) -> Fix | None:
     return replace(made, trainer_keys={**made.trainer_keys, context.trainer: f"{key}: {fits.partition('/')[2]}"})
 
 
-_SAID: Mapping[Apart, tuple[str, Severity | None, str]] = {
-    Apart.FAMILY: ("the trainer's template writes other words than the tokenizer's own", None, ""),
-    Apart.FRAME: ("the trainer's template writes otherwise than the tokenizer's own", Severity.WARNING, ""),
-    Apart.THOUGHT: (
+_SAID: Mapping[Distance, tuple[str, Severity | None, str]] = {
+    Distance.FAMILY: ("the trainer's template writes other words than the tokenizer's own", None, ""),
+    Distance.FRAME: ("the trainer's template writes otherwise than the tokenizer's own", Severity.WARNING, ""),
+    Distance.THOUGHT: (
         "of the trainer's template and the tokenizer's own one writes an empty thought",
         Severity.WARNING,
         "",
     ),
-    Apart.OPENING: (
+    Distance.OPENING: (
         "the trainer's template begins or ends rows otherwise than the tokenizer's own",
         Severity.INFO,
         "serve with the same beginning: a system message, or the template that was trained",
     ),
-    Apart.CONTENT: (
+    Distance.CONTENT: (
         "the trainer's template writes a content otherwise than the tokenizer's own",
         Severity.INFO,
         "serve with the template that was trained, or write contents as both leave them",
     ),
-    Apart.IDS: (
+    Distance.IDS: (
         "the trainer's template and the tokenizer's own write the same text, of which the trainer makes other ids",
         Severity.INFO,
         "begin and end contents without white space: the trainer encodes them apart from what stands around",
@@ -115,13 +117,13 @@ _SAID: Mapping[Apart, tuple[str, Severity | None, str]] = {
 }
 
 
-def _split(context: Context, found: Difference) -> str:
+def _split(context: Context, found: RenderDifference) -> str:
     """Which control words of another family the tokenizer cuts into pieces."""
-    absent = absent_words(found.ours, context.tools.untouched) if found.apart is Apart.FAMILY else []
+    absent = absent_words(found.ours, context.tools.untouched) if found.apart is Distance.FAMILY else []
     return f"; {', '.join(absent)} {'is' if len(absent) == 1 else 'are'} no token of it" if absent else ""
 
 
-def signature(look: Look) -> tuple[object, ...]:
+def signature(look: RowLook) -> tuple[object, ...]:
     """What decides how a row is rendered, whatever its texts say."""
     messages = look.messages
     return (
@@ -136,11 +138,11 @@ def signature(look: Look) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Compared:
+class _SignatureDifference:
     """Where rows of a signature and the tokenizer's own rendering part, and what is reported of each of them; `fits`:
     the trainer's template that renders as the tokenizer's, where there is one."""
 
-    difference: Difference
+    difference: RenderDifference
     sentence: str
     evidence: str
     severity: Severity | None
@@ -148,7 +150,7 @@ class _Compared:
     fits: str | None
 
 
-def _compared(look: Look, before: Sequence[str]) -> _Compared | None:
+def _compared(look: RowLook, before: Sequence[str]) -> _SignatureDifference | None:
     """The row next to the tokenizer's own rendering of it; None where they are the same, or nobody can tell."""
     context, conversation = look.context, look.conversation
     given, trainer = context.tools.untouched, trainer_named(context.recipe.preset)
@@ -170,15 +172,15 @@ def _compared(look: Look, before: Sequence[str]) -> _Compared | None:
     found = parted(look.rendered, theirs, roles, unsaid=unsaid, thought=thought, calls=calls, tools=bool(tools))
     if found is None and look.rendered.text == theirs.text:
         found = _encoded(look, given)
-    if found is None or not (whole or found.apart is Apart.FAMILY):
+    if found is None or not (whole or found.apart is Distance.FAMILY):
         return None
     thinks = _THOUGHT in choose_template(facts.chat_templates, tools)[1]
-    far = found.apart >= Apart.THOUGHT and whole
+    far = found.apart >= Distance.THOUGHT and whole
     fits = trainer.fitting(conversation, theirs.text, context.recipe, context.tools, before) if far else None
     what, severity, title = _SAID[found.apart]
-    if found.apart is Apart.THOUGHT and thinks:
+    if found.apart is Distance.THOUGHT and thinks:
         severity = Severity.INFO  # a family that thinks writes empty thoughts in several ways
-    return _Compared(
+    return _SignatureDifference(
         found,
         f"{what}{place_words(look, found)}{_split(context, found)}",
         f"{written(found.ours)} ≠ {written(found.theirs)}",
@@ -188,7 +190,7 @@ def _compared(look: Look, before: Sequence[str]) -> _Compared | None:
     )
 
 
-def _encoded(look: Look, tokenizer: LoadedTokenizer) -> Difference | None:
+def _encoded(look: RowLook, tokenizer: LoadedTokenizer) -> RenderDifference | None:
     """Where the ids part though the text is the same: the trainer encodes it piece by piece. What it appends is left
     out."""
     try:
@@ -201,15 +203,15 @@ def _encoded(look: Look, tokenizer: LoadedTokenizer) -> Difference | None:
     theirs = "".join(
         f"[{visible_token(tokenizer.surface(token), tokenizer.piece(token))}]" for token in own[at : at + 3]
     )
-    return Difference(Apart.IDS, NOWHERE, NOWHERE, look.spelling.quote(at, at + 3), theirs)
+    return RenderDifference(Distance.IDS, NOWHERE, NOWHERE, look.spelling.quote(at, at + 3), theirs)
 
 
 def _written_by_own(
     context: Context, tokenizer: LoadedTokenizer, messages: Sequence[Mapping[str, Any]], tools: Any
-) -> Rendered | None:
+) -> RenderedText | None:
     """What the tokenizer's own template makes of messages, if it can be with all that they say; None where it refuses
     them."""
-    found: list[Rendered] = []
+    found: list[RenderedText] = []
     for some in (messages, [in_parts(one) for one in messages]):  # templates of models that see take parts alone
         conversation = Conversation(Kind.CHAT, "messages", tuple(Message(dict(one), "") for one in some), tools=tools)
         made = _own(context, tokenizer, conversation)
@@ -225,7 +227,7 @@ def _moved(spans: Sequence[Span]) -> Iterator[Span]:
     return (span._replace(message=span.message + 1) for span in spans if span.message != NOWHERE)
 
 
-def _own(context: Context, tokenizer: LoadedTokenizer, conversation: Conversation) -> Rendered | None:
+def _own(context: Context, tokenizer: LoadedTokenizer, conversation: Conversation) -> RenderedText | None:
     """What the tokenizer's own template makes of a conversation; None where it refuses it."""
     facts = tokenizer.facts
     try:
@@ -247,15 +249,15 @@ def in_parts(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**message, "content": [{"type": "text", "text": content}]} if isinstance(content, str) else message
 
 
-def says_all(rendered: Rendered, messages: Sequence[Mapping[str, Any]]) -> bool:
+def says_all(rendered: RenderedText, messages: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the rendering has a content for each message that says something."""
     there = {span.message for span in rendered.spans if span.part is Part.CONTENT}
     return all(number in there for number, one in enumerate(messages) if one.get("content"))
 
 
-def place_words(look: Look, found: Difference) -> str:
+def place_words(look: RowLook, found: RenderDifference) -> str:
     if found.before == found.after == NOWHERE:
-        return "" if found.apart is Apart.IDS else " in what messages say"
+        return "" if found.apart is Distance.IDS else " in what messages say"
     if found.before == NOWHERE:
         return f" before message {found.after} ({look.roles[found.after]})"
     if found.after == NOWHERE:
@@ -263,7 +265,7 @@ def place_words(look: Look, found: Difference) -> str:
     return f" between message {found.before} ({look.roles[found.before]}) and {found.after} ({look.roles[found.after]})"
 
 
-def place_of(look: Look, found: Difference) -> tuple[int, int] | None:
+def place_of(look: RowLook, found: RenderDifference) -> tuple[int, int] | None:
     """The tokens of this row between the two messages, those around it where there are none."""
     start, end = 0, len(look.tokens)
     if found.before == found.after == NOWHERE:

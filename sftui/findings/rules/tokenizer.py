@@ -6,11 +6,11 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from sftui.findings.checks import When, row_check, setup_check
+from sftui.findings.checks import RowCondition, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
-from sftui.findings.look import Look, shown
+from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.setup import about
@@ -34,8 +34,10 @@ TOK001 = Rule(
 )
 
 
-@row_check(When.LABELLED, TOK001, row=lambda look: look.facts.unk_id is not None or not look.rendered.text.isascii())
-def unknown(look: Look) -> Iterator[Finding]:
+@row_check(
+    RowCondition.LABELLED, TOK001, row=lambda look: look.facts.unk_id is not None or not look.rendered.text.isascii()
+)
+def unknown(look: RowLook) -> Iterator[Finding]:
     """TOK001: unknown tokens, or a large share of single bytes."""
     ids, unk = look.tokens.input_ids, look.facts.unk_id
     if unk is not None and unk in ids and unk not in look.context.stops:
@@ -97,7 +99,7 @@ TOK005 = Rule(
 )
 
 
-def _may_be_bytes(look: Look) -> bool:
+def _may_be_bytes(look: RowLook) -> bool:
     """Whether so many tokens are of bytes, by their pieces, or begin where another one does."""
     ids, much = look.tokens.input_ids, _MUCH * len(look.tokens)
     if len(ids) - len(set(look.tokens.starts)) > much:
@@ -110,14 +112,14 @@ def _may_be_bytes(look: Look) -> bool:
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     TOK002,
     TOK005,
     shape=lambda shape: not shape.pieces,
     row=lambda look: not look.spelling.cut_out and not _spelt(look),
     kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
 )
-def lossy(look: Look) -> Iterator[Finding]:
+def lossy(look: RowLook) -> Iterator[Finding]:
     """TOK002, TOK005: the bytes of the tokens are not the text; reported where they part, and what has no token at
     all."""
     if look.stored or look.rendered.pieces is not None:
@@ -140,7 +142,7 @@ def lossy(look: Look) -> Iterator[Finding]:
     yield look.finding(TOK002, f"the tokens do not spell the text: {_changed_by(look, joined)}", evidence=evidence)
 
 
-def _changed_by(look: Look, joined: bytes) -> str:
+def _changed_by(look: RowLook, joined: bytes) -> str:
     """What made another text of it, where the tokenizer tells."""
     ids, tokenizer = {*look.tokens.input_ids}, look.context.tools.tokenizer
     both = next((one for one in look.facts.doubled if one[0] in ids), None)
@@ -157,7 +159,7 @@ def _changed_by(look: Look, joined: bytes) -> str:
     return "the pieces of its vocabulary stand for another one"
 
 
-def _spelt(look: Look) -> bool:
+def _spelt(look: RowLook) -> bool:
     """Whether the bytes of the tokens are the text."""
     tokenizer, ids, starts = look.context.tools.tokenizer, look.tokens.input_ids, look.tokens.starts
     if tokenizer.engine.decoding.dummy_prefix:
@@ -167,7 +169,7 @@ def _spelt(look: Look) -> bool:
     return tokenizer.spelling(ids) == look.rendered.text.encode("utf-8", "surrogatepass")
 
 
-def _dropped(look: Look, joined: bytes) -> str:
+def _dropped(look: RowLook, joined: bytes) -> str:
     """What of the text has no token, in words; empty where a normalizer only rewrote it or left out white space, marks
     and control characters.
 
@@ -210,8 +212,8 @@ TOK003 = Rule(
 )
 
 
-@row_check(When.LABELLED, TOK003, recipe=lambda context: context.model_rows is not None)
-def outside_model(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, TOK003, recipe=lambda context: context.model_rows is not None)
+def outside_model(look: RowLook) -> Iterator[Finding]:
     rows = look.context.model_rows
     if rows is None or not look.tokens.input_ids:
         return

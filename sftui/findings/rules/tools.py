@@ -10,27 +10,27 @@ from typing import Any
 
 from sftui.conversations.detected import type_word
 from sftui.findings.calls import Call, calls_of
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import CALL, CALLING, TOOL, case, chat
-from sftui.findings.look import Look, shown
+from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, Rule
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.shapes import RESULT_ROLES
-from sftui.findings.words import Standing, all_texts, mappings, text_of, walk
+from sftui.findings.words import TextIndex, all_texts, mappings, text_of, walk
 from sftui.model import Message, Stage
 from sftui.trainers.traits import Quirk
 
 _NOT_BARE = re.compile(r"[\W_]+")
 
 
-def _calls(look: Look) -> Iterator[tuple[int, Call]]:
+def _calls(look: RowLook) -> Iterator[tuple[int, Call]]:
     """Each tool call of the row, with the number of its message."""
     return ((number, call) for number, calls in look.calls.items() for call in calls)
 
 
-def unread_calls(look: Look, number: int) -> list[Call]:
+def unread_calls(look: RowLook, number: int) -> list[Call]:
     """The calls that the row holds of a message, where the trainer leaves them behind."""
     if Quirk.DROPS_TOOL_CALLS not in look.context.traits.quirks or look.messages[number].data.get("tool_calls"):
         return []
@@ -64,8 +64,8 @@ TOO001 = Rule(
 )
 
 
-@row_check(When.CONVERSATION, TOO001, shape=lambda shape: shape.manner.called)
-def double_encoded(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.CONVERSATION, TOO001, shape=lambda shape: shape.manner.called)
+def double_encoded(look: RowLook) -> Iterator[Finding]:
     """TOO001: argument text that stands in the rendering with its quotes escaped."""
     rendered = look.inspection.rendered
     written = [
@@ -75,7 +75,7 @@ def double_encoded(look: Look) -> Iterator[Finding]:
     ]
     if rendered is None or not written:
         return
-    standing, plain = Standing(rendered.text), Standing(rendered.text)
+    standing, plain = TextIndex(rendered.text), TextIndex(rendered.text)
     for number, name, arguments in written:
         escaped = json.dumps(arguments, ensure_ascii=False)[1:-1]
         if escaped not in standing or arguments in plain:
@@ -105,25 +105,25 @@ TOO002 = Rule(
 
 
 @row_check(
-    When.CONVERSATION,
+    RowCondition.CONVERSATION,
     TOO002,
     row=lambda look: (
         look.read.manner.called or look.order.tools or Quirk.DROPS_TOOL_CALLS in look.context.traits.quirks
     ),
 )
-def dropped(look: Look) -> Iterator[Finding]:
+def dropped(look: RowLook) -> Iterator[Finding]:
     """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the
     rendering."""
     rendered = look.inspection.rendered
     if rendered is None:
         return
-    standing, places = Standing(rendered.text), _places(look)
+    standing, places = TextIndex(rendered.text), _places(look)
     unread_by_trainer = Quirk.DROPS_TOOL_CALLS in look.context.traits.quirks
-    bare: list[Standing] = []
+    bare: list[TextIndex] = []
 
     def _stands_bare(text: str) -> bool:
         if not bare:
-            bare.append(Standing(_bare(rendered.text)))
+            bare.append(TextIndex(_bare(rendered.text)))
         return _bare(text) in bare[0]
 
     for number, (message, role) in enumerate(zip(look.messages, look.roles)):
@@ -160,7 +160,7 @@ def dropped(look: Look) -> Iterator[Finding]:
                 return
 
 
-def _places(look: Look) -> Mapping[int, tuple[int, int]]:
+def _places(look: RowLook) -> Mapping[int, tuple[int, int]]:
     """The characters from the first to the last that are proven to be of a message, of those that call tools."""
     calls = look.calls
     found: dict[int, tuple[int, int]] = {}
@@ -241,8 +241,8 @@ TOO003 = Rule(
 )
 
 
-@row_check(When.CONVERSATION, TOO003, shape=lambda shape: shape.tools)
-def tools_missing(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.CONVERSATION, TOO003, shape=lambda shape: shape.tools)
+def tools_missing(look: RowLook) -> Iterator[Finding]:
     """TOO003: not one of the row's tools is named in the rendering."""
     rendered = look.inspection.rendered
     tools = look.conversation.tools
@@ -293,8 +293,8 @@ TOO005 = Rule(
 )
 
 
-@row_check(When.STOPPED, TOO005)
-def several_calls(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.STOPPED, TOO005)
+def several_calls(look: RowLook) -> Iterator[Finding]:
     """TOO005: the template raises, and says that it takes one call a turn."""
     inspection = look.inspection
     if inspection.stopped_at is not Stage.RENDERED or inspection.problem is None:
@@ -322,8 +322,8 @@ TOO006 = Rule(
 )
 
 
-@row_check(When.CONVERSATION, TOO006, shape=lambda shape: shape.manner.called or shape.order.tools)
-def graph(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.CONVERSATION, TOO006, shape=lambda shape: shape.manner.called or shape.order.tools)
+def graph(look: RowLook) -> Iterator[Finding]:
     """TOO006: the first of malformed calls, calls of no tool and results without a call; else a call without a
     result."""
     known = look.tools.known
@@ -419,7 +419,7 @@ def _malformed(message: Message, number: int, calls: Sequence[Call], known: froz
     return None if twice is None else (f"two calls of message {number} have the same id", twice)
 
 
-def _calls_in_text(look: Look, number: int) -> bool:
+def _calls_in_text(look: RowLook, number: int) -> bool:
     """Whether an earlier answer writes its call as text, as ShareGPT sets and ReAct prompts do."""
     return any(
         message.role == "assistant"
@@ -450,8 +450,8 @@ CON009 = Rule(
 )
 
 
-@row_check(When.CONVERSATION, CON009, shape=lambda shape: shape.manner.called or shape.tools)
-def null_keys(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.CONVERSATION, CON009, shape=lambda shape: shape.manner.called or shape.tools)
+def null_keys(look: RowLook) -> Iterator[Finding]:
     """CON009: keys that are null in tool arguments or schemas, which Arrow adds so that all rows have the same."""
     for number, (_, arguments, _) in _calls(look):
         if all_texts(arguments):

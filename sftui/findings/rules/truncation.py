@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import LONG, case, chat
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.rules.eos import is_prose
@@ -99,8 +99,8 @@ TRU010 = Rule(
 )
 
 
-@row_check(When.LABELLED, TRU001, TRU002, TRU003, TRU004, TRU010, shape=lambda shape: not shape.whole)
-def cut_row(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, TRU001, TRU002, TRU003, TRU004, TRU010, shape=lambda shape: not shape.whole)
+def cut_row(look: RowLook) -> Iterator[Finding]:
     """TRU001 to TRU004, TRU010."""
     kept, n = look.labels.kept, len(look.tokens)
     if sum(end - start for start, end in kept) >= n:
@@ -171,7 +171,7 @@ def cut_row(look: Look) -> Iterator[Finding]:
             break
 
 
-def _answers_behind(look: Look, end: int) -> int | None:
+def _answers_behind(look: RowLook, end: int) -> int | None:
     """Where the first trained answer begins, if all of them stand behind the cut; a mask that trains prompts too hides
     that."""
     contents = [turn.content for turn in look.answers]
@@ -179,13 +179,13 @@ def _answers_behind(look: Look, end: int) -> int | None:
     return begins[0] if begins and min(begins) >= end else None
 
 
-def answer_cut(look: Look) -> int | None:
+def answer_cut(look: RowLook) -> int | None:
     """Where the first answer begins, if all of it is cut off by a trainer that draws the mask after the cut."""
     turn = next((turn for turn in look.answers if turn.content[1] > turn.content[0]), None)
     return turn.content[0] if turn is not None and look.labels.reasons[turn.content[0]] is Reason.TRUNCATED else None
 
 
-def _cut_inside(look: Look, end: int) -> bool:
+def _cut_inside(look: RowLook, end: int) -> bool:
     """Whether what is cut off is of the same message, for trainers that draw the mask after the cut (Unsloth)."""
     return look.labels.reasons[end] is Reason.TRUNCATED and look.tokens.messages[end] == look.tokens.messages[end - 1]
 
@@ -212,8 +212,8 @@ TRU007 = Rule(
 )
 
 
-@row_check(When.LABELLED, TRU007, shape=lambda shape: not shape.whole)
-def cut_media(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, TRU007, shape=lambda shape: not shape.whole)
+def cut_media(look: RowLook) -> Iterator[Finding]:
     """TRU007: placeholders before and after the cut."""
     kept, media = look.labels.kept, media_ids(look.context)
     if media and look.cut:
@@ -229,13 +229,13 @@ def cut_media(look: Look) -> Iterator[Finding]:
             )
 
 
-def _continues(look: Look, end: int) -> bool:
+def _continues(look: RowLook, end: int) -> bool:
     """Whether the trainer splits the row there, and the next part goes on."""
     split = bool(look.inspection.more) and not look.tokens.samples
     return split or any(start == end for start, _ in look.labels.kept)
 
 
-def _lost_header(look: Look) -> tuple[int, tuple[int, int]] | None:
+def _lost_header(look: RowLook) -> tuple[int, tuple[int, int]] | None:
     def is_kept(i: int) -> bool:
         return any(start <= i < end for start, end in look.labels.kept)
 
@@ -266,8 +266,8 @@ TRU006 = Rule(
 )
 
 
-@row_check(When.LABELLED, TRU006, shape=lambda shape: shape.dropped)
-def dropped(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, TRU006, shape=lambda shape: shape.dropped)
+def dropped(look: RowLook) -> Iterator[Finding]:
     why = look.labels.dropped
     if why is not None:
         change = None
@@ -292,12 +292,12 @@ TRU009 = Rule(
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     TRU009,
     recipe=lambda context: context.facts.model_max_length is not None and context.recipe.length.max is None,
     row=lambda look: len(look.tokens) > (look.facts.model_max_length or 0),
 )
-def over_model(look: Look) -> Iterator[Finding]:
+def over_model(look: RowLook) -> Iterator[Finding]:
     """TRU009: longer than the model's own limit, and nothing cuts it."""
     limit = look.facts.model_max_length
     if (
@@ -314,7 +314,7 @@ def over_model(look: Look) -> Iterator[Finding]:
         )
 
 
-def _longer(look: Look) -> tuple[str, int | None]:
+def _longer(look: RowLook) -> tuple[str, int | None]:
     """The limit that takes nothing from this row; none where having one masks the last token (EOS006)."""
     unlimited = Quirk.MASKS_END in look.context.traits.quirks and look.recipe.pack.strategy == "none"
     return "length.max", None if unlimited else round_up(len(look.tokens))

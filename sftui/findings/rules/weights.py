@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sftui.conversations.messages import WEIGHT_KEYS
-from sftui.findings.checks import When, row_check
+from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
-from sftui.findings.look import Look, Turn
+from sftui.findings.look import MessageTokens, RowLook
 from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import Rule
 from sftui.findings.rules.roles import raw_message
@@ -90,7 +90,7 @@ def _reads(context: Context) -> tuple[str, ...]:
     return (flag,) if Quirk.FLAG_BY_KEY in context.traits.quirks and flag in WEIGHT_KEYS else ()
 
 
-def _weighs(look: Look) -> bool:
+def _weighs(look: RowLook) -> bool:
     """Whether some message may bring a weight."""
     keys = _all_keys(look)
     return look.read.manner.flagged or any(
@@ -101,11 +101,11 @@ def _weighs(look: Look) -> bool:
     )
 
 
-def _all_keys(look: Look) -> frozenset[str]:
+def _all_keys(look: RowLook) -> frozenset[str]:
     return look.context.once("weight keys", lambda: frozenset((*WEIGHT_KEYS, *_reads(look.context))))
 
 
-def _said(look: Look, number: int) -> tuple[str, Any]:
+def _said(look: RowLook, number: int) -> tuple[str, Any]:
     """The weight that a message brings, whatever it is, under which key; trainers leave keys behind."""
     for data in (raw_message(look, number), look.messages[number].data):
         for key in (*_reads(look.context), *WEIGHT_KEYS):
@@ -124,7 +124,7 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _carried(look: Look, turn: Turn) -> set[float]:
+def _carried(look: RowLook, turn: MessageTokens) -> set[float]:
     """With which weights a turn's content is trained, 0 for what is not."""
     start, end = turn.content
     weights = look.labels.weights
@@ -133,8 +133,8 @@ def _carried(look: Look, turn: Turn) -> set[float]:
     return {weight if on else 0.0 for a, b, weight in clipped(weights, start, end) for on in set(look.mask.drawn[a:b])}
 
 
-@row_check(When.LABELLED, LAB016, row=_weighs, kinds=(Kind.CHAT,))
-def not_honoured(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, LAB016, row=_weighs, kinds=(Kind.CHAT,))
+def not_honoured(look: RowLook) -> Iterator[Finding]:
     """LAB016: a weight that is neither 0 nor 1, of a message that is trained with another one. What 0 and 1 do is
     LAB010's."""
     for turn in look.turns:
@@ -162,7 +162,7 @@ def _shown(key: str, value: Any) -> str:
     return f"`{visible(key)}: {clip(visible(written), LONGEST)}`"
 
 
-def _outcome(look: Look, key: str, carried: set[float]) -> str:
+def _outcome(look: RowLook, key: str, carried: set[float]) -> str:
     title = look.context.traits.title or look.context.trainer
     if not any(carried):
         return f"{title} does not train it"
@@ -171,8 +171,8 @@ def _outcome(look: Look, key: str, carried: set[float]) -> str:
     return f"{title} trains it with weight {max(carried):g}"
 
 
-@row_check(When.LABELLED, LAB017, row=_weighs, recipe=_reads, kinds=(Kind.CHAT,))
-def no_number(look: Look) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, LAB017, row=_weighs, recipe=_reads, kinds=(Kind.CHAT,))
+def no_number(look: RowLook) -> Iterator[Finding]:
     """LAB017: a text, a list, NaN or an infinite number where the trainer reads a weight."""
     reads = _reads(look.context)
     for turn in look.turns:
@@ -198,13 +198,13 @@ def no_number(look: Look) -> Iterator[Finding]:
 
 
 @row_check(
-    When.LABELLED,
+    RowCondition.LABELLED,
     LAB018,
     LAB019,
     row=lambda look: look.labels.weights is not None,
     recipe=lambda context: context.recipe.loss.weights == "float",
 )
-def beyond(look: Look) -> Iterator[Finding]:
+def beyond(look: RowLook) -> Iterator[Finding]:
     """LAB018 and LAB019: what is trained with a weight below 0 or above 1."""
     if look.labels.weights is None:
         return

@@ -42,7 +42,7 @@ from sftui.trainers.config import (
     text_at,
 )
 from sftui.trainers.form import TEMPLATE_FILE, Draft, Form
-from sftui.trainers.known import Known
+from sftui.trainers.known import KnownKeys
 from sftui.trainers.table import Keys, Place, read_into
 from sftui.trainers.yaml_edit import REMOVE
 
@@ -50,7 +50,7 @@ _TOLD = object_of(Path(__file__).with_name("keys.json"))
 LOADERS: Mapping[str, str] = _TOLD["loaders"]
 
 
-def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     """An Axolotl config; RecipeError where it names no dataset or says what Axolotl refuses."""
     config = dict(parse_yaml(text, path, "pyyaml"))
     _supervised(config, path)
@@ -120,7 +120,7 @@ def _stops(notes: Sequence[KeyNote], before: str = "") -> frozenset[str]:
     return frozenset(path.removeprefix(before) for path in stopping if path.startswith(before))
 
 
-def _note(entry: Mapping[str, Any], path: str, key: str, value: Any, known: Known) -> KeyNote:
+def _note(entry: Mapping[str, Any], path: str, key: str, value: Any, known: KnownKeys) -> KeyNote:
     if key == "chat_template_jinja" and value and entry.get("chat_template") != JINJA:
         why = "Axolotl passes over it: a dataset needs `chat_template: jinja` beside it"
         return KeyNote(path, value, KeyUse.PASSED, why)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sftui.conversations import Detected, convert
+from sftui.conversations import Detection, convert
 from sftui.conversations.detected import NO_ROW, refusal
 from sftui.conversations.tokenized import EMPTY
 from sftui.errors import ConversationError, RecipeError
@@ -19,7 +19,7 @@ from sftui.model import Conversation, Kind, Row
 from sftui.recipe import Recipe
 from sftui.trainers.axolotl.instruct import instruct_type, read_instruct
 from sftui.trainers.axolotl.pretrain import TYPE
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TOKENIZED, Settings, settings_of
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TOKENIZED, DatasetSettings, settings_of
 from sftui.trainers.axolotl.turns import STOPS, read_turns
 from sftui.trainers.remembering import last_asked
 
@@ -33,14 +33,14 @@ def modelled(kind: str) -> bool:
     return kind in ("", CHAT, "completion", TYPE, "input_output", TOKENIZED) or instruct_type(kind) is not None
 
 
-def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
+def detect(rows: Sequence[Row], recipe: Recipe) -> Detection:
     """How the rows are read; `format` is sftui's word for it, `reason` names Axolotl's type."""
     settings = settings_of(recipe)
     columns = dict.fromkeys(str(key) for row in rows if isinstance(row.data, Mapping) for key in row.data)
     if not columns:
         return NO_ROW
     if all(name in columns for name in PREPARED):
-        return Detected(
+        return Detection(
             "tokenized",
             {name: name for name in PREPARED},
             given_labels="unshifted",
@@ -73,7 +73,7 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
     )
 
 
-def read_row(row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+def read_row(row: Row, detected: Detection, recipe: Recipe) -> Conversation:
     """One row by the detected type; ConversationError where Axolotl's own code would raise."""
     if (
         detected.format == "tokenized"
@@ -104,13 +104,13 @@ def read_row(row: Row, detected: Detected, recipe: Recipe) -> Conversation:
 
 
 @last_asked
-def with_fields(settings: Settings, detected: Detected) -> Settings:
+def with_fields(settings: DatasetSettings, detected: Detection) -> DatasetSettings:
     """The settings with the columns and message keys that were found."""
     mapping = {**settings.mapping, **({k: v for k, v in detected.message_keys.items() if k in ("role", "content")})}
     return replace(settings, field_messages=detected.fields.get("messages", settings.field_messages), mapping=mapping)
 
 
-def _chat(columns: Mapping[str, Any], settings: Settings, reason: str) -> Detected:
+def _chat(columns: Mapping[str, Any], settings: DatasetSettings, reason: str) -> Detection:
     column = settings.field_messages
     if column not in columns:
         names = ", ".join(f"`{name}`" for name in list(columns)[:6])
@@ -123,10 +123,10 @@ def _chat(columns: Mapping[str, Any], settings: Settings, reason: str) -> Detect
     used = {"messages": column, **{name: name for name in ("system", "tools") if name in columns}}
     keys = {name: settings.mapping[name] for name in ("role", "content")}
     format_ = "sharegpt" if keys == FROM_VALUE else "messages"
-    return Detected(format_, used, keys, dict(settings.roles), f"{reason}, chat_template")
+    return Detection(format_, used, keys, dict(settings.roles), f"{reason}, chat_template")
 
 
-def _fitting(rows: Sequence[Row], columns: Mapping[str, Any], settings: Settings) -> tuple[str, Settings]:
+def _fitting(rows: Sequence[Row], columns: Mapping[str, Any], settings: DatasetSettings) -> tuple[str, DatasetSettings]:
     """The type that fits the columns, and the settings that go with it."""
     for column in (settings.field_messages, "conversations"):
         if column in columns:
@@ -138,7 +138,7 @@ def _fitting(rows: Sequence[Row], columns: Mapping[str, Any], settings: Settings
     return "completion" if settings.field in columns else CHAT, settings
 
 
-def _mapping_of(rows: Sequence[Row], column: str, settings: Settings) -> Mapping[str, str]:
+def _mapping_of(rows: Sequence[Row], column: str, settings: DatasetSettings) -> Mapping[str, str]:
     """from and value where the messages have them and the recipe names no keys of its own."""
     if settings.mapping == DEFAULT_MAPPING:
         for row in rows:
@@ -162,7 +162,7 @@ def _segments(value: Any, where: str) -> Conversation:
 
 def _needs(
     needed: Sequence[str], columns: Mapping[str, Any], format_: str, fields: Mapping[str, str], reason: str
-) -> Detected:
+) -> Detection:
     missing = [name for name in needed if name not in columns]
     if missing:
         return refusal(
@@ -170,4 +170,4 @@ def _needs(
             f"{reason}, reads it and raises KeyError",
             "name the type that fits the columns",
         )
-    return Detected(format_, fields, reason=reason, given_labels="")
+    return Detection(format_, fields, reason=reason, given_labels="")

@@ -43,7 +43,7 @@ _NO_ANSWER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class InstructStyle:
     """How instruction and input are written, and the system text before them."""
 
     turn: str
@@ -51,33 +51,35 @@ class Style:
     system: str = "{system}"
 
 
-INSTRUCT = Style(
+INSTRUCT = InstructStyle(
     "### Instruction:\n{instruction}\n\n### Input:\n{input}\n\n### Response:\n",
     "### Instruction:\n{instruction}\n\n### Response:\n",
     "{system}\n\n",
 )
-CHAT = Style("USER: {instruction}\n{input}\nASSISTANT:", "USER: {instruction}\nASSISTANT:", "SYSTEM: {system}\n")
-CHATML = Style(
+CHAT = InstructStyle(
+    "USER: {instruction}\n{input}\nASSISTANT:", "USER: {instruction}\nASSISTANT:", "SYSTEM: {system}\n"
+)
+CHATML = InstructStyle(
     "<|im_start|>user\n{instruction}\n{input}<|im_end|>\n<|im_start|>assistant\n",
     "<|im_start|>user\n{instruction}<|im_end|>\n<|im_start|>assistant\n",
     "<|im_start|>system\n{system}<|im_end|>\n",
 )
-PHI = Style(
+PHI = InstructStyle(
     "<|user|>\n{instruction}<|end|>{input}<|assistant|>",
     "<|user|>\n{instruction}<|end|>\n<|assistant|>\n",
     "<|system|>\n{system}<|end|>\n",
 )
 STYLES = {"instruct": INSTRUCT, "chat": CHAT, "chatml": CHATML, "phi": PHI}
-_ORCA = Style(
+_ORCA = InstructStyle(
     "### Human:\n{instruction}\n### Additional Context:\n{input}\n### Assistant:\n",
     "### Human:\n{instruction}\n### Assistant:\n",
     "### System:\n{system}\n",
 )
-_TLDR = Style(
+_TLDR = InstructStyle(
     "USER: Summarize the following article as a TL;DR.\n{instruction}\n{input}\nASSISTANT:",
     "USER: Summarize the following article as a TL;DR.\n{instruction}\nASSISTANT:",
 )
-_ORCAMINI = Style(
+_ORCAMINI = InstructStyle(
     "### User:\n{instruction}\n\n### Response:\n",
     "### User:\n{instruction}\n\n### Response:\n",
     "### System:\n{system}\n\n",
@@ -98,7 +100,7 @@ class InstructType:
     """
 
     read: Read
-    style: Style
+    style: InstructStyle
     system: tuple[str, str] = (_WITH_INPUT, _WITHOUT_INPUT)
     from_row: Callable[[Row], Any] | None = None
     always_system: bool = False
@@ -122,7 +124,7 @@ def _choices(row: Row) -> tuple[Any, Any, Any]:
 
 _ALPACA = InstructType(_of("instruction", "output", "input"), INSTRUCT)
 _NONE = ("", "")
-_BARE = Style("{instruction}", "{instruction}", "")
+_BARE = InstructStyle("{instruction}", "{instruction}", "")
 _STYLED: Mapping[str, tuple[InstructType, bool]] = {
     # base type → the type, and whether a style after the colon (alpaca:chat) changes how it writes
     "alpaca": (_ALPACA, True),
@@ -145,7 +147,7 @@ _STYLED: Mapping[str, tuple[InstructType, bool]] = {
     ),
     "concisechoice": (
         InstructType(
-            _choices, Style(CHAT.turn, CHAT.without_input), (_CHOOSE, _CHOOSE), columns=("question", "choices")
+            _choices, InstructStyle(CHAT.turn, CHAT.without_input), (_CHOOSE, _CHOOSE), columns=("question", "choices")
         ),
         False,
     ),
@@ -239,7 +241,7 @@ def _user_defined(stated: Mapping[str, Any]) -> InstructType:
     def read(row: Row) -> tuple[Any, Any, Any]:
         return row[keys["field_instruction"]], row.get(keys["field_input"], ""), row.get(keys["field_output"], "")
 
-    style = Style(keys["format"], keys["no_input_format"], keys["system_format"])
+    style = InstructStyle(keys["format"], keys["no_input_format"], keys["system_format"])
     return InstructType(read, style, from_row=system, columns=(keys["field_instruction"],))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sftui.side_files import object_of
 from sftui.trainers.config import KeyNote, KeyUse
-from sftui.trainers.known import Known
+from sftui.trainers.known import KnownKeys
 
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
 # What a key that is about data is not modelled for; shown only where it is switched on.
@@ -41,23 +41,23 @@ IDLE: tuple[object, ...] = (None, False, 0, 0.0, [], {})
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class PluginList:
     """The plugins of a config: `own` are Axolotl's by their class name, `other` are someone else's by their path."""
 
     own: tuple[str, ...]
     other: tuple[str, ...]
 
 
-def listed(value: object) -> Listed:
+def listed(value: object) -> PluginList:
     """What a config's `plugins` names."""
     paths = [str(one) for one in value] if isinstance(value, list) else []
-    return Listed(
+    return PluginList(
         tuple(path.rpartition(".")[2] for path in paths if path.startswith(OWN)),
         tuple(path for path in paths if not path.startswith(OWN)),
     )
 
 
-def note_of(key: str, value: object, plugins: Listed, known: Known) -> KeyNote:
+def note_of(key: str, value: object, plugins: PluginList, known: KnownKeys) -> KeyNote:
     """What becomes of a top-level key, and a word on it."""
     name = OVERTAKEN.get(key, key)
     if name in USED:
@@ -83,7 +83,7 @@ def note_of(key: str, value: object, plugins: Listed, known: Known) -> KeyNote:
     return known.unknown(key, value, "passes over it")
 
 
-def _plugins(value: object, plugins: Listed, known: Known) -> KeyNote:
+def _plugins(value: object, plugins: PluginList, known: KnownKeys) -> KeyNote:
     """What the plugins do to the data; a plugin that is in no record may do anything."""
     notes = [f"{name}: {PLUGINS[name]}" for name in plugins.own if name in PLUGINS]
     strange = [*(name for name in plugins.own if name not in known.plugins), *plugins.other]
@@ -98,7 +98,7 @@ def _model(value: object) -> tuple[KeyUse, str]:
     return KeyUse.PASSED, ""
 
 
-def note_in_dataset(path: str, key: str, value: object, known: Known) -> KeyNote:
+def note_in_dataset(path: str, key: str, value: object, known: KnownKeys) -> KeyNote:
     """What becomes of a key of a dataset entry; `path` is where it stands in the config."""
     if key in DATASET_USED:
         return KeyNote(path, value, KeyUse.USED)

@@ -14,10 +14,10 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.model import NOWHERE, Part, Reason
-from sftui.runs import Marks, Runs, clipped, joined, places_of, together
+from sftui.runs import Runs, RunWriter, clipped, joined, places_of, together
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.axolotl.locate import NOT_FOUND, Locator
-from sftui.trainers.axolotl.settings import Settings
+from sftui.trainers.axolotl.settings import DatasetSettings
 from sftui.trainers.remembering import last_asked
 
 NEAR = 3
@@ -28,7 +28,7 @@ class _Mask:
     """Whether each token of a row is trained, and why, while it is drawn; a reason of None: nothing was said of it."""
 
     def __init__(self, size: int) -> None:
-        self.marks: Marks[tuple[bool, Reason | None]] = Marks(size, (False, None))
+        self.marks: RunWriter[tuple[bool, Reason | None]] = RunWriter(size, (False, None))
         self.notes: list[str] = []
 
     def train(self, start: int, end: int, reason: Reason) -> None:
@@ -44,7 +44,7 @@ class _Mask:
         return len(self.marks)
 
 
-def draw(locator: Locator, settings: Settings) -> tuple[Runs[bool], Runs[Reason], tuple[str, ...]]:
+def draw(locator: Locator, settings: DatasetSettings) -> tuple[Runs[bool], Runs[Reason], tuple[str, ...]]:
     """A flag and a reason per token, and what Axolotl would warn of; RecipeError where it refuses."""
     ids = locator.tokens.input_ids
     mask = _Mask(len(ids))
@@ -82,7 +82,7 @@ def draw(locator: Locator, settings: Settings) -> tuple[Runs[bool], Runs[Reason]
     return (*_filled(mask.marks.runs(), locator, settings, by_flag), tuple(mask.notes))
 
 
-def _wanted(turn: object, settings: Settings) -> tuple[bool, bool]:
+def _wanted(turn: object, settings: DatasetSettings) -> tuple[bool, bool]:
     """Whether a turn is trained, and whether its own flag or detail says so rather than its role."""
     assert hasattr(turn, "get")
     stated = turn.get("training")
@@ -129,7 +129,7 @@ def _train_parts(mask: _Mask, text: object, name: str, detail: object, start: in
 
 @last_asked
 def eot_token_ids(
-    tokenizer: LoadedTokenizer, settings: Settings, template: str
+    tokenizer: LoadedTokenizer, settings: DatasetSettings, template: str
 ) -> tuple[frozenset[int], tuple[str, ...]]:
     """The ids that end a turn, and what Axolotl warns of; RecipeError for eot_tokens that it refuses at the start."""
     notes: list[str] = []
@@ -171,7 +171,7 @@ def _first(places: Sequence[int], start: int, size: int) -> int:
 
 
 def _filled(
-    marks: Runs[tuple[bool, Reason | None]], locator: Locator, settings: Settings, by_flag: dict[int, bool]
+    marks: Runs[tuple[bool, Reason | None]], locator: Locator, settings: DatasetSettings, by_flag: dict[int, bool]
 ) -> tuple[Runs[bool], Runs[Reason]]:
     """The flags, and the reasons with one for what nothing was said of."""
     flags = joined((end - start, on) for start, end, (on, _) in marks.runs())
@@ -185,7 +185,9 @@ def _filled(
     return flags, joined(reasons)
 
 
-def _masked_because(owner: int, part: Part, locator: Locator, settings: Settings, by_flag: dict[int, bool]) -> Reason:
+def _masked_because(
+    owner: int, part: Part, locator: Locator, settings: DatasetSettings, by_flag: dict[int, bool]
+) -> Reason:
     if part is Part.HEADER:
         return Reason.HEADER
     if owner == NOWHERE or owner >= len(locator.turns):

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from sftui.errors import TokenizerError
 from sftui.flat import flat
-from sftui.model import NOWHERE, Part, Rendered, Span, Tokens
+from sftui.model import NOWHERE, Part, RenderedText, Span, Tokens
 from sftui.recipe import Tokenize
 from sftui.runs import Runs, as_runs, joined
 from sftui.tokens import LoadedTokenizer, tokenize
@@ -27,7 +27,7 @@ _PLAIN = Tokenize(mode="whole", add_special_tokens=True, append_eos="never", bos
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedPart:
     """Tokens of one part and which of them Axolotl keeps when the part is over its limit."""
 
     tokens: Tokens
@@ -35,25 +35,25 @@ class Encoded:
 
 
 def prompt_and_response(
-    rendered: Rendered, prompt: int, tokenizer: LoadedTokenizer, limit: int | None, eos: int
-) -> Encoded:
+    rendered: RenderedText, prompt: int, tokenizer: LoadedTokenizer, limit: int | None, eos: int
+) -> EncodedPart:
     """The two parts of a row, the first `prompt` characters being the prompt; messages are 0 and 1."""
     first = _part(rendered, 0, prompt, tokenizer, limit, eos=0, skip_empty=eos == 1)
     second = _part(rendered, prompt, len(rendered.text), tokenizer, limit, eos=eos, strip_bos=True, skip_empty=eos == 1)
     size = len(first.tokens)
-    return Encoded(
+    return EncodedPart(
         _joined([_owned(first.tokens, 0), _owned(second.tokens, 1)]),
         merged([*first.kept, *((start + size, end + size) for start, end in second.kept)]),
     )
 
 
-def completion(rendered: Rendered, tokenizer: LoadedTokenizer, sequence_len: int | None) -> Encoded:
+def completion(rendered: RenderedText, tokenizer: LoadedTokenizer, sequence_len: int | None) -> EncodedPart:
     """One text with EOS behind it, before it is cut into chunks."""
     limit = None if sequence_len is None else sequence_len * COMPLETION_LIMIT
     return _part(rendered, 0, len(rendered.text), tokenizer, limit, eos=1)
 
 
-def whole(rendered: Rendered, tokenizer: LoadedTokenizer, *, eos: bool) -> Tokens:
+def whole(rendered: RenderedText, tokenizer: LoadedTokenizer, *, eos: bool) -> Tokens:
     """One text, with EOS behind it whatever it ends with."""
     tokens = _part(rendered, 0, len(rendered.text), tokenizer, None, eos=0, skip_empty=False).tokens
     return _joined([tokens, _ending(tokenizer)]) if eos else tokens
@@ -85,7 +85,7 @@ def merged(ranges: Sequence[tuple[int, int]], most: int | None = None) -> Ranges
 
 
 def _part(
-    rendered: Rendered,
+    rendered: RenderedText,
     start: int,
     end: int,
     tokenizer: LoadedTokenizer,
@@ -94,18 +94,18 @@ def _part(
     eos: int,
     strip_bos: bool = False,
     skip_empty: bool = True,
-) -> Encoded:
+) -> EncodedPart:
     text = rendered.text[start:end]
     if not text and skip_empty:
-        return Encoded(_joined([]), ())
+        return EncodedPart(_joined([]), ())
     spans = tuple(
         Span(max(span.start, start) - start, min(span.end, end) - start, span.message, span.part)
         for span in rendered.spans
         if span.start < end and span.end > start
     )
-    tokens = _moved(tokenize(Rendered(text, spans), tokenizer, _PLAIN), start)
+    tokens = _moved(tokenize(RenderedText(text, spans), tokenizer, _PLAIN), start)
     if not len(tokens):
-        return Encoded(tokens, ())
+        return EncodedPart(tokens, ())
     kept = _within(len(tokens), tokenizer, limit)
     count = sum(end - start for start, end in kept)
     facts = tokenizer.facts
@@ -119,7 +119,7 @@ def _part(
     if strip_bos and facts.bos_id is not None and tokens.input_ids[0] == facts.bos_id:
         tokens = replace(tokens, **{name: getattr(tokens, name)[1:] for name in _COLUMNS})
         kept = merged([(max(a - 1, 0), b - 1) for a, b in kept])
-    return Encoded(tokens, kept)
+    return EncodedPart(tokens, kept)
 
 
 def _within(count: int, tokenizer: LoadedTokenizer, limit: int | None) -> Ranges:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.model import Rendered, Tokens
+from sftui.model import RenderedText, Tokens
 from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.axolotl import parts
@@ -50,7 +50,7 @@ def entry_of(config: Mapping[str, Any], where: str) -> dict[str, Any]:
     }
 
 
-def encoded(rendered: Rendered, tokenizer: LoadedTokenizer, recipe: Recipe) -> Tokens:
+def encoded(rendered: RenderedText, tokenizer: LoadedTokenizer, recipe: Recipe) -> Tokens:
     """The whole text, with EOS behind it where the windows have one."""
     return parts.whole(rendered, tokenizer, eos=_packs(recipe))
 

@@ -15,7 +15,7 @@ from sftui.errors import RecipeError
 from sftui.side_files import object_of
 from sftui.trainers.axolotl import TRAIN_ON
 from sftui.trainers.axolotl.templates import FALLBACK
-from sftui.trainers.known import Known
+from sftui.trainers.known import KnownKeys
 
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
 NUMBERS: tuple[str, ...] = tuple(_TOLD["numbers"].split())
@@ -138,7 +138,7 @@ def _switch(key: str, value: Any, where: str) -> bool:
     raise _refused(key, value, "true or false", where)
 
 
-def stopped(key: str, value: Any, known: Known, *, dataset: bool = False) -> str | None:
+def stopped(key: str, value: Any, known: KnownKeys, *, dataset: bool = False) -> str | None:
     """What Axolotl raises for a key's value: by the type of the release's field, or for a key that it took out."""
     if key in known.removed and value and not dataset:
         return f"DeprecationWarning: `{key}` is no longer supported"

@@ -30,7 +30,7 @@ DEFAULT_MAPPING: Mapping[str, str] = {"role": "role", "content": "content"}
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class DatasetSettings:
     """The dataset's keys with Axolotl's defaults filled in.
 
     `type` is a name, or the mapping of a user-defined type, or "" where the recipe leaves it to the columns. `mapping`
@@ -55,7 +55,7 @@ class Settings:
 
 
 @last_asked
-def settings_of(recipe: Recipe) -> Settings:
+def settings_of(recipe: Recipe) -> DatasetSettings:
     """The recipe in Axolotl's terms; RecipeError for a value that its schema refuses."""
     own, keys, fields = AxolotlOptions.of(recipe), recipe.data.message_keys, recipe.data.fields
     eos = own.train_on_eos or ("none" if recipe.mask.terminator == "mask" else "turn")
@@ -69,7 +69,7 @@ def settings_of(recipe: Recipe) -> Settings:
         if ours in keys:
             mapping[theirs] = keys[ours]
     roles = recipe.data.role_map
-    return Settings(
+    return DatasetSettings(
         type=_type(recipe),
         field_messages=fields.get("messages", "messages"),
         field=own.field or fields.get("text") or "text",

@@ -19,7 +19,7 @@ from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TYPE_OF_FORMA
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
 from sftui.trainers.table import (
     Config,
-    Entry,
+    KeyEntry,
     Keys,
     Noted,
     Said,
@@ -147,7 +147,7 @@ def _written_attention(recipe: Recipe, path: str, value: str) -> Keys | Noted:
     return {}, (f"batch.attention = {value!r} follows from the model type in Axolotl",)
 
 
-TOP: tuple[Entry, ...] = (
+TOP: tuple[KeyEntry, ...] = (
     rule("tokenizer_config base_model_config base_model", "tokenizer.name", _tokenizer, as_is("tokenizer_config")),
     same("revision_of_model", "tokenizer.revision", says=bool),
     same("sequence_len", "length.max", says=bool, write=limit("sequence_len", "Axolotl")),
@@ -334,7 +334,7 @@ def _written_template(recipe: Recipe, path: str, value: str) -> Keys:
     return {place: name, ("datasets", "chat_template_jinja"): inline}
 
 
-DATASET: tuple[Entry, ...] = (
+DATASET: tuple[KeyEntry, ...] = (
     *(same(f"datasets.{name}", f"own.{name}", null=False) for name in _TOLD["own options of datasets"].split()),
     rule("datasets.ds_type", "own.ds_type", _ds_type, as_is("datasets.ds_type")),
     rule("datasets.weight", "own.weight", _weight, _written_weight),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from sftui import labels as label_rules
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.errors import RecipeError, TemplateError
 from sftui.flat import moved
 from sftui.model import (
@@ -29,7 +29,7 @@ from sftui.model import (
     Pack,
     Part,
     Reason,
-    Rendered,
+    RenderedText,
     Row,
     Span,
     Tokens,
@@ -44,11 +44,11 @@ from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
 from sftui.trainers.axolotl import TRAITS, AxolotlOptions, formats, mask, packing, parts, pretrain
 from sftui.trainers.axolotl.locate import Locator
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, Settings, ineffective, settings_of
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, DatasetSettings, ineffective, settings_of
 from sftui.trainers.axolotl.templates import message_keys
 from sftui.trainers.axolotl.turns import turns_of
 from sftui.trainers.base import (
-    Shaped,
+    ShapedRow,
     Toolbox,
     Trainer,
     from_ids,
@@ -145,7 +145,7 @@ class Axolotl(Trainer):
 
         return template_named(name, tokenizer, recipe, rendering_by(recipe))
 
-    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         return formats.detect(rows, recipe)
 
     def needs(self, recipe: Recipe) -> tuple[bool, bool]:
@@ -156,7 +156,7 @@ class Axolotl(Trainer):
 
         return AxolotlOptions.of(recipe).ds_type or loader_by_name(name)
 
-    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         conversation = formats.read_row(row, detected, recipe)
         if conversation.kind is Kind.CHAT:
             column, keys = detected.fields["messages"], detected.message_keys
@@ -181,22 +181,22 @@ class Axolotl(Trainer):
             ),
         )
 
-    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
-        return Shaped(conversation)
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
+        return ShapedRow(conversation)
 
-    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+    def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
         conversation = shaped.conversation
         if conversation.kind is Kind.TOKENS:
             return from_ids(conversation, tools)
         if conversation.kind is Kind.STRINGS:
             prompt, response = conversation.prompt or "", conversation.completion or ""
             answer = (Span(len(prompt), len(prompt) + len(response), 1, Part.CONTENT),) if response else ()
-            return Rendered(text=prompt + response, spans=(*conversation.extra["spans"], *answer))
+            return RenderedText(text=prompt + response, spans=(*conversation.extra["spans"], *answer))
         if "segments" in conversation.extra:
             return _segments(conversation.extra["segments"], recipe.mask.rule == "all")
         if conversation.kind is Kind.TEXT:
             text = conversation.text or ""
-            return Rendered(text=text, spans=(Span(0, len(text), -1, Part.CONTENT),) if text else ())
+            return RenderedText(text=text, spans=(Span(0, len(text), -1, Part.CONTENT),) if text else ())
         _refuse_kwargs(recipe)
         template = _template(conversation, recipe, tools)
         turns = _turns(conversation, recipe, template)
@@ -211,7 +211,7 @@ class Axolotl(Trainer):
         )
 
     def texts(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Iterator[ToEncode]:
         conversation = shaped.conversation
         if conversation.kind is Kind.TOKENS:
@@ -226,7 +226,7 @@ class Axolotl(Trainer):
             yield from texts_of(rendered, tools.tokenizer, Tokenize(mode=mode, add_special_tokens=False))
 
     def tokenize(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Tokens:
         conversation, tokenizer = shaped.conversation, tools.tokenizer
         if conversation.kind is Kind.TOKENS:
@@ -241,14 +241,16 @@ class Axolotl(Trainer):
             return parts.completion(rendered, tokenizer, recipe.length.max).tokens
         return tokenize(rendered, tokenizer, Tokenize(mode="whole", add_special_tokens=False))
 
-    def _two_parts(self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> parts.Encoded:
+    def _two_parts(
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
+    ) -> parts.EncodedPart:
         conversation = shaped.conversation
         return parts.prompt_and_response(
             rendered, len(conversation.prompt or ""), tools.tokenizer, recipe.length.max, conversation.extra["eos"]
         )
 
     def label(
-        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         conversation, notes = (
             shaped.conversation,
@@ -297,7 +299,7 @@ class Axolotl(Trainer):
         return tokens, _kept(made, recipe)
 
     def _chunked(
-        self, tokens: Tokens, rendered: Rendered, mask: label_rules.Drawn, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, rendered: RenderedText, mask: label_rules.Drawn, recipe: Recipe, tools: Toolbox
     ) -> Labels:
         """A text of type completion: all of it trained, in chunks of sequence_len."""
         size = recipe.length.max
@@ -318,7 +320,7 @@ class Axolotl(Trainer):
         return label_rules.on_ids(tokens, mask, ranges, dropped, notes)
 
     def examples(
-        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         if shaped.conversation.kind is not Kind.TEXT or "segments" in shaped.conversation.extra:
             return super().examples(tokens, labels, shaped, recipe, tools)
@@ -407,7 +409,7 @@ def _turns(conversation: Conversation, recipe: Recipe, template: ChatTemplate) -
 
 
 @last_asked
-def _settings_for(settings: Settings, column: str, keys: Mapping[str, str]) -> Settings:
+def _settings_for(settings: DatasetSettings, column: str, keys: Mapping[str, str]) -> DatasetSettings:
     """The settings with the column and the keys of messages that the data has."""
     return replace(settings, field_messages=column, mapping={**settings.mapping, **keys})
 
@@ -418,7 +420,7 @@ def _refuse_kwargs(recipe: Recipe) -> None:
             raise RecipeError(f"sftui does not model `{name}` in chat_template_kwargs", fix="leave it out")
 
 
-def _segments(segments: Sequence[tuple[str, bool]], all_trained: bool) -> Rendered:
+def _segments(segments: Sequence[tuple[str, bool]], all_trained: bool) -> RenderedText:
     from sftui.model import Piece
 
     pieces = tuple(
@@ -429,7 +431,7 @@ def _segments(segments: Sequence[tuple[str, bool]], all_trained: bool) -> Render
         if piece.text:
             spans.append(Span(at, at + len(piece.text), piece.message, piece.part))
         at += len(piece.text)
-    return Rendered(text="".join(piece.text for piece in pieces), spans=tuple(spans), pieces=pieces)
+    return RenderedText(text="".join(piece.text for piece in pieces), spans=tuple(spans), pieces=pieces)
 
 
 def _response(tokens: Tokens, train_on_inputs: bool) -> label_rules.Drawn:

@@ -12,14 +12,14 @@ from typing import Any
 
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message
-from sftui.trainers.axolotl.settings import Settings
+from sftui.trainers.axolotl.settings import DatasetSettings
 
 STOPS = "Axolotl stops the whole run at this row"
 THINKING = (("<think>", "</think>"), ("<reasoning>", "</reasoning>"), ("<|begin_of_thought|>", "<|end_of_thought|>"))
 SOLUTION = ("<|begin_of_solution|>", "<|end_of_solution|>")
 
 
-def read_turns(row: Mapping[str, Any], settings: Settings, has_system: bool, where: str) -> Conversation:
+def read_turns(row: Mapping[str, Any], settings: DatasetSettings, has_system: bool, where: str) -> Conversation:
     """The conversation of a row; ConversationError where Axolotl's own code would raise.
 
     `has_system` says whether the dataset has a column `system`, which counts for every row of it.
@@ -44,7 +44,7 @@ def read_turns(row: Mapping[str, Any], settings: Settings, has_system: bool, whe
 
 
 def turns_of(
-    conversation: Conversation, settings: Settings, template_keys: frozenset[str]
+    conversation: Conversation, settings: DatasetSettings, template_keys: frozenset[str]
 ) -> tuple[Mapping[str, Any], ...]:
     """The turns as the chat template gets them: of a message only mapped keys and those the template reads."""
     extra = conversation.extra
@@ -52,7 +52,11 @@ def turns_of(
 
 
 def _turns(
-    row: Mapping[str, Any], settings: Settings, template_keys: frozenset[str] | None, has_system: bool, where: str
+    row: Mapping[str, Any],
+    settings: DatasetSettings,
+    template_keys: frozenset[str] | None,
+    has_system: bool,
+    where: str,
 ) -> tuple[list[dict[str, Any]], list[str]]:
     column = settings.field_messages
     messages = _messages(row.get(column), column, where)
@@ -100,7 +104,7 @@ def _messages(value: Any, column: str, where: str) -> Sequence[Mapping[str, Any]
 
 
 def _turn(
-    message: Mapping[str, Any], settings: Settings, template_keys: frozenset[str] | None, where: str
+    message: Mapping[str, Any], settings: DatasetSettings, template_keys: frozenset[str] | None, where: str
 ) -> dict[str, Any]:
     turn = _transformed(message, settings, template_keys, where)
     for ours, key in (("training", settings.training_key), ("training_detail", settings.detail_key)):
@@ -116,7 +120,7 @@ def _turn(
 
 
 def _transformed(
-    message: Mapping[str, Any], settings: Settings, template_keys: frozenset[str] | None, where: str
+    message: Mapping[str, Any], settings: DatasetSettings, template_keys: frozenset[str] | None, where: str
 ) -> dict[str, Any]:
     turn = {ours: message[theirs] for ours, theirs in settings.mapping.items() if message.get(theirs) is not None}
     if isinstance(turn.get("role"), str):

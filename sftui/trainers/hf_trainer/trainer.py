@@ -15,7 +15,7 @@ from sftui.trainers.base import Trainer
 from sftui.trainers.hf_trainer import TRAITS
 
 if TYPE_CHECKING:
-    from sftui.conversations import Detected
+    from sftui.conversations import Detection
     from sftui.model import Row
 
 LIMITED: Mapping[str, tuple[str, ...] | None] = {
@@ -43,7 +43,7 @@ class HfTrainer(Trainer):
             raise RecipeError(f"{self.name} has no versions", fix=f"say `{self.name}` without @{version}")
         return Recipe(trainer=self.name)
 
-    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         """A loop written by hand may read what any pipeline stores beside ids."""
         from sftui.conversations.tensors import detect_tensors
 

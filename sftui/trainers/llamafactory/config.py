@@ -29,14 +29,14 @@ from sftui.trainers.config import (
     wrong_value,
 )
 from sftui.trainers.form import Draft, Form
-from sftui.trainers.known import KeyRules, Known, Remark, unmodelled
+from sftui.trainers.known import KeyRules, KnownKeys, Remark, unmodelled
 from sftui.trainers.llamafactory import LlamaFactoryOptions, formats
 from sftui.trainers.llamafactory.pretrain import STAGE, bos_setting, is_pretraining
 from sftui.trainers.llamafactory.registry import NAMES, RELEASE, TEMPLATES
 from sftui.trainers.llamafactory.tools import FORMATS
 from sftui.trainers.table import (
     Config,
-    Entry,
+    KeyEntry,
     Keys,
     Noted,
     Said,
@@ -71,7 +71,7 @@ def number_of(value: Any) -> float:
     return float(value) if isinstance(value, (int, float)) and abs(value) < 1e300 else 0.0
 
 
-def _typed(key: str, knob: str, *kinds: type, write: Write | None = None) -> Entry:
+def _typed(key: str, knob: str, *kinds: type, write: Write | None = None) -> KeyEntry:
     why = "LLaMA-Factory converts no value of a YAML, and stops at the first row that needs it"
     return typed(key, knob, *kinds, null="a value", why=why, write=write)
 
@@ -221,7 +221,7 @@ ELSEWHERE: Mapping[str, str] = _TOLD["elsewhere"]
 ENTRY_KEYS = frozenset((*_TOLD["entry"].split(), *ELSEWHERE))
 
 
-def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     """The config as one recipe a dataset; RecipeError where LLaMA-Factory itself would stop."""
     config = dict(parse_yaml(text, path, "omegaconf"))
     _other(config, path, known)
@@ -278,7 +278,7 @@ def read_info(folder: Any, where: str) -> Mapping[str, Any]:
     return value
 
 
-def _other(config: Mapping[str, Any], path: str, known: Known) -> None:
+def _other(config: Mapping[str, Any], path: str, known: KnownKeys) -> None:
     """RecipeError for a file that LLaMA-Factory's own train command stops at, in the words of what it is for."""
     strange = [str(key) for key in config if str(key) not in known.config]
     stops = f"`llamafactory-cli train` stops at {', '.join(f'`{key}`' for key in strange[:3])}"
@@ -357,7 +357,7 @@ def _wrong_method(config: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _note(key: str, value: Any, known: Known) -> KeyNote:
+def _note(key: str, value: Any, known: KnownKeys) -> KeyNote:
     """What becomes of a key."""
     if key in LISTED and value is not None and not isinstance(value, str):
         return known.stops(key, value, f"AttributeError: {type(value).__name__!r} object has no attribute 'split'")

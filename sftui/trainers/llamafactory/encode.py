@@ -18,17 +18,17 @@ from functools import cached_property
 from typing import NamedTuple
 
 from sftui.errors import TemplateError
-from sftui.model import NOWHERE, Message, Part, Piece, Rendered, Span, Tokens
+from sftui.model import NOWHERE, Message, Part, Piece, RenderedText, Span, Tokens
 from sftui.runs import Stretch, as_runs, together
 from sftui.trainers.llamafactory import tools as tool_formats
-from sftui.trainers.llamafactory.registry import BOS, PLACEHOLDER, Kind, Named, Slots, SlotTemplate
+from sftui.trainers.llamafactory.registry import BOS, PLACEHOLDER, Slots, SlotTemplate, TemplateKind, TokenSlot
 
 MEDIA = ("<image>", "<video>", "<audio>")
 """What stands for media in a text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RenderOptions:
     """What the config says about rendering: `default_system` None leaves the template's own."""
 
     default_system: str | None = None
@@ -47,7 +47,7 @@ class Specials:
     named: Mapping[str, int]
 
 
-class _Run(NamedTuple):
+class _SlotRun(NamedTuple):
     """A stretch of one kind inside a piece; in a slot `message` counts from the turn's own."""
 
     text: str
@@ -63,8 +63,8 @@ class _Slot(NamedTuple):
     filled: bool
     part: Part
     ids: tuple[int, ...] | None
-    before_runs: tuple[_Run, ...]
-    behind_runs: tuple[_Run, ...] = ()
+    before_runs: tuple[_SlotRun, ...]
+    behind_runs: tuple[_SlotRun, ...] = ()
 
 
 class _Paper:
@@ -75,7 +75,7 @@ class _Paper:
         self.spans: list[Span] | None = [] if spans else None
         self._length = 0
 
-    def add(self, slot: _Slot, content: Sequence[_Run], owner: int, trained: bool) -> None:
+    def add(self, slot: _Slot, content: Sequence[_SlotRun], owner: int, trained: bool) -> None:
         """One piece of the turn of message `owner`."""
         if slot.filled:
             said = content[0].text if len(content) == 1 else "".join([run.text for run in content])
@@ -97,7 +97,7 @@ class _Paper:
 class Writer:
     """Puts rows into the slots of one template; what stands around contents is worked out once for a kind of turn."""
 
-    def __init__(self, template: SlotTemplate, special: Specials, options: Options) -> None:
+    def __init__(self, template: SlotTemplate, special: Specials, options: RenderOptions) -> None:
         self.template = template
         self._special, self.options = special, options
         self._known: dict[tuple[str, bool, bool], tuple[_Slot, ...]] = {}
@@ -112,12 +112,12 @@ class Writer:
         default = options.default_system
         self._default = template.default_system if default is None else default
         thought = template.empty_thought
-        self._trained_thought = _Slot(thought, "", False, Part.INJECTED, None, (_Run(thought, 0, Part.INJECTED),))
-        self._thought = _Slot(thought, "", False, Part.HEADER, None, (_Run(thought, 1, Part.HEADER),))
+        self._trained_thought = _Slot(thought, "", False, Part.INJECTED, None, (_SlotRun(thought, 0, Part.INJECTED),))
+        self._thought = _Slot(thought, "", False, Part.HEADER, None, (_SlotRun(thought, 1, Part.HEADER),))
 
     def render(
         self, messages: Sequence[Message], tools: str | None, today: Callable[[], date], *, spans: bool = True
-    ) -> Rendered:
+    ) -> RenderedText:
         """The text and pieces of alternating messages, of which the first may be the system's.
 
         The message of a piece is the one in whose turn it stands. `spans=False` leaves out who wrote what.
@@ -133,7 +133,7 @@ class Writer:
         thoughts: dict[int, bool] = {}
         if template.reasons:
             contents, thoughts = _thinking(contents, template, self.options)
-        plain = template.kind is not Kind.LLAMA2
+        plain = template.kind is not TemplateKind.LLAMA2
         paper, last = _Paper(spans), len(messages) - 1
         for number, message in enumerate(turns):
             index, trained, role = first + number, number % 2 == 1, message.role
@@ -141,8 +141,8 @@ class Writer:
             if plain and role == "user":
                 # the number of the round is also filled in, wherever the first {{idx}} stands
                 content = content.replace("{{idx}}", str(number // 2), 1)
-            runs = [_Run(content, index, Part.CONTENT)]
-            lead: list[_Run] = []
+            runs = [_SlotRun(content, index, Part.CONTENT)]
+            lead: list[_SlotRun] = []
             if number == 0:
                 for slot in self._prefix:
                     paper.add(slot, (), NOWHERE, False)
@@ -160,23 +160,23 @@ class Writer:
             if thoughts.get(number + 1) is False:
                 paper.add(self._thought, (), index, False)
         text = "".join([piece.text for piece in paper.pieces])
-        return Rendered(text=text, spans=tuple(paper.spans or ()), pieces=tuple(paper.pieces))
+        return RenderedText(text=text, spans=tuple(paper.spans or ()), pieces=tuple(paper.pieces))
 
     @cached_property
     def _prefix(self) -> tuple[_Slot, ...]:
         """What begins every row; TemplateError, which refuses the row, where a token of it is missing."""
         return self._of(self.template.prefix, Part.BOS)
 
-    def _lead(self, system: Message | None, tools: str | None, today: Callable[[], date]) -> list[_Run]:
+    def _lead(self, system: Message | None, tools: str | None, today: Callable[[], date]) -> list[_SlotRun]:
         """The system text, the row's own or the default, and the list of tools."""
-        lead: list[_Run] = []
+        lead: list[_SlotRun] = []
         if system is not None:
-            lead = [_Run(_text_of(system), 0, Part.CONTENT)]
+            lead = [_SlotRun(_text_of(system), 0, Part.CONTENT)]
         elif self._default:
-            lead = [_Run(self._default, NOWHERE, Part.INJECTED)]
+            lead = [_SlotRun(self._default, NOWHERE, Part.INJECTED)]
         if tools:
             listing = tool_formats.listed(tools, self.template, today())
-            lead.append(_Run(listing, 0 if system is not None else NOWHERE, Part.INJECTED))
+            lead.append(_SlotRun(listing, 0 if system is not None else NOWHERE, Part.INJECTED))
         return lead
 
     def _frame(self, role: str, trained: bool, answered: bool) -> tuple[_Slot, ...]:
@@ -191,7 +191,7 @@ class Writer:
         found: list[_Slot] = []
         seen = False
         for slot in slots:
-            if isinstance(slot, Named):
+            if isinstance(slot, TokenSlot):
                 found.append(self._inserted(slot, trained, answered and seen))
             elif not isinstance(slot, str):
                 begins = slot is BOS
@@ -201,13 +201,13 @@ class Writer:
                 before, _, behind = slot.partition(PLACEHOLDER)
                 part = Part.INJECTED if trained else Part.HEADER
                 tail = self._tail(behind, trained, answered, ended=False)
-                found.append(_Slot(before, behind, True, part, None, (_Run(before, 0, part),), tail))
+                found.append(_Slot(before, behind, True, part, None, (_SlotRun(before, 0, part),), tail))
             elif slot:
                 tail = self._tail(slot, trained, answered, ended=seen)
                 found.append(_Slot(slot, "", False, tail[0].part, None, tail))
         return tuple(found)
 
-    def _inserted(self, slot: Named, trained: bool, answers: bool) -> _Slot:
+    def _inserted(self, slot: TokenSlot, trained: bool, answers: bool) -> _Slot:
         """A token that is inserted by its name; `answers`: it opens the answer of the next message."""
         text = slot.token
         token = self._special.named.get(text)
@@ -218,23 +218,23 @@ class Writer:
                 fix=f"take another template, or set add_special_tokens: {text}",
             )
         part = Part.SEPARATOR if trained else Part.HEADER
-        return _Slot(text, "", False, part, (token,), (_Run(text, int(answers), part),))
+        return _Slot(text, "", False, part, (token,), (_SlotRun(text, int(answers), part),))
 
     def _of(self, slots: Slots, part: Part) -> tuple[_Slot, ...]:
         """Slots without content that are of one part."""
         found: list[_Slot] = []
         for slot in slots:
-            if isinstance(slot, Named):
+            if isinstance(slot, TokenSlot):
                 found.append(self._inserted(slot, False, False))
                 continue
             text, token = slot if isinstance(slot, str) else "", None
             if not isinstance(slot, str):
                 text, token = (self._special.bos if slot is BOS else self._special.eos) or ("", None)
             ids = None if token is None else (token,)
-            found.append(_Slot(text, "", False, part, ids, (_Run(text, 0, part),)))
+            found.append(_Slot(text, "", False, part, ids, (_SlotRun(text, 0, part),)))
         return tuple(found)
 
-    def _inline(self, content: Sequence[_Run]) -> list[_Run]:
+    def _inline(self, content: Sequence[_SlotRun]) -> list[_SlotRun]:
         """The system's first slot as part of the question; any others are left out."""
         slot = self.template.system[0]
         if not isinstance(slot, str):
@@ -242,20 +242,25 @@ class Writer:
         head, _, tail = slot.partition(PLACEHOLDER)
         owner = content[0].message
         return [
-            run for run in (_Run(head, owner, Part.HEADER), *content, _Run(tail, owner, Part.SEPARATOR)) if run.text
+            run
+            for run in (_SlotRun(head, owner, Part.HEADER), *content, _SlotRun(tail, owner, Part.SEPARATOR))
+            if run.text
         ]
 
-    def _tail(self, text: str, trained: bool, answered: bool, *, ended: bool) -> tuple[_Run, ...]:
+    def _tail(self, text: str, trained: bool, answered: bool, *, ended: bool) -> tuple[_SlotRun, ...]:
         """What follows the content: rest, terminator, white space, and the header of the answer."""
-        runs: list[_Run] = []
+        runs: list[_SlotRun] = []
         stop = self._terminator
         at = text.find(stop) if stop and not ended else -1
         if at >= 0:
-            runs += [_Run(text[:at], 0, Part.SEPARATOR if trained else Part.HEADER), _Run(stop, 0, Part.TERMINATOR)]
+            runs += [
+                _SlotRun(text[:at], 0, Part.SEPARATOR if trained else Part.HEADER),
+                _SlotRun(stop, 0, Part.TERMINATOR),
+            ]
             text = text[at + len(stop) :]
         rest = text.lstrip()
-        runs.append(_Run(text[: len(text) - len(rest)], 0, Part.SEPARATOR))
-        runs.append(_Run(rest, int(answered), Part.SEPARATOR if trained else Part.HEADER))
+        runs.append(_SlotRun(text[: len(text) - len(rest)], 0, Part.SEPARATOR))
+        runs.append(_SlotRun(rest, int(answered), Part.SEPARATOR if trained else Part.HEADER))
         return tuple([run for run in runs if run.text])
 
 
@@ -306,13 +311,13 @@ def _refuse_media(contents: Sequence[str], template: SlotTemplate) -> None:
 def _worded(content: str, role: str, template: SlotTemplate) -> str:
     if role != "function":
         return content
-    plain = template.kind is Kind.LLAMA2  # it does not look for thoughts around the call
+    plain = template.kind is TemplateKind.LLAMA2  # it does not look for thoughts around the call
     return tool_formats.call_text(
         content, template.function_format, None if plain else template.thought, None if plain else template.tool_call
     )
 
 
-def _thinking(contents: list[str], template: SlotTemplate, options: Options) -> tuple[list[str], dict[int, bool]]:
+def _thinking(contents: list[str], template: SlotTemplate, options: RenderOptions) -> tuple[list[str], dict[int, bool]]:
     """Contents without the thoughts that go, and for each answer whether an empty thought is trained.
 
     An answer that is not in the result gets none. `enable_thinking` None adds to the prompt but removes nothing.
@@ -336,4 +341,4 @@ def _without_thought(text: str, template: SlotTemplate) -> str:
     return re.sub(f"{opening}(.*?){closing}", "", text, flags=re.DOTALL).lstrip("\n")
 
 
-__all__ = ["Options", "Specials", "Writer", "stretches", "turn_count"]
+__all__ = ["RenderOptions", "Specials", "Writer", "stretches", "turn_count"]

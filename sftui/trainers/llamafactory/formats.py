@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeGuard
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.conversations.detected import NO_ROW, refusal
 from sftui.conversations.messages import UNPACKED
 from sftui.errors import ConversationError
@@ -63,7 +63,7 @@ AT_ONCE = 1000
 THINKING_ON = "detailed thinking on"
 
 
-def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
+def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detection:
     """How rows are read. LLaMA-Factory itself never guesses: `auto` is the entry that fits the first row."""
     samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(key for row in samples for key in row))
@@ -72,9 +72,9 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
     if data.format == "auto":
         found = _guess(samples[0], columns, data)
     elif data.format == "alpaca":
-        found = Detected("alpaca", data.fields or ALPACA_FIELDS, reason="LLaMA-Factory: formatting alpaca")
+        found = Detection("alpaca", data.fields or ALPACA_FIELDS, reason="LLaMA-Factory: formatting alpaca")
     elif openai or data.format == "sharegpt":
-        found = Detected(
+        found = Detection(
             data.format,
             data.fields or MESSAGE_FIELDS,
             data.message_keys or MESSAGE_KEYS,
@@ -82,7 +82,7 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
             f"LLaMA-Factory: formatting {'openai' if openai else 'sharegpt'}",
         )
     elif data.format == "messages":
-        found = Detected(
+        found = Detection(
             "messages",
             data.fields or {"messages": "messages"},
             data.message_keys or CHAT_KEYS,
@@ -118,7 +118,7 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detected:
     return found
 
 
-def unless_late(rows: Sequence[Row], found: Detected, most: int | None) -> Detected:
+def unless_late(rows: Sequence[Row], found: Detection, most: int | None) -> Detection:
     """What was found, or why one process stops where it converts the rows: `datasets` types a column by the first 1,000
     of them, and no text goes into one of nulls (converter.py, align_dataset). The system text of chats may be a
     message's."""
@@ -169,10 +169,10 @@ def chat_roles(data: Data) -> Mapping[str, str]:
     return CHAT_ROLES if dict(data.role_map) == ROLES else data.role_map
 
 
-def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Detected:
+def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Detection:
     around = {name: name for name in ("system", "tools") if name in columns}
     if data.fields and "messages" not in data.fields:
-        return Detected("alpaca", data.fields, reason="LLaMA-Factory: formatting alpaca, by data.fields")
+        return Detection("alpaca", data.fields, reason="LLaMA-Factory: formatting alpaca, by data.fields")
     column = data.fields.get("messages") or next(
         (name for name in ("conversations", "messages") if _is_list(first.get(name))), None
     )
@@ -180,27 +180,27 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Dete
         turns = first.get(column)
         fields = data.fields or {"messages": column, **around}
         if _is_list(turns) and "role" in turns[0]:
-            return Detected(
+            return Detection(
                 "messages",
                 fields,
                 data.message_keys or CHAT_KEYS,
                 chat_roles(data),
                 "LLaMA-Factory: formatting sharegpt with role and content tags",
             )
-        return Detected(
+        return Detection(
             "sharegpt", fields, data.message_keys or MESSAGE_KEYS, data.role_map, "LLaMA-Factory: formatting sharegpt"
         )
     if "instruction" in columns and "output" in columns:
         more = {"history": "history"} if "history" in columns else {}
         query = {"input": "input"} if "input" in columns else {}
-        return Detected(
+        return Detection(
             "alpaca",
             {"instruction": "instruction", **query, "output": "output", **more, **around},
             reason="LLaMA-Factory: formatting alpaca",
         )
     for prompt, response in (("prompt", "completion"), ("prompt", "response"), ("question", "answer")):
         if isinstance(first.get(prompt), str) and isinstance(first.get(response), str):
-            return Detected(
+            return Detection(
                 "alpaca",
                 {"instruction": prompt, "output": response, **around},
                 reason=f"LLaMA-Factory: formatting alpaca with `{prompt}` and `{response}`",
@@ -212,7 +212,7 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Dete
     )
 
 
-def convert(row: Row, detected: Detected, *, openai: bool) -> Conversation:
+def convert(row: Row, detected: Detection, *, openai: bool) -> Conversation:
     """One row as messages with LLaMA-Factory's roles; a row it skips says why in `extra`.
 
     `openai` is `formatting: openai`, which has rules of its own for tools and the system text.
@@ -266,7 +266,7 @@ def convert(row: Row, detected: Detected, *, openai: bool) -> Conversation:
     return _conversation(detected.format, messages, _system(system, origin), tools, why)
 
 
-def _tags(detected: Detected) -> dict[str, str | None]:
+def _tags(detected: Detection) -> dict[str, str | None]:
     """The data's name of each of LLaMA-Factory's roles, None for the ones without."""
     named: dict[str, str] = {}
     for theirs, ours in detected.role_map.items():

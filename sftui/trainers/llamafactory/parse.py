@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import TemplateError
 from sftui.tokens import LoadedTokenizer
-from sftui.trainers.llamafactory.registry import PLACEHOLDER, TEMPLATES, Kind, Named, Slots, SlotTemplate, Special
+from sftui.trainers.llamafactory.registry import (
+    PLACEHOLDER,
+    TEMPLATES,
+    Slots,
+    SlotTemplate,
+    Special,
+    TemplateKind,
+    TokenSlot,
+)
 
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
@@ -61,7 +69,7 @@ def parse(templates: Mapping[str, ChatTemplate], special_tokens: Mapping[str, An
         observation=(user,),
         prefix=(prefix,) if prefix else (),
         default_system=default_system,
-        kind=Kind.REASONING if thinks else Kind.PLAIN,
+        kind=TemplateKind.REASONING if thinks else TemplateKind.PLAIN,
     )
 
 
@@ -93,7 +101,7 @@ def source(template: SlotTemplate, tokenizer: LoadedTokenizer) -> str:
                 parts += [repr(head)] if head else []
                 parts += [variable] if found else []
                 parts += [repr(tail)] if tail else []
-            elif isinstance(slot, Named):
+            elif isinstance(slot, TokenSlot):
                 parts.append(repr(slot.token))
             else:
                 token = facts.bos_token if slot is Special.BOS else facts.eos_token

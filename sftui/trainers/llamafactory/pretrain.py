@@ -22,7 +22,7 @@ from sftui.model import (
     Pack,
     Part,
     Reason,
-    Rendered,
+    RenderedText,
     Span,
     Tokens,
 )
@@ -91,7 +91,7 @@ def as_text(conversation: Conversation) -> Conversation:
     return Conversation(Kind.TEXT, "text", text=first.content, extra={})
 
 
-def render(text: str, recipe: Recipe, tokenizer: LoadedTokenizer) -> Rendered:
+def render(text: str, recipe: Recipe, tokenizer: LoadedTokenizer) -> RenderedText:
     """BOS (where `add_bos_token` is set and rows are not packed), the text, EOS."""
     facts = tokenizer.facts
     end = LLAMA3_EOS if recipe.render.template == "llamafactory/llama3" else facts.eos_token or ""
@@ -102,7 +102,7 @@ def render(text: str, recipe: Recipe, tokenizer: LoadedTokenizer) -> Rendered:
         if run:
             spans.append(Span(at, at + len(run), message, part))
             at += len(run)
-    return Rendered(text=begin + text + end, spans=tuple(spans))
+    return RenderedText(text=begin + text + end, spans=tuple(spans))
 
 
 def label(tokens: Tokens, cutoff: int | None, pad_id: int | None) -> Labels:

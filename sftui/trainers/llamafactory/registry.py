@@ -26,17 +26,17 @@ class Special(Enum):
     EOS = "eos_token"
 
 
-class Named(NamedTuple):
+class TokenSlot(NamedTuple):
     """A slot that stands for the token of this name."""
 
     token: str
 
 
 BOS, EOS = Special.BOS, Special.EOS
-Slots = tuple["str | Special | Named", ...]
+Slots = tuple["str | Special | TokenSlot", ...]
 
 
-class Kind(str, Enum):
+class TemplateKind(str, Enum):
     """How turns are put together: as they are, system inside the first user turn, with thoughts (of which an empty one
     is its closing word alone for `REASONING_CLOSING`)."""
 
@@ -70,7 +70,7 @@ class SlotTemplate:
     stop_words: tuple[str, ...] = ()
     efficient_eos: bool = False
     replace_eos: bool = False
-    kind: Kind = Kind.PLAIN
+    kind: TemplateKind = TemplateKind.PLAIN
     thought: tuple[str, str] = ("<think>\n", "\n</think>\n\n")
     tool_call: tuple[str, str] = ("<tool_call>", "</tool_call>")
     media: tuple[str, ...] = ()
@@ -87,24 +87,24 @@ class SlotTemplate:
     def inserted(self) -> frozenset[str]:
         """The tokens that it inserts by their name."""
         formats = (self.prefix, self.system, self.user, self.assistant, self.observation, self.function)
-        return frozenset(slot.token for slots in formats for slot in slots if isinstance(slot, Named))
+        return frozenset(slot.token for slots in formats for slot in slots if isinstance(slot, TokenSlot))
 
     @property
     def reasons(self) -> bool:
         """Whether thoughts are taken out of answers, and empty ones put in."""
-        return self.kind in (Kind.REASONING, Kind.REASONING_CLOSING)
+        return self.kind in (TemplateKind.REASONING, TemplateKind.REASONING_CLOSING)
 
     @property
     def empty_thought(self) -> str:
         """What is put in where an answer has no thought."""
-        return self.thought[1] if self.kind is Kind.REASONING_CLOSING else "".join(self.thought)
+        return self.thought[1] if self.kind is TemplateKind.REASONING_CLOSING else "".join(self.thought)
 
 
 def _slots(recorded: Sequence[Any]) -> Slots:
     return tuple(
         slot
         if isinstance(slot, str)
-        else Named(slot["token"])
+        else TokenSlot(slot["token"])
         if "token" in slot
         else Special(f"{slot['special']}_token")
         for slot in recorded
@@ -120,7 +120,10 @@ def _made(name: str, facts: Mapping[str, Any]) -> SlotTemplate:
     rest = {
         key: tuple(value) if isinstance(value, list) else value for key, value in facts.items() if key not in _SLOTS
     }
-    formats = {"kind": Kind(facts.get("kind", "plain")), "tools_format": facts.get("tools_format", "default") or ""}
+    formats = {
+        "kind": TemplateKind(facts.get("kind", "plain")),
+        "tools_format": facts.get("tools_format", "default") or "",
+    }
     given: dict[str, Any] = {"system": (PLACEHOLDER,), **usual, **slots, **rest, **formats}
     return SlotTemplate(name, **given)
 

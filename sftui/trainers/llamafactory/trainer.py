@@ -16,17 +16,17 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from sftui import labels as label_rules
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
 from sftui.flat import labelled
-from sftui.model import Batch, Conversation, Example, Labels, Pack, Part, Reason, Rendered, Row, Tokens
+from sftui.model import Batch, Conversation, Example, Labels, Pack, Part, Reason, RenderedText, Row, Tokens
 from sftui.nearest import did_you_mean
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
 from sftui.runs import Stretch, as_runs, joined
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
-from sftui.trainers.base import MessagesTarget, Shaped, Toolbox, Trainer, dropped_labels, pad_token_id
+from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, pad_token_id
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.llamafactory import TRAITS, LlamaFactoryOptions, encode, formats, length, pretrain
 from sftui.trainers.llamafactory.parse import source
@@ -113,7 +113,7 @@ class LlamaFactory(Trainer):
             return None
         return HeldOut("val_size", float(size), 42 if own.seed is None else own.seed, drawn=True, most=own.max_samples)
 
-    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         found, own = formats.detect(rows, recipe.data, openai=_openai(recipe)), LlamaFactoryOptions.of(recipe)
         if found.refused is None and (own.preprocessing_num_workers or 1) == 1:
             found = formats.unless_late(rows, found, own.max_samples)
@@ -130,13 +130,13 @@ class LlamaFactory(Trainer):
             )
         return found
 
-    def _skipped(self, row: Row, detected: Detected, recipe: Recipe) -> bool:
+    def _skipped(self, row: Row, detected: Detection, recipe: Recipe) -> bool:
         try:
             return row.data is not None and formats.DROPPED in self.convert(row, detected, recipe).extra
         except ConversationError:
             return False
 
-    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         conversation = formats.convert(row, detected, openai=_openai(recipe))
         most = LlamaFactoryOptions.of(recipe).max_samples
         if pretrain.is_pretraining(recipe):
@@ -195,10 +195,10 @@ class LlamaFactory(Trainer):
 
         return ChatTemplate(source(_registered(name), tokenizer), f"{OWN}{name}")
 
-    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Survey:
+    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> SlotSurvey:
         template = template_of(recipe, tools)
         facts, kwargs = tools.tokenizer.facts, recipe.render.kwargs
-        options = encode.Options(
+        options = encode.RenderOptions(
             recipe.render.inject_system,
             kwargs.get("enable_thinking", True),
             bool(kwargs.get("preserve_thinking")),
@@ -210,19 +210,19 @@ class LlamaFactory(Trainer):
             {name: found for name in template.inserted if (found := _id_of(tools.tokenizer, name)) is not None},
         )
         append = "always" if template.efficient_eos else recipe.tokenize.append_eos
-        return Survey(
+        return SlotSurvey(
             encode.Writer(template, special, options),
             replace(recipe.tokenize, mode="per_part", append_eos=append),
             replace(recipe.tokenize, mode="whole"),
         )
 
-    def _survey(self, recipe: Recipe, tools: Toolbox) -> Survey:
-        return tools.survey if isinstance(tools.survey, Survey) else self.survey(None, recipe, tools)
+    def _survey(self, recipe: Recipe, tools: Toolbox) -> SlotSurvey:
+        return tools.survey if isinstance(tools.survey, SlotSurvey) else self.survey(None, recipe, tools)
 
-    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
-        return Shaped(conversation, conversation.extra.get(formats.DROPPED))
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
+        return ShapedRow(conversation, conversation.extra.get(formats.DROPPED))
 
-    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+    def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
         conversation = shaped.conversation
         if pretrain.is_pretraining(recipe):
             return pretrain.render(conversation.text or "", recipe, tools.tokenizer)
@@ -244,12 +244,12 @@ class LlamaFactory(Trainer):
         return rendered
 
     def texts(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Iterator[ToEncode]:
         return texts_of(rendered, tools.tokenizer, self._survey(recipe, tools).options(rendered), places=places)
 
     def tokenize(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Tokens:
         options = self._survey(recipe, tools).options(rendered)
         if rendered.pieces is None or not places:
@@ -263,7 +263,7 @@ class LlamaFactory(Trainer):
         )
 
     def label(
-        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         if shaped.dropped is not None:
             return tokens, dropped_labels(tokens, shaped.dropped)
@@ -351,7 +351,7 @@ class LlamaFactory(Trainer):
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class SlotSurvey:
     """What is decided once for all rows: the slots that the recipe asks for, and how rows with pieces and rows without
     any are encoded."""
 
@@ -359,7 +359,7 @@ class Survey:
     by_piece: Tokenize
     whole: Tokenize
 
-    def options(self, rendered: Rendered) -> Tokenize:
+    def options(self, rendered: RenderedText) -> Tokenize:
         return self.whole if rendered.pieces is None else self.by_piece
 
 

@@ -19,7 +19,7 @@ from sftui.recipe_io import parse_yaml
 from sftui.side_files import read_side_bytes, reason
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, text_at
 from sftui.trainers.form import Draft, Form, inlined
-from sftui.trainers.known import KeyRules, Known, Remark, unmodelled
+from sftui.trainers.known import KeyRules, KnownKeys, Remark, unmodelled
 from sftui.trainers.llamafactory_v1 import LlamaFactoryV1Options
 from sftui.trainers.llamafactory_v1.formats import CONVERTERS
 from sftui.trainers.llamafactory_v1.table import CUSTOM, KEYS, OWN, STRATEGIES, TABLE
@@ -48,7 +48,7 @@ ENTRY_KEYS = frozenset({"path", "source", "split", "converter", "size", "weight"
 DRAWN = "samples are drawn at random, some of them several times: sftui shows each once"
 
 
-def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     """The config as one recipe a dataset; RecipeError where the engine itself would stop."""
     config = dict(parse_yaml(text, path, "omegaconf"))
     _check(config, path, known)
@@ -101,7 +101,7 @@ def entries_of(wanted: str, where: str) -> Mapping[str, Mapping[str, Any]]:
     return {str(name): entry for name, entry in listed.items()}
 
 
-def _check(config: Mapping[str, Any], path: str, known: Known) -> None:
+def _check(config: Mapping[str, Any], path: str, known: KnownKeys) -> None:
     """What the engine refuses, and configs that are for something else."""
     strange = [str(key) for key in config if known.config and str(key) not in known.config]
     if config and len(strange) == len(config):

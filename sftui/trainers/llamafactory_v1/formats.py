@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.conversations.detected import refusal, type_word
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
@@ -24,7 +24,7 @@ from sftui.text import clip, many, visible
 TITLE = "LLaMA-Factory v1"
 STOPS = f"{TITLE} stops the whole run at such a row"
 SAMPLE = "v1 sample"
-"""The key of `Conversation.extra` that holds the row as the engine has it, a `Sample`."""
+"""The key of `Conversation.extra` that holds the row as the engine has it, a `V1Sample`."""
 LEAST = 1e-6
 """The smallest weight of an answer that is trained."""
 MEDIA = {"<image>": ("image_url", "images"), "<video>": ("video_url", "videos"), "<audio>": ("audio_url", "audios")}
@@ -41,7 +41,7 @@ CONVERTERS = {"alpaca": "alpaca", "sharegpt": "sharegpt"}
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class V1Sample:
     """A row as the engine has it: its messages, the places behind each answer that is trained, and its tools.
 
     `cuts` is empty where no answer is trained: the row then is one sample of all of its messages.
@@ -52,7 +52,7 @@ class Sample:
     tools: Any = None
 
 
-def detect(rows: Sequence[Row], data: Data) -> Detected:
+def detect(rows: Sequence[Row], data: Data) -> Detection:
     """How rows are read. The engine itself never guesses: `auto` is the entry that fits the first row."""
     samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     if not samples:
@@ -83,11 +83,11 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
             " integers, not 'str'",
             fix='write contents as [{"type": "text", "value": …}], or rows as the converters alpaca and sharegpt read',
         )
-        return Detected("auto", refused=refused)
+        return Detection("auto", refused=refused)
     around = {name: name for name in ("system", "tools") if name in columns and (name, kind) != ("tools", "alpaca")}
     fields = FIELDS[kind] | (around if kind == "alpaca" else {k: v for k, v in around.items() if k == "tools"})
     read_by = "its own samples, no converter" if kind == "messages" else f"converter {kind}"
-    return Detected(
+    return Detection(
         kind,
         {ours: theirs for ours, theirs in fields.items() if theirs in columns},
         {"role": "from", "content": "value"} if kind == "sharegpt" else {},
@@ -115,7 +115,7 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str]) -> str:
     return "alpaca" if "instruction" in columns or "output" in columns else ""
 
 
-def convert(row: Row, detected: Detected) -> Conversation:
+def convert(row: Row, detected: Detection) -> Conversation:
     """One row as the messages that reach a sample; ConversationError where the engine stops while it indexes."""
     if detected.refused is not None:
         raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
@@ -126,7 +126,7 @@ def convert(row: Row, detected: Detected) -> Conversation:
         messages, tools = _sharegpt(data, notes)
     else:
         messages, tools = _given(data)
-    sample = Sample(messages, _cuts(messages), tools)
+    sample = V1Sample(messages, _cuts(messages), tools)
     column = FIELDS[detected.format].get("messages", "")
     seen = messages[: sample.cuts[-1]] if sample.cuts else messages
     shown = tuple(_shown(message, f"{column}[{i}]" if column else "") for i, message in enumerate(seen))

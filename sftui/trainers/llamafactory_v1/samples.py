@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.conversations.detected import type_word
 from sftui.errors import TemplateError
-from sftui.model import Conversation, Kind, Message, Rendered, Span
+from sftui.model import Conversation, Kind, Message, RenderedText, Span
 from sftui.recipe import Recipe
 from sftui.templates import render as render_one
 from sftui.text import clip, visible
-from sftui.trainers.llamafactory_v1.formats import SAMPLE, STOPS, Sample, called
+from sftui.trainers.llamafactory_v1.formats import SAMPLE, STOPS, V1Sample, called
 
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
@@ -32,30 +32,30 @@ MEDIA = "images, videos and audios are left out: without a processor no template
 _TEXTS, _MEDIA = ("text", "reasoning"), ("image_url", "video_url", "audio_url")
 
 
-def sample_of(conversation: Conversation) -> Sample:
+def sample_of(conversation: Conversation) -> V1Sample:
     """The row as the engine has it."""
-    sample: Sample = conversation.extra[SAMPLE]
+    sample: V1Sample = conversation.extra[SAMPLE]
     return sample
 
 
-def lengths_of(sample: Sample) -> tuple[int, ...]:
+def lengths_of(sample: V1Sample) -> tuple[int, ...]:
     """How many messages each sample of the row has."""
     return sample.cuts or (len(sample.messages),)
 
 
-def weights_of(sample: Sample) -> tuple[float, ...]:
+def weights_of(sample: V1Sample) -> tuple[float, ...]:
     """The weight of the answer of each of them."""
     return tuple(sample.messages[length - 1].get("loss_weight", 1.0) for length in lengths_of(sample))
 
 
 def rendered(
     conversation: Conversation, template: ChatTemplate, recipe: Recipe, tools: Toolbox, *, spans: bool
-) -> Rendered:
+) -> RenderedText:
     """The texts of all samples of a row; TemplateError where the engine stops at one."""
     sample = sample_of(conversation)
-    writer = _Writer(tools.tokenizer)
+    writer = _SampleWriter(tools.tokenizer)
     given = writer.tools(sample.tools)
-    made: list[Rendered] = []
+    made: list[RenderedText] = []
     ready: list[dict[str, Any]] = []
     options = recipe.render if recipe.render.inject_system is None else replace(recipe.render, inject_system=None)
     for length in lengths_of(sample):
@@ -86,7 +86,7 @@ def stop(what: str, why: str = "") -> TemplateError:
     return TemplateError(what, why=f"{why}: {STOPS}" if why else STOPS, fix="fix or remove the row")
 
 
-def _joined(made: Sequence[Rendered], notes: tuple[str, ...]) -> Rendered:
+def _joined(made: Sequence[RenderedText], notes: tuple[str, ...]) -> RenderedText:
     if len(made) == 1:
         return replace(made[0], notes=(*made[0].notes, *notes))
     spans: list[Span] = []
@@ -94,7 +94,7 @@ def _joined(made: Sequence[Rendered], notes: tuple[str, ...]) -> Rendered:
     for one in made:
         spans += [span._replace(start=span.start + at, end=span.end + at) for span in one.spans]
         at += len(one.text)
-    return Rendered(
+    return RenderedText(
         text="".join(one.text for one in made),
         spans=tuple(spans),
         exact=all(one.exact for one in made),
@@ -103,7 +103,7 @@ def _joined(made: Sequence[Rendered], notes: tuple[str, ...]) -> Rendered:
     )
 
 
-class _Writer:
+class _SampleWriter:
     """The messages of a row as templates get them, what stands in them of special tokens broken up."""
 
     def __init__(self, tokenizer: LoadedTokenizer) -> None:

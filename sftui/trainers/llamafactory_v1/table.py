@@ -10,7 +10,20 @@ from typing import Any
 from sftui.recipe import Recipe
 from sftui.trainers.llamafactory_v1 import LlamaFactoryV1Options
 from sftui.trainers.llamafactory_v1.formats import CONVERTERS
-from sftui.trainers.table import Config, Entry, Keys, Noted, Said, Write, keys_read, limit, nothing, rule, silent, typed
+from sftui.trainers.table import (
+    Config,
+    KeyEntry,
+    Keys,
+    Noted,
+    Said,
+    Write,
+    keys_read,
+    limit,
+    nothing,
+    rule,
+    silent,
+    typed,
+)
 
 OWN = "llamafactory-v1/"
 CUSTOM = "custom"
@@ -24,7 +37,7 @@ STRATEGIES = {
 """batch.flatten and own.dynamic → batching_strategy."""
 
 
-def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> Entry:
+def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> KeyEntry:
     why = "LLaMA-Factory converts no value of a YAML, and stops where it needs it"
     return typed(key, knob, kind, null="refused", why=why, write=write)
 

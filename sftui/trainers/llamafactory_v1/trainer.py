@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.errors import TemplateError
 from sftui.flat import flat
 from sftui.model import (
@@ -27,7 +27,7 @@ from sftui.model import (
     Labels,
     Part,
     Reason,
-    Rendered,
+    RenderedText,
     Row,
     Sample,
     Tokens,
@@ -36,7 +36,7 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize
 from sftui.runs import as_runs, joined, together
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
-from sftui.trainers.base import MessagesTarget, Shaped, Toolbox, Trainer, dropped_labels, pick_template
+from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, pick_template
 from sftui.trainers.llamafactory_v1 import TRAITS, LlamaFactoryV1Options, formats, samples
 from sftui.trainers.llamafactory_v1.table import CUSTOM
 from sftui.trainers.own_config import require
@@ -86,10 +86,10 @@ class LlamaFactoryV1(Trainer):
             found.append(PROCESSOR)
         return tuple(found)
 
-    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         return formats.detect(rows, recipe.data)
 
-    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         return formats.convert(row, detected)
 
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
@@ -103,8 +103,8 @@ class LlamaFactoryV1(Trainer):
     def brings_template(self, recipe: Recipe) -> bool:
         return False
 
-    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
-        return Shaped(conversation)
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
+        return ShapedRow(conversation)
 
     def needs(self, recipe: Recipe) -> tuple[bool, bool]:
         return recipe.mask.rule == "generation_tag", False
@@ -113,7 +113,7 @@ class LlamaFactoryV1(Trainer):
         other = "it reads `messages` as samples of its own, whose contents are lists of parts with type and value"
         return MessagesTarget(self.title, other=other)
 
-    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+    def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
         template = self._template(shaped.conversation, recipe, tools)
         return samples.rendered(shaped.conversation, template, recipe, tools, spans=spans)
 
@@ -125,13 +125,13 @@ class LlamaFactoryV1(Trainer):
         return builtin_template("chatml", rendering_by(recipe))
 
     def texts(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Iterator[ToEncode]:
         for one in rendered.samples or (rendered,):
             yield from texts_of(one, tools.tokenizer, ENCODED, places=places)
 
     def tokenize(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Tokens:
         if not rendered.samples:
             return tokenize(rendered, tools.tokenizer, ENCODED, places=places)
@@ -156,7 +156,7 @@ class LlamaFactoryV1(Trainer):
         )
 
     def label(
-        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         require(recipe, "mask.rule", "length.over")
         sample = samples.sample_of(shaped.conversation)
@@ -189,7 +189,7 @@ class LlamaFactoryV1(Trainer):
         return tokens, label_rules.on_ids(tokens, mask, tuple(kept), notes=tuple(notes), weights=joined(weights))
 
     def examples(
-        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         made = (label_rules.example(tokens, replace(labels, kept=(one,)), recipe) for one in labels.kept)
         return tuple(one for one in made if one is not None)

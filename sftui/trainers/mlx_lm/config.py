@@ -28,12 +28,12 @@ from sftui.trainers.config import (
     wrong_value,
 )
 from sftui.trainers.form import Draft, Form
-from sftui.trainers.known import KeyRules, Known, Remark, anything
+from sftui.trainers.known import KeyRules, KnownKeys, Remark, anything
 from sftui.trainers.mlx_lm import TRAITS
 from sftui.trainers.mlx_lm.formats import FEATURES, FORMATS
 from sftui.trainers.table import (
     Config,
-    Entry,
+    KeyEntry,
     Keys,
     Place,
     Said,
@@ -60,7 +60,7 @@ FLAGS: Mapping[str, str] = {
 """The flags of mlx_lm.lora for keys of the table; `--mask-prompt` can only be set."""
 
 
-def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> Entry:
+def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> KeyEntry:
     why = f"{TITLE} converts no value of a YAML, and stops where it needs it"
     return typed(key, knob, kind, null="nothing", why=why, write=write)
 
@@ -124,7 +124,7 @@ TYPED = (
 TABLE = (*TOP, *DATASET)
 
 
-def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     """The config as one recipe a dataset; RecipeError where mlx-lm itself would stop."""
     config = {str(key): value for key, value in parse_yaml(text, path, "pyyaml").items() if value is not None}
     if not config:
@@ -161,7 +161,7 @@ def _entries(config: Mapping[str, Any], path: str) -> list[Mapping[str, Any]]:
     return listed
 
 
-def _notes(key: str, value: Any, known: Known, entries: bool) -> list[KeyNote]:
+def _notes(key: str, value: Any, known: KnownKeys, entries: bool) -> list[KeyNote]:
     """What becomes of a key, and of those of its entries."""
     if key == "hf_dataset" and entries:
         listed = [value] if isinstance(value, Mapping) else value
@@ -176,7 +176,7 @@ def _notes(key: str, value: Any, known: Known, entries: bool) -> list[KeyNote]:
     return [RULES.note(key, value, known, known.config)]
 
 
-def _entry_note(under: str, key: str, value: Any, known: Known) -> KeyNote:
+def _entry_note(under: str, key: str, value: Any, known: KnownKeys) -> KeyNote:
     if key == "config" and isinstance(value, Mapping):
         unread = [str(name) for name in value if name not in LOADED]
         if unread:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.conversations.detected import NO_ROW, refusal, type_word
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Row
@@ -35,7 +35,7 @@ NOBODY = {"tools": "tools", "template_kwargs": "", "system": ""}
 """The columns beside the messages: template variables and system texts are read of none."""
 
 
-def detect(rows: Sequence[Row], data: Data) -> Detected:
+def detect(rows: Sequence[Row], data: Data) -> Detection:
     """mlx-lm's own reading of a dataset, or the refusal that its error amounts to."""
     first = next((row.data for row in rows if isinstance(row.data, Mapping)), None)
     if first is None:
@@ -61,20 +61,20 @@ def detect(rows: Sequence[Row], data: Data) -> Detected:
     return found
 
 
-def _of(first: Mapping[str, Any], named: Mapping[str, str]) -> Detected | None:
+def _of(first: Mapping[str, Any], named: Mapping[str, str]) -> Detection | None:
     """The first dataset of create_dataset that fits a row."""
     if named["prompt"] in first and named["completion"] in first:
         fields = {"prompt": named["prompt"], "completion": named["completion"], **NOBODY}
         said = f"mlx-lm: `{named['prompt']}` and `{named['completion']}` in the first row, asked and answered"
-        return Detected("prompt_completion", fields, {}, {}, said, verbatim=True)
+        return Detection("prompt_completion", fields, {}, {}, said, verbatim=True)
     if named["messages"] in first:
         fields = {"messages": named["messages"], **NOBODY}
         keys = {"role": "role", "content": "content"}
         said = f"mlx-lm: `{named['messages']}` in the first row, as messages"
-        return Detected("messages", fields, keys, {}, said, verbatim=True)
+        return Detection("messages", fields, keys, {}, said, verbatim=True)
     if named["text"] in first:
         said = f"mlx-lm: `{named['text']}` in the first row, as text"
-        return Detected("text", {"text": named["text"]}, reason=said)
+        return Detection("text", {"text": named["text"]}, reason=said)
     return None
 
 
@@ -105,7 +105,7 @@ def refuse_messages(value: Any, column: str) -> None:
         )
 
 
-def pair(row: Mapping[str, Any], detected: Detected) -> Conversation:
+def pair(row: Mapping[str, Any], detected: Detection) -> Conversation:
     """A prompt and a completion as the two messages that CompletionsDataset makes of them."""
     columns = [detected.fields[name] for name in ("prompt", "completion")]
     for column in columns:

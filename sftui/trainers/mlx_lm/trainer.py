@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.errors import RecipeError
-from sftui.model import NOWHERE, Batch, Conversation, Example, Kind, Labels, Part, Rendered, Row, Span, Tokens
+from sftui.model import NOWHERE, Batch, Conversation, Example, Kind, Labels, Part, RenderedText, Row, Span, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.side_files import object_of
 from sftui.text import many
-from sftui.trainers.base import Shaped, Toolbox, Totals, Trainer, pick_template
+from sftui.trainers.base import ShapedRow, Toolbox, Totals, Trainer, pick_template
 from sftui.trainers.mlx_lm import TRAITS, formats
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import tokenizer_folder
@@ -57,7 +57,7 @@ PAST_THE_END = (
 )
 
 
-class Unreached(tuple[int, ...]):
+class UnreachedLabels(tuple[int, ...]):
     """The labels of a row of which the mask begins beyond its end: the padding behind it is not trained."""
 
 
@@ -91,14 +91,14 @@ class MlxLm(Trainer):
             return f"{self.title} stops: {many(rows, 'row')} fill no batch ({error})"
         return super().stop_of(recipe, totals)
 
-    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         return formats.detect(rows, recipe.data)
 
     def unread_layout(self, stored: AsStored, recipe: Recipe) -> str | None:
         named = stored.name.endswith(".json") and stored.layout.startswith(OF_DATASETS)  # what an hf_dataset may name
         return BY_LINES if stored.layout and not named else ""
 
-    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         if detected.refused is None and detected.verbatim and isinstance(row.data, Mapping):
             row = formats.with_tools(by_python(row))
             if detected.format == "prompt_completion":
@@ -111,9 +111,9 @@ class MlxLm(Trainer):
             formats.refuse_messages(value, column)
         return super().convert(row, detected, recipe)
 
-    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         if recipe.mask.rule != "completion":
-            return Shaped(conversation)
+            return ShapedRow(conversation)
         if conversation.kind is not Kind.CHAT:
             raise RecipeError(
                 "mlx-lm refuses mask_prompt here",
@@ -127,32 +127,32 @@ class MlxLm(Trainer):
                 why="mask_prompt renders the messages before the last one, and there are none",
                 fix="drop the row, or set mask.rule to all",
             )
-        return Shaped(conversation, None, before)
+        return ShapedRow(conversation, None, before)
 
     def render_options(self, recipe: Recipe, tokenizer: LoadedTokenizer) -> Render:
         return _render_options(recipe.render, tokenizer)
 
-    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+    def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
         """The prompt is rendered with the header of an answer only where the last message is the assistant's."""
         before, messages = shaped.prompt_messages, shaped.conversation.messages
         if NOTHING in shaped.conversation.extra:
             variables = {**tools.special_tokens, **self.render_options(recipe, tools.tokenizer).kwargs}
             template, stored = pick_template(shaped.conversation, tools), shaped.conversation.extra[NOTHING]
             text = template.text(stored, tools=shaped.conversation.tools, variables=variables)[0]
-            return Rendered(text, (Span(0, len(text), NOWHERE, Part.INJECTED),) if text else ())
+            return RenderedText(text, (Span(0, len(text), NOWHERE, Part.INJECTED),) if text else ())
         if before is None or messages[-1].data.get("role") == "assistant":
             return super().render(shaped, recipe, tools, spans=spans)
         whole = super().render(replace(shaped, prompt_messages=None), recipe, tools, spans=spans)
-        asked = Shaped(shaped.conversation.with_messages(messages[:before]))
+        asked = ShapedRow(shaped.conversation.with_messages(messages[:before]))
         return replace(whole, prompt=super().render(asked, recipe, tools, spans=False).text)
 
-    def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
+    def tokenize_as(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         if shaped.conversation.kind is Kind.CHAT:
             return of_chat(recipe.tokenize), None
         return recipe.tokenize if tools.tokenizer.facts.eos_id is not None else endless(recipe.tokenize), None
 
     def tokenize(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Tokens:
         tokens = super().tokenize(rendered, shaped, recipe, tools, places=places)
         if shaped.conversation.kind is not Kind.TEXT:
@@ -174,7 +174,7 @@ class MlxLm(Trainer):
         return tokens
 
     def label(
-        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         require(recipe, "mask.rule", "length.over")
         tokens, labels = super().label(tokens, rendered, shaped, recipe, tools)
@@ -183,12 +183,12 @@ class MlxLm(Trainer):
         return tokens, labels
 
     def examples(
-        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         made = super().examples(tokens, labels, shaped, recipe, tools)
         if not _past_the_end(tokens):
             return made
-        return tuple(replace(one, labels=Unreached(one.labels)) for one in made)
+        return tuple(replace(one, labels=UnreachedLabels(one.labels)) for one in made)
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         """As iterate_batches pads: to one more than a multiple of 32, at most max_seq_length, with the id 0."""
@@ -198,7 +198,7 @@ class MlxLm(Trainer):
         width = width if most is None else min(width, most)
         label_rules.refuse_too_large(len(examples), width)
         unlabelled = (recipe.batch.labels_pad,) * width
-        behind = [unlabelled if type(one.labels) is Unreached else (PAD_ID, *unlabelled) for one in examples]
+        behind = [unlabelled if type(one.labels) is UnreachedLabels else (PAD_ID, *unlabelled) for one in examples]
         return Batch(
             rows=tuple(rows),
             lengths=lengths,

@@ -17,7 +17,7 @@ from sftui.errors import TemplateError
 from sftui.model import NOWHERE, Part
 from sftui.nearest import did_you_mean
 from sftui.trainers.ms_swift.registry import AGENTS, OTHER_AGENTS, RELEASE, TITLE, Template
-from sftui.trainers.ms_swift.rows import Left
+from sftui.trainers.ms_swift.rows import DroppedRow
 from sftui.trainers.ms_swift.texts import Run, Text, filled, said, written
 
 QUERY = "{{QUERY}}"
@@ -38,7 +38,7 @@ Slotted = list["Text | tuple[int | str, ...]"]
 """Contexts, of which some are slots of ids of the template."""
 
 
-class Said(NamedTuple):
+class AgentText(NamedTuple):
     """What a message says, and where it stands among the messages."""
 
     text: str
@@ -50,7 +50,7 @@ def agent_of(name: str | None, template: Template) -> str:
     one without rules here."""
     wanted = name or template.agent_template
     if wanted is None:
-        raise Left(
+        raise DroppedRow(
             f"the template {template.name} says nothing of tools: name one with `agent_template`, such as hermes"
             " (ValueError: Failed to automatically match an agent_template)"
         )
@@ -62,7 +62,7 @@ def agent_of(name: str | None, template: Template) -> str:
             fix=f"it has the rules of {', '.join(sorted(AGENTS))}",
         )
     others = did_you_mean(wanted, sorted({*AGENTS, *OTHER_AGENTS}))
-    raise Left(f"{TITLE} {RELEASE} has no agent_template `{wanted}` (KeyError: '{wanted}'); {others}")
+    raise DroppedRow(f"{TITLE} {RELEASE} has no agent_template `{wanted}` (KeyError: '{wanted}'); {others}")
 
 
 def read(text: Any) -> Any:
@@ -84,7 +84,7 @@ def wrapped(tools: Sequence[Any]) -> list[Any]:
     found = []
     for tool in map(read, tools):
         if not isinstance(tool, Mapping):
-            raise Left("a tool is no mapping (AssertionError)")
+            raise DroppedRow("a tool is no mapping (AssertionError)")
         found.append({"type": "function", "function": tool} if "type" not in tool and "function" not in tool else tool)
     return found
 
@@ -92,7 +92,7 @@ def wrapped(tools: Sequence[Any]) -> list[Any]:
 def _unwrapped(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     inner = tool["function"] if "type" in tool and "function" in tool else tool
     if not isinstance(inner, Mapping):
-        raise Left("the function of a tool is no mapping (AttributeError)")
+        raise DroppedRow("the function of a tool is no mapping (AttributeError)")
     return inner
 
 
@@ -179,9 +179,9 @@ def _described(around: str, tool: Mapping[str, Any]) -> tuple[str, str]:
     if description is None:
         description = tool.get("description_for_model")
     if name is None or description is None:
-        raise Left("a tool has no name or no description (AssertionError)")
+        raise DroppedRow("a tool has no name or no description (AssertionError)")
     if not isinstance(name, str):
-        raise Left("the name of a tool is no text (TypeError)")
+        raise DroppedRow("the name of a tool is no text (TypeError)")
     given = tool.get("parameters") or {}
     values = {
         "{{human}}": str(tool.get("name_for_human") or name),
@@ -201,7 +201,7 @@ def _described(around: str, tool: Mapping[str, Any]) -> tuple[str, str]:
     return "".join([*found, rest]), name
 
 
-def calls(agent: str, messages: Sequence[Said], before: str | None) -> tuple[Text, bool]:
+def calls(agent: str, messages: Sequence[AgentText], before: str | None) -> tuple[Text, bool]:
     """Calls that follow each other as an assistant's text, and whether the text before is stripped.
 
     `before` is what the assistant said just before, None where something else stands there.
@@ -238,7 +238,7 @@ def calls(agent: str, messages: Sequence[Said], before: str | None) -> tuple[Tex
     return _joined(each, messages, head, joint, tail), False
 
 
-def _joined(each: Sequence[str], messages: Sequence[Said], head: str, joint: str, tail: str) -> Text:
+def _joined(each: Sequence[str], messages: Sequence[AgentText], head: str, joint: str, tail: str) -> Text:
     found: list[Run] = [Run(head, messages[0].message, Part.INJECTED)]
     for number, (text, one) in enumerate(zip(each, messages)):
         found.append(Run(joint * bool(number) + text, one.message, Part.CONTENT))
@@ -248,7 +248,7 @@ def _joined(each: Sequence[str], messages: Sequence[Said], head: str, joint: str
 
 def _invoked(name: Any, given: Any) -> str:
     if not isinstance(given, Mapping):
-        raise Left("the arguments of a call are no mapping (AttributeError)")
+        raise DroppedRow("the arguments of a call are no mapping (AttributeError)")
     said_so = ((key, value if isinstance(value, str) else _dumped(value)) for key, value in given.items())
     shown = "\n".join(f'<parameter name="{key}">{value}</parameter>' for key, value in said_so)
     return f'<invoke name="{name}">\n{shown}\n</invoke>'
@@ -256,7 +256,7 @@ def _invoked(name: Any, given: Any) -> str:
 
 def _tagged(name: Any, given: Any) -> list[str]:
     if not isinstance(given, Mapping):
-        raise Left("the arguments of a call are no mapping (AttributeError)")
+        raise DroppedRow("the arguments of a call are no mapping (AttributeError)")
     found = [f"<tool_call>{name}"]
     for key, value in given.items():
         shown = value if isinstance(value, str) else _dumped(value)
@@ -268,13 +268,13 @@ def _call(text: str) -> tuple[Any, Any]:
     """Name and arguments of a call (_parse_tool_call)."""
     made = read(text)
     if not isinstance(made, Mapping) or "name" not in made:
-        raise Left("a call is no JSON with a name and arguments")
+        raise DroppedRow("a call is no JSON with a name and arguments")
     given = made.get("arguments")
     if given is None:
         given = made.get("parameters")
     given = read(given)
     if given is None:
-        raise Left("a call has no arguments, or they are no JSON (AssertionError)")
+        raise DroppedRow("a call has no arguments, or they are no JSON (AssertionError)")
     return made["name"], given
 
 
@@ -283,7 +283,7 @@ def keywords(agent: str) -> tuple[str, str, str]:
     return FLOWERS if agent.startswith("qwen_") else REACT
 
 
-def results(agent: str, answer: Text | None, tools: Sequence[Said], template: Template) -> tuple[Text, Slotted]:
+def results(agent: str, answer: Text | None, tools: Sequence[AgentText], template: Template) -> tuple[Text, Slotted]:
     """What is put behind the assistant's text, and the contexts of the results.
 
     `answer` is the assistant's text, None where it is several texts of which `last` is asked by the caller.
@@ -339,7 +339,7 @@ def results(agent: str, answer: Text | None, tools: Sequence[Said], template: Te
     return (), found
 
 
-def _glm4_5(agent: str, one: Said) -> Text:
+def _glm4_5(agent: str, one: AgentText) -> Text:
     head, tail = ("\n<tool_response>\n", "\n</tool_response>") if agent == "glm4_5" else ("<tool_response>", None)
     end = "</tool_response>" if tail is None else tail
     return _some(
@@ -351,7 +351,7 @@ def _glm4_5(agent: str, one: Said) -> Text:
     )
 
 
-def _react(acts: bool, text: str, tools: Sequence[Said], observed: str) -> tuple[Text, Slotted]:
+def _react(acts: bool, text: str, tools: Sequence[AgentText], observed: str) -> tuple[Text, Slotted]:
     """Results as ReactCompatMixin writes them."""
     if not acts:
         return (), [written(one.text, one.message) for one in tools]
@@ -371,11 +371,13 @@ def _react(acts: bool, text: str, tools: Sequence[Said], observed: str) -> tuple
 def _copied(slots: Any) -> Slotted:
     """The slots that end an answer; Left where the template has none."""
     if slots is None:
-        raise Left("the template takes one round alone, and its agent_template asks for what stands between rounds")
+        raise DroppedRow(
+            "the template takes one round alone, and its agent_template asks for what stands between rounds"
+        )
     return [slot if not isinstance(slot, str) else written(slot, NOWHERE, Part.SEPARATOR) for slot in slots]
 
 
-def _responses(agent: str, tools: Sequence[Said]) -> Text:
+def _responses(agent: str, tools: Sequence[AgentText]) -> Text:
     """The results as text, each between tags."""
     if agent == "hermes":
         parts = [(f"<tool_response>\n{one.text}\n</tool_response>", one.message) for one in tools]
@@ -400,7 +402,7 @@ def _prompt(template: Template, query: Text) -> Slotted:
     return found
 
 
-def standalone(agent: str, tools: Sequence[Said], template: Template) -> Text:
+def standalone(agent: str, tools: Sequence[AgentText], template: Template) -> Text:
     """Results that no call stands before, as they are put behind the question; Left where there is no way."""
     if agent in ("react_en", "react_zh"):
         observed = keywords(agent)[2]
@@ -411,16 +413,16 @@ def standalone(agent: str, tools: Sequence[Said], template: Template) -> Text:
         found: list[Run] = []
         for slot in template.chat_sep or ():
             if not isinstance(slot, str):
-                raise Left("a result follows a question, and the template ends rounds by ids (ValueError)")
+                raise DroppedRow("a result follows a question, and the template ends rounds by ids (ValueError)")
             found.append(Run(slot, tools[0].message, Part.HEADER))
         for slot in template.prompt:
             if not isinstance(slot, str):
-                raise Left("a result follows a question, and the template begins rounds by ids (ValueError)")
+                raise DroppedRow("a result follows a question, and the template begins rounds by ids (ValueError)")
             if QUERY in slot:
                 found.append(Run(slot.partition(QUERY)[0], tools[0].message, Part.HEADER))
                 return _some([*found, *_responses(agent, tools)])
             found.append(Run(slot, tools[0].message, Part.HEADER))
-        raise Left("a result follows a question, and the template has no place for questions (ValueError)")
+        raise DroppedRow("a result follows a question, and the template has no place for questions (ValueError)")
     if agent in GLM4:
         return _some(
             [Run(text, one.message, Part.CONTENT) for one in tools for text in ("<|observation|>\n", one.text)]
@@ -430,4 +432,6 @@ def standalone(agent: str, tools: Sequence[Said], template: Template) -> Text:
             Run("<|observation|>", tools[0].message, Part.HEADER),
             *(run for one in tools for run in _glm4_5(agent, one)),
         )
-    raise Left(f"a result follows a question, which the agent_template {agent} does not write (NotImplementedError)")
+    raise DroppedRow(
+        f"a result follows a question, which the agent_template {agent} does not write (NotImplementedError)"
+    )

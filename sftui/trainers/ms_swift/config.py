@@ -23,13 +23,13 @@ from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile
 from sftui.trainers.form import Draft, Form, edited
-from sftui.trainers.known import Known
+from sftui.trainers.known import KnownKeys
 from sftui.trainers.ms_swift import MsSwiftOptions
 from sftui.trainers.ms_swift.models import model_of, prepares
 from sftui.trainers.ms_swift.registry import STRATEGIES, TITLE
 from sftui.trainers.table import (
     Config,
-    Entry,
+    KeyEntry,
     Keys,
     Noted,
     Said,
@@ -100,7 +100,7 @@ def one(config: Config, key: str, where: str) -> str | None:
     return word(value)
 
 
-def _same(key: str, knob: str, read: Callable[[str, str, str], Any] = plain, write: Write | None = None) -> Entry:
+def _same(key: str, knob: str, read: Callable[[str, str, str], Any] = plain, write: Write | None = None) -> KeyEntry:
     """A key that is one knob, converted as the parser does."""
 
     def reads(config: Config, recipe: Recipe, where: str) -> Said:
@@ -116,7 +116,7 @@ def _unless_null(key: str) -> Write:
     return lambda recipe, path, value: {} if value is None else usual(recipe, path, value)
 
 
-def _choice(key: str, knob: str, choices: Mapping[str, str]) -> Entry:
+def _choice(key: str, knob: str, choices: Mapping[str, str]) -> KeyEntry:
     """A key of which some words stand for choices of a knob; ms-swift stops at any other."""
 
     def chosen(text: str, key: str, where: str) -> str:
@@ -295,7 +295,7 @@ ONLY = {"task_type": "causal_lm", "template_backend": "swift", "remove_unused_co
 """Keys of which sftui models one value."""
 
 
-def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     """The config as one recipe a dataset; RecipeError where ms-swift itself would stop."""
     config, notes = parsed(path, text)
     keys = [note for key, value in config.items() for note in _notes(key, value, config, known)]
@@ -360,7 +360,7 @@ def _of_words(words: list[str]) -> dict[str, Any]:
     return {name: True if not values else values[0] if len(values) == 1 else values for name, values in found.items()}
 
 
-def _notes(key: str, value: Any, config: Mapping[str, Any], known: Known) -> list[KeyNote]:
+def _notes(key: str, value: Any, config: Mapping[str, Any], known: KnownKeys) -> list[KeyNote]:
     """What becomes of a key."""
     if key in KEYS or key in NO_KNOB:
         if key == "dataset":

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sftui.model import NOWHERE, Part, Reason
-from sftui.trainers.ms_swift.prepare import Prepared, Round
-from sftui.trainers.ms_swift.registry import SCALES, Kind, Slot, Slots, Template
-from sftui.trainers.ms_swift.rows import Left
-from sftui.trainers.ms_swift.texts import Context, Ids, Run, Text, cut, filled, parted, said, written
+from sftui.trainers.ms_swift.prepare import Round, RowRounds
+from sftui.trainers.ms_swift.registry import SCALES, Slot, Slots, Template, TemplateClass
+from sftui.trainers.ms_swift.rows import DroppedRow
+from sftui.trainers.ms_swift.texts import Context, InsertedIds, Run, Text, cut, filled, parted, said, written
 
 Parts = list[tuple[str, float]]
 """A text in parts, each with its weight."""
@@ -82,7 +82,7 @@ QUERY, SYSTEM, ROUNDS = "{{QUERY}}", "{{SYSTEM}}", ("{{ROUND0}}", "{{ROUND1}}")
 RESPONSE = "{{RESPONSE}}"
 
 
-class Weighed(NamedTuple):
+class WeighedContext(NamedTuple):
     """A context with its weight, and why it has it."""
 
     context: Context
@@ -90,7 +90,7 @@ class Weighed(NamedTuple):
     reason: Reason
 
 
-class Typed(NamedTuple):
+class TypedContext(NamedTuple):
     """A context before it is weighed: `number` of the answer that it is, with what the data says of its loss."""
 
     context: Context
@@ -116,31 +116,31 @@ class Ends:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighing:
+class LossScale:
     """The loss scale of the config."""
 
     strategy: str
     names: tuple[str, ...]
 
 
-def pieces(row: Prepared, template: Template, ends: Ends, weighing: Weighing) -> list[Weighed]:
+def pieces(row: RowRounds, template: Template, ends: Ends, weighing: LossScale) -> list[WeighedContext]:
     """What is encoded of a row, in order; Left where ms-swift leaves the row out."""
     typed = list(_typed(row, template, ends))
     found = [one for each in typed for one in _weighed(each, row, weighing)]
-    if template.kind is Kind.GLM4:
+    if template.kind is TemplateClass.GLM4:
         found = list(_without_breaks(found))
     return list(_merged(found))
 
 
-def _typed(row: Prepared, template: Template, ends: Ends) -> Iterator[Typed]:
+def _typed(row: RowRounds, template: Template, ends: Ends) -> Iterator[TypedContext]:
     """The contexts of all rounds."""
     if template.auto_add_bos and ends.front:
-        yield Typed(Ids(ends.front, ends.shown(ends.front), NOWHERE, Part.BOS))
+        yield TypedContext(InsertedIds(ends.front, ends.shown(ends.front), NOWHERE, Part.BOS))
     system = row.system
     late = template.system_prompt is not None
     prefix = template.prefix if late or not (system and said(system)) else template.system_prefix
     if prefix is None:
-        raise Left("the template takes no system text, which tools are written as (TypeError)")
+        raise DroppedRow("the template takes no system text, which tools are written as (TypeError)")
     owner = system[0].message if system else NOWHERE
     for slot in prefix:
         yield from _slot(_opening(slot, owner, ends), None, system, "")
@@ -153,42 +153,44 @@ def _typed(row: Prepared, template: Template, ends: Ends) -> Iterator[Typed]:
         if one.slotted is not None:
             query = ()
         for context in slots:
-            if not isinstance(context, Ids) and said(context) == RESPONSE and one.answer is not None:
-                raise Left("a result of a tool is the word that stands for an answer (AssertionError)")
+            if not isinstance(context, InsertedIds) and said(context) == RESPONSE and one.answer is not None:
+                raise DroppedRow("a result of a tool is the word that stands for an answer (AssertionError)")
             yield from _slot(context, query, system, str(number))
         if one.answer is not None:
             asked = None if one.slotted is not None else said(one.query)
             for text, loss, scale in zip(one.answer, one.loss, one.scale):
-                yield Typed(text, answers=True, number=number, loss=loss, scale=scale, query=asked)
+                yield TypedContext(text, answers=True, number=number, loss=loss, scale=scale, query=asked)
         elif last and row.prefix:
             yield from _slot(written(row.prefix, one.asked + 1, Part.HEADER), query, system, str(number))
         yield from _behind(row, number, template, ends)
     if template.auto_add_bos and ends.back:
-        yield Typed(Ids(ends.back, ends.shown(ends.back), row.rounds[-1].answered, Part.TERMINATOR), True, number=count)
+        yield TypedContext(
+            InsertedIds(ends.back, ends.shown(ends.back), row.rounds[-1].answered, Part.TERMINATOR), True, number=count
+        )
 
 
-def _behind(row: Prepared, number: int, template: Template, ends: Ends) -> Iterator[Typed]:
+def _behind(row: RowRounds, number: int, template: Template, ends: Ends) -> Iterator[TypedContext]:
     """What stands behind an answer: the separator, or the suffix behind the last one."""
     one = row.rounds[number]
     if number < len(row.rounds) - 1:
         following = row.rounds[number + 1]
         if following.slotted is None:
             for slot in template.chat_sep or ():
-                yield Typed(_ending(slot, one.answered, following.asked, ends), number=number + 1)
+                yield TypedContext(_ending(slot, one.answered, following.asked, ends), number=number + 1)
         return
     if one.answer is None or (ends.back and template.auto_add_bos):
         return
     if one.answer and said(one.answer[-1]).endswith(ends.stops):
         return
     for slot in template.suffix:
-        yield Typed(_ending(slot, one.answered, NOWHERE, ends), True, number=number + 1)
+        yield TypedContext(_ending(slot, one.answered, NOWHERE, ends), True, number=number + 1)
 
 
-def _slot(context: Context, query: Text | None, system: Text | None, number: str) -> Iterator[Typed]:
+def _slot(context: Context, query: Text | None, system: Text | None, number: str) -> Iterator[TypedContext]:
     """A context with what it has places for."""
-    if isinstance(context, Ids):
+    if isinstance(context, InsertedIds):
         if context.ids:
-            yield Typed(context)
+            yield TypedContext(context)
         return
     context = filled(context, SYSTEM, system)
     context = filled(context, QUERY, query)
@@ -196,14 +198,14 @@ def _slot(context: Context, query: Text | None, system: Text | None, number: str
         for place, value in zip(ROUNDS, (number, str(int(number) + 1))):
             context = filled(context, place, written(value, NOWHERE, Part.HEADER))
     if said(context):
-        yield Typed(context)
+        yield TypedContext(context)
 
 
 def _opening(slot: Slot, owner: int, ends: Ends) -> Context:
     """A slot of the prefix: what stands before the system text, and behind it."""
     if not isinstance(slot, str):
         ids = ends.ids(slot)
-        return Ids(ids, ends.shown(ids), NOWHERE, Part.BOS)
+        return InsertedIds(ids, ends.shown(ids), NOWHERE, Part.BOS)
     before, place, behind = slot.partition(SYSTEM)
     if not place:
         return written(slot, NOWHERE, Part.BOS)
@@ -221,7 +223,7 @@ def _asking(one: Round, prompt: Slots, ends: Ends) -> Iterator[Context]:
         if not isinstance(slot, str):
             ids = ends.ids(slot)
             owner = answered if seen else one.asked
-            yield Ids(ids, ends.shown(ids), owner, Part.HEADER)
+            yield InsertedIds(ids, ends.shown(ids), owner, Part.HEADER)
             continue
         before, place, behind = slot.partition(QUERY)
         if not place:
@@ -237,7 +239,7 @@ def _slotted(one: Round, ends: Ends) -> Iterator[Context]:
     for context in one.slotted or ():
         if context and not isinstance(context[0], Run):
             ids = ends.ids(context)
-            yield Ids(ids, ends.shown(ids), one.asked, Part.HEADER)
+            yield InsertedIds(ids, ends.shown(ids), one.asked, Part.HEADER)
         else:
             yield context
 
@@ -246,7 +248,7 @@ def _ending(slot: Slot, owner: int, after: int, ends: Ends) -> Context:
     """A slot behind an answer."""
     if not isinstance(slot, str):
         ids = ends.ids(slot)
-        return Ids(ids, ends.shown(ids), owner, Part.TERMINATOR)
+        return InsertedIds(ids, ends.shown(ids), owner, Part.TERMINATOR)
     return tuple(run for run in _tail(slot, owner, after if after >= 0 else owner, ends) if run.text)
 
 
@@ -262,76 +264,82 @@ def _tail(text: str, owner: int, after: int, ends: Ends) -> Iterator[Run]:
     yield Run(rest, after, Part.HEADER)
 
 
-def _weighed(one: Typed, row: Prepared, weighing: Weighing) -> Iterator[Weighed]:
+def _weighed(one: TypedContext, row: RowRounds, weighing: LossScale) -> Iterator[WeighedContext]:
     """A context in the parts that the loss scale makes of it."""
     kind = weighing.strategy
     last = 2 * one.number >= row.last_round
     own = one.answers or one.ends
     by_base = kind == "all" or (own and (kind == "default" or last))
     if not (one.loss or (one.loss is None and by_base)):
-        yield Weighed(one.context, 0.0, _masked(one, own, kind))
+        yield WeighedContext(one.context, 0.0, _masked(one, own, kind))
         return
     reason = Reason.FLAG if one.loss else Reason.WHOLE if kind == "all" else Reason.ASSISTANT
     if one.scale is not None:
         weight = _number(one.scale)
-        yield Weighed(one.context, weight, reason if weight > 0 else Reason.WEIGHT)
-    elif isinstance(one.context, Ids) or all(name == "base" for name in weighing.names):
-        yield Weighed(one.context, 1.0, reason)
+        yield WeighedContext(one.context, weight, reason if weight > 0 else Reason.WEIGHT)
+    elif isinstance(one.context, InsertedIds) or all(name == "base" for name in weighing.names):
+        yield WeighedContext(one.context, 1.0, reason)
     else:
         parts = weighed(said(one.context), weighing.names, one.query)
         for text, (_, weight) in zip(parted(one.context, [part for part, _ in parts]), parts):
-            yield Weighed(text, weight, reason if weight > 0 else Reason.FORCED)
+            yield WeighedContext(text, weight, reason if weight > 0 else Reason.FORCED)
 
 
 def _number(value: Any) -> float:
     if isinstance(value, (int, float)):
         return float(value)
-    raise Left("the loss_scale of a message is no number (TypeError)")
+    raise DroppedRow("the loss_scale of a message is no number (TypeError)")
 
 
-def _masked(one: Typed, own: bool, kind: str) -> Reason:
+def _masked(one: TypedContext, own: bool, kind: str) -> Reason:
     if one.loss is not None:
         return Reason.FLAG_OFF
     if own and kind == "last_round":
         return Reason.EARLIER
-    part = one.context.part if isinstance(one.context, Ids) else one.context[0].part if one.context else Part.HEADER
+    part = (
+        one.context.part
+        if isinstance(one.context, InsertedIds)
+        else one.context[0].part
+        if one.context
+        else Part.HEADER
+    )
     return Reason.HEADER if part in (Part.BOS, Part.HEADER) else Reason.PROMPT
 
 
-def _without_breaks(found: Sequence[Weighed]) -> Iterator[Weighed]:
+def _without_breaks(found: Sequence[WeighedContext]) -> Iterator[WeighedContext]:
     """GLM-4 writes no line break before a call, and none at the end of a prompt."""
     for number, one in enumerate(found):
         context = one.context
-        if isinstance(context, Ids):
+        if isinstance(context, InsertedIds):
             yield one
             continue
         text = said(context)
         if text.endswith(("<|assistant|>\n", "<think></think>\n")):
             after = found[number + 1].context if number + 1 < len(found) else None
-            if after is None or (not isinstance(after, Ids) and "<|observation|>" in said(after)):
+            if after is None or (not isinstance(after, InsertedIds) and "<|observation|>" in said(after)):
                 one = one._replace(context=cut(context, 0, len(text) - 1))
         yield one
 
 
-def _merged(found: Iterable[Weighed]) -> Iterator[Weighed]:
+def _merged(found: Iterable[WeighedContext]) -> Iterator[WeighedContext]:
     """Texts of one weight that follow each other as one; what is empty stands between none."""
     held: list[Run] = []
     before, reason = 0.0, Reason.PROMPT
     for context, weight, why in found:
-        if isinstance(context, Ids):
+        if isinstance(context, InsertedIds):
             if held:
-                yield Weighed(tuple(held), before, reason)
+                yield WeighedContext(tuple(held), before, reason)
                 held = []
-            yield Weighed(context, weight, why)
+            yield WeighedContext(context, weight, why)
         else:
             if not any(run.text for run in context):
                 continue
             if weight != before and held:
-                yield Weighed(tuple(held), before, reason)
+                yield WeighedContext(tuple(held), before, reason)
                 held = []
             if not held:
                 reason = why
             held += context
         before = weight
     if held:
-        yield Weighed(tuple(held), before, reason)
+        yield WeighedContext(tuple(held), before, reason)

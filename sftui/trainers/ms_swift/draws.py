@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LARGEST = 2**31 - 1
 
 
-class Drawn(HeldOut):
+class RowDraw(HeldOut):
     """`size` is split_dataset_ratio, `most` the rows drawn of the dataset (#N), `shuffled` dataset_shuffle."""
 
     sifted = True

@@ -15,17 +15,17 @@ from typing import Any
 from sftui.errors import ConversationError
 from sftui.model import NOWHERE, Part
 from sftui.trainers.ms_swift import agents
-from sftui.trainers.ms_swift.registry import Kind, Template
-from sftui.trainers.ms_swift.rows import Given, Left
+from sftui.trainers.ms_swift.registry import Template, TemplateClass
+from sftui.trainers.ms_swift.rows import DroppedRow, RowInput
 from sftui.trainers.ms_swift.texts import Run, Text, cut, said, stripped, written
 
 THINKS, THOUGHT = "<think>", "</think>"
 PREPARED = "ms-swift rounds"
-"""The key of `Conversation.extra` that holds the rounds of a row, a `Prepared`."""
+"""The key of `Conversation.extra` that holds the rounds of a row, a `RowRounds`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
+class ThinkingOptions:
     """What the config says of thoughts; None leaves it to the template, `preserve` then to the loss scale."""
 
     add: bool = True
@@ -36,7 +36,7 @@ class Thinking:
 
 
 @dataclass(slots=True)
-class Turn:
+class SwiftTurn:
     """A message while it is prepared: the texts that it says, one where it was not merged, and what the data says of
     its loss, once for each text."""
 
@@ -69,7 +69,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class RowRounds:
     """The rounds of a row, the system text before them, and what an answer to come begins with."""
 
     rounds: tuple[Round, ...]
@@ -80,7 +80,9 @@ class Prepared:
     notes: tuple[str, ...] = ()
 
 
-def prepared(given: Given, template: Template, agent: str | None, thinking: Thinking, bare: bool) -> Prepared:
+def prepared(
+    given: RowInput, template: Template, agent: str | None, thinking: ThinkingOptions, bare: bool
+) -> RowRounds:
     """A row's rounds; Left where ms-swift leaves it out. `bare`: the texts alone, without a chat template."""
     first = 0 if given.system is None else 1
     turns = [_turn(message, first + number) for number, message in enumerate(given.messages)]
@@ -91,7 +93,7 @@ def prepared(given: Given, template: Template, agent: str | None, thinking: Thin
     turns = _with_calls(turns, template, agent)
     turns = _with_standalone(turns, template, agent)
     turns = _merged(turns, template, agent)
-    if template.kind is Kind.GEMMA3:
+    if template.kind is TemplateClass.GEMMA3:
         _gemma3(turns, system)
         system = None
     notes: tuple[str, ...] = ()
@@ -103,7 +105,7 @@ def prepared(given: Given, template: Template, agent: str | None, thinking: Thin
         if not _preserves(given.variables, template, thinking):
             _remove_thoughts(turns, template)
         if system is not None and not template.takes_system:
-            raise Left(f"the template {template.name} takes no system text (AssertionError)")
+            raise DroppedRow(f"the template {template.name} takes no system text (AssertionError)")
         if system is None and template.default_system is not None:
             system = written(template.default_system, NOWHERE, Part.INJECTED)
         if tools:
@@ -111,9 +113,9 @@ def prepared(given: Given, template: Template, agent: str | None, thinking: Thin
     return _rounds(turns, template, system, _prefix(given.variables, template, thinking, bare), notes)
 
 
-def _turn(message: Mapping[str, Any], number: int) -> Turn:
+def _turn(message: Mapping[str, Any], number: int) -> SwiftTurn:
     role = message["role"]
-    return Turn(
+    return SwiftTurn(
         role,
         [written(message["content"], number)],
         loss=[message["loss"]] if "loss" in message else None,
@@ -121,18 +123,18 @@ def _turn(message: Mapping[str, Any], number: int) -> Turn:
     )
 
 
-def _of(turn: Turn) -> int:
+def _of(turn: SwiftTurn) -> int:
     """The message that a turn begins with."""
     return next((run.message for text in turn.texts for run in text), NOWHERE)
 
 
-def _said(turn: Turn) -> agents.Said:
-    return agents.Said(said(turn.texts[0]), _of(turn))
+def _said(turn: SwiftTurn) -> agents.AgentText:
+    return agents.AgentText(said(turn.texts[0]), _of(turn))
 
 
-def _with_calls(turns: list[Turn], template: Template, agent: str | None) -> list[Turn]:
+def _with_calls(turns: list[SwiftTurn], template: Template, agent: str | None) -> list[SwiftTurn]:
     """Calls that follow each other become one text of the assistant's."""
-    found: list[Turn] = []
+    found: list[SwiftTurn] = []
     at = 0
     while at < len(turns):
         if turns[at].role != "tool_call":
@@ -150,14 +152,14 @@ def _with_calls(turns: list[Turn], template: Template, agent: str | None) -> lis
             before.texts[0] = stripped(before.texts[0])
         loss = next((one.loss for one in some if one.loss is not None), None)
         scale = next((one.scale for one in some if one.scale is not None), None)
-        found.append(Turn("assistant", [text], loss=loss, scale=scale))
+        found.append(SwiftTurn("assistant", [text], loss=loss, scale=scale))
         at = end
     return found
 
 
-def _with_standalone(turns: list[Turn], template: Template, agent: str | None) -> list[Turn]:
+def _with_standalone(turns: list[SwiftTurn], template: Template, agent: str | None) -> list[SwiftTurn]:
     """Results behind a question become part of it."""
-    found: list[Turn] = []
+    found: list[SwiftTurn] = []
     at = 0
     while at < len(turns):
         if turns[at].role != "tool" or (found and found[-1].role in ("assistant", "tool")):
@@ -168,7 +170,7 @@ def _with_standalone(turns: list[Turn], template: Template, agent: str | None) -
         while end < len(turns) and turns[end].role == "tool":
             end += 1
         if not found or found[-1].role != "user":
-            raise Left("a result of a tool stands behind neither a call nor a question (ValueError)")
+            raise DroppedRow("a result of a tool stands behind neither a call nor a question (ValueError)")
         name = agents.agent_of(agent, template)
         more = agents.standalone(name, list(map(_said, turns[at:end])), template)
         found[-1].texts = [(*found[-1].texts[0], *more)]
@@ -176,7 +178,7 @@ def _with_standalone(turns: list[Turn], template: Template, agent: str | None) -
     return found
 
 
-def _merged(turns: list[Turn], template: Template, agent: str | None) -> list[Turn]:
+def _merged(turns: list[SwiftTurn], template: Template, agent: str | None) -> list[SwiftTurn]:
     """Neighbours of one role as one turn, and the results of tools in their slots."""
     if len(turns) < 2:
         return turns
@@ -193,7 +195,7 @@ def _merged(turns: list[Turn], template: Template, agent: str | None) -> list[Tu
             more, slots = agents.results(name, answer, list(map(_said, turns[at:end])), template)
             if more:
                 before.texts[-1] = (*before.texts[-1], *more)
-            found.append(Turn("tool", [turn.texts[0]], slotted=slots))
+            found.append(SwiftTurn("tool", [turn.texts[0]], slotted=slots))
             at = end
         elif before.role == turn.role == "assistant":
             _join(before, turn)
@@ -207,7 +209,7 @@ def _merged(turns: list[Turn], template: Template, agent: str | None) -> list[Tu
     return found
 
 
-def _asked(before: Turn, agent: str) -> Text | None:
+def _asked(before: SwiftTurn, agent: str) -> Text | None:
     """The text of an answer that is looked at before results: of a merged one its last, by the plain rules alone."""
     if not before.merged:
         return before.texts[0]
@@ -224,7 +226,7 @@ def _asked(before: Turn, agent: str) -> Text | None:
     return before.texts[-1]
 
 
-def _join(before: Turn, turn: Turn) -> None:
+def _join(before: SwiftTurn, turn: SwiftTurn) -> None:
     """Answers that follow each other, each with what is said of its loss: a list of it is one for each."""
     for turned in (before, turn):
         if any(isinstance(one, list) for one in (*(turned.loss or ()), *(turned.scale or ()))):
@@ -237,24 +239,24 @@ def _join(before: Turn, turn: Turn) -> None:
     before.texts, before.merged = [*before.texts, *turn.texts], True
 
 
-def _gemma3(turns: list[Turn], system: Text | None) -> None:
+def _gemma3(turns: list[SwiftTurn], system: Text | None) -> None:
     """Gemma 3 has the system text before the first message, and no line breaks around answers."""
     if system is not None:
         if not turns:
-            raise Left("there is nothing but a system text (IndexError)")
+            raise DroppedRow("there is nothing but a system text (IndexError)")
         if turns[0].merged or turns[0].slotted is not None:
-            raise Left("the first message is no text (TypeError)")
+            raise DroppedRow("the first message is no text (TypeError)")
         turns[0].texts[0] = (*system, Run("\n\n", 0, Part.SEPARATOR), *turns[0].texts[0])
     for turn in turns:
         if turn.role == "assistant" and not turn.merged:
             turn.texts[0] = stripped(turn.texts[0], "\n")
 
 
-def _last_asked(turns: Sequence[Turn]) -> int:
+def _last_asked(turns: Sequence[SwiftTurn]) -> int:
     return next((i for i in range(len(turns) - 1, -1, -1) if turns[i].role in ("user", "tool")), -1)
 
 
-def _add_thoughts(turns: list[Turn], template: Template, thinking: Thinking) -> None:
+def _add_thoughts(turns: list[SwiftTurn], template: Template, thinking: ThinkingOptions) -> None:
     """An empty thought before each answer that has none, or before those of the last round."""
     prefix = template.non_thinking_prefix
     if not prefix:
@@ -263,20 +265,20 @@ def _add_thoughts(turns: list[Turn], template: Template, thinking: Thinking) -> 
     for number, turn in enumerate(turns):
         if number < start or turn.role != "assistant" or not turn.texts:
             continue
-        if template.kind is Kind.DEEPSEEK_V3_1 and not (number and turns[number - 1].role == "user"):
+        if template.kind is TemplateClass.DEEPSEEK_V3_1 and not (number and turns[number - 1].role == "user"):
             continue
         if not said(turn.texts[0]).startswith((THINKS, prefix)):
             turn.texts[0] = (Run(prefix, _of(turn), Part.INJECTED), *turn.texts[0])
 
 
-def _preserves(variables: Mapping[str, Any], template: Template, thinking: Thinking) -> Any:
+def _preserves(variables: Mapping[str, Any], template: Template, thinking: ThinkingOptions) -> Any:
     for one in (variables.get("preserve_thinking"), thinking.preserve, template.preserve_thinking):
         if one is not None:
             return one
     return not ((template.is_thinking or _enables(variables, template, thinking)) and thinking.last_round)
 
 
-def _enables(variables: Mapping[str, Any], template: Template, thinking: Thinking) -> Any:
+def _enables(variables: Mapping[str, Any], template: Template, thinking: ThinkingOptions) -> Any:
     given = variables.get("enable_thinking")
     if given is not None:
         return given
@@ -284,20 +286,20 @@ def _enables(variables: Mapping[str, Any], template: Template, thinking: Thinkin
     return template.is_thinking and not template.non_thinking_prefix if own is None else own
 
 
-def _prefix(variables: Mapping[str, Any], template: Template, thinking: Thinking, bare: bool) -> str:
+def _prefix(variables: Mapping[str, Any], template: Template, thinking: ThinkingOptions, bare: bool) -> str:
     """What an answer that is still to come begins with."""
     given = variables.get("response_prefix")
     given = thinking.prefix if given is None else given
     if given is not None:
         if not isinstance(given, str):
-            raise Left("its response_prefix is no text")
+            raise DroppedRow("its response_prefix is no text")
         return given
     if bare:
         return ""
     return template.thinking_prefix if _enables(variables, template, thinking) else template.non_thinking_prefix
 
 
-def _remove_thoughts(turns: list[Turn], template: Template) -> None:
+def _remove_thoughts(turns: list[SwiftTurn], template: Template) -> None:
     """Answers before the last question lose their thoughts."""
     last = _last_asked(turns)
     for number, turn in enumerate(turns):
@@ -305,7 +307,7 @@ def _remove_thoughts(turns: list[Turn], template: Template) -> None:
             continue
         text, owner = turn.texts[0], _of(turn)
         whole = said(text)
-        if template.kind is Kind.HUNYUAN:
+        if template.kind is TemplateClass.HUNYUAN:
             start = whole.rfind("<answer>")
             left = cut(text, start + len("<answer>") if start >= 0 else 0, len(whole.rstrip()))
             if said(left).endswith("</answer>"):
@@ -318,11 +320,11 @@ def _remove_thoughts(turns: list[Turn], template: Template) -> None:
 
 
 def _with_tools(
-    tools: Sequence[Any], turns: list[Turn], system: Text | None, agent: str
+    tools: Sequence[Any], turns: list[SwiftTurn], system: Text | None, agent: str
 ) -> tuple[Text, tuple[str, ...]]:
     """The system text with the tools of the row."""
     if not turns:
-        raise Left("there is nothing but tools (IndexError)")
+        raise DroppedRow("there is nothing but tools (IndexError)")
     owner = system[0].message if system else NOWHERE
     text, before = agents.listing(agent, tools, system, owner)
     notes: tuple[str, ...] = ()
@@ -339,35 +341,35 @@ def _with_tools(
 
 
 def _rounds(
-    turns: list[Turn], template: Template, system: Text | None, prefix: str, notes: tuple[str, ...]
-) -> Prepared:
+    turns: list[SwiftTurn], template: Template, system: Text | None, prefix: str, notes: tuple[str, ...]
+) -> RowRounds:
     """Questions and answers in turn; Left where they are not."""
     if turns and turns[0].role == "assistant":
-        turns = [Turn("user", [()]), *turns]
+        turns = [SwiftTurn("user", [()]), *turns]
     odd = len(turns) % 2 == 1
     if len(turns) + odd > 2 and template.chat_sep is None:
         turns = turns[-1:] if odd else turns[-2:]
         notes = (*notes, f"the template {template.name} takes one round: only the last one is used")
     if not turns:
-        raise Left("there are no messages (AssertionError)")
+        raise DroppedRow("there are no messages (AssertionError)")
     found: list[Round] = []
     for number in range(0, len(turns), 2):
         asked = turns[number]
         answered = turns[number + 1] if number + 1 < len(turns) else None
         if asked.role not in ("user", "tool"):
-            raise Left(
+            raise DroppedRow(
                 f"a message of the role {asked.role} stands where one of the user's or a tool's must (AssertionError)"
             )
         if answered is not None and answered.role != "assistant":
-            raise Left(f"a message of the role {answered.role} stands where an answer must (AssertionError)")
+            raise DroppedRow(f"a message of the role {answered.role} stands where an answer must (AssertionError)")
         if asked.role == "tool" and asked.slotted is None:
-            raise Left("a result of a tool stands where it is not written (AssertionError)")
+            raise DroppedRow("a result of a tool stands where it is not written (AssertionError)")
         found.append(_round(asked, answered))
     last = _last_asked(turns)
-    return Prepared(tuple(found), system, prefix, last, notes)
+    return RowRounds(tuple(found), system, prefix, last, notes)
 
 
-def _round(asked: Turn, answered: Turn | None) -> Round:
+def _round(asked: SwiftTurn, answered: SwiftTurn | None) -> Round:
     answer = None if answered is None else tuple(answered.texts)
     return Round(
         asked.texts[0],
@@ -380,7 +382,7 @@ def _round(asked: Turn, answered: Turn | None) -> Round:
     )
 
 
-def _each(answered: Turn | None, given: list[Any] | None) -> tuple[Any, ...]:
+def _each(answered: SwiftTurn | None, given: list[Any] | None) -> tuple[Any, ...]:
     """What is said of the loss of each text of an answer."""
     if answered is None:
         return ()
@@ -388,9 +390,9 @@ def _each(answered: Turn | None, given: list[Any] | None) -> tuple[Any, ...]:
         return (None,) * len(answered.texts)
     if not answered.merged and isinstance(given[0], list):
         if not given[0]:
-            raise Left("the loss of a message is an empty list (IndexError)")
+            raise DroppedRow("the loss of a message is an empty list (IndexError)")
         return (given[0][0],)
     return tuple(given)
 
 
-__all__ = ["PREPARED", "Prepared", "Round", "Thinking", "Turn", "prepared"]
+__all__ = ["PREPARED", "Round", "RowRounds", "SwiftTurn", "ThinkingOptions", "prepared"]

@@ -29,7 +29,7 @@ EMPTY = "dummy"
 """The template of a model that ms-swift does not know."""
 
 
-class Kind(str, Enum):
+class TemplateClass(str, Enum):
     """What a template's class does beside joining its slots (see `prepare` and `contexts`)."""
 
     PLAIN = "plain"
@@ -63,7 +63,7 @@ class Template:
     non_thinking_prefix: str = ""
     preserve_thinking: bool | None = None
     history_thinking_prefix: str = ""
-    kind: Kind = Kind.PLAIN
+    kind: TemplateClass = TemplateClass.PLAIN
 
     @property
     def takes_system(self) -> bool:
@@ -89,7 +89,7 @@ def _slots(recorded: Sequence[Any] | None) -> Slots | None:
 def _made(name: str, facts: Mapping[str, Any]) -> Template:
     slots = {key: _slots(facts[key]) for key in _SLOTS if key in facts}
     rest = {key: value for key, value in facts.items() if key not in _SLOTS and key in _FIELDS}
-    rest |= {"kind": Kind(facts["kind"]), "stop_words": tuple(facts.get("stop_words", ()))}
+    rest |= {"kind": TemplateClass(facts["kind"]), "stop_words": tuple(facts.get("stop_words", ()))}
     return Template(name, **{**rest, **slots})
 
 

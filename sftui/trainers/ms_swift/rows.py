@@ -5,7 +5,7 @@ AlpacaPreprocessor, ResponsePreprocessor, _check_messages, _normalize_tools), te
 (normalize_openai_tool_calls, StdTemplateInputs.from_dict). `data.format` stands for the preprocessor: `messages`,
 `alpaca`, `columns`. A row at which any of it raises is left out (`strict`: stops the run). Messages, tools and
 chat_template_kwargs of what is left are written as JSON text (_patch_arrow_writer), which numbers do not all survive,
-once more with their lengths (dataset/utils.py, AddLengthPreprocessor), and go to the template as `Given`.
+once more with their lengths (dataset/utils.py, AddLengthPreprocessor), and go to the template as `RowInput`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.conversations.detected import refusal, type_word
 from sftui.conversations.reading import stored
 from sftui.errors import ConversationError
@@ -28,7 +28,7 @@ from sftui.text import clip, visible
 
 TITLE = "ms-swift"
 GIVEN = "ms-swift row"
-"""The key of `Conversation.extra` that holds the row as the template gets it, a `Given`."""
+"""The key of `Conversation.extra` that holds the row as the template gets it, a `RowInput`."""
 DROPPED = "ms-swift dropped"
 """The key of `Conversation.extra` that says why the row is left out."""
 SYSTEMS = ("system", "system_prompt")
@@ -60,12 +60,12 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 """Preprocessor → the columns that it renames by itself; `alpaca` has those of `columns`."""
 
 
-class Left(Exception):
+class DroppedRow(Exception):
     """A row that ms-swift leaves out, and why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class RowInput:
     """A row as it reaches the template: messages (the system text taken out), where each stands, tools, variables."""
 
     messages: tuple[Mapping[str, Any], ...]
@@ -82,7 +82,7 @@ def renames(columns: Iterable[str], wanted: Mapping[str, str]) -> dict[str, str]
     return {name: new for name, new in found.items() if count[new] == 1 and name != new}
 
 
-def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itself: bool) -> Detected:
+def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itself: bool) -> Detection:
     """How rows are read; `mapping` is `columns` of the config, `by_itself` whether others are renamed, too."""
     samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(str(key) for row in samples for key in row))
@@ -125,7 +125,7 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
     keys = {"role": "role", "content": "content"} if kind == "messages" else {}
     if kind == "messages" and "messages" in found:
         keys = _keys(samples, found["messages"]) or keys
-    return Detected(kind, found, keys, {}, f"{TITLE}: {said}, in {shown or 'no column'}", refused=problem)
+    return Detection(kind, found, keys, {}, f"{TITLE}: {said}, in {shown or 'no column'}", refused=problem)
 
 
 def _keys(rows: Sequence[Mapping[str, Any]], column: str) -> dict[str, str] | None:
@@ -174,7 +174,7 @@ def _missing(kind: str, columns: Mapping[str, str], given: Sequence[str]) -> Pro
     return None
 
 
-def convert(row: Row, detected: Detected, *, strict: bool, writes: int = 2) -> Conversation:
+def convert(row: Row, detected: Detection, *, strict: bool, writes: int = 2) -> Conversation:
     """One row as ms-swift's messages, after its dataset was written so many times; where it would be left out, `extra`
     says why."""
     if detected.refused is not None:
@@ -183,7 +183,7 @@ def convert(row: Row, detected: Detected, *, strict: bool, writes: int = 2) -> C
     fields = detected.fields
     try:
         return _converted(data, detected, writes)
-    except Left as left:
+    except DroppedRow as left:
         if strict:
             raise ConversationError(
                 f"{TITLE} stops the whole run at this row: {left}",
@@ -201,7 +201,7 @@ def _seen(value: Any, column: str) -> Message | None:
     return Message({"role": "user", "content": value if isinstance(value, str) else clip(str(value), 2000)}, column)
 
 
-def _converted(data: Mapping[str, Any], detected: Detected, writes: int) -> Conversation:
+def _converted(data: Mapping[str, Any], detected: Detection, writes: int) -> Conversation:
     for column in (*MEDIA, "objects"):
         if data.get(column):
             raise ConversationError(
@@ -213,12 +213,12 @@ def _converted(data: Mapping[str, Any], detected: Detected, writes: int) -> Conv
         _refuse_rejected(data.get(fields[REJECTED]), [message for message, _ in made])
     held = [_checked(message, origin) for message, origin in made]
     if not held:
-        raise Left("it has no messages (AssertionError)")
+        raise DroppedRow("it has no messages (AssertionError)")
     tools = _tools(data.get(fields["tools"]) if "tools" in fields else None)
     variables = data.get(fields["template_kwargs"]) if "template_kwargs" in fields else None
     variables = variables or {}
     if not isinstance(variables, Mapping):
-        raise Left(f"its chat_template_kwargs are {type_word(variables)}")
+        raise DroppedRow(f"its chat_template_kwargs are {type_word(variables)}")
     kept = [message for message, _ in held]
     for _ in range(writes):
         kept, tools, variables = stored(kept), stored(tools), stored(variables)
@@ -238,17 +238,17 @@ def _refuse_rejected(rejected: Any, messages: Sequence[Mapping[str, Any]]) -> No
             (one for one in rejected if not isinstance(one, Mapping) or one.get("role", "user") == "user"), None
         )
         if wrong is not None:
-            raise Left(f"its `{REJECTED}` holds what is no message of an answer")
+            raise DroppedRow(f"its `{REJECTED}` holds what is no message of an answer")
         same = len(rejected) == 1 == len(messages) - asked and rejected[0].get("content") == answer
     elif isinstance(rejected, str):
         same = rejected == answer
     else:
-        raise Left(f"its `{REJECTED}` is {type_word(rejected)} (ValueError)")
+        raise DroppedRow(f"its `{REJECTED}` is {type_word(rejected)} (ValueError)")
     if same:
-        raise Left(f"its `{REJECTED}` is the answer itself (ValueError)")
+        raise DroppedRow(f"its `{REJECTED}` is the answer itself (ValueError)")
 
 
-def _all(given: Given) -> tuple[Mapping[str, Any], ...]:
+def _all(given: RowInput) -> tuple[Mapping[str, Any], ...]:
     """The messages with the system's as the first."""
     return given.messages if given.system is None else ({"role": "system", "content": given.system}, *given.messages)
 
@@ -274,23 +274,23 @@ def _pairs(data: Mapping[str, Any], kind: str, fields: Mapping[str, str]) -> lis
         else:
             query = asked or given
         if not isinstance(query, str):
-            raise Left("it has neither an instruction nor an input (AssertionError)")
+            raise DroppedRow("it has neither an instruction nor an input (AssertionError)")
         answer, asked_at, answered_at = at.get("output"), "instruction", fields.get("output", "output")
     else:
         query, answer = at.get("prompt"), at.get("completion")
         asked_at, answered_at = fields.get("prompt", "query"), fields.get("completion", "response")
     if isinstance(answer, (list, tuple)):
         if not answer:
-            raise Left(f"`{answered_at}` is an empty list (IndexError)")
+            raise DroppedRow(f"`{answered_at}` is an empty list (IndexError)")
         answer = answer[0]
     history = at.get("history") or []
     if isinstance(history, str):
         try:
             history = ast.literal_eval(history)
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
-            raise Left(f"`history` is text that Python cannot read ({type(error).__name__})") from None
+            raise DroppedRow(f"`history` is text that Python cannot read ({type(error).__name__})") from None
     if not isinstance(history, list):
-        raise Left(f"`history` is {type_word(history)} (AttributeError)")
+        raise DroppedRow(f"`history` is {type_word(history)} (AttributeError)")
     found: list[Placed] = []
     system = at.get("system")
     if system is not None:
@@ -298,7 +298,7 @@ def _pairs(data: Mapping[str, Any], kind: str, fields: Mapping[str, str]) -> lis
     places = [(f"history[{i}]", f"history[{i}]") for i in range(len(history))]
     for pair, (asked_in, answered_in) in zip([*history, [query, answer]], [*places, (asked_at, answered_at)]):
         if not isinstance(pair, (list, tuple)) or len(pair) < 2:
-            raise Left(f"`{asked_in}` is no pair of texts")
+            raise DroppedRow(f"`{asked_in}` is no pair of texts")
         for role, said, place in (("user", pair[0], asked_in), ("assistant", pair[1], answered_in)):
             if said is not None:
                 found.append(({"role": role, "content": said}, place))
@@ -312,15 +312,15 @@ def _messages(data: Mapping[str, Any], fields: Mapping[str, str]) -> list[Placed
     if isinstance(held, str):
         held = _read(held, column)
     if not held or isinstance(held, str):
-        raise Left(f"`{column}` is empty")
+        raise DroppedRow(f"`{column}` is empty")
     if isinstance(held, Mapping) or not isinstance(held, (list, tuple)):
-        raise Left(f"`{column}` is {type_word(held)}, no list of messages")
+        raise DroppedRow(f"`{column}` is {type_word(held)}, no list of messages")
     if not all(isinstance(one, Mapping) for one in held):
-        raise Left(f"`{column}` holds {type_word(next(one for one in held if not isinstance(one, Mapping)))}")
+        raise DroppedRow(f"`{column}` holds {type_word(next(one for one in held if not isinstance(one, Mapping)))}")
     placed: list[Placed] = [(dict(one), f"{column}[{i}]") for i, one in enumerate(held)]
     placed = _of_provider(placed)
     if not placed:
-        raise Left("nothing is left of its messages (IndexError)")
+        raise DroppedRow("nothing is left of its messages (IndexError)")
     for message, _ in placed:
         for ours, names in (("role", ("role", "from")), ("content", ("content", "value"))):
             for name in names:
@@ -330,25 +330,25 @@ def _messages(data: Mapping[str, Any], fields: Mapping[str, str]) -> list[Placed
     if "role" not in placed[0][0] and "content" not in placed[0][0]:
         return _of_turns(placed, system, at)
     if "role" not in placed[0][0]:
-        raise Left("its first message has no role (KeyError: 'role')")
+        raise DroppedRow("its first message has no role (KeyError: 'role')")
     if placed[0][0]["role"] != "system" and system is not None:
         placed.insert(0, ({"role": "system", "content": system}, at))
     for message, _ in placed:
         if "role" not in message:
-            raise Left("a message has no role (KeyError: 'role')")
+            raise DroppedRow("a message has no role (KeyError: 'role')")
         message["role"] = _role(message["role"])
     return placed
 
 
 def _role(role: Any) -> Any:
     if isinstance(role, (list, dict)):
-        raise Left(f"a role is {type_word(role)}")
+        raise DroppedRow(f"a role is {type_word(role)}")
     if role in USERS:
         return "user"
     if role in ASSISTANTS:
         return "assistant"
     if not isinstance(role, str):
-        raise Left(f"a role is {type_word(role)} (AttributeError)")
+        raise DroppedRow(f"a role is {type_word(role)} (AttributeError)")
     named = role.replace("-", "_")
     return "tool_call" if named in CALLS else "tool_response" if named in RESULTS else role
 
@@ -362,7 +362,7 @@ def _of_turns(placed: list[Placed], system: Any, at: str) -> list[Placed]:
                 if name in message:
                     message[ours] = message.pop(name)
             if ours not in message:
-                raise Left(f"{place} has no `{ours}` (KeyError)")
+                raise DroppedRow(f"{place} has no `{ours}` (KeyError)")
             found.append(({"role": ours, "content": message[ours]}, place))
     return found
 
@@ -374,11 +374,11 @@ def _read(text: str, column: str) -> Any:
     except json.JSONDecodeError:
         pass
     except RecursionError:
-        raise Left(f"`{column}` is nested too deep") from None
+        raise DroppedRow(f"`{column}` is nested too deep") from None
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
-        raise Left(f"`{column}` is text that is no JSON ({type(error).__name__})") from None
+        raise DroppedRow(f"`{column}` is text that is no JSON ({type(error).__name__})") from None
 
 
 def _of_provider(placed: list[Placed]) -> list[Placed]:
@@ -390,7 +390,7 @@ def _of_provider(placed: list[Placed]) -> list[Placed]:
         if isinstance(content, list):
             for block in content:
                 if not isinstance(block, Mapping):
-                    raise Left("a part of a content is no mapping (AttributeError)")
+                    raise DroppedRow("a part of a content is no mapping (AttributeError)")
                 kind = block.get("type")
                 if kind in ("tool_use", "tool_result") or (kind == "image" and "source" in block):
                     return _anthropic(placed)
@@ -407,7 +407,7 @@ def _openai(placed: list[Placed]) -> list[Placed]:
             found.append((message, place))
             continue
         if not isinstance(calls, (list, tuple)) or not all(isinstance(call, Mapping) for call in calls):
-            raise Left(f"the tool_calls of {place} are no list of mappings")
+            raise DroppedRow(f"the tool_calls of {place} are no list of mappings")
         end = index + 1
         while end < len(placed) and placed[end][0].get("role") in ("tool", "tool_response"):
             end += 1
@@ -420,9 +420,9 @@ def _openai(placed: list[Placed]) -> list[Placed]:
         for call in calls:
             function = call.get("function", call)
             if not isinstance(function, Mapping):
-                raise Left(f"a call of {place} is {type_word(function)}")
+                raise DroppedRow(f"a call of {place} is {type_word(function)}")
             if "name" not in function:
-                raise Left(f"a call of {place} has no name (KeyError: 'name')")
+                raise DroppedRow(f"a call of {place} has no name (KeyError: 'name')")
             arguments = function.get("arguments", {})
             if isinstance(arguments, str):
                 with suppress(json.JSONDecodeError):
@@ -439,7 +439,7 @@ def _in_order(calls: Sequence[Any], results: list[Any], identity: Any) -> list[A
         ids = [identity(one) for one in results]
         whole = None not in order and len(order) == len(calls) == len(results) and set(order) == set(ids)
     except TypeError:
-        raise Left("the id of a call is no text (TypeError)") from None
+        raise DroppedRow("the id of a call is no text (TypeError)") from None
     return sorted(results, key=lambda one: order[identity(one)]) if whole else results
 
 
@@ -454,7 +454,7 @@ def _anthropic(placed: list[Placed]) -> list[Placed]:
             uses = []
             continue
         if not all(isinstance(block, Mapping) for block in content):
-            raise Left(f"a part of {place} is no mapping (AttributeError)")
+            raise DroppedRow(f"a part of {place} is no mapping (AttributeError)")
         if uses:
             end = next((i for i, one in enumerate(content) if one.get("type") != "tool_result"), len(content))
             moved = _in_order([one.get("id") for one in uses], content[:end], lambda one: one.get("tool_use_id"))
@@ -473,14 +473,14 @@ def _anthropic(placed: list[Placed]) -> list[Placed]:
             said = []
             if kind == "tool_use":
                 if "name" not in block:
-                    raise Left(f"a call of {place} has no name (KeyError: 'name')")
+                    raise DroppedRow(f"a call of {place} has no name (KeyError: 'name')")
                 call = {"name": block["name"], "arguments": block.get("input", {})}
                 found.append(({"role": "tool_call", "content": call, **kept}, place))
             elif kind == "tool_result":
                 result = {"role": "tool_response", "content": _result(block.get("content", ""), place), **kept}
                 found.append((result, place))
             else:
-                raise Left(f"a part of {place} is of the kind {visible(clip(str(kind), 40))} (ValueError)")
+                raise DroppedRow(f"a part of {place} is of the kind {visible(clip(str(kind), 40))} (ValueError)")
         found += _spoken(message, said, kept, place)
     return found
 
@@ -490,9 +490,9 @@ def _spoken(message: Mapping[str, Any], said: list[Any], kept: Mapping[str, Any]
     if not said:
         return []
     if not all(isinstance(one, str) for one in said):
-        raise Left(f"a text of {place} is {type_word(next(one for one in said if not isinstance(one, str)))}")
+        raise DroppedRow(f"a text of {place} is {type_word(next(one for one in said if not isinstance(one, str)))}")
     if "role" not in message:
-        raise Left(f"{place} has no role (KeyError: 'role')")
+        raise DroppedRow(f"{place} has no role (KeyError: 'role')")
     return [({"role": message["role"], "content": "".join(said), **kept}, place)]
 
 
@@ -502,11 +502,11 @@ def _result(content: Any, place: str) -> Any:
     parts: list[str] = []
     for block in content:
         if not isinstance(block, Mapping):
-            raise Left(f"a part of {place} is no mapping (AttributeError)")
+            raise DroppedRow(f"a part of {place} is no mapping (AttributeError)")
         if block.get("type") == "image":
             raise ConversationError(f"{place} brings an image", why="sftui shows rows of text alone")
         if block.get("type") != "text" or not isinstance(block.get("text", ""), str):
-            raise Left(f"a part of the result in {place} is no text (ValueError)")
+            raise DroppedRow(f"a part of the result in {place} is no text (ValueError)")
         parts.append(block.get("text", ""))
     return "".join(parts)
 
@@ -517,12 +517,14 @@ def _checked(message: dict[str, Any], origin: str) -> Placed:
     kept = {key: value for key, value in message.items() if key in KEPT or (named and key == "name")}
     if "role" not in kept or "content" not in kept:
         missing = "role" if "role" not in kept else "content"
-        raise Left(f"{origin} has no {missing} (KeyError: '{missing}')")
+        raise DroppedRow(f"{origin} has no {missing} (KeyError: '{missing}')")
     role = kept["role"]
     if not isinstance(role, str) or role not in ROLES:
-        raise Left(f"{origin} has the role {visible(clip(repr(role), 40))}, which it does not know (AssertionError)")
+        raise DroppedRow(
+            f"{origin} has the role {visible(clip(repr(role), 40))}, which it does not know (AssertionError)"
+        )
     if kept["content"] is None:
-        raise Left(f"the content of {origin} is null (AssertionError)")
+        raise DroppedRow(f"the content of {origin} is null (AssertionError)")
     return kept, origin
 
 
@@ -536,7 +538,7 @@ def _tools(tools: Any) -> Any:
         except json.JSONDecodeError:
             pass
         except RecursionError:
-            raise Left("its tools are nested too deep") from None
+            raise DroppedRow("its tools are nested too deep") from None
     if not isinstance(tools, (list, tuple)):
         tools = [tools]
     return [unpadded(tool) for tool in tools]
@@ -566,7 +568,7 @@ def unpadded(schema: Any) -> Any:
     return found
 
 
-def _given(messages: list[dict[str, Any]], tools: Any, variables: Mapping[str, Any]) -> Given:
+def _given(messages: list[dict[str, Any]], tools: Any, variables: Mapping[str, Any]) -> RowInput:
     """The row as StdTemplateInputs has it."""
     system = None
     if messages and messages[0]["role"] == "system":
@@ -584,16 +586,16 @@ def _given(messages: list[dict[str, Any]], tools: Any, variables: Mapping[str, A
                 f"its system text is {type_word(system)}", why="sftui does not model how tools are written behind it"
             )
         if system:
-            raise Left(f"its system text is {type_word(system)} (AssertionError)")
+            raise DroppedRow(f"its system text is {type_word(system)} (AssertionError)")
         system = ""
-    return Given(tuple(found), system, tools, variables)
+    return RowInput(tuple(found), system, tools, variables)
 
 
 def _dumped(content: Any) -> str:
     try:
         return json.dumps(content, ensure_ascii=False)
     except (TypeError, ValueError) as error:
-        raise Left(f"a call or a result cannot be written as JSON ({type(error).__name__})") from None
+        raise DroppedRow(f"a call or a result cannot be written as JSON ({type(error).__name__})") from None
 
 
 def _text(content: Any, role: str) -> str:
@@ -608,19 +610,19 @@ def _text(content: Any, role: str) -> str:
             fix="look at rows of text, or at what `sftui capture` records of the run",
         )
     if not isinstance(content, (list, tuple)):
-        raise Left(f"the content of a message is {type_word(content)} (TypeError)")
+        raise DroppedRow(f"the content of a message is {type_word(content)} (TypeError)")
     parts: list[str] = []
     for part in content:
         if not isinstance(part, Mapping) or "type" not in part:
-            raise Left("a part of a content has no type")
+            raise DroppedRow("a part of a content has no type")
         kind = part["type"]
         if not isinstance(kind, str):
-            raise Left(f"a part of a content is of the kind {type_word(kind)} (AttributeError)")
+            raise DroppedRow(f"a part of a content is of the kind {type_word(kind)} (AttributeError)")
         if kind != "text":
             parts.append(_tag(kind.removesuffix("_url"), part.get(kind)))
             continue
         if not isinstance(part.get("text"), str):
-            raise Left(f"a text of a content is {type_word(part.get('text'))} (TypeError)")
+            raise DroppedRow(f"a text of a content is {type_word(part.get('text'))} (TypeError)")
         parts.append(part["text"])
     return "".join(parts)
 
@@ -629,13 +631,13 @@ def _tag(kind: str, value: Any) -> str:
     """What stands for a part that is no text, where it brings nothing."""
     if isinstance(value, Mapping):
         if "url" not in value:
-            raise Left(f"a part of the kind {visible(clip(kind, 40))} has no url (KeyError: 'url')")
+            raise DroppedRow(f"a part of the kind {visible(clip(kind, 40))} has no url (KeyError: 'url')")
         value = value["url"]
     if value and kind in ("image", "audio", "video"):
         raise ConversationError(f"a message brings a part of the kind {kind}", why="sftui shows rows of text alone")
     if value:
-        raise Left(f"a part of a content is of the kind {visible(clip(kind, 40))} (KeyError)")
+        raise DroppedRow(f"a part of a content is of the kind {visible(clip(kind, 40))} (KeyError)")
     return f"<{kind}>"
 
 
-__all__ = ["DROPPED", "GIVEN", "Given", "Left", "convert", "detect", "renames", "unpadded"]
+__all__ = ["DROPPED", "GIVEN", "DroppedRow", "RowInput", "convert", "detect", "renames", "unpadded"]

@@ -19,7 +19,7 @@ class Run(NamedTuple):
 Text = tuple[Run, ...]
 
 
-class Ids(NamedTuple):
+class InsertedIds(NamedTuple):
     """Ids that stand between texts, and what they are shown as."""
 
     ids: tuple[int, ...]
@@ -28,7 +28,7 @@ class Ids(NamedTuple):
     part: Part
 
 
-Context = Text | Ids
+Context = Text | InsertedIds
 """What is encoded, or put in, as one."""
 
 

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sftui import labels as label_rules
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
 from sftui.model import (
     Batch,
@@ -29,7 +29,7 @@ from sftui.model import (
     Part,
     Piece,
     Reason,
-    Rendered,
+    RenderedText,
     Row,
     Span,
     Tokens,
@@ -39,17 +39,17 @@ from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize, cha
 from sftui.runs import Runs, joined, together
 from sftui.text import clip
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
-from sftui.trainers.base import Shaped, Toolbox, Trainer, dropped_labels
+from sftui.trainers.base import ShapedRow, Toolbox, Trainer, dropped_labels
 from sftui.trainers.held_out import IN_ORDER, HeldOut, in_order
 from sftui.trainers.ms_swift import TRAITS, MsSwiftOptions, contexts, packing, registry, rows
 from sftui.trainers.ms_swift.config import COLUMNS, OWN
-from sftui.trainers.ms_swift.draws import Drawn
+from sftui.trainers.ms_swift.draws import RowDraw
 from sftui.trainers.ms_swift.models import NAMING, Model, model_of
-from sftui.trainers.ms_swift.prepare import PREPARED, Prepared, Thinking, prepared
+from sftui.trainers.ms_swift.prepare import PREPARED, RowRounds, ThinkingOptions, prepared
 from sftui.trainers.ms_swift.registry import TITLE, Slots, Template
-from sftui.trainers.ms_swift.texts import Ids, said
+from sftui.trainers.ms_swift.texts import InsertedIds, said
 from sftui.trainers.own_config import require
-from sftui.trainers.pieces import Pieced, numbered, owners, unrendered
+from sftui.trainers.pieces import PieceTokens, numbered, owners, unrendered
 from sftui.trainers.remembering import last_asked
 from sftui.values import value_class
 
@@ -120,12 +120,12 @@ class MsSwift(Trainer):
             found.append(held.sentence(self.title))
         return tuple(found)
 
-    def detect(self, rows_: Sequence[Row], recipe: Recipe) -> Detected:
+    def detect(self, rows_: Sequence[Row], recipe: Recipe) -> Detection:
         own = MsSwiftOptions.of(recipe)
         mapping = {**_mapping(own.columns), **_named(recipe.data)}
         return rows.detect(rows_, recipe.data, mapping, not own.disable_auto_column_mapping)
 
-    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         writes = 1 if recipe.length.over == "split" else 2  # those of `split` are encoded before the second
         return rows.convert(row, detected, strict=MsSwiftOptions.of(recipe).strict, writes=writes)
 
@@ -145,11 +145,11 @@ class MsSwift(Trainer):
             return tokenizer.overriding(pad=facts.eos_token)
         return tokenizer
 
-    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Survey:
+    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> TemplateSurvey:
         return _survey(recipe, tools.tokenizer, day_of(recipe) or self.today())
 
-    def _survey(self, recipe: Recipe, tools: Toolbox) -> Survey:
-        return tools.survey if isinstance(tools.survey, Survey) else self.survey(None, recipe, tools)
+    def _survey(self, recipe: Recipe, tools: Toolbox) -> TemplateSurvey:
+        return tools.survey if isinstance(tools.survey, TemplateSurvey) else self.survey(None, recipe, tools)
 
     def as_chat(
         self, conversation: Conversation, recipe: Recipe, tools: Toolbox
@@ -166,7 +166,7 @@ class MsSwift(Trainer):
         self, conversation: Conversation, text: str, recipe: Recipe, tools: Toolbox, before: Sequence[str] = ()
     ) -> str | None:
         given = conversation.extra.get(rows.GIVEN)
-        if not isinstance(given, rows.Given):
+        if not isinstance(given, rows.RowInput):
             return None
         day = day_of(recipe) or self.today()
         for name in sorted(registry.TEMPLATES, key=lambda one: (OWN + one not in before, len(one), one)):
@@ -175,29 +175,29 @@ class MsSwift(Trainer):
                 setting = survey.setting
                 made = prepared(given, setting.template, setting.agent, setting.thinking, setting.bare)
                 found = contexts.pieces(made, setting.template, survey.ends, setting.weighing)
-            except (SftuiError, rows.Left):
+            except (SftuiError, rows.DroppedRow):
                 continue
             if _rendered(found, False).text == text:
                 return OWN + name
         return None
 
-    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         dropped = conversation.extra.get(rows.DROPPED)
         given = conversation.extra.get(rows.GIVEN)
         if dropped is not None or given is None:
-            return Shaped(conversation, dropped)
+            return ShapedRow(conversation, dropped)
         try:
             setting = _setting(recipe, day_of(recipe) or self.today())
         except TemplateError:
-            return Shaped(conversation)  # told where it is rendered
+            return ShapedRow(conversation)  # told where it is rendered
         try:
             made = prepared(given, setting.template, setting.agent, setting.thinking, setting.bare)
-        except rows.Left as left:
-            return Shaped(conversation, self._left(str(left), recipe))
+        except rows.DroppedRow as left:
+            return ShapedRow(conversation, self._left(str(left), recipe))
         notes = (*conversation.notes, *made.notes)
         if setting.binary and any(scale is not None for one in made.rounds for scale in one.scale):
             notes = (*notes, IGNORED_SCALE)
-        return Shaped(replace(conversation, extra={rows.GIVEN: given, PREPARED: made}, notes=notes))
+        return ShapedRow(replace(conversation, extra={rows.GIVEN: given, PREPARED: made}, notes=notes))
 
     def _left(self, why: str, recipe: Recipe) -> str:
         """Why a row is left out; ConversationError where that stops the run."""
@@ -209,15 +209,15 @@ class MsSwift(Trainer):
             )
         return f"{TITLE} leaves the row out: {why}"
 
-    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+    def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
         if shaped.dropped is not None:
             return _unrendered(shaped.conversation)
         survey, made = self._survey(recipe, tools), shaped.conversation.extra.get(PREPARED)
-        if not isinstance(made, Prepared):
+        if not isinstance(made, RowRounds):
             return _unrendered(shaped.conversation)
         try:
             found = contexts.pieces(made, survey.template, survey.ends, survey.weighing)
-        except rows.Left as left:
+        except rows.DroppedRow as left:
             return replace(_unrendered(shaped.conversation), pieces=(), notes=(self._left(str(left), recipe),))
         if not found:
             note = self._left("nothing of it is encoded (IndexError)", recipe)
@@ -225,14 +225,14 @@ class MsSwift(Trainer):
         return _rendered(found, spans)
 
     def texts(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Iterator[ToEncode]:
         if rendered.pieces is None:
             return iter(())
         return texts_of(rendered, tools.tokenizer, BY_PIECE, places=places)
 
     def tokenize(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Tokens:
         if not rendered.pieces:
             return tokenize(rendered, tools.tokenizer, replace(BY_PIECE, mode="whole"), places=places)
@@ -241,15 +241,15 @@ class MsSwift(Trainer):
         assert isinstance(pieces, Runs)
         if not places:
             owned = joined((end - start, rendered.pieces[number].message) for start, end, number in pieces.runs())
-            return replace(tokens, messages=Pieced.of(owned, pieces))
+            return replace(tokens, messages=PieceTokens.of(owned, pieces))
         held = tuple(owners(tokens, rendered.pieces, rendered.spans))
         messages = joined((length, message) for length, message, _ in held)
         return replace(
-            tokens, messages=Pieced.of(messages, pieces), parts=joined((length, part) for length, _, part in held)
+            tokens, messages=PieceTokens.of(messages, pieces), parts=joined((length, part) for length, _, part in held)
         )
 
     def label(
-        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         if shaped.dropped is not None:
             return tokens, dropped_labels(tokens, shaped.dropped)
@@ -277,7 +277,7 @@ class MsSwift(Trainer):
         return tokens, label_rules.on_ids(tokens, (flags, reasons), ranges, weights=weights)
 
     def examples(
-        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         if len(labels.kept) < 2 or recipe.length.over != "split":
             return super().examples(tokens, labels, shaped, recipe, tools)
@@ -308,7 +308,7 @@ class MsSwift(Trainer):
         if not ratio and own.dataset_sample is None and not mixes:
             return None
         key = "split_dataset_ratio" if ratio else "#N behind the dataset" if own.dataset_sample else "dataset_shuffle"
-        return Drawn(key, ratio, own.data_seed, True, own.dataset_shuffle, own.dataset_sample)
+        return RowDraw(key, ratio, own.data_seed, True, own.dataset_shuffle, own.dataset_sample)
 
     def packing_order(self, recipe: Recipe) -> str:
         said = f"{IN_ORDER}, {packing.GROUP:,} rows at a time (packing_num_proc 1)"
@@ -322,22 +322,22 @@ class MsSwift(Trainer):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RowOptions:
     """What a recipe asks of every row, whatever the tokenizer."""
 
     template: Template
     agent: str | None
-    thinking: Thinking
+    thinking: ThinkingOptions
     bare: bool
-    weighing: contexts.Weighing
+    weighing: contexts.LossScale
     binary: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class TemplateSurvey:
     """What is decided once for all rows: the setting, and what the tokenizer makes of the template."""
 
-    setting: Setting
+    setting: RowOptions
     ends: contexts.Ends
     suffix: tuple[int, ...]
     protected: frozenset[int]
@@ -348,7 +348,7 @@ class Survey:
         return self.setting.template
 
     @property
-    def weighing(self) -> contexts.Weighing:
+    def weighing(self) -> contexts.LossScale:
         return self.setting.weighing
 
 
@@ -373,7 +373,7 @@ def _model(recipe: Recipe) -> Model | None:
 
 
 @last_asked
-def _setting(recipe: Recipe, day: date) -> Setting:
+def _setting(recipe: Recipe, day: date) -> RowOptions:
     """What a recipe asks; RecipeError or TemplateError where ms-swift stops, or sftui does not know."""
     own = MsSwiftOptions.of(recipe)
     if recipe.mask.rule not in ("parts", "all"):
@@ -402,7 +402,7 @@ def _setting(recipe: Recipe, day: date) -> Setting:
         said_ += "+ignore_empty_think"
     _, names = registry.check_scale(said_)
     binary = contexts.binary(names) if own.is_binary_loss_scale is None else own.is_binary_loss_scale
-    thinking = Thinking(
+    thinking = ThinkingOptions(
         own.add_non_thinking_prefix,
         own.enable_thinking,
         own.preserve_thinking,
@@ -415,7 +415,7 @@ def _setting(recipe: Recipe, day: date) -> Setting:
             "ms-swift stops: `--truncation_strategy split` is currently only supported for pre-training",
             fix="set length.over to drop, or own.use_chat_template to false",
         )
-    return Setting(template, own.agent_template, thinking, bare, contexts.Weighing(strategy, names), binary)
+    return RowOptions(template, own.agent_template, thinking, bare, contexts.LossScale(strategy, names), binary)
 
 
 def _strategy(mask: Mask) -> str:
@@ -441,7 +441,7 @@ def _on_day(template: Template, day: date) -> Template:
     )
 
 
-def _survey(recipe: Recipe, tokenizer: LoadedTokenizer, day: date) -> Survey:
+def _survey(recipe: Recipe, tokenizer: LoadedTokenizer, day: date) -> TemplateSurvey:
     setting = _setting(recipe, day)
     template, facts = setting.template, tokenizer.facts
     if facts.eos_id is None or facts.eos_token is None:
@@ -462,7 +462,7 @@ def _survey(recipe: Recipe, tokenizer: LoadedTokenizer, day: date) -> Survey:
     )
     media = (facts.special_tokens.get(f"{kind}_token") for kind in ("image", "video", "audio"))
     found = (tokenizer.token_id(token) for token in media if isinstance(token, str))
-    return Survey(setting, ends, suffix, frozenset(one for one in found if one is not None))
+    return TemplateSurvey(setting, ends, suffix, frozenset(one for one in found if one is not None))
 
 
 def _ids(tokenizer: LoadedTokenizer, name: str, slot: tuple[int | str, ...]) -> tuple[int, ...]:
@@ -529,13 +529,13 @@ def _named(data: Data) -> Mapping[str, str]:
     return {column: COLUMNS[ours] for ours, column in data.fields.items() if ours in COLUMNS}
 
 
-def _rendered(found: Sequence[contexts.Weighed], spans: bool) -> Rendered:
+def _rendered(found: Sequence[contexts.WeighedContext], spans: bool) -> RenderedText:
     """Pieces as text, with who wrote what in them."""
     pieces: list[Piece] = []
     placed: list[Span] = []
     at = 0
     for context, weight, reason in found:
-        if isinstance(context, Ids):
+        if isinstance(context, InsertedIds):
             text, message, part, ids = context.text, context.message, context.part, context.ids
             runs: Sequence[Any] = (context[1:],)
         else:
@@ -549,17 +549,17 @@ def _rendered(found: Sequence[contexts.Weighed], spans: bool) -> Rendered:
                     else:
                         placed.append(Span(at, at + len(one), owner, own))
                     at += len(one)
-    return Rendered("".join([piece.text for piece in pieces]), tuple(placed), pieces=tuple(pieces))
+    return RenderedText("".join([piece.text for piece in pieces]), tuple(placed), pieces=tuple(pieces))
 
 
 Stretch = tuple[int, int, bool, float, Reason]
 """Tokens of one weight: from, to, whether they are trained, the weight, and why."""
 
 
-def _stretches(tokens: Tokens, rendered: Rendered, tools: Toolbox) -> list[Stretch]:
+def _stretches(tokens: Tokens, rendered: RenderedText, tools: Toolbox) -> list[Stretch]:
     """The tokens by piece."""
     pieces: Sequence[Any] = rendered.pieces or ()
-    if isinstance(tokens.messages, Pieced):
+    if isinstance(tokens.messages, PieceTokens):
         found = tokens.messages.pieces.runs()
     else:
         lengths = [len(one.ids) if one.ids is not None else len(tools.tokenizer.ids(one.text)) for one in pieces]
@@ -645,11 +645,11 @@ def _kept(
     return tuple(ranges), None
 
 
-def _unrendered(conversation: Conversation) -> Rendered:
+def _unrendered(conversation: Conversation) -> RenderedText:
     """The contents of a row that is left out: ms-swift never renders it."""
     contents = (message.content for message in conversation.messages)
     texts = (content if isinstance(content, str) else clip(str(content), 2000) for content in contents)
     return unrendered(texts, "ms-swift")
 
 
-__all__ = ["OWN", "MsSwift", "Setting", "Survey", "template_name"]
+__all__ = ["OWN", "MsSwift", "RowOptions", "TemplateSurvey", "template_name"]

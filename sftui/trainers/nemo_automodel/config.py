@@ -30,12 +30,12 @@ from sftui.trainers.config import (
     wrong_value,
 )
 from sftui.trainers.form import Draft, Form
-from sftui.trainers.known import KeyRules, Known, Remark, anything
+from sftui.trainers.known import KeyRules, KnownKeys, Remark, anything
 from sftui.trainers.nemo_automodel import INLINE, NemoOptions
 from sftui.trainers.nemo_automodel.formats import GUESSES, MAPPED
 from sftui.trainers.table import (
     Config,
-    Entry,
+    KeyEntry,
     Keys,
     Noted,
     Said,
@@ -127,7 +127,7 @@ def _written_rule(recipe: Recipe, path: str, value: str) -> Keys | None:
     return {("dataset", "answer_only_loss_mask"): False} if whole else None
 
 
-def _option(name: str, *datasets: str) -> Entry:
+def _option(name: str, *datasets: str) -> KeyEntry:
     """An own option that is true or false, and a key of some datasets by the same name."""
 
     def read(config: Config, recipe: Recipe, where: str) -> Said:
@@ -394,7 +394,7 @@ STRANGE = {"packed_sequence": "got unexpected packing", "dataloader": "Unexpecte
 KNOWN_WORDS = {"none": None, "None": None, "true": True, "True": True, "false": False, "False": False}
 
 
-def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     """The config as a recipe; RecipeError where NeMo Automodel stops, or for a dataset that sftui does not know."""
     config = {str(key): _translated(value) for key, value in parse_yaml(text, path, "pyyaml").items()}
     _supervised(config, path)
@@ -475,7 +475,7 @@ def _no_variables(block: Mapping[str, Any], path: str) -> None:
             )
 
 
-def _notes(key: str, value: Any, kind: str, known: Known) -> list[KeyNote]:
+def _notes(key: str, value: Any, kind: str, known: KnownKeys) -> list[KeyNote]:
     """What becomes of a key, and of those inside the blocks that data comes through."""
     if key == "dataset" and isinstance(value, Mapping):
         return [_dataset_note(str(name), one, value, kind, known) for name, one in value.items()]
@@ -491,7 +491,7 @@ def _notes(key: str, value: Any, kind: str, known: Known) -> list[KeyNote]:
     return [RULES.note(key, value, known, known.config)]
 
 
-def _dataset_note(name: str, value: Any, block: Mapping[str, Any], kind: str, known: Known) -> KeyNote:
+def _dataset_note(name: str, value: Any, block: Mapping[str, Any], kind: str, known: KnownKeys) -> KeyNote:
     path = f"dataset.{name}"
     takes = known.components.get(str(block.get("_target_"))) or known.components.get(TARGETS[kind])
     if name not in ("_target_", "tokenizer") and takes is not None and name not in takes.takes:
@@ -525,7 +525,7 @@ def _dataset_note(name: str, value: Any, block: Mapping[str, Any], kind: str, kn
     return KeyNote(path, value, KeyUse.USED)
 
 
-def _loader_note(block: str, name: str, value: Any, known: Known) -> KeyNote:
+def _loader_note(block: str, name: str, value: Any, known: KnownKeys) -> KeyNote:
     takes = known.components.get(block) if block in STRANGE else None
     if takes is not None and name not in takes.takes:
         return known.stops(f"{block}.{name}", value, f"TypeError: {STRANGE[block]} config field(s): {name}")

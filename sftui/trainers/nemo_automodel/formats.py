@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.conversations.detected import NO_ROW, find_column, refusal, sentence, type_word
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
@@ -80,7 +80,7 @@ def skipped(row: Row, options: NemoOptions) -> Conversation | None:
     return None
 
 
-def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
+def detect(rows: Sequence[Row], recipe: Recipe) -> Detection:
     """The dataset's own reading, or the refusal that its error amounts to."""
     held = [row.data for row in rows if isinstance(row.data, Mapping)]
     if not held:
@@ -98,11 +98,11 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
         return _named(dataset, held)
     broken = next((problem for row in rows if (problem := cut_line(row)) is not None), None)
     if dataset == "chat" and broken is not None and not NemoOptions.of(recipe).skip_invalid_samples:
-        return Detected("auto", refused=broken)
+        return Detection("auto", refused=broken)
     return _chats(dataset, held)
 
 
-def _chats(dataset: str, held: Sequence[Raw]) -> Detected:
+def _chats(dataset: str, held: Sequence[Raw]) -> Detection:
     named = "messages" if any(row.get("messages") is not None for row in held) else "conversations"
     title = "ChatDataset" if dataset == "chat" else "make_agent_chat_dataset"
     if not any(row.get(named) is not None for row in held):
@@ -117,10 +117,10 @@ def _chats(dataset: str, held: Sequence[Raw]) -> Detected:
     said = f"NeMo Automodel's {title}: `{named}` with {keys[0]} and {keys[1]}"
     fields = {"messages": named, "tools": "tools", "template_kwargs": "", "system": ""}
     read_as = "messages" if named == "messages" else "sharegpt"
-    return Detected(read_as, fields, dict(zip(("role", "content"), keys)), {}, said, verbatim=True)
+    return Detection(read_as, fields, dict(zip(("role", "content"), keys)), {}, said, verbatim=True)
 
 
-def _mapped(first: Raw, recipe: Recipe) -> Detected:
+def _mapped(first: Raw, recipe: Recipe) -> Detection:
     named = {ours: column for ours, column in recipe.data.fields.items() if ours in MAPPED}
     given = bool(named)
     if not named:
@@ -138,10 +138,10 @@ def _mapped(first: Raw, recipe: Recipe) -> Detected:
     fields = {ours: named[ours] for ours in MAPPED if ours in named}
     stored = ", ".join(f"{ours} from `{column}`" for ours, column in fields.items())
     said = f"NeMo Automodel's column_mapping: {stored}" + ("" if given else " (found; a config must name them)")
-    return Detected("columns", fields, {}, {}, said, verbatim=True)
+    return Detection("columns", fields, {}, {}, said, verbatim=True)
 
 
-def _named(dataset: str, held: Sequence[Raw]) -> Detected:
+def _named(dataset: str, held: Sequence[Raw]) -> Detection:
     missing = [name for name in NEEDED[dataset] if name not in held[0]]
     if missing:
         return _refused(
@@ -151,14 +151,14 @@ def _named(dataset: str, held: Sequence[Raw]) -> Detected:
         )
     said = f"NeMo Automodel's make_{dataset}_dataset: {', '.join(NEEDED[dataset])}"
     fields = {name: name for name in NEEDED[dataset]}
-    return Detected("columns", fields, {}, {}, said, verbatim=True)
+    return Detection("columns", fields, {}, {}, said, verbatim=True)
 
 
-def _refused(what: str, why: str, fix: str) -> Detected:
+def _refused(what: str, why: str, fix: str) -> Detection:
     return refusal(sentence(what), sentence(why), fix)
 
 
-def convert(row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+def convert(row: Row, detected: Detection, recipe: Recipe) -> Conversation:
     """A row as the dataset makes it; ConversationError where that stops."""
     if detected.refused is not None:
         problem = detected.refused
@@ -185,7 +185,7 @@ def _stop(what: str, why: str, fix: str = "correct the row, or drop it") -> Conv
     return ConversationError(f"NeMo Automodel stops at this row: {sentence(what)}", why=sentence(why), fix=fix)
 
 
-def _chat(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
+def _chat(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
     column, stored = "messages", row.get("messages")
     if stored is None and row.get("conversations") is not None:
         column, stored = "conversations", _turns(row["conversations"])
@@ -306,7 +306,7 @@ def _tools(stored: Any, blank: bool = False) -> list[Any] | None:
     return stored or None
 
 
-def _agent(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
+def _agent(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
     if options.filter_no_assistant and not _answers(row):
         return _left_out(row)
     tools = _tools(row.get("tools"), blank=True)
@@ -358,7 +358,7 @@ def _thoughtless(message: Message) -> Message:
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
+class _AgentTurn:
     """A turn of an agent's row: its role as the dataset calls it, what it holds, and where it stands."""
 
     role: str
@@ -366,24 +366,24 @@ class _Turn:
     origin: str
 
 
-def _turn(stored: Any, where: str, column: str) -> _Turn:
+def _turn(stored: Any, where: str, column: str) -> _AgentTurn:
     if not isinstance(stored, Mapping):
         raise _stop(f"{where} is {type_word(stored)}", "each turn must be a mapping")
     if column == "messages":
         role = stored.get("role")
         if not isinstance(role, str) or role not in AGENT_ROLES:
             raise _stop(f"{where} is from `{role}`", f"make_agent_chat_dataset takes {', '.join(AGENT_ROLES)}")
-        return _Turn(role, stored, where)
+        return _AgentTurn(role, stored, where)
     source = stored.get("from")
     if not isinstance(source, str) or source not in OF_AGENTS:
         raise _stop(f"{where} is from `{source}`", f"make_agent_chat_dataset knows {', '.join(OF_AGENTS)}")
     held = {"content": stored.get("value", "")}
     if stored.get("reasoning_content"):
         held["reasoning_content"] = stored["reasoning_content"]
-    return _Turn(OF_AGENTS[source], held, where)
+    return _AgentTurn(OF_AGENTS[source], held, where)
 
 
-def _merged(turns: Sequence[_Turn], number: Any) -> list[Message]:
+def _merged(turns: Sequence[_AgentTurn], number: Any) -> list[Message]:
     """OpenAI's messages of an agent's turns (_convert_messages): calls in a row become one answer with all of them,
     joined to a text that the assistant said before them; results get the ids of those calls, in order."""
     prefix = f"call_{number}" if number is not None else "call"
@@ -422,7 +422,7 @@ def _merged(turns: Sequence[_Turn], number: Any) -> list[Message]:
     return made
 
 
-def _said_call(turn: _Turn) -> tuple[str, Any]:
+def _said_call(turn: _AgentTurn) -> tuple[str, Any]:
     """Name and arguments of a call that is told as JSON text or as a mapping."""
     stored = turn.held.get("content") or "{}"
     if isinstance(stored, str):
@@ -441,7 +441,7 @@ def _call(number: str, name: str, arguments: Any) -> dict[str, Any]:
     return {"id": number, "type": "function", "function": {"name": name, "arguments": text}}
 
 
-def _result(turn: _Turn, ids: Sequence[str], other: str, place: int) -> Message:
+def _result(turn: _AgentTurn, ids: Sequence[str], other: str, place: int) -> Message:
     stored = turn.held.get("tool_call_id")
     number = stored if isinstance(stored, str) and stored else ids[place] if place < len(ids) else f"{other}_{place}"
     content = turn.held.get("content", "")
@@ -453,7 +453,7 @@ def _result(turn: _Turn, ids: Sequence[str], other: str, place: int) -> Message:
     return Message(made, turn.origin)
 
 
-def _spoken(turn: _Turn, prefix: str, count: int) -> tuple[Message, list[str] | None]:
+def _spoken(turn: _AgentTurn, prefix: str, count: int) -> tuple[Message, list[str] | None]:
     """A message of system, user or assistant, and the ids of its calls where it has some."""
     content = turn.held.get("content", "")
     text = content if isinstance(content, str) else "" if content is None else str(content)
@@ -481,7 +481,7 @@ def _spoken(turn: _Turn, prefix: str, count: int) -> tuple[Message, list[str] | 
     return Message(made, turn.origin), ids
 
 
-def _columns(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
+def _columns(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
     fields = detected.fields
     found = {ours: row[column] for ours, column in fields.items() if column in row}
     if "answer" not in found or len(found) < 2:
@@ -516,7 +516,7 @@ def _prompted(context: Any, question: Any, answer: Any) -> tuple[str, str]:
     return prompt, answer
 
 
-def _squad(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
+def _squad(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
     answers = row.get("answers")
     texts = answers.get("text") if isinstance(answers, Mapping) else None
     if not isinstance(texts, (list, tuple)) or (texts and not isinstance(texts[0], str)):
@@ -543,7 +543,7 @@ TYPES = {
 """xLAM's types → those of a JSON schema; any other is a string."""
 
 
-def _xlam(row: Raw, detected: Detected, options: NemoOptions) -> Conversation:
+def _xlam(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
     for name in NEEDED["xlam"]:
         if name not in row:
             raise _stop(f"it has no `{name}`", f"KeyError: '{name}'")
@@ -600,7 +600,7 @@ def _schema(tool: Any) -> dict[str, Any] | None:
     return {"type": "function", "function": function}
 
 
-Convert = Callable[[Raw, Detected, NemoOptions], Conversation]
+Convert = Callable[[Raw, Detection, NemoOptions], Conversation]
 CONVERTERS: Mapping[str, Convert] = {
     "chat": _chat,
     "agent": _agent,

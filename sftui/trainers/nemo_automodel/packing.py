@@ -101,7 +101,7 @@ def _joined(held: Held) -> tuple[tuple[tuple[int, int, int], ...], list[int], li
     return documents, ids, [label for _, example in held for label in example.labels]
 
 
-class Shortened(tuple[int, ...]):
+class ShiftedRow(tuple[int, ...]):
     """The ids of a shifted row, with the last one that it lost (`last`) and the label of its first token (`first`): a
     padded row keeps both."""
 
@@ -109,7 +109,7 @@ class Shortened(tuple[int, ...]):
     first: int
 
     @classmethod
-    def of(cls, ids: Sequence[int], last: int, first: int) -> Shortened:
+    def of(cls, ids: Sequence[int], last: int, first: int) -> ShiftedRow:
         made = cls(ids)
         made.last, made.first = last, first
         return made
@@ -124,7 +124,7 @@ def filled(
     """
     ids = example.input_ids
     gap = size - len(ids) - 1
-    if gap <= 0 or not isinstance(ids, Shortened):
+    if gap <= 0 or not isinstance(ids, ShiftedRow):
         return _behind(example, size, pad)
     row, labels = (*ids, ids.last), (ids.first, *example.labels)
     masked, fillers = (IGNORE_INDEX,) * gap, (own,) * gap

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sftui.errors import RecipeError, TemplateError
-from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Rendered, Span
+from sftui.model import NOWHERE, Conversation, Kind, Message, Part, RenderedText, Span
 from sftui.recipe import Recipe, Render
 from sftui.templates import ChatTemplate
 from sftui.trainers.base import Toolbox, pick_template
@@ -28,7 +28,7 @@ THINKS = "enable_thinking"
 
 
 @value_class
-class Renders(Rendered):
+class Renders(RenderedText):
     """The whole chat, with the texts beside it whose ids are compared with its own.
 
     `prefixes` are (k, the first k messages); `opened` (k, those with the generation prompt, in each mode of thinking);
@@ -54,7 +54,7 @@ class Renders(Rendered):
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawing:
+class _RenderJob:
     """One conversation under one template: how a part of its messages is rendered."""
 
     conversation: Conversation
@@ -70,7 +70,7 @@ class _Drawing:
         prompt: bool = False,
         spans: bool = False,
         kwargs: Mapping[str, object] | None = None,
-    ) -> Rendered:
+    ) -> RenderedText:
         """Messages as apply_chat_template renders them; with `prompt` the generation prompt behind them (`prompt`)."""
         if not messages:
             raise TemplateError(
@@ -101,9 +101,9 @@ class _Drawing:
 
     def _text(
         self, messages: Sequence[Message], prompt: bool, spans: bool, kwargs: Mapping[str, object] | None
-    ) -> Rendered:
+    ) -> RenderedText:
         options = self.options if kwargs is None else replace(self.options, kwargs={**self.options.kwargs, **kwargs})
-        made: Rendered = to_render()(
+        made: RenderedText = to_render()(
             replace(self.conversation, messages=tuple(messages)),
             self.template,
             special_tokens=self.tools.special_tokens,
@@ -142,7 +142,7 @@ def plainly(conversation: Conversation, tools: Toolbox) -> bool:
     return conversation.kind is Kind.STRINGS or (not tools.templates and PLAIN in conversation.extra)
 
 
-def plain(conversation: Conversation) -> Rendered:
+def plain(conversation: Conversation) -> RenderedText:
     """Prompt and answer, one behind the other."""
     if conversation.kind is Kind.STRINGS:
         prompt, answer = conversation.prompt or "", conversation.completion or ""
@@ -152,14 +152,14 @@ def plain(conversation: Conversation) -> Rendered:
         owners = (max(len(conversation.messages) - 2, 0), len(conversation.messages) - 1)
     parts = ((0, len(prompt), owners[0]), (len(prompt), len(prompt) + len(answer), owners[1]))
     spans = tuple(Span(start, end, owner, Part.CONTENT) for start, end, owner in parts if end > start)
-    return Rendered(prompt + answer, spans, prompt)
+    return RenderedText(prompt + answer, spans, prompt)
 
 
 def chat(conversation: Conversation, recipe: Recipe, tools: Toolbox, options: Render, *, spans: bool) -> Renders:
     """A chat with all that its masks ask for; TemplateError where one of these texts cannot be rendered."""
     own = NemoOptions.of(recipe)
     template = pick_template(conversation, tools)
-    draw = _Drawing(conversation, template, options, tools, wrapped(recipe))
+    draw = _RenderJob(conversation, template, options, tools, wrapped(recipe))
     sent = [*range(len(conversation.messages))]
     messages = list(conversation.messages)
     most = recipe.length.max or own.seq_length
@@ -230,14 +230,14 @@ def _first_template(tools: Toolbox) -> ChatTemplate:
     return tools.templates.get("default") or next(iter(tools.templates.values()))
 
 
-def _prompts(draw: _Drawing, messages: Sequence[Message], tools: Toolbox) -> Iterator[str]:
+def _prompts(draw: _RenderJob, messages: Sequence[Message], tools: Toolbox) -> Iterator[str]:
     """The generation prompt behind messages, in both modes of thinking where a template reads of them."""
     thinks = any(THINKS in template.source for template in tools.templates.values())
     for kwargs in ({THINKS: True}, {THINKS: False}) if thinks else (None,):
         yield draw.of(messages, prompt=True, kwargs=kwargs).prompt or ""
 
 
-def _fitting(draw: _Drawing, messages: Sequence[Message], most: int, tools: Toolbox) -> list[int]:
+def _fitting(draw: _RenderJob, messages: Sequence[Message], most: int, tools: Toolbox) -> list[int]:
     """The messages that are left where the oldest exchanges go until a row fits (_truncate_messages_to_fit)."""
 
     def fits(some: Sequence[int]) -> bool:

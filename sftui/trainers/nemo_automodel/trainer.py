@@ -16,17 +16,17 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.errors import RecipeError
 from sftui.flat import flat
-from sftui.model import Batch, Conversation, Example, Inspection, Labels, Pack, Part, Rendered, Row, Span, Tokens
+from sftui.model import Batch, Conversation, Example, Inspection, Labels, Pack, Part, RenderedText, Row, Span, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize, Tokenizer
 from sftui.recipe import Pack as PackOptions
 from sftui.runs import together
 from sftui.side_files import object_of
 from sftui.tokens import ToEncode
-from sftui.trainers.base import MessagesTarget, Shaped, Toolbox, Trainer, dropped_labels
+from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels
 from sftui.trainers.nemo_automodel import INLINE, TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.own_config import require
@@ -83,7 +83,7 @@ class NemoAutomodel(Trainer):
         )
         return (SHIFTED, *((note,) if own else ()))
 
-    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         return formats.detect(rows, recipe)
 
     def reads_json(self, recipe: Recipe) -> bool:
@@ -98,7 +98,7 @@ class NemoAutomodel(Trainer):
     def unread_layout(self, stored: AsStored, recipe: Recipe) -> str | None:
         return formats.unread_layout(stored) if self.reads_json(recipe) else None
 
-    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         return formats.convert(row, detected, recipe)
 
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
@@ -122,7 +122,7 @@ class NemoAutomodel(Trainer):
     def brings_template(self, recipe: Recipe) -> bool:
         return False
 
-    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         rule = recipe.mask.rule
         if rule not in ("auto", "all") or (rule == "all" and NemoOptions.of(recipe).dataset != "columns"):
             raise RecipeError(
@@ -130,9 +130,9 @@ class NemoAutomodel(Trainer):
                 why="its datasets train answers; that of columns alone has answer_only_loss_mask",
                 fix="set mask.rule to auto",
             )
-        return Shaped(conversation, conversation.extra.get(formats.LEFT_OUT))
+        return ShapedRow(conversation, conversation.extra.get(formats.LEFT_OUT))
 
-    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+    def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
         conversation = shaped.conversation
         if shaped.dropped is not None:
             return _as_read(conversation)
@@ -144,11 +144,11 @@ class NemoAutomodel(Trainer):
     def needs(self, recipe: Recipe) -> tuple[bool, bool]:
         return False, False  # but for generation tags, of which the template decides: see `texts`
 
-    def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
+    def tokenize_as(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         return (OF_TEXTS if renders.plainly(shaped.conversation, tools) else OF_CHATS), None
 
     def texts(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Iterator[ToEncode]:
         tagged = isinstance(rendered, Renders) and rendered.tagged
         yield from super().texts(rendered, shaped, recipe, tools, places=places or tagged)
@@ -159,7 +159,7 @@ class NemoAutomodel(Trainer):
             yield ToEncode(rendered.prompt)
 
     def tokenize(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Tokens:
         tagged = isinstance(rendered, Renders) and rendered.tagged
         tokens = super().tokenize(rendered, shaped, recipe, tools, places=places or tagged)
@@ -169,7 +169,7 @@ class NemoAutomodel(Trainer):
         return replace(tokens, prompt=flat((*tools.tokenizer.facts.front, *prompt)))
 
     def label(
-        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         require(recipe, "length.over")
         if shaped.dropped is not None:
@@ -193,7 +193,7 @@ class NemoAutomodel(Trainer):
         return tokens, label_rules.on_ids(tokens, (flags, reasons), kept, notes=notes)
 
     def examples(
-        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         """The attention mask ends where the row does, as far as the id of padding tells."""
         whole = label_rules.within(labels.kept, tokens.input_ids)
@@ -204,7 +204,7 @@ class NemoAutomodel(Trainer):
             made = tuple(replace(one, attention_mask=attention) for one in made)
         if fills(recipe) and whole:
             first = label_rules.within(labels.kept, labels.labels)[0]
-            made = tuple(replace(one, input_ids=packing.Shortened.of(one.input_ids, whole[-1], first)) for one in made)
+            made = tuple(replace(one, input_ids=packing.ShiftedRow.of(one.input_ids, whole[-1], first)) for one in made)
         return made
 
     def takes_next(self, found: Inspection) -> bool:
@@ -271,14 +271,14 @@ class NemoAutomodel(Trainer):
         )
 
 
-def _as_read(conversation: Conversation) -> Rendered:
+def _as_read(conversation: Conversation) -> RenderedText:
     """A row that the dataset leaves out, for a person to read."""
     text, spans = "", list[Span]()
     for number, message in enumerate(conversation.messages):
         one = f"{message.role}: {message.content}\n"
         spans.append(Span(len(text), len(text) + len(one), number, Part.CONTENT))
         text += one
-    return Rendered(text, tuple(spans))
+    return RenderedText(text, tuple(spans))
 
 
 def _chat_codes(
@@ -345,7 +345,7 @@ def _mark_ends(codes: bytearray, tokens: Tokens, begin: int) -> None:
 
 
 def _plain_codes(
-    tokens: Tokens, rendered: Rendered, recipe: Recipe, tools: Toolbox
+    tokens: Tokens, rendered: RenderedText, recipe: Recipe, tools: Toolbox
 ) -> tuple[tuple[tuple[int, int], ...], bytearray]:
     """A prompt and an answer as texts: as many tokens are masked as the prompt alone has."""
     facts, count = tools.tokenizer.facts, len(tokens)

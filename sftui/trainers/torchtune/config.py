@@ -27,7 +27,7 @@ from sftui.trainers.config import (
 )
 from sftui.trainers.form import Draft, Form
 from sftui.trainers.interpolation import resolved
-from sftui.trainers.known import Component, KeyRules, Known, Remark
+from sftui.trainers.known import Component, KeyRules, KnownKeys, Remark
 from sftui.trainers.table import Keys, read_into
 from sftui.trainers.torchtune import gsm8k, sentencepieces
 from sftui.trainers.torchtune.messages import COLUMNS
@@ -81,7 +81,7 @@ RULES = KeyRules(
 )
 
 
-def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     """The components of a torchtune config as recipes; RecipeError for what torchtune or sftui cannot do."""
     config = {str(key): value for key, value in parse_yaml(text, path, "omegaconf").items()}
     config = {key: resolved(value, config, path) for key, value in config.items()}
@@ -132,7 +132,7 @@ def _supervised(config: Mapping[str, Any], path: str) -> None:
             )
 
 
-def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, known: Known) -> Recipe:
+def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, known: KnownKeys) -> Recipe:
     if not isinstance(block, Mapping) or not block.get("_component_"):
         raise RecipeError(
             "the config has no tokenizer component", where=path, fix="add a tokenizer block with a _component_"
@@ -162,7 +162,7 @@ def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, know
 
 
 def _dataset(
-    entry: Mapping[str, Any], recipe: Recipe, notes: list[KeyNote], where: str, path: str, known: Known
+    entry: Mapping[str, Any], recipe: Recipe, notes: list[KeyNote], where: str, path: str, known: KnownKeys
 ) -> DatasetRef:
     component = str(entry.get("_component_") or "").rpartition(".")[2]
     takes = _component_of(entry, known)
@@ -304,12 +304,12 @@ write, keys_of = FORM.write, FORM.keys_of
 ROOT = "torchtune."
 
 
-def _component_of(block: Mapping[str, Any], known: Known) -> Component | None:
+def _component_of(block: Mapping[str, Any], known: KnownKeys) -> Component | None:
     """What the block's component takes; None where the record of the release does not have it."""
     return known.components.get(str(block.get("_component_")))
 
 
-def _refused_keys(block: Mapping[str, Any], where: str, known: Known) -> dict[str, KeyNote]:
+def _refused_keys(block: Mapping[str, Any], where: str, known: KnownKeys) -> dict[str, KeyNote]:
     """The keys of a block at which torchtune raises, each with what it raises, and those that are missing."""
     component, name = _component_of(block, known), str(block.get("_component_"))
     short = name.rpartition(".")[2]
@@ -333,13 +333,13 @@ def _refused_keys(block: Mapping[str, Any], where: str, known: Known) -> dict[st
     return found
 
 
-def _complete(name: str, known: Known) -> bool:
+def _complete(name: str, known: KnownKeys) -> bool:
     """Whether the record holds every builder of the component's module."""
     home = name.rpartition(".")[0]
     return any(one.rpartition(".")[0] == home for one in known.components)
 
 
-def _at_load(key: str, block: Mapping[str, Any], known: Known) -> str | None:
+def _at_load(key: str, block: Mapping[str, Any], known: KnownKeys) -> str | None:
     """What load_dataset says of a keyword; a set on the Hub may be of any kind of file."""
     source = str(block.get("source"))
     kind = source if source in LOADERS else "any"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.conversations.detected import refusal
 from sftui.errors import ConversationError, RecipeError
 from sftui.model import Conversation, Kind, Row
@@ -63,7 +63,7 @@ def _holds(partition: Any, index: int) -> bool:
     return start <= index % total <= end
 
 
-def detect(rows: Sequence[Row]) -> Detected:
+def detect(rows: Sequence[Row]) -> Detection:
     """Its two columns, or why there are none."""
     columns = {key for row in rows if isinstance(row.data, Mapping) for key in row.data}
     for column in FIELDS.values() if columns else ():
@@ -73,10 +73,10 @@ def detect(rows: Sequence[Row]) -> Detected:
                 f"torchtune raises KeyError '{column}'",
                 "rename the column, or name another dataset builder",
             )
-    return Detected("columns", dict(FIELDS), reason=f"torchtune: {NAME}; torchtune is told so by its config")
+    return Detection("columns", dict(FIELDS), reason=f"torchtune: {NAME}; torchtune is told so by its config")
 
 
-def convert(row: Row, detected: Detected, partition: Any) -> Conversation:
+def convert(row: Row, detected: Detection, partition: Any) -> Conversation:
     """One row as the prompt and the text that is trained.
 
     ConversationError where the transform would raise, RecipeError where the partition is none.

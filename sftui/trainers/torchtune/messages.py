@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sftui.conversations import Detected, detect
+from sftui.conversations import Detection, detect
 from sftui.conversations.detected import refusal, sentence
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Row
@@ -38,7 +38,7 @@ _BEGIN = "Below is an instruction that describes a task"
 _REQUEST = "Write a response that appropriately completes the request.\n\n### Instruction:\n"
 
 
-def detect_builder(rows: Sequence[Row], data: Data) -> Detected:
+def detect_builder(rows: Sequence[Row], data: Data) -> Detection:
     """The builder that the recipe names; where it names none, the one that fits the columns."""
     chosen, fields, reason = data.format, dict(data.fields), "torchtune is told so by its config"
     if chosen == "prompt_completion":
@@ -73,10 +73,10 @@ def detect_builder(rows: Sequence[Row], data: Data) -> Detected:
     if "image" in columns and chosen != "text":
         return refusal("the dataset has images", "sftui does not model torchtune's multimodal datasets", "")
     keys = {"role": "from", "content": "value"} if chosen == "sharegpt" else {}
-    return Detected(chosen, wanted, keys, dict(data.role_map), f"torchtune: {BUILDERS[chosen]}; {reason}")
+    return Detection(chosen, wanted, keys, dict(data.role_map), f"torchtune: {BUILDERS[chosen]}; {reason}")
 
 
-def convert(row: Row, detected: Detected, new_system: str | None) -> Conversation:
+def convert(row: Row, detected: Detection, new_system: str | None) -> Conversation:
     """One row as torchtune's messages; ConversationError where its transform would raise."""
     if detected.refused is not None:
         raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)

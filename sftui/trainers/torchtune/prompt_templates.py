@@ -29,7 +29,7 @@ _PLAIN = ("assistant", "ipython")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TemplateTurn:
     """A message as a template leaves it: the texts that are encoded one by one, and what part of it each is."""
 
     number: int
@@ -69,7 +69,7 @@ def around(template: Any, role: str) -> tuple[str, str]:
     return str(pair[0] or ""), str(pair[1] or "")
 
 
-def turns(messages: Sequence[Message], template: Any) -> Iterator[Turn]:
+def turns(messages: Sequence[Message], template: Any) -> Iterator[TemplateTurn]:
     """The messages under any template; RecipeError where it stops."""
     name = short_name(template)
     if name == short_name(MISTRAL):
@@ -83,10 +83,12 @@ def turns(messages: Sequence[Message], template: Any) -> Iterator[Turn]:
             items = _contents(message)
             if name == CHATML and number == last and message.role == "assistant" and not any(text for text, _ in items):
                 behind = ""
-            yield Turn(number, message.role, (*_item(before, Part.HEADER), *items, *_item(behind, Part.SEPARATOR)))
+            yield TemplateTurn(
+                number, message.role, (*_item(before, Part.HEADER), *items, *_item(behind, Part.SEPARATOR))
+            )
 
 
-def _mistral(messages: Sequence[Message]) -> Iterator[Turn]:
+def _mistral(messages: Sequence[Message]) -> Iterator[TemplateTurn]:
     for number, message in enumerate(messages):
         if message.role == "system":
             raise RecipeError(
@@ -99,10 +101,10 @@ def _mistral(messages: Sequence[Message]) -> Iterator[Turn]:
                 fix="rename the role",
             )
         before, behind = _INSTRUCTION if message.role == "user" else ("", "")
-        yield Turn(number, message.role, ((before, Part.HEADER), *_contents(message), (behind, Part.SEPARATOR)))
+        yield TemplateTurn(number, message.role, ((before, Part.HEADER), *_contents(message), (behind, Part.SEPARATOR)))
 
 
-def _llama2(messages: Sequence[Message]) -> Iterator[Turn]:
+def _llama2(messages: Sequence[Message]) -> Iterator[TemplateTurn]:
     """The system message goes into every question; a role that the template does not know repeats what came before."""
     system: tuple[tuple[str, Part], ...] = ()
     items: tuple[tuple[str, Part], ...] | None = None
@@ -120,7 +122,7 @@ def _llama2(messages: Sequence[Message]) -> Iterator[Turn]:
                 f"torchtune stops at this row: its Llama2ChatTemplate knows no role {message.role!r}",
                 fix="rename the role",
             )
-        yield Turn(number, message.role, items)
+        yield TemplateTurn(number, message.role, items)
 
 
 def _contents(message: Message) -> tuple[tuple[str, Part], ...]:

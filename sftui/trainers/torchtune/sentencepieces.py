@@ -22,7 +22,7 @@ from sftui.errors import RecipeError
 from sftui.model import NOWHERE, Message, Part, Piece
 from sftui.tokens import LoadedTokenizer
 from sftui.tokens.sentencepieces import SentencePieceEngine
-from sftui.trainers.torchtune.prompt_templates import LLAMA2, MISTRAL, Turn, turns
+from sftui.trainers.torchtune.prompt_templates import LLAMA2, MISTRAL, TemplateTurn, turns
 from sftui.trainers.torchtune.special import special_id
 
 PHI3 = "phi3_mini"
@@ -175,7 +175,7 @@ class PieceFrames:
             if opens:
                 yield self._special(_PHI3_EOS, number, Part.TERMINATOR)
 
-    def _items(self, turn: Turn, *, follows: bool) -> Iterator[Piece]:
+    def _items(self, turn: TemplateTurn, *, follows: bool) -> Iterator[Piece]:
         before, cut = self._prefix if follows else ("", 0)
         for text, part in turn.items:
             kept = text.rstrip(" ")

@@ -20,7 +20,7 @@ from sftui.errors import RecipeError
 from sftui.flat import Flat, flat
 from sftui.model import common_prefix
 from sftui.tokens import LoadedTokenizer
-from sftui.tokens.loaded import Encoded, FastEngine, LayeredEngine
+from sftui.tokens.loaded import FastEngine, LayeredEngine, TextEncoding
 
 OPTION = "special_tokens_path"
 """The option, and the key of the `tokenizer` block."""
@@ -81,10 +81,10 @@ class OwnSpecials(LayeredEngine):
     def over(self, inner: FastEngine) -> OwnSpecials:
         return OwnSpecials(inner, self._special)
 
-    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
         return self._placed(texts, self.inner.encode_batch)
 
-    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
         return self._placed(texts, self.inner.encode_many)
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
@@ -105,7 +105,9 @@ class OwnSpecials(LayeredEngine):
         pattern = self._pattern
         return [[text] if pattern is None or not self.may_hold(text) else pattern.split(text) for text in texts]
 
-    def _placed(self, texts: Sequence[str], encode: Callable[[list[str], bool], list[Encoded]]) -> list[Encoded]:
+    def _placed(
+        self, texts: Sequence[str], encode: Callable[[list[str], bool], list[TextEncoding]]
+    ) -> list[TextEncoding]:
         parts = self._split(texts)
         plain = iter(encode([part for some in parts for part in some[::2]], False))
         found = []
@@ -125,7 +127,7 @@ class OwnSpecials(LayeredEngine):
                     starts += [at + place for place in made.starts]
                     ends += [at + place for place in made.ends]
                 at += len(part)
-            found.append(Encoded(flat(ids), tuple(starts), tuple(ends)))
+            found.append(TextEncoding(flat(ids), tuple(starts), tuple(ends)))
         return found
 
     def may_hold(self, text: str) -> bool:

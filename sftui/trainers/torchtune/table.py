@@ -14,7 +14,7 @@ from sftui.recipe import Recipe
 from sftui.side_files import object_of
 from sftui.trainers.table import (
     Config,
-    Entry,
+    KeyEntry,
     Keys,
     Noted,
     Said,
@@ -85,9 +85,9 @@ def _prompt_template(config: Config, recipe: Recipe, where: str) -> Said:
     return {"own.prompt_template": {} if value is None else value}
 
 
-def _since_newest(entry: Entry) -> Entry:
+def _since_newest(entry: KeyEntry) -> KeyEntry:
     """An entry whose keys only 0.7 has."""
-    return Entry(
+    return KeyEntry(
         entry.keys,
         entry.knobs,
         lambda config, recipe, where: entry.read(config, recipe, where) if newest(recipe) else {},

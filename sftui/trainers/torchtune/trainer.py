@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.errors import RecipeError
 from sftui.flat import flat
 from sftui.labels import Drawn, Kept, drawn, on_ids, outside, refuse_too_large, unshifted
@@ -31,7 +31,7 @@ from sftui.model import (
     Part,
     Piece,
     Reason,
-    Rendered,
+    RenderedText,
     Row,
     Span,
     Tokens,
@@ -43,7 +43,7 @@ from sftui.runs import as_runs, together
 from sftui.templates import ChatTemplate, choose_template, compile_template
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers import versions
-from sftui.trainers.base import MessagesTarget, Shaped, Toolbox, Trainer, dropped_labels, pick_template
+from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, pick_template
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.torchtune import TRAITS, TorchtuneOptions, gsm8k, sentencepieces
@@ -96,10 +96,10 @@ class Torchtune(Trainer):
             )
         return tuple(found)
 
-    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         return gsm8k.detect(rows) if gsm8k.chosen(recipe) else message_rules.detect_builder(rows, recipe.data)
 
-    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         if gsm8k.chosen(recipe):
             if not newest(recipe):
                 raise RecipeError(f"torchtune 0.6.1 has no {gsm8k.NAME}", why="it came with 0.7")
@@ -153,11 +153,11 @@ class Torchtune(Trainer):
     def _frames(self, recipe: Recipe, tools: Toolbox) -> Frames | PieceFrames:
         return tools.survey if isinstance(tools.survey, (Frames, PieceFrames)) else self.survey(None, recipe, tools)
 
-    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         if gsm8k.chosen(recipe) and recipe.mask.rule not in ("auto", "turn_full", "assistant"):
             raise RecipeError(f"torchtune's {gsm8k.NAME} has no mask.rule {recipe.mask.rule}", fix="set it to auto")
         if conversation.kind is not Kind.CHAT:
-            return Shaped(conversation, conversation.extra.get(gsm8k.DROPPED))
+            return ShapedRow(conversation, conversation.extra.get(gsm8k.DROPPED))
         roles = [message.role for message in conversation.messages]
         wrong = message_rules.invalid(roles)
         if wrong is not None:
@@ -171,9 +171,9 @@ class Torchtune(Trainer):
         marked = message_rules.flagged(
             conversation.messages, roles, strategy(conversation, recipe), mask_system=newest(recipe)
         )
-        return Shaped(conversation.with_messages(marked))
+        return ShapedRow(conversation.with_messages(marked))
 
-    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+    def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
         conversation, frames = shaped.conversation, self._frames(recipe, tools)
         if conversation.kind is Kind.TEXT:
             pieces = frames.text(conversation.text or "", add_eos=recipe.tokenize.append_eos != "never")
@@ -194,16 +194,16 @@ class Torchtune(Trainer):
         else:
             pieces = frames.chat(conversation.messages, joined=not spans)
         text = "".join([piece.text for piece in pieces])
-        return Rendered(text, spans_of(pieces) if spans else (), pieces=pieces)
+        return RenderedText(text, spans_of(pieces) if spans else (), pieces=pieces)
 
     def needs(self, recipe: Recipe) -> tuple[bool, bool]:
         return False, False
 
-    def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
+    def tokenize_as(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         return _BY_PIECE, None
 
     def label(
-        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         conversation, n = shaped.conversation, len(tokens)
         if shaped.dropped is not None:
@@ -289,7 +289,7 @@ class Torchtune(Trainer):
         return tokens, mask, (kept,)
 
     def examples(
-        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         """The row un-shifted: since 0.7 it is stored with as many ids, each label one place earlier (see `stored`)."""
         return (unshifted(tokens, labels),) if labels.dropped is None else ()

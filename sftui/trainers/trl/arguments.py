@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.errors import ConversationError, RecipeError
 from sftui.model import Conversation, Kind, Row
 from sftui.side_files import object_of
@@ -56,7 +56,7 @@ def refuse_arguments(conversation: Conversation, trainer: str) -> None:
         )
 
 
-def refuse_empty_tools(row: Row, detected: Detected, conversation: Conversation, trainer: str) -> None:
+def refuse_empty_tools(row: Row, detected: Detection, conversation: Conversation, trainer: str) -> None:
     """ConversationError where a chat's tools are an empty text, which json.loads does not read."""
     tools = stored_tools(row, detected)
     if conversation.kind is Kind.CHAT and isinstance(tools, str) and not tools.strip():
@@ -67,6 +67,6 @@ def refuse_empty_tools(row: Row, detected: Detected, conversation: Conversation,
         )
 
 
-def stored_tools(row: Row, detected: Detected) -> Any:
+def stored_tools(row: Row, detected: Detection) -> Any:
     """The tools as the row holds them, before anything is made of them."""
     return row.data.get(detected.fields.get("tools", "tools")) if isinstance(row.data, Mapping) else None

@@ -28,7 +28,7 @@ from sftui.trainers.config import (
     with_arguments,
 )
 from sftui.trainers.form import Draft, Form
-from sftui.trainers.known import KeyRules, Known, Remark, anything
+from sftui.trainers.known import KeyRules, KnownKeys, Remark, anything
 from sftui.trainers.table import (
     Config,
     Keys,
@@ -134,7 +134,7 @@ RULES = KeyRules(
 )
 
 
-def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     """A flat TRL YAML as recipes; RecipeError where TRL itself would stop."""
     config = given(dict(parse_yaml(text, path, "pyyaml")), known, path)
     notes: list[KeyNote] = []
@@ -145,7 +145,7 @@ def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
     return OpenedConfig(preset.trainer, path, text, _datasets(config, recipe, path), tuple(notes), config=config)
 
 
-def _entry_notes(entries: Any, known: Known) -> list[KeyNote]:
+def _entry_notes(entries: Any, known: KnownKeys) -> list[KeyNote]:
     """The keys of a mixture's entries (trl 1.16.0, scripts/utils.py DatasetConfig and get_dataset)."""
     rules = KeyRules(known.dataset, ENTRY_UNSUPPORTED, unread="stops at it", stops=True)
     return [
@@ -226,7 +226,7 @@ YES, NO = ("yes", "true", "t", "y", "1"), ("no", "false", "f", "n", "0")
 NONE = "none_or_"
 
 
-def given(config: Mapping[str, Any], known: Known, where: str) -> dict[str, Any]:
+def given(config: Mapping[str, Any], known: KnownKeys, where: str) -> dict[str, Any]:
     """The config as the parser gives it to SFTConfig; RecipeError for what it stops at."""
     kinds = {key: kind for kind, keys in known.types.items() for key in keys}
     if not isinstance(config.get("env", {}), Mapping):

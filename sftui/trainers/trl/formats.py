@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.conversations.detected import NO_ROW, refusal
 from sftui.model import Problem, Row
 from sftui.recipe import Recipe
@@ -24,7 +24,7 @@ FROM_VALUE = {"role": "from", "content": "value"}
 
 def detect(
     rows: Sequence[Row], text_field: str, *, assistant_only: bool = False, completion_only: bool | None = None
-) -> Detected:
+) -> Detection:
     """TRL's own reading of a dataset, or the refusal that its error amounts to.
 
     `assistant_only` and `completion_only` are the two loss settings of SFTConfig.
@@ -40,7 +40,7 @@ def detect(
         )
     chance = by_chance(first)
     if chance is not None and "input_ids" not in columns and not _from_value(first):
-        return Detected("auto", refused=chance)
+        return Detection("auto", refused=chance)
     if assistant_only and not any(is_messages(first.get(name)) for name in ASKED):
         return refusal(
             "TRL refuses assistant_only_loss here",
@@ -50,7 +50,7 @@ def detect(
         )
     if "input_ids" in columns:
         fields: dict[str, str] = {name: name for name in ("input_ids", "labels", "attention_mask") if name in columns}
-        return Detected(
+        return Detection(
             "tokenized", fields, reason="TRL: a column `input_ids` is taken as prepared", given_labels="unshifted"
         )
     taken = [name for name in ("labels", "assistant_masks", "completion_mask") if name in columns]
@@ -78,7 +78,7 @@ def detect(
         if theirs in columns
     }
     if _from_value(first):
-        return Detected(
+        return Detection(
             "sharegpt",
             {"messages": "conversations", **around},
             FROM_VALUE,
@@ -93,7 +93,7 @@ def detect(
                 "",
                 f"name the answers `completion`, or {CONVERT}",
             )
-        return Detected(
+        return Detection(
             "prompt_completion",
             {"prompt": "prompt", "completion": "completion", **around},
             MESSAGE_KEYS,
@@ -102,11 +102,11 @@ def detect(
             verbatim=True,
         )
     if is_messages(first.get("messages")):
-        return Detected(
+        return Detection(
             "messages", {"messages": "messages", **around}, MESSAGE_KEYS, {}, "TRL: a column `messages`", verbatim=True
         )
     if text_field in columns:
-        return Detected("text", {"text": text_field}, reason=f"TRL: the text column `{text_field}`")
+        return Detection("text", {"text": text_field}, reason=f"TRL: the text column `{text_field}`")
     names = ", ".join(f"`{name}`" for name in list(columns)[:6])
     return refusal(
         f"TRL cannot read these columns ({names}): it raises KeyError: '{text_field}'",
@@ -143,7 +143,7 @@ def is_messages(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and "role" in value[0]
 
 
-def holds_no_ids(row: Row, detected: Detected, recipe: Recipe, *, takes_null: bool) -> bool:
+def holds_no_ids(row: Row, detected: Detection, recipe: Recipe, *, takes_null: bool) -> bool:
     """Whether a row of ids has none, and so is no reason to stop. Null is none where it is packed: packing leaves the
     row out (data_utils.py, _pack_bfd, _pack_wrapped), as long as no labels are left without their ids."""
     if detected.format != "tokenized" or not isinstance(row.data, Mapping):

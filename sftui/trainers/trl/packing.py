@@ -94,7 +94,7 @@ def _flatten(examples: Sequence[Example], documents: Sequence[tuple[int, int, in
     )
 
 
-class Collated(Trainer):
+class CollatorTrainer(Trainer):
     """A trainer whose batches TRL's collator makes."""
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from sftui.recipe import Recipe
-from sftui.trainers.table import Config, Entry, Keys, Said, Write, nothing, rule, words
+from sftui.trainers.table import Config, KeyEntry, Keys, Said, Write, nothing, rule, words
 
 RENAMED = {"bfd-requeue": "bfd_split"}
 PACKINGS = ("bfd", "bfd_split", "wrapped")
 
 
-def entries(flat: Entry, beside: Callable[[Config], bool] = lambda config: False) -> tuple[Entry, ...]:
+def entries(flat: KeyEntry, beside: Callable[[Config], bool] = lambda config: False) -> tuple[KeyEntry, ...]:
     """Their entries in the table of a trainer; `flat` is that of padding_free.
 
     `beside`: whether something but assistant_only_loss says what is trained, so that completion_only_loss adds to it.

@@ -12,21 +12,21 @@ from dataclasses import replace
 from functools import reduce
 
 from sftui import labels as label_rules
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.conversations.tokenized import EMPTY
 from sftui.errors import RecipeError
 from sftui.flat import labelled, moved
-from sftui.model import Conversation, Example, Kind, Labels, Pack, Reason, Rendered, Row, Tokens
+from sftui.model import Conversation, Example, Kind, Labels, Pack, Reason, RenderedText, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
-from sftui.trainers.base import Shaped, Toolbox
-from sftui.trainers.held_out import HeldOut, Shuffled, in_order
+from sftui.trainers.base import ShapedRow, Toolbox
+from sftui.trainers.held_out import HeldOut, ShuffledRows, in_order
 from sftui.trainers.own_config import require
 from sftui.trainers.remembering import endless, last_asked, of_chat
 from sftui.trainers.trl import TRAITS, SftOptions, TrlOptions, formats
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
-from sftui.trainers.trl.packing import Collated, pack_bfd, pack_wrapped
+from sftui.trainers.trl.packing import CollatorTrainer, pack_bfd, pack_wrapped
 
 REPEATS = (
     "before 1.14 TRL's wrapped packing of ready ids that were never in a file (Dataset.from_list) repeats the ids of"
@@ -37,7 +37,7 @@ TEXT_BESIDE = "text_beside"
 """Where a prompt and a completion keep what the text column of their row holds."""
 
 
-class Trl(Collated):
+class Trl(CollatorTrainer):
     """Prompt and completion by common prefix, messages as a whole or by `{% generation %}` tags."""
 
     traits = TRAITS
@@ -69,20 +69,20 @@ class Trl(Collated):
         own = TrlOptions.of(recipe)
         if not own.shuffle_dataset or recipe.pack.strategy == "none":
             return None
-        return Shuffled("shuffle_dataset", 0, own.seed, drawn=True)
+        return ShuffledRows("shuffle_dataset", 0, own.seed, drawn=True)
 
     def packing_order(self, recipe: Recipe) -> str:
         """Base.packing_order, of what is shuffled before."""
         return in_order(super().packing_order(recipe), self.held_out(recipe))
 
-    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         if recipe.data.format != "auto" or recipe.data.fields:
             return super().detect(rows, recipe)
         return formats.detect(
             rows, text_field(recipe), assistant_only=assistant_only(recipe), completion_only=completion_only(recipe)
         )
 
-    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         if formats.holds_no_ids(row, detected, recipe, takes_null="labels" in detected.fields):
             return EMPTY  # without labels TRL makes them of the ids, and stops at null
         conversation = super().convert(row, detected, recipe)
@@ -123,7 +123,7 @@ class Trl(Collated):
             return None
         return first.kind is Kind.CHAT and _has_role(first, 0)
 
-    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         prompt = conversation.prompt_messages
         if conversation.kind is Kind.STRINGS:
             prompt = 1
@@ -140,16 +140,16 @@ class Trl(Collated):
                 fix="set length.max to null, or pack.strategy to bfd",
             )
         refuse_arguments(conversation, "TRL")
-        return Shaped(conversation, None, prompt)
+        return ShapedRow(conversation, None, prompt)
 
-    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+    def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
         if assistant_only(recipe) and shaped.conversation.kind is Kind.CHAT:
             from sftui.trainers.trl.training_templates import training_toolbox
 
             tools = training_toolbox(tools)
         return super().render(shaped, recipe, tools, spans=spans)
 
-    def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
+    def tokenize_as(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         conversation = shaped.conversation
         if conversation.kind is Kind.CHAT:
             _refuse_messages(conversation, tools.survey)
@@ -198,7 +198,7 @@ class Trl(Collated):
         return text_field(recipe) if versions.since(recipe, (1, 15)) else "text"
 
     def label(
-        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         _refuse_choices(recipe)
         facts = tools.tokenizer.facts

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.conversations.detected import NO_ROW, refusal
 from sftui.model import Row
 from sftui.recipe import Recipe, changed
@@ -40,7 +40,7 @@ def goes_for_messages(own: UnslothOptions, *, assistant_only: bool, newest: bool
     return assistant_only and newest and own.text_from == "messages" and not own.formatting_func
 
 
-def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, newest: bool) -> Detected:
+def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, newest: bool) -> Detection:
     """How the rows are read; `newest`: the rules since 2026.10."""
     data = [row.data for row in rows if isinstance(row.data, Mapping)]
     if not data:
@@ -72,7 +72,7 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
                 "Unsloth takes the rows as prepared and the collator fails",
             )
         fields: dict[str, str] = {name: name for name in ("input_ids", "labels", "attention_mask") if name in columns}
-        return Detected(
+        return Detection(
             "tokenized", fields, reason="Unsloth: the rows hold ids and are taken as prepared", given_labels="unshifted"
         )
     around = {
@@ -83,8 +83,8 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
     if "prompt" in columns and "completion" in columns:
         chance = by_chance(data[0])
         if chance is not None:
-            return Detected("auto", refused=chance)
-        return Detected(
+            return Detection("auto", refused=chance)
+        return Detection(
             "prompt_completion",
             {"prompt": "prompt", "completion": "completion", **around},
             KEYS if is_messages(data[0].get("prompt")) else TEXTS,
@@ -93,11 +93,11 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
             verbatim=True,
         )
     if newest and (text_field not in columns or assistant_only) and chat:
-        return Detected(
+        return Detection(
             "messages", {"messages": "messages", **around}, KEYS, {}, "Unsloth: a column `messages`", verbatim=True
         )
     if text_field in columns:
-        return Detected(
+        return Detection(
             "text", {"text": text_field}, reason=f"Unsloth: the text column `{text_field}`; no EOS is appended"
         )
     raises = ": it raises RuntimeError: Unsloth: You must specify a `formatting_func`" if newest else ""
@@ -108,11 +108,11 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
     )
 
 
-def _rendered(column: str, data: Sequence[Mapping[str, Any]], own: UnslothOptions, newest: bool) -> Detected:
+def _rendered(column: str, data: Sequence[Mapping[str, Any]], own: UnslothOptions, newest: bool) -> Detection:
     reason = f"Unsloth: `{column}` rendered to a text column by the script (text_from)"
     if not own.standardize:
         untouched = {"messages": column, "tools": "", "template_kwargs": ""}  # the script renders the messages alone
-        return Detected("messages", untouched, KEYS, {}, reason, verbatim=True)
+        return Detection("messages", untouched, KEYS, {}, reason, verbatim=True)
     if column != "conversations":
         return refusal(
             "standardize_data_formats reads the column `conversations` alone",
@@ -134,7 +134,7 @@ def _rendered(column: str, data: Sequence[Mapping[str, Any]], own: UnslothOption
         return refusal(
             f"standardize_data_formats stops at the role {unknown[0]!r}", "it is none of its aliases", "rename the role"
         )
-    return Detected(
+    return Detection(
         "sharegpt",
         {"messages": column},
         {"role": role, "content": content},
@@ -162,7 +162,7 @@ def standard_role(role: str, newest: bool) -> str | None:
     return ALIASES.get(role.strip().lower() if newest else role)
 
 
-def by_script(recipe: Recipe, detected: Detected) -> Recipe:
+def by_script(recipe: Recipe, detected: Detection) -> Recipe:
     """What the user's script does before Unsloth reads the rows: it names the text column, renders messages, renames a
     pair's columns."""
     fields, shape = dict(detected.fields), detected.format

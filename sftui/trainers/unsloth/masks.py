@@ -15,9 +15,9 @@ from itertools import chain
 
 from sftui import labels as label_rules
 from sftui.errors import TemplateError
-from sftui.model import IGNORE_INDEX, Conversation, Kind, Pack, Part, Reason, Rendered, Tokens
+from sftui.model import IGNORE_INDEX, Conversation, Kind, Pack, Part, Reason, RenderedText, Tokens
 from sftui.recipe import Recipe
-from sftui.runs import Marks, as_runs, clipped, places_of
+from sftui.runs import RunWriter, as_runs, clipped, places_of
 from sftui.trainers.base import Toolbox
 from sftui.trainers.trl.trainer import assistant_only, completion_only, stored_masks
 from sftui.trainers.trl.training_templates import finds_answers, training_toolbox
@@ -45,7 +45,7 @@ def training_tools(tools: Toolbox) -> Toolbox:
 
 def before_markers(
     tokens: Tokens,
-    rendered: Rendered,
+    rendered: RenderedText,
     conversation: Conversation,
     kept: Kept,
     recipe: Recipe,
@@ -90,9 +90,9 @@ def with_markers(
     """The mask after train_on_responses_only: inside a span and trained before."""
     n, ids = len(tokens), tokens.input_ids
     if kept == ((0, n),):
-        marks: Marks[tuple[bool, Reason]] = Marks(n, (False, Reason.NOT_MARKER))
+        marks: RunWriter[tuple[bool, Reason]] = RunWriter(n, (False, Reason.NOT_MARKER))
     else:
-        marks = Marks(n, (False, Reason.TRUNCATED))
+        marks = RunWriter(n, (False, Reason.TRUNCATED))
         for start, end in kept:
             marks.put(start, end, (False, Reason.NOT_MARKER))
         ids = tuple(chain.from_iterable(ids[start:end] for start, end in kept))

@@ -17,7 +17,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import DatasetRef, Facts, OpenedConfig, WrittenConfig, WrittenFile, plain
-from sftui.trainers.known import KeyRules, Known
+from sftui.trainers.known import KeyRules, KnownKeys
 from sftui.trainers.pins import pins_of
 from sftui.trainers.table import (
     Config,
@@ -132,7 +132,7 @@ KEYS = keys_read(TABLE)
 RULES = KeyRules(KEYS.union(DATA), passed=CALLS, unread="has no such argument of SFTConfig, nor does sftui read it")
 
 
-def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     """A file of options as a recipe; RecipeError where it names no data or contradicts itself."""
     config = dict(parse_yaml(text, path))
     notes = [RULES.note(str(key), value, known, known.config) for key, value in config.items()]

@@ -14,27 +14,39 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sftui import labels as label_rules
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.conversations.detected import refusal
 from sftui.conversations.tokenized import EMPTY
 from sftui.errors import ConversationError, RecipeError, SftuiError
-from sftui.model import IGNORE_INDEX, Batch, Conversation, Example, Kind, Labels, Message, Pack, Rendered, Row, Tokens
+from sftui.model import (
+    IGNORE_INDEX,
+    Batch,
+    Conversation,
+    Example,
+    Kind,
+    Labels,
+    Message,
+    Pack,
+    RenderedText,
+    Row,
+    Tokens,
+)
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
-from sftui.trainers.base import Shaped, Toolbox, Totals
+from sftui.trainers.base import ShapedRow, Toolbox, Totals
 from sftui.trainers.own_config import require
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.formats import holds_no_ids
-from sftui.trainers.trl.packing import Collated, pack_bfd, pack_wrapped
+from sftui.trainers.trl.packing import CollatorTrainer, pack_bfd, pack_wrapped
 from sftui.trainers.trl.trainer import assistant_only, completion_only
 from sftui.trainers.unsloth import TRAITS, UnslothOptions, formats, masks
 from sftui.trainers.unsloth.markers import Markers, resolve
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class MarkerSurvey:
     """What Unsloth decides once, from the first row and the template."""
 
     add_special_tokens: bool
@@ -45,7 +57,7 @@ class Survey:
     """The rows bring labels or a completion mask, which the markers only narrow."""
 
 
-class Unsloth(Collated):
+class Unsloth(CollatorTrainer):
     """Text, messages, prompt and completion, ids; everything trained until responses only is asked for."""
 
     traits = TRAITS
@@ -83,7 +95,7 @@ class Unsloth(Collated):
         )
         return length, pad
 
-    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         if recipe.data.format != "auto" or recipe.data.fields:
             return super().detect(rows, recipe)
         if UnslothOptions.of(recipe).formatting_func and completion_only(recipe):
@@ -97,7 +109,7 @@ class Unsloth(Collated):
         )
         return replace(found, role_map=dict(recipe.data.role_map))
 
-    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         if detected.format == "text" and isinstance(row.data, Mapping):
             _refuse_list_of_texts(row, detected.fields["text"])
         if holds_no_ids(row, detected, recipe, takes_null=True):
@@ -123,7 +135,7 @@ class Unsloth(Collated):
         script = replace(own, text_from="messages" if by_script else None, standardize=False, formatting_func=False)
         return replace(super().reading_messages(recipe), own=script)
 
-    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Survey:
+    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> MarkerSurvey:
         source = default_source(tools)
         bos = tools.tokenizer.facts.bos_token
         text = self._first_text(first, recipe, tools)
@@ -132,11 +144,11 @@ class Unsloth(Collated):
             first.prompt_messages is not None or first.kind is Kind.STRINGS or first.labels is not None
         )
         if recipe.mask.rule != "markers" and not masks.falls_back(recipe, source):
-            return Survey(special, labelled=labelled)
+            return MarkerSurvey(special, labelled=labelled)
         try:
-            return Survey(special, self._markers(recipe, tools, source), labelled=labelled)
+            return MarkerSurvey(special, self._markers(recipe, tools, source), labelled=labelled)
         except SftuiError as error:
-            return Survey(special, None, error, labelled)
+            return MarkerSurvey(special, None, error, labelled)
 
     def _first_text(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> str | None:
         """The text of the first row that decides on the BOS; chats that Unsloth itself renders have none."""
@@ -146,7 +158,7 @@ class Unsloth(Collated):
             if not rendered_by_script(first, recipe):
                 return None
             try:
-                return self.render(Shaped(first), recipe, tools, spans=False).text
+                return self.render(ShapedRow(first), recipe, tools, spans=False).text
             except SftuiError:
                 return None
         return first.prompt if first.kind is Kind.STRINGS else first.text
@@ -181,10 +193,10 @@ class Unsloth(Collated):
             str(given[0]), str(given[1]), tools.tokenizer, force=own.force_match, hidden=list(hidden), eager=eager
         )
 
-    def after_script(self, recipe: Recipe, detected: Detected) -> Recipe:
+    def after_script(self, recipe: Recipe, detected: Detection) -> Recipe:
         return formats.by_script(recipe, detected)
 
-    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         if assistant_only(recipe) and (
             not newest(recipe) or conversation.kind is not Kind.CHAT or rendered_by_script(conversation, recipe)
         ):
@@ -203,12 +215,12 @@ class Unsloth(Collated):
             )
         if rendered_by_script(conversation, recipe):
             bare = conversation.tools is None and not conversation.template_kwargs
-            return Shaped(conversation if bare else replace(conversation, tools=None, template_kwargs={}))
+            return ShapedRow(conversation if bare else replace(conversation, tools=None, template_kwargs={}))
         refuse_arguments(conversation, "Unsloth")
         prompt = 1 if conversation.kind is Kind.STRINGS else conversation.prompt_messages
-        return Shaped(conversation, None, prompt)
+        return ShapedRow(conversation, None, prompt)
 
-    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+    def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
         conversation = shaped.conversation
         if conversation.kind is Kind.CHAT:
             if assistant_only(recipe):
@@ -220,7 +232,7 @@ class Unsloth(Collated):
                 )
         return super().render(shaped, recipe, tools, spans=spans)
 
-    def tokenize_as(self, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
+    def tokenize_as(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         conversation = shaped.conversation
         special = recipe.tokenize.add_special_tokens and self._survey(conversation, recipe, tools).add_special_tokens
         if conversation.kind is Kind.CHAT and not rendered_by_script(conversation, recipe):
@@ -232,12 +244,12 @@ class Unsloth(Collated):
             eos = "never"
         return _tokenize(recipe.tokenize, special, eos), conversation.completion
 
-    def _survey(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> Survey:
+    def _survey(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> MarkerSurvey:
         found = tools.survey
-        return found if isinstance(found, Survey) else self.survey(conversation, recipe, tools)
+        return found if isinstance(found, MarkerSurvey) else self.survey(conversation, recipe, tools)
 
     def label(
-        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         require(recipe, "mask.rule", "length.over")
         conversation = shaped.conversation
@@ -263,7 +275,9 @@ class Unsloth(Collated):
             return tokens, label_rules.on_ids(tokens, drawn, kept, dropped, notes)
         return tokens, label_rules.with_stored(stored, drawn, kept, dropped, notes)
 
-    def _kept(self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox) -> masks.Kept:
+    def _kept(
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
+    ) -> masks.Kept:
         """What truncation leaves. Text is cut by the tokenizer, which keeps the special tokens it put around."""
         n, length, conversation = len(tokens), recipe.length, shaped.conversation
         if conversation.kind is Kind.TOKENS:
@@ -307,7 +321,7 @@ class Unsloth(Collated):
             packs = pack_bfd(examples, size, split=recipe.pack.strategy == "bfd_split")
         if recipe.mask.rule == "markers":
             survey = tools.survey
-            if not isinstance(survey, Survey) or survey.markers is None:
+            if not isinstance(survey, MarkerSurvey) or survey.markers is None:
                 raise RecipeError("the packs cannot be labelled", why="the markers are not known")
             if survey.labelled and newest(recipe):
                 raise RecipeError(
@@ -364,7 +378,7 @@ def _refuse_list_of_texts(row: Row, column: str) -> None:
         )
 
 
-def _refuse_other_kind(conversation: Conversation, detected: Detected) -> None:
+def _refuse_other_kind(conversation: Conversation, detected: Detection) -> None:
     """ConversationError where a row holds messages and the first one texts, or the other way round."""
     texts = not detected.message_keys
     if texts == (conversation.kind is Kind.STRINGS):

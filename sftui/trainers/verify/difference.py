@@ -16,7 +16,7 @@ Piece = tuple[list[int], list[int], list[float]]
 """(input_ids, labels, loss_weights) of one example, un-shifted; no weights where the trainer has none."""
 
 
-class What(str, Enum):
+class DifferenceKind(str, Enum):
     """How a row (or pack) differs."""
 
     IDS = "ids"
@@ -29,14 +29,14 @@ class What(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RowDifference:
     """One row (or pack, `unit`) that differs, and where first: `position` counts tokens of `piece`.
 
     `theirs` and `ours` are a few ids, labels or weights from there on, or the numbers of pieces.
     """
 
     row: int
-    what: What
+    what: DifferenceKind
     piece: int = 0
     position: int | None = None
     theirs: tuple[float, ...] = ()
@@ -47,22 +47,24 @@ class Difference:
     def sentence(self) -> str:
         """The difference in one line."""
         where = f"{self.unit} {self.row}"
-        if self.what in (What.IDS, What.LABELS, What.WEIGHTS):
+        if self.what in (DifferenceKind.IDS, DifferenceKind.LABELS, DifferenceKind.WEIGHTS):
             piece = f" of piece {self.piece}" if self.piece else ""
             return (
                 f"{where}: {self.what.value} differ from token {self.position}{piece} on: "
                 f"the trainer has {list(self.theirs)}, sftui {list(self.ours)}"
             )
-        if self.what is What.PIECES:
+        if self.what is DifferenceKind.PIECES:
             return f"{where}: the trainer makes {self.theirs[0]} pieces, sftui {self.ours[0]}"
         if self.unit == "pack":
-            return f"{where}: only {'the trainer' if self.what is What.DROPPED_BY_SFTUI else 'sftui'} makes it"
+            return (
+                f"{where}: only {'the trainer' if self.what is DifferenceKind.DROPPED_BY_SFTUI else 'sftui'} makes it"
+            )
         return f"{where}: {self.what.value}{f': {self.detail}' if self.detail else ''}"
 
 
 def row_differences(
     count: int, records: Sequence[Mapping[str, Any]], ours: Mapping[int, Sequence[Piece]], problems: Mapping[int, str]
-) -> list[Difference]:
+) -> list[RowDifference]:
     """The rows 0…count-1 that differ, in order; `problems` are rows at which sftui stops, and why."""
     theirs: dict[int, list[Piece]] = {}
     for record in records:
@@ -71,7 +73,7 @@ def row_differences(
     found = []
     for row in range(count):
         if row in problems:
-            found.append(Difference(row, What.STOPPED, detail=problems[row]))
+            found.append(RowDifference(row, DifferenceKind.STOPPED, detail=problems[row]))
             continue
         difference = first_difference(row, theirs.get(row, []), list(ours.get(row, ())))
         if difference is not None:
@@ -79,7 +81,7 @@ def row_differences(
     return found
 
 
-def pack_differences(records: Sequence[Mapping[str, Any]], ours: Sequence[Piece]) -> list[Difference]:
+def pack_differences(records: Sequence[Mapping[str, Any]], ours: Sequence[Piece]) -> list[RowDifference]:
     """The packs that differ, in order; a missing or extra pack counts as dropped."""
     theirs = [piece_of(record) for record in records if record["kind"] == "pack"]
     found = []
@@ -104,24 +106,30 @@ def _same(one: float, other: float) -> bool:
     return one == other or (one != one and other != other)
 
 
-def first_difference(row: int, theirs: list[Piece], ours: list[Piece], unit: str = "row") -> Difference | None:
+def first_difference(row: int, theirs: list[Piece], ours: list[Piece], unit: str = "row") -> RowDifference | None:
     """Where one row differs first. Pieces of one row have no order: trainers shuffle after they split."""
     if not theirs and not ours:
         return None
     if not theirs or not ours:
-        what = What.DROPPED_BY_SFTUI if theirs else What.DROPPED_BY_TRAINER
-        return Difference(row, what, unit=unit)
+        what = DifferenceKind.DROPPED_BY_SFTUI if theirs else DifferenceKind.DROPPED_BY_TRAINER
+        return RowDifference(row, what, unit=unit)
     if len(theirs) != len(ours):
-        return Difference(row, What.PIECES, theirs=(len(theirs),), ours=(len(ours),), unit=unit)
+        return RowDifference(row, DifferenceKind.PIECES, theirs=(len(theirs),), ours=(len(ours),), unit=unit)
     for piece, (one, other) in enumerate(zip(sorted(theirs), sorted(ours))):
-        for what, a, b in ((What.IDS, one[0], other[0]), (What.LABELS, one[1], other[1])):
+        for what, a, b in ((DifferenceKind.IDS, one[0], other[0]), (DifferenceKind.LABELS, one[1], other[1])):
             if a != b:
                 at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
-                return Difference(row, what, piece, at, tuple(a[at : at + 6]), tuple(b[at : at + 6]), unit=unit)
+                return RowDifference(row, what, piece, at, tuple(a[at : at + 6]), tuple(b[at : at + 6]), unit=unit)
         if not same_weights(one[2], other[2]):
             c, d = array("f", one[2]), array("f", other[2])
             at = next((i for i, (x, y) in enumerate(zip(c, d)) if not _same(x, y)), min(len(c), len(d)))
-            return Difference(
-                row, What.WEIGHTS, piece, at, tuple(one[2][at : at + 6]), tuple(other[2][at : at + 6]), unit=unit
+            return RowDifference(
+                row,
+                DifferenceKind.WEIGHTS,
+                piece,
+                at,
+                tuple(one[2][at : at + 6]),
+                tuple(other[2][at : at + 6]),
+                unit=unit,
             )
     return None

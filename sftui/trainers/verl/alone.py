@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import SftuiError, TemplateError
-from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Piece, Problem, Rendered, Span
+from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Piece, Problem, RenderedText, Span
 from sftui.recipe import Recipe, Render
 from sftui.side_files import object_of
 from sftui.templates import render as render_one
@@ -35,7 +35,7 @@ ACTING: frozenset[str] = frozenset(_TOLD["acting arguments"].split())
 
 
 @dataclass(frozen=True)
-class Frame:
+class TemplateFrame:
     """How many ids are cut off before messages (`before`, of the text `system` where that has as many), and how many
     of an answer are masked (`header`); `refused`: why verl stops before the first row."""
 
@@ -56,28 +56,28 @@ class Frame:
 
 
 @value_class
-class Apart(Rendered):
+class MessagePieces(RenderedText):
     """A row as its messages alone, a piece each, with the text that the template gives for all of them at once; None
     where that has the same ids for certain: it is the same text, and each message begins with an added token."""
 
     whole: str | None = ""
 
 
-def frame_of(recipe: Recipe, tools: Toolbox) -> Frame:
+def frame_of(recipe: Recipe, tools: Toolbox) -> TemplateFrame:
     """What verl measures of the template before it reads rows."""
-    return tools.survey if isinstance(tools.survey, Frame) else _measured(recipe, tools)
+    return tools.survey if isinstance(tools.survey, TemplateFrame) else _measured(recipe, tools)
 
 
 @last_asked
-def _measured(recipe: Recipe, tools: Toolbox) -> Frame:
+def _measured(recipe: Recipe, tools: Toolbox) -> TemplateFrame:
     return measured(recipe, tools)
 
 
-def measured(recipe: Recipe, tools: Toolbox) -> Frame:
+def measured(recipe: Recipe, tools: Toolbox) -> TemplateFrame:
     """The same, asked of the template."""
     refused = _no_variables(recipe.render)
     if refused is not None:
-        return Frame(refused=refused)
+        return TemplateFrame(refused=refused)
     variables = {**tools.special_tokens, **recipe.render.kwargs}
 
     def text(count: int, prompt: bool) -> str:
@@ -88,7 +88,7 @@ def measured(recipe: Recipe, tools: Toolbox) -> Frame:
         one, two, asked = text(1, False), text(2, False), text(1, True)
         ids, ids_of_two, ids_asked = (tools.tokenizer.ids(some, False) for some in (one, two, asked))
     except SftuiError as error:
-        return Frame(
+        return TemplateFrame(
             refused=Problem(
                 "verl stops before the first row: the chat template cannot render two user messages in a row",
                 f"it measures the template on them ({error.what}{f': {error.why}' if error.why else ''})",
@@ -98,7 +98,7 @@ def measured(recipe: Recipe, tools: Toolbox) -> Frame:
     before = len(ids[: -(len(ids_of_two) - len(ids))])
     system = one[: -(len(two) - len(one))]
     clean = len(tools.tokenizer.ids(system, False)) == before
-    return Frame(before, system if clean else None, len(ids_asked[len(ids) :]), joints(tools.tokenizer))
+    return TemplateFrame(before, system if clean else None, len(ids_asked[len(ids) :]), joints(tools.tokenizer))
 
 
 def _no_variables(options: Render) -> Problem | None:
@@ -120,7 +120,7 @@ def _no_variables(options: Render) -> Problem | None:
     )
 
 
-def apart(conversation: Conversation, recipe: Recipe, options: Render, tools: Toolbox, *, spans: bool) -> Apart:
+def apart(conversation: Conversation, recipe: Recipe, options: Render, tools: Toolbox, *, spans: bool) -> MessagePieces:
     """The row as its messages alone; TemplateError where verl stops at one, or at the whole."""
     frame = frame_of(recipe, tools)
     if frame.refused is not None:
@@ -155,7 +155,7 @@ def apart(conversation: Conversation, recipe: Recipe, options: Render, tools: To
         spans=False,
     )
     text = "".join([piece.text for piece in pieces])
-    return Apart(
+    return MessagePieces(
         text=text,
         spans=tuple(found),
         pieces=tuple(pieces),
@@ -167,7 +167,7 @@ def apart(conversation: Conversation, recipe: Recipe, options: Render, tools: To
 
 def _alone(
     conversation: Conversation, number: int, options: Render, tools: Toolbox, spans: bool
-) -> tuple[Rendered, Rendered | None]:
+) -> tuple[RenderedText, RenderedText | None]:
     """A message alone; and where the template refuses it, the message behind an empty one and that one alone."""
     given = Conversation(
         Kind.CHAT,
@@ -177,7 +177,7 @@ def _alone(
         template_kwargs=conversation.template_kwargs,
     )
 
-    def drawn(one: Conversation, spans: bool) -> Rendered:
+    def drawn(one: Conversation, spans: bool) -> RenderedText:
         return render_one(
             one,
             pick_template(one, tools),

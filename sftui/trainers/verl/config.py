@@ -18,10 +18,10 @@ from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, wrong_value
 from sftui.trainers.form import Draft, Form, edited, inlined
 from sftui.trainers.interpolation import resolved
-from sftui.trainers.known import KeyRules, Known, Remark
+from sftui.trainers.known import KeyRules, KnownKeys, Remark
 from sftui.trainers.table import (
     Config,
-    Entry,
+    KeyEntry,
     Keys,
     Noted,
     Said,
@@ -52,7 +52,7 @@ COLUMNS = {"messages": "data.messages_key", "tools": "data.tools_key"}
 PAD_MODES = ("no_padding", "right")
 
 
-def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> Entry:
+def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> KeyEntry:
     """Where a number is null, verl stops; of a text, that says nothing."""
     why = f"{TITLE} converts no value, and stops where it needs it"
     return typed(key, knob, kind, null="nothing" if kind is str else "refused", why=why, write=write)
@@ -132,7 +132,7 @@ def _written_template(recipe: Recipe, path: str, value: Any) -> Keys:
     return {("model", "custom_chat_template"): VerlOptions.of(recipe).custom_chat_template or ""}
 
 
-def _own(key: str) -> Entry:
+def _own(key: str) -> KeyEntry:
     return _typed(key, f"own.{key.rpartition('.')[2]}", str)
 
 
@@ -208,7 +208,7 @@ CUT = "with pad_mode no_padding verl cuts the end, whatever side truncation name
 OLD = "verl 0.9 has no fsdp_sft_trainer: the script is read as one of verl.trainer.sft_trainer"
 
 
-def read(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     """The config as one recipe; RecipeError where verl or Hydra would stop."""
     if script.is_script(text):
         return _of_script(path, text, preset, known)
@@ -241,7 +241,7 @@ def _group(said: str) -> str:
     return "".join(said.split()[-1:]).strip("/").partition("@")[0]
 
 
-def _of_script(path: str, text: str, preset: Recipe, known: Known) -> OpenedConfig:
+def _of_script(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     command = script.read(text, path)
     config: dict[str, Any] = {}
     notes: list[KeyNote] = []
@@ -284,7 +284,7 @@ def _recipe(config: Mapping[str, Any], preset: Recipe, path: str) -> Recipe:
     return recipe if recipe.tokenizer.name is not None else changed(recipe, "tokenizer.name", None)
 
 
-def _sign(one: script.Override, known: Known) -> KeyNote | None:
+def _sign(one: script.Override, known: KnownKeys) -> KeyNote | None:
     """The note of an override that Hydra refuses for its sign."""
     if not known.config:
         return None
@@ -317,7 +317,7 @@ def _leaves(config: Mapping[str, Any], under: str = "") -> Iterator[tuple[str, A
             yield place, value
 
 
-def _note(key: str, value: Any, known: Known, config: Mapping[str, Any]) -> KeyNote:
+def _note(key: str, value: Any, known: KnownKeys, config: Mapping[str, Any]) -> KeyNote:
     """What becomes of a key."""
     if key == "data.apply_chat_template_kwargs" and isinstance(value, Mapping):
         given = next((name for name in value if name in GIVEN), None)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.conversations.detected import NO_ROW, refusal, type_word
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Row
@@ -29,7 +29,7 @@ MEDIA = {"images": "image_key", "videos": "video_key"}
 CONVERT = "make messages of the rows with `sftui convert`, or set data.messages_key to their column"
 
 
-def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
+def detect(rows: Sequence[Row], recipe: Recipe) -> Detection:
     """verl's own reading of a dataset, or the refusal that its error amounts to."""
     read = [row for row in rows if isinstance(row.data, Mapping)]
     if not read:
@@ -48,7 +48,7 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detected:
         what = f"data.format is {recipe.data.format}, and verl reads messages alone"
         return refusal(what, fix="set data.format to auto")
     found = {ours: column for ours, column in fields.items() if column in columns}
-    return Detected(
+    return Detection(
         "messages",
         {**found, "tools": found.get("tools", ""), "template_kwargs": "", "system": ""},
         {"role": "role", "content": "content"},
@@ -76,7 +76,7 @@ def _of_parquet(rows: Sequence[Row]) -> bool:
     return not any(" line " in row.where or " record " in row.where for row in rows)
 
 
-def convert(row: Row, detected: Detected) -> Conversation:
+def convert(row: Row, detected: Detection) -> Conversation:
     """One row as its messages; ConversationError where `__getitem__` stops before it renders any."""
     if detected.refused is not None:
         raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
@@ -208,7 +208,7 @@ def beyond(row: Row, recipe: Recipe) -> str | None:
     return f"train_max_samples {most}: verl does not read rows after it"
 
 
-def unread(row: Row, detected: Detected, why: str) -> Conversation:
+def unread(row: Row, detected: Detection, why: str) -> Conversation:
     """A row that is not read, for the eye, with why."""
     try:
         return replace(convert(row, detected), extra={DROPPED: why})

@@ -23,7 +23,7 @@ _BARE = re.compile(r"[A-Za-z_/.~][\w/.\-+@%~]*$")
 """What Hydra and a shell both take for a text as it stands."""
 
 
-class _Reader:
+class _OverrideReader:
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
 
@@ -113,7 +113,7 @@ def primitive(text: str) -> Any:
 
 def parsed(text: str, where: str) -> Any:
     """What an override's text behind `=` says; RecipeError where Hydra refuses it."""
-    reader = _Reader(text)
+    reader = _OverrideReader(text)
     if not text.strip():
         return ""
     try:

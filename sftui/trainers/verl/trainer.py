@@ -15,23 +15,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.errors import RecipeError, TemplateError
 from sftui.labels import Verdict
-from sftui.model import Batch, Conversation, Example, Labels, Part, Reason, Rendered, Row, Tokens
+from sftui.model import Batch, Conversation, Example, Labels, Part, Reason, RenderedText, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.runs import as_runs, joined
 from sftui.text import clip, many, visible
 from sftui.tokens import LoadedTokenizer, ToEncode
-from sftui.trainers.base import MessagesTarget, Shaped, Toolbox, Totals, Trainer
-from sftui.trainers.held_out import HeldOut, Sampled
+from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Totals, Trainer
+from sftui.trainers.held_out import HeldOut, SampledRows
 from sftui.trainers.own_config import require
 from sftui.trainers.pins import rendering_by
 from sftui.trainers.processors import brings_processor
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.verl import TRAITS, VerlOptions, formats
-from sftui.trainers.verl.alone import Apart, Frame, apart, frame_of, measured, owner_parts
+from sftui.trainers.verl.alone import MessagePieces, TemplateFrame, apart, frame_of, measured, owner_parts
 from sftui.trainers.verl.config import CUSTOM
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ PADDED = "verl's engines take pad_mode no_padding alone: with `right` they stop 
 MISMATCH = "AssertionError: MultiTurnSFTDataset apply_chat_template to each turn separately and concat `input_ids`"
 
 
-class Late(tuple[int, ...]):
+class LeftCutIds(tuple[int, ...]):
     """The ids of a row of which the beginning was cut off, `start` of them: its position ids begin there."""
 
     start: int
 
     @classmethod
-    def of(cls, ids: tuple[int, ...], start: int) -> Late:
+    def of(cls, ids: tuple[int, ...], start: int) -> LeftCutIds:
         made = cls(ids)
         made.start = start
         return made
@@ -67,7 +67,7 @@ class Late(tuple[int, ...]):
 
 def _begins(example: Example) -> int:
     ids = example.input_ids
-    return ids.start if isinstance(ids, Late) else 0
+    return ids.start if isinstance(ids, LeftCutIds) else 0
 
 
 class Verl(Trainer):
@@ -108,7 +108,7 @@ class Verl(Trainer):
         own = VerlOptions.of(recipe)
         if own.train_max_samples is None or not own.shuffle:
             return None
-        return Sampled("data.train_max_samples", own.train_max_samples, own.seed, drawn=True)
+        return SampledRows("data.train_max_samples", own.train_max_samples, own.seed, drawn=True)
 
     def stop_of(self, recipe: Recipe, totals: Totals) -> str | None:
         """It divides by the number of full batches (trainer/sft_trainer.py, fit)."""
@@ -118,15 +118,15 @@ class Verl(Trainer):
             return f"{self.title} stops: {many(kept, 'row')} fill no batch of {size} ({error})"
         return super().stop_of(recipe, totals)
 
-    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detected:
+    def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         return formats.detect(rows, recipe)
 
-    def convert(self, row: Row, detected: Detected, recipe: Recipe) -> Conversation:
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         unread = formats.beyond(row, recipe) if detected.refused is None else None
         return formats.convert(row, detected) if unread is None else formats.unread(row, detected, unread)
 
-    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
-        return Shaped(conversation, conversation.extra.get(formats.DROPPED))
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
+        return ShapedRow(conversation, conversation.extra.get(formats.DROPPED))
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         """With EOS as the pad token where there is none (set_pad_token_id)."""
@@ -150,33 +150,33 @@ class Verl(Trainer):
     def brings_template(self, recipe: Recipe) -> bool:
         return False
 
-    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Frame:
+    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> TemplateFrame:
         return measured(recipe, tools)
 
     def render_options(self, recipe: Recipe, tokenizer: LoadedTokenizer) -> Render:
         return _options(recipe)
 
-    def render(self, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> Rendered:
+    def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
         options = self.render_options(recipe, tools.tokenizer)
         if shaped.dropped is None:
             return apart(shaped.conversation, recipe, options, tools, spans=spans)
         try:
             return replace(apart(shaped.conversation, recipe, options, tools, spans=spans), whole=None)
         except TemplateError:
-            return Rendered("")
+            return RenderedText("")
 
     def texts(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Iterator[ToEncode]:
         yield from super().texts(rendered, shaped, recipe, tools, places=places)
-        if isinstance(rendered, Apart) and rendered.whole is not None:
+        if isinstance(rendered, MessagePieces) and rendered.whole is not None:
             yield ToEncode(rendered.whole, False)
 
     def tokenize(
-        self, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox, *, places: bool = True
+        self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Tokens:
         tokens = super().tokenize(rendered, shaped, recipe, tools, places=places)
-        if isinstance(rendered, Apart) and rendered.whole is not None:
+        if isinstance(rendered, MessagePieces) and rendered.whole is not None:
             at = _parting(tokens.input_ids, tools.tokenizer.ids(rendered.whole, False))
             if at is not None:
                 tokens = _mismatched(tokens, at, shaped.conversation, recipe)
@@ -185,7 +185,7 @@ class Verl(Trainer):
         return tokens
 
     def label(
-        self, tokens: Tokens, rendered: Rendered, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         require(recipe, "mask.rule")
         if recipe.length.over != "cut_left" or recipe.batch.flatten:  # which pad_mode right alone can do
@@ -206,11 +206,11 @@ class Verl(Trainer):
         return tokens, label_rules.on_ids(tokens, (mask, reasons), kept, dropped, notes)
 
     def examples(
-        self, tokens: Tokens, labels: Labels, shaped: Shaped, recipe: Recipe, tools: Toolbox
+        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         made = super().examples(tokens, labels, shaped, recipe, tools)
         start = labels.kept[0][0] if labels.kept else 0
-        return made if not start else tuple(replace(one, input_ids=Late.of(one.input_ids, start)) for one in made)
+        return made if not start else tuple(replace(one, input_ids=LeftCutIds.of(one.input_ids, start)) for one in made)
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         """Rows end to end, each with its own position ids; with pad_mode `right` as the dataset pads them."""

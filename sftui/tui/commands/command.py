@@ -12,15 +12,15 @@ from sftui.tui.contexts import ANY, DIALOG, DOCUMENT
 
 if TYPE_CHECKING:
     from sftui.tui.inspector import Inspector
-    from sftui.tui.state import Said
+    from sftui.tui.state import StatusMessage
 
 Run: TypeAlias = "Callable[[Inspector, int | None], None]"
 """What a command does; the count is None where none was typed."""
-When: TypeAlias = "Callable[[Inspector], Said | None]"
+When: TypeAlias = "Callable[[Inspector], StatusMessage | None]"
 """Why a command comes to nothing now; None where it does something."""
 
 
-def always(here: Inspector) -> Said | None:
+def always(here: Inspector) -> StatusMessage | None:
     return None
 
 

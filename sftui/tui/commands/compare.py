@@ -18,11 +18,11 @@ from sftui.tui.commands.command import MEANS, command
 from sftui.tui.contexts import COMPARE, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.presets import preset_like
-from sftui.tui.state import Said
+from sftui.tui.state import StatusMessage
 from sftui.views.cells import Line, Role, line, wrap
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.history import Chosen
+from sftui.workspace.history import RecipeChoice
 
 HINT = "v A/B · - differing · = other · a takes B"
 REPAIR_HINT = "v A/B · - differing · a applies it"
@@ -286,7 +286,9 @@ def toggle(here: Inspector, count: int | None) -> None:
     "-",
     "only what differs",
     "Look",
-    when=lambda here: None if here.state.open.view == COMPARE else Said("no comparison; press C to open one", Role.DIM),
+    when=lambda here: (
+        None if here.state.open.view == COMPARE else StatusMessage("no comparison; press C to open one", Role.DIM)
+    ),
 )
 def hide_equal(here: Inspector, count: int | None) -> None:
     """Hides what is equal in the comparison."""
@@ -299,10 +301,10 @@ def hide_equal(here: Inspector, count: int | None) -> None:
 # — A/B —
 
 
-def _no_b(here: Inspector, missing: str = "no comparison") -> Said | None:
+def _no_b(here: Inspector, missing: str = "no comparison") -> StatusMessage | None:
     if here.state.compared.other is not None:
         return None
-    return Said(f"{missing}; press C to pick a second recipe", Role.DIM)
+    return StatusMessage(f"{missing}; press C to pick a second recipe", Role.DIM)
 
 
 def _show_b(here: Inspector) -> None:
@@ -346,11 +348,11 @@ def _back_to_a(here: Inspector) -> None:
     here.say(f"A: {here.workspace.recipe.preset}")
 
 
-def _b_hidden(here: Inspector) -> Said | None:
+def _b_hidden(here: Inspector) -> StatusMessage | None:
     """Why there is no B on screen to be put in force."""
     if here.state.open.view == COMPARE or here.state.compared.on_b:
         return _no_b(here)
-    return Said("nothing to apply here: f lists findings and their fixes, C compares", Role.DIM)
+    return StatusMessage("nothing to apply here: f lists findings and their fixes, C compares", Role.DIM)
 
 
 @command("compare.take", "a", "use recipe B", "Recipe", when=_b_hidden, means=MEANS["apply"], was=("+",))
@@ -360,7 +362,7 @@ def take(here: Inspector, count: int | None) -> None:
     if now.other is None:
         return
     repairs = here.workspace.repairs if now.repairs is None else now.repairs
-    if not here.workspace.choose(Chosen(now.other, repairs)):
+    if not here.workspace.choose(RecipeChoice(now.other, repairs)):
         here.say("that is already the current recipe", Role.DIM)
     elif now.repairs is None:
         here.say(f"{now.name} is the current recipe; u undoes it")

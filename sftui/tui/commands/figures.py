@@ -15,7 +15,7 @@ from sftui.tui.commands.command import MEANS, command, moves, steps
 from sftui.tui.contexts import FIGURES, FINDINGS, TOKENS
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.figures_pane import Owned
-from sftui.tui.state import Said
+from sftui.tui.state import StatusMessage
 from sftui.views.cells import Line, Over, Role, line, wrap
 from sftui.views.grid import Action
 from sftui.workspace import events as ev
@@ -59,9 +59,11 @@ def _start(here: Inspector) -> None:
     here.put(here.state.audited.began(here.workspace.ask(rq.AuditRequest)))
 
 
-def _figures_hidden(here: Inspector) -> Said | None:
+def _figures_hidden(here: Inspector) -> StatusMessage | None:
     """An audit that is not on screen is not stopped or started by a letter."""
-    return None if here.state.open.view == FIGURES else Said("the audit is not on screen; A shows it", Role.DIM)
+    return (
+        None if here.state.open.view == FIGURES else StatusMessage("the audit is not on screen; A shows it", Role.DIM)
+    )
 
 
 @command("audit.stop", "X", "stop the audit", "Look", when=_figures_hidden)
@@ -236,22 +238,24 @@ def choose(here: Inspector, by: str) -> None:
     here.paint_view(FIGURES)
 
 
-def _no_finding(here: Inspector) -> Said | None:
+def _no_finding(here: Inspector) -> StatusMessage | None:
     """Why there is nothing to explain."""
     if _marked(here) is not None:
         return None
     chosen = _of_figures(here.state.audited.chosen)
-    return Said("only findings have a page; Enter lists the rows" if chosen else "no findings to explain", Role.DIM)
+    return StatusMessage(
+        "only findings have a page; Enter lists the rows" if chosen else "no findings to explain", Role.DIM
+    )
 
 
-def _no_rows(here: Inspector) -> Said | None:
+def _no_rows(here: Inspector) -> StatusMessage | None:
     """Why what is marked has no rows."""
     one, now = _marked(here), here.state.audited
     if one is None:
-        none = Said("no findings yet" if now.running else "no findings", Role.DIM)
+        none = StatusMessage("no findings yet" if now.running else "no findings", Role.DIM)
         return None if now.answer is not None and _of_figures(now.chosen) else none
     if one.first is None:
-        return Said(f"{one.code} is about the set-up, not single rows: W explains it", Role.DIM)
+        return StatusMessage(f"{one.code} is about the set-up, not single rows: W explains it", Role.DIM)
     return None
 
 
@@ -278,7 +282,7 @@ def _move(here: Inspector, kind: str, count: int) -> None:
     move(steps(kind, count, pane.page, 0))
 
 
-MOVES = moves(FIGURES, "line", _move, lambda here: None if marked(here) else Said())
+MOVES = moves(FIGURES, "line", _move, lambda here: None if marked(here) else StatusMessage())
 
 
 @command(

@@ -17,7 +17,7 @@ from sftui.tui.commands.inputs import inputs
 from sftui.tui.contexts import FINDINGS, TOKENS
 from sftui.tui.copying import write_out
 from sftui.tui.inspector import Inspector
-from sftui.tui.state import Said
+from sftui.tui.state import StatusMessage
 from sftui.views.cells import Line, Role, line, wrap
 from sftui.views.grid import Action
 from sftui.views.knobs import new_values
@@ -58,16 +58,16 @@ def _move(here: Inspector, kind: str, count: int) -> None:
 MOVES = moves(FINDINGS, "finding", _move)
 
 
-def _none(here: Inspector) -> Said | None:
+def _none(here: Inspector) -> StatusMessage | None:
     """Why no finding is marked."""
     answer = here.panes.findings.answer
     if here.panes.findings.finding is not None:
         return None
     checking = answer is None or (answer.problem is None and answer.setup is None)
-    return Said("still checking; try again in a moment" if checking else "no finding here", Role.DIM)
+    return StatusMessage("still checking; try again in a moment" if checking else "no finding here", Role.DIM)
 
 
-def _no_cure(here: Inspector) -> Said | None:
+def _no_cure(here: Inspector) -> StatusMessage | None:
     """Why nothing that sftui can do cures the marked finding."""
     finding, answer = here.panes.findings.finding, here.panes.findings.answer
     if finding is None:
@@ -76,13 +76,15 @@ def _no_cure(here: Inspector) -> Said | None:
     if repairs.cures(here, finding) or (own is not None and bool(own.changes or own.template)):
         return None
     if answer is not None and not answer.tried:
-        return Said(UNTRIED, Role.DIM)
+        return StatusMessage(UNTRIED, Role.DIM)
     chosen = [name for name, _ in repairs.cures(here, finding, in_force=True)]
     if chosen:
         verb = "are" if len(chosen) > 1 else "is"
-        return Said(f"{' and '.join(chosen)} {verb} applied already and cannot fix {finding.code} here", Role.WARNING)
+        return StatusMessage(
+            f"{' and '.join(chosen)} {verb} applied already and cannot fix {finding.code} here", Role.WARNING
+        )
     key = "" if own is None else f": {own.trainer_keys.get(here.workspace.recipe.trainer) or own.title}"
-    return Said(f"no recipe knob fixes {finding.code}{key}", Role.WARNING)
+    return StatusMessage(f"no recipe knob fixes {finding.code}{key}", Role.WARNING)
 
 
 def _marked(here: Inspector) -> Finding | None:

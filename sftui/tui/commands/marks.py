@@ -12,9 +12,9 @@ from sftui.tui.commands.inputs import inputs
 from sftui.tui.contexts import FIGURES
 from sftui.tui.copying import file_next_to, write_out
 from sftui.tui.inspector import Inspector
-from sftui.tui.state import Said
+from sftui.tui.state import StatusMessage
 from sftui.views.cells import Line, Role, line, wrap
-from sftui.workspace.marks import KINDS, NOTED, Marks
+from sftui.workspace.marks import KINDS, NOTED, RowMarks
 
 MARKED = "marked"
 ORDERS = {MARKED: "", **{f"{MARKED} {kind}": kind for kind in KINDS}, NOTED: NOTED}
@@ -84,7 +84,7 @@ def _noted(here: Inspector, row: int, text: str) -> None:
         here.say(f"row {row:,}: noted" if has else f"row {row:,}: note removed", Role.PLAIN if has else Role.DIM)
 
 
-def _put(here: Inspector, marks: Marks, row: int) -> None:
+def _put(here: Inspector, marks: RowMarks, row: int) -> None:
     before = here.state.kept.marks
     here.put(here.state.kept._replace(marks=marks))
     here.marks_file.save(row, marks.get(row))
@@ -99,10 +99,10 @@ def _put(here: Inspector, marks: Marks, row: int) -> None:
 # — going through them —
 
 
-def _none_marked(here: Inspector) -> Said | None:
+def _none_marked(here: Inspector) -> StatusMessage | None:
     if here.state.kept.marks.beyond(here.state.row, True, here.state.total) is not None:
         return None
-    return Said("no row is marked: rk keep, rd drop, rf flag, rn note", Role.DIM)
+    return StatusMessage("no row is marked: rk keep, rd drop, rf flag, rn note", Role.DIM)
 
 
 @command("marks.next", "r ]", "next marked row", "Review", when=_none_marked)

@@ -34,7 +34,7 @@ def say_own(here: Inspector) -> None:
         here.say(f"{NOTE_GLYPH} {visible(note)}", Role.VALUE)
 
 
-class Count:
+class NoteCount:
     """How many notes there are to read, counted once for a row and what was said of it."""
 
     def __init__(self) -> None:

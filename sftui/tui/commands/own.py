@@ -11,7 +11,7 @@ from sftui.tui.themes import TITLES
 from sftui.tui.tour import toggled
 from sftui.views.cells import Line, Role, line, wrap
 from sftui.views.knobs import change_text
-from sftui.workspace.history import Chosen, Unexported, unexported
+from sftui.workspace.history import RecipeChoice, UnsavedWork, unexported
 
 
 @command("palette", (":", "ctrl+p"), "palette", "Help")
@@ -81,11 +81,11 @@ def suspend(here: Inspector, count: int | None) -> None:
 # — quitting —
 
 
-def lost(here: Inspector) -> Unexported:
+def lost(here: Inspector) -> UnsavedWork:
     """What would be lost now; review marks are kept by themselves."""
     workspace = here.workspace
     written = workspace.written[0] if workspace.written is not None else ()
-    return unexported(Chosen(workspace.recipe, workspace.repairs), Chosen(here.state.kept.recipe, written))
+    return unexported(RecipeChoice(workspace.recipe, workspace.repairs), RecipeChoice(here.state.kept.recipe, written))
 
 
 @command("quit", "q", "quit", "Help", means=MEANS["leave"])
@@ -129,7 +129,7 @@ def interrupt(here: Inspector, count: int | None) -> None:
         here.terminal.exit()
 
 
-def lost_parts(lost: Unexported) -> list[tuple[str, str]]:
+def lost_parts(lost: UnsavedWork) -> list[tuple[str, str]]:
     """Each change with what it is, as data names it."""
     waivers = [
         f"{one.get('code')}{' in row ' + str(one['rows']) if 'rows' in one else ''}: {one.get('reason')}"
@@ -142,7 +142,7 @@ def lost_parts(lost: Unexported) -> list[tuple[str, str]]:
     ]
 
 
-def lost_lines(lost: Unexported, width: int) -> list[Line]:
+def lost_lines(lost: UnsavedWork, width: int) -> list[Line]:
     """What quitting would lose, one by one."""
     return [
         cells

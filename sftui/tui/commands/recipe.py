@@ -17,7 +17,7 @@ from sftui.tui.contexts import RECIPE
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.recipe_pane import PRESET
 from sftui.tui.presets import preset_like
-from sftui.tui.state import Said
+from sftui.tui.state import StatusMessage
 from sftui.views.cells import Role
 from sftui.views.knobs import change_text, value_text
 from sftui.workspace import events as ev
@@ -139,8 +139,8 @@ def find(here: Inspector, count: int | None) -> None:
     here.ask("find a knob by name, trainer's key, meaning or value", answer)
 
 
-def _nothing_looked_for(here: Inspector) -> Said | None:
-    return None if here.state.kept.looked_for else Said("No search yet; press /", Role.DIM)
+def _nothing_looked_for(here: Inspector) -> StatusMessage | None:
+    return None if here.state.kept.looked_for else StatusMessage("No search yet; press /", Role.DIM)
 
 
 @command("recipe.find_next", "n", "next match", "Recipe", RECIPE, when=_nothing_looked_for, means=MEANS["next"])

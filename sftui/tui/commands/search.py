@@ -10,7 +10,7 @@ from sftui.tui.commands import rows, why
 from sftui.tui.commands.command import MEANS, command
 from sftui.tui.contexts import FINDINGS
 from sftui.tui.inspector import Inspector
-from sftui.tui.state import Hit, Hits, Said, Search
+from sftui.tui.state import Hit, Hits, Search, StatusMessage
 from sftui.views.cells import Role
 from sftui.views.grid import Action, hit_starts
 from sftui.workspace import SearchQuery
@@ -50,8 +50,8 @@ def _answer(here: Inspector, text: str) -> str | None:
     return None
 
 
-def _nothing_searched(here: Inspector) -> Said | None:
-    return Said("No search yet; press /", Role.DIM) if here.state.searching.query is None else None
+def _nothing_searched(here: Inspector) -> StatusMessage | None:
+    return StatusMessage("No search yet; press /", Role.DIM) if here.state.searching.query is None else None
 
 
 @command("search.next", "n", "next hit", "Search", counted=True, when=_nothing_searched, means=MEANS["next"])

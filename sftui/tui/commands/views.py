@@ -5,14 +5,18 @@ from __future__ import annotations
 from sftui.tui.commands.command import command
 from sftui.tui.contexts import BOUNDARY, CONVERSATION, RAW, RENDERED
 from sftui.tui.inspector import Inspector
-from sftui.tui.state import Said
+from sftui.tui.state import StatusMessage
 from sftui.views.cells import Role
 from sftui.views.grid import Action
 
 
-def unseen(here: Inspector) -> Said | None:
+def unseen(here: Inspector) -> StatusMessage | None:
     """Why the tokens cannot be looked at otherwise."""
-    return None if here.panes.tokens.display else Said("the tokens are not on screen; Esc goes back to them", Role.DIM)
+    return (
+        None
+        if here.panes.tokens.display
+        else StatusMessage("the tokens are not on screen; Esc goes back to them", Role.DIM)
+    )
 
 
 @command("zoom", "z", "zoom", "Look", when=unseen, was=("z", "v"))

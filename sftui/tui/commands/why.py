@@ -12,7 +12,7 @@ from sftui.recipe import Recipe, with_changes
 from sftui.tui.commands.command import MEANS, command
 from sftui.tui.contexts import TOKENS, WHY
 from sftui.tui.inspector import Inspector
-from sftui.tui.state import Said, Why
+from sftui.tui.state import StatusMessage, WhyState
 from sftui.views.cells import Line, Role, line, wrap
 from sftui.views.knobs import new_values
 from sftui.views.table import LEARNT
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 HINT = "t trains or masks it · h l others · Esc closes"
 
 
-def _under_b(here: Inspector) -> Said | None:
+def _under_b(here: Inspector) -> StatusMessage | None:
     """The card is of the recipe in force: tokens under the second one are not explained by it."""
     if not here.state.compared.on_b:
         return None
-    return Said("these are the tokens under B; v goes back to A, a makes B the current recipe", Role.DIM)
+    return StatusMessage("these are the tokens under B; v goes back to A, a makes B the current recipe", Role.DIM)
 
 
 @command("tokens.explain", "enter", "why", "Look", TOKENS, when=_under_b, means=MEANS["enter"])
@@ -140,7 +140,7 @@ def closed(here: Inspector) -> str | None:
     if ticket is not None:
         here.workspace.cancel(ticket)
     _stop_counting(here)
-    here.put(Why())
+    here.put(WhyState())
     return None
 
 
@@ -151,16 +151,16 @@ def _stop_counting(here: Inspector) -> None:
         here.put(here.state.why._replace(counting=None))
 
 
-def _no_way(here: Inspector) -> Said | None:
+def _no_way(here: Inspector) -> StatusMessage | None:
     """Why there is nothing that turns the label over."""
     now = here.state.why
     if here.state.open.view != WHY:
-        return Said("no token is explained: Enter on one says why", Role.DIM)
+        return StatusMessage("no token is explained: Enter on one says why", Role.DIM)
     if (elsewhere := _under_b(here)) is not None:
         return elsewhere
     if now.answer is None:
-        return Said("still trying what would change this token; try again in a moment", Role.DIM)
-    return Said("no setting changes this token alone", Role.WARNING) if not now.answer.ways else None
+        return StatusMessage("still trying what would change this token; try again in a moment", Role.DIM)
+    return StatusMessage("no setting changes this token alone", Role.WARNING) if not now.answer.ways else None
 
 
 @command("why.turn", "t", "train or mask it", "Look", when=_no_way, was=())

@@ -10,7 +10,7 @@ from sftui.text import visible
 from sftui.tui.line_view import LineView
 from sftui.views.cells import Line, Role, Segment, line, wrap
 from sftui.views.draw import DrawnBands, draw
-from sftui.views.grid import Action, GridState, Layout, Zoom, apply, settle
+from sftui.views.grid import Action, GridLayout, GridState, Zoom, apply, settle
 from sftui.views.layout import LABEL_WIDTH, lay_out, prelude_width
 from sftui.views.status import shift_lines, stop_lines, token_line
 from sftui.views.strip import strip, with_cursor
@@ -34,7 +34,7 @@ class TokenPane(LineView):
         self.inspection: Inspection | None = None
         self.state = GridState()
         self.table: TokenTable | None = None
-        self.bands: Layout = lay_out(None, Zoom.COLUMNS, False, 80)
+        self.bands: GridLayout = lay_out(None, Zoom.COLUMNS, False, 80)
         self.recipe: Recipe | None = None
         self.heading: tuple[Line, ...] = ()
         self.waiting_for: int | None = None

@@ -38,18 +38,18 @@ def test_python_has_every_option_of_the_command_line() -> None:
     """What an editor knows of the keywords has to be typed out, so it stands a second time, below the first."""
     from dataclasses import fields
 
-    from sftui.session.declared import Declared, Opening
+    from sftui.session.declared import Opening, OptionDeclaration
 
     renamed = {"recipe_file": "recipe", "knobs": "set"}
-    declared = {renamed.get(one.name, one.name) for one in fields(Declared)} - {"debug"}
+    declared = {renamed.get(one.name, one.name) for one in fields(OptionDeclaration)} - {"debug"}
     assert declared == set(Opening.__annotations__)
 
 
 def test_open_data_has_every_option_that_says_so() -> None:
     from dataclasses import fields
 
-    from sftui.session.declared import Declared
+    from sftui.session.declared import OptionDeclaration
     from sftui.session.options import OpenOptions
 
-    opens = {one.name for one in fields(Declared) if one.metadata["opens"]}
+    opens = {one.name for one in fields(OptionDeclaration) if one.metadata["opens"]}
     assert opens < {one.name for one in fields(OpenOptions)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from sftui.capture import Captured, Outcome
+from sftui.capture import CapturedRun, RunOutcome
 
 STUB = Path(__file__).parent / "stub"
 LOOP = """
@@ -37,4 +37,4 @@ optimizer = Marked(model.parameters())
 """A set-up of six batches of two rows; a step writes to the file that the command names."""
 
 
-Capture = Callable[..., tuple[Outcome, Captured, str]]
+Capture = Callable[..., tuple[RunOutcome, CapturedRun, str]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from capture_runs import LOOP, STUB, Capture
 
-from sftui.capture import Captured, Outcome, read_folder, run
+from sftui.capture import CapturedRun, RunOutcome, read_folder, run
 from sftui.capture.running import _alive
 
 
@@ -30,7 +30,7 @@ def capture(stub: None, tmp_path: Path) -> Capture:
         clip: int | None = None,
         python: tuple[str, ...] = (),
         packages: tuple[str, ...] = (),
-    ) -> tuple[Outcome, Captured, str]:
+    ) -> tuple[RunOutcome, CapturedRun, str]:
         script, marker, folder = tmp_path / "train.py", tmp_path / "marker", tmp_path / "run"
         script.write_text(LOOP + code, encoding="utf-8")
         folder.mkdir(mode=0o700)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from capture_runs import LOOP, Capture
 
-from sftui.capture import RECORDER, Captured, run
+from sftui.capture import RECORDER, CapturedRun, run
 from sftui.errors import SftuiError
 
 STEPS = """
@@ -25,7 +25,7 @@ for batch in loader:
 """
 
 
-def begun(found: Captured) -> list[tuple[int, str]]:
+def begun(found: CapturedRun) -> list[tuple[int, str]]:
     """The first id of each batch of two rows, and where it was taken."""
     return [(row.input_ids[0], row.source) for row in found.rows[::2]]
 

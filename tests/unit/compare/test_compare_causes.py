@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sftui.comparison import RowComparison, Side
+from sftui.comparison import RowComparison, RowSide
 from sftui.comparison.causes import (
     TOKENIZER,
     TRAINER,
@@ -27,9 +27,9 @@ from sftui.trainers import preset
 from sftui.trainers.pins import reference_version
 
 
-def side(*labels: int, stopped: bool = False) -> Side:
+def side(*labels: int, stopped: bool = False) -> RowSide:
     gone = "it cannot be" if stopped else None
-    return Side(tuple(range(len(labels))), labels, None, 1, gone=gone, stopped=stopped)
+    return RowSide(tuple(range(len(labels))), labels, None, 1, gone=gone, stopped=stopped)
 
 
 def row(number: int, differs: bool, stopped: bool = False) -> RowComparison:

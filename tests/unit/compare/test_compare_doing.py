@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sftui.comparison import Cause, Side
+from sftui.comparison import Cause, RowSide
 from sftui.comparison.doing import doing
 from sftui.flat import flat
 from sftui.model import IGNORE_INDEX, Part, Tokens
@@ -18,7 +18,7 @@ PARTS = {"h": Part.HEADER, "c": Part.CONTENT, "e": Part.TERMINATOR, "s": Part.SE
 CHAT = ("system", "user", "assistant", "user", "assistant")
 
 
-def side(text: str, roles: tuple[str, ...] = CHAT, **more: object) -> Side:
+def side(text: str, roles: tuple[str, ...] = CHAT, **more: object) -> RowSide:
     """A row of tokens as `2cT`: message, part, and T trained, m masked, x cut, o trained with another id; `-` is no
     message."""
     some = text.split()
@@ -26,7 +26,7 @@ def side(text: str, roles: tuple[str, ...] = CHAT, **more: object) -> Side:
     labels = tuple({"T": i, "m": IGNORE_INDEX, "x": None, "o": i + 1}[one[-1]] for i, one in enumerate(some))
     messages = [-1 if one[0] == "-" else int(one[0]) for one in some]
     tokens = Tokens(flat(ids), ids, ids, messages, [PARTS[one[1]] for one in some])
-    return Side(ids, labels, tokens, 1, roles=roles, **more)  # type: ignore[arg-type]
+    return RowSide(ids, labels, tokens, 1, roles=roles, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

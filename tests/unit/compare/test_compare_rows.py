@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.comparison import ComparisonCount, compare_row
-from sftui.comparison.alignment import Placed, align
+from sftui.comparison.alignment import AlignedSide, align
 from sftui.flat import flat, labelled
 from sftui.model import (
     IGNORE_INDEX,
@@ -25,7 +25,7 @@ from sftui.model import (
     Part,
     Problem,
     Reason,
-    Rendered,
+    RenderedText,
     Row,
     Span,
     Stage,
@@ -38,7 +38,9 @@ from sftui.session.arguments import Arguments
 from sftui.session.comparing import open_sides
 
 
-def placed(pieces: list[str], contents: tuple[tuple[int, int], ...] = (), ids: dict[str, int] | None = None) -> Placed:
+def placed(
+    pieces: list[str], contents: tuple[tuple[int, int], ...] = (), ids: dict[str, int] | None = None
+) -> AlignedSide:
     """A side whose tokens are `pieces`; a piece beginning with ^ stands for no text."""
     starts, ends, at = [], [], 0
     for piece in pieces:
@@ -51,7 +53,9 @@ def placed(pieces: list[str], contents: tuple[tuple[int, int], ...] = (), ids: d
         ends.append(at)
     known = ids if ids is not None else {}
     text = "".join(piece for piece in pieces if not piece.startswith("^"))
-    return Placed(text, contents, tuple(known.get(p, crc32(p.encode())) for p in pieces), tuple(starts), tuple(ends))
+    return AlignedSide(
+        text, contents, tuple(known.get(p, crc32(p.encode())) for p in pieces), tuple(starts), tuple(ends)
+    )
 
 
 def words(sides: list[list[str]], columns: tuple[tuple[tuple[int, int], ...], ...]) -> list[tuple[str, ...]]:
@@ -86,7 +90,7 @@ def test_equal_contents_are_matched_before_the_words_around_them() -> None:
 
 
 @st.composite
-def tokenizations(draw: st.DrawFn) -> list[Placed]:
+def tokenizations(draw: st.DrawFn) -> list[AlignedSide]:
     """Two to four sides: texts that are variations of one text, each cut anywhere."""
     base = draw(st.text("ab <|>\n", min_size=0, max_size=30))
     sides = []
@@ -103,7 +107,7 @@ def tokenizations(draw: st.DrawFn) -> list[Placed]:
 
 
 @given(tokenizations())
-def test_every_token_stands_in_one_column_in_its_order(sides: list[Placed]) -> None:
+def test_every_token_stands_in_one_column_in_its_order(sides: list[AlignedSide]) -> None:
     columns = align(sides)
     for k, side in enumerate(sides):
         assert [i for column in columns for i in range(*column[k])] == list(range(len(side.ids)))
@@ -135,7 +139,7 @@ def row(
     return Inspection(
         Row(index, {}, "", ""),
         token_text=TokenText(tuple(pieces), tuple(p.encode() for p in pieces), (False,) * count),
-        rendered=Rendered(side.text, (Span(0, len(side.text), 0, Part.CONTENT),)),
+        rendered=RenderedText(side.text, (Span(0, len(side.text), 0, Part.CONTENT),)),
         tokens=tokens,
         labels=Labels(labels, labelled(labels), (Reason.COMPLETION,) * count, ranges, dropped),
         example=example,

@@ -17,7 +17,7 @@ from sftui.conversations import detect
 from sftui.errors import ExportError, SftuiError
 from sftui.exports.conversion import reread
 from sftui.exports.plan import ExportPlan, plan_export
-from sftui.exports.prepared import Prepared
+from sftui.exports.prepared import ExportInput
 from sftui.model import Row
 from sftui.recipe import Data, Recipe, changed
 from sftui.sources.source import LINES
@@ -126,7 +126,7 @@ def planned(start: Recipe, row: Row, to: str, folder: Path, looking: bool = True
     """The export, and the recipe that its config is when it is read back; `looking`: at the data."""
     source = TAGGED if start.render.template.startswith("file:") else None
     assert source is None or compile_template(source, "tagged")
-    prepared = Prepared(
+    prepared = ExportInput(
         paths=(str(folder / "rows.jsonl"),),
         loading=LINES,
         detected=pipeline.detect([row], start),
@@ -204,7 +204,7 @@ def test_files_are_named_by_absolute_paths(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "rows.jsonl").write_text(json.dumps(row.data))
     recipe = recipe_of("hf-trainer tagged", tmp_path)
     for to in ("trl", "axolotl", "llamafactory", "unsloth", "torchtune"):
-        prepared = Prepared(
+        prepared = ExportInput(
             paths=("rows.jsonl",),
             loading=LINES,
             detected=pipeline.detect([row], recipe),

@@ -11,7 +11,7 @@ import pytest
 
 from sftui.exports.pinned import needed_version, version_notes
 from sftui.exports.plan import plan_export
-from sftui.exports.prepared import Prepared
+from sftui.exports.prepared import ExportInput
 from sftui.recipe import changed
 from sftui.sources.source import LINES
 from sftui.tokens import TokenizerFacts, builtin, four
@@ -93,13 +93,13 @@ def test_a_version_that_the_trainer_refuses_is_not_one_to_install(tmp_path: Path
 @pytest.mark.parametrize(("name", "to"), [("trl@1.16", "trl"), ("hf-trainer", "preprocess"), ("trl@1.16", "recipe")])
 @pytest.mark.parametrize("differ", [9, 0])
 def test_an_export_says_it_once(name: str, to: str, differ: int, tmp_path: Path) -> None:
-    from sftui.conversations import Detected
+    from sftui.conversations import Detection
 
     odd = tokenizer(tmp_path / "odd", "Qwen2Tokenizer")
     recipe = changed(preset(name), "tokenizer.name", odd)
     facts = shown(odd, {four.version(): differ})
     (tmp_path / "d.jsonl").write_text('{"messages": [{"role": "user", "content": "a"}]}\n')
-    prepared = Prepared((str(tmp_path / "d.jsonl"),), detected=Detected("messages"), tokenizer=facts, loading=LINES)
+    prepared = ExportInput((str(tmp_path / "d.jsonl"),), detected=Detection("messages"), tokenizer=facts, loading=LINES)
     plan = plan_export(to, str(tmp_path / "out"), recipe, recipe, prepared)
     told = [note for note in plan.notes if "install transformers" in note]
     assert len(told) == (1 if differ and to != "recipe" else 0)

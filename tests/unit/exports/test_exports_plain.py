@@ -25,7 +25,7 @@ from sftui.exports import plain
 from sftui.exports.copying import Code, copied
 from sftui.exports.expressible import check_expressible
 from sftui.exports.plain_config import Config
-from sftui.exports.prepared import Prepared
+from sftui.exports.prepared import ExportInput
 from sftui.exports.preprocess import config_of, constants_of, plain_source
 from sftui.model import Row
 from sftui.recipe import Recipe, changed
@@ -326,7 +326,9 @@ class Comparison:
         tools = pipeline.make_toolbox(recipe, core_tokenizer(recipe.tokenizer.name or ""))
         detected = pipeline.detect(rows[:1], recipe)
         facts = core_tokenizer(recipe.tokenizer.name or "").facts
-        prepared = Prepared(("rows.jsonl",), loading=LINES, detected=detected, tokenizer=facts, template_source=source)
+        prepared = ExportInput(
+            ("rows.jsonl",), loading=LINES, detected=detected, tokenizer=facts, template_source=source
+        )
         try:
             check_expressible(recipe, prepared)
         except ExportError as error:

@@ -9,7 +9,7 @@ import pytest
 
 from sftui.errors import ExportError
 from sftui.exports.plan import ExportPlan, check_target, plan_export
-from sftui.exports.prepared import Prepared
+from sftui.exports.prepared import ExportInput
 from sftui.recipe import changed
 from sftui.trainers import load_recipe, preset
 
@@ -18,7 +18,7 @@ BASE = changed(preset("hf-trainer"), "tokenizer.name", "builtin:chatml")
 
 def test_a_recipe_holds_what_differs_and_reads_back(tmp_path: Path) -> None:
     recipe = changed(changed(BASE, "length.max", 7), "render.inject_system", "a\nb \x1b[31m")
-    plan = plan_export("recipe", str(tmp_path), recipe, BASE, Prepared(("data.jsonl",)))
+    plan = plan_export("recipe", str(tmp_path), recipe, BASE, ExportInput(("data.jsonl",)))
     assert (
         plan.first_line
         == "sftui: corrected against the starting recipe: render.inject_system null -> a b [31m, length.max null -> 7"
@@ -30,14 +30,14 @@ def test_a_recipe_holds_what_differs_and_reads_back(tmp_path: Path) -> None:
 
 
 def test_nothing_corrected_is_said_too(tmp_path: Path) -> None:
-    assert plan_export("recipe", str(tmp_path), BASE, BASE, Prepared(())).first_line.endswith(
+    assert plan_export("recipe", str(tmp_path), BASE, BASE, ExportInput(())).first_line.endswith(
         "nothing was corrected against the starting recipe"
     )
 
 
 def test_a_plan_shows_the_difference_and_asks_before_overwriting(tmp_path: Path) -> None:
     def plan(longest: int) -> ExportPlan:
-        return plan_export("recipe", str(tmp_path), changed(BASE, "length.max", longest), BASE, Prepared(()))
+        return plan_export("recipe", str(tmp_path), changed(BASE, "length.max", longest), BASE, ExportInput(()))
 
     first = plan(5)
     assert first.overwrites == () and first.files[0].diff == "" and not first.files[0].exists
@@ -61,9 +61,9 @@ def test_targets_are_checked_with_the_nearest() -> None:
 
 def test_a_script_is_refused_before_anything_is_loaded(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="not open yet"):
-        plan_export("preprocess", str(tmp_path), BASE, BASE, Prepared(("x",)))
+        plan_export("preprocess", str(tmp_path), BASE, BASE, ExportInput(("x",)))
     with pytest.raises(ExportError, match="needs a tokenizer"):
-        plan_export("preprocess", str(tmp_path), preset("hf-trainer"), BASE, Prepared(("x",)))
+        plan_export("preprocess", str(tmp_path), preset("hf-trainer"), BASE, ExportInput(("x",)))
 
 
 def test_the_command_writes_and_says_what(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,10 +93,10 @@ def test_a_recipe_can_be_opened_from_another_folder(tmp_path: Path, monkeypatch:
     (tmp_path / "tagged.jinja").write_text("x")
     (tmp_path / "tokens").mkdir()
     recipe = changed(changed(BASE, "render.template", "file:tagged.jinja"), "tokenizer.name", "tokens")
-    text = plan_export("recipe", "out", recipe, BASE, Prepared(())).files[0].content
+    text = plan_export("recipe", "out", recipe, BASE, ExportInput(())).files[0].content
     read = load_recipe(text, "recipe.yaml")
     assert (read.render.template, read.tokenizer.name) == (
         f"file:{tmp_path / 'tagged.jinja'}",
         str(tmp_path / "tokens"),
     )
-    assert "builtin:chatml" in plan_export("recipe", "out", BASE, BASE, Prepared(())).files[0].content
+    assert "builtin:chatml" in plan_export("recipe", "out", BASE, BASE, ExportInput(())).files[0].content

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sftui.exports.plan import plan_export
-from sftui.exports.prepared import Prepared
+from sftui.exports.prepared import ExportInput
 from sftui.sources.source import LINES, PARQUET
 from sftui.trainers import preset, trainer_named
 
@@ -50,7 +50,7 @@ def written(tmp_path: Path, trainer: str, text: str, *, repaired: str | None) ->
     )
     opened = trainer_named(trainer).read_config(str(path), path.read_text())
     recipe = opened.recipe
-    prepared = Prepared(
+    prepared = ExportInput(
         paths=(str(folder / "mine.jsonl"),), loading=LINES, config=opened, repairs=("trim",), repaired=repaired
     )
     plan = plan_export(recipe.preset, str(tmp_path / "out"), recipe, recipe, prepared)
@@ -80,7 +80,7 @@ def test_repairs_that_are_in_no_file_are_told(tmp_path: Path) -> None:
 
 def test_a_new_config_and_the_script_name_the_repaired_file(tmp_path: Path) -> None:
     recipe = preset("trl@1.16")
-    prepared = Prepared(
+    prepared = ExportInput(
         paths=("mine.parquet",), split="train", loading=PARQUET, repairs=("trim",), repaired="new.jsonl"
     )
     plan = plan_export("trl", str(tmp_path), recipe, recipe, prepared)

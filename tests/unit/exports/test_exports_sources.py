@@ -19,10 +19,10 @@ import pytest
 
 import sftui.sources
 from sftui.cli.loading import loaded_session
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.errors import ExportError
 from sftui.exports.plan import ExportPlan, facts_of, plan_export
-from sftui.exports.prepared import Prepared
+from sftui.exports.prepared import ExportInput
 from sftui.recipe import changed
 from sftui.session.arguments import Arguments
 from sftui.session.opened import source_spec
@@ -31,7 +31,7 @@ from sftui.sources import Loading, Source, open_source
 from sftui.sources.indexed import IndexedSource
 from sftui.sources.memory import source_in_memory
 from sftui.sources.pieces import PieceReader
-from sftui.sources.shards import Resting, ShardedSource
+from sftui.sources.shards import Shard, ShardedSource
 from sftui.sources.slices import SlicedSource
 from sftui.sources.token_files import TokenFileSource
 from sftui.trainers import TRAINERS, preset, traits_of
@@ -131,7 +131,7 @@ FILES = [
     Asked("ids.ds", datatrove, IDS),
 ]
 IN_MEMORY = [TEXTS, pa.Table.from_pylist(TEXTS)]
-OVER_OTHERS = {Resting, ShardedSource, SlicedSource, IndexedSource, TokenFileSource}
+OVER_OTHERS = {Shard, ShardedSource, SlicedSource, IndexedSource, TokenFileSource}
 """Sources of several kinds, which say of each what it says of itself."""
 
 
@@ -221,7 +221,7 @@ BY_PATH = {
 @pytest.mark.parametrize("trainer", [name for name in TRAINERS if traits_of(name).config])
 def test_a_config_names_the_same_data(trainer: str, asked: Asked, tmp_path: Path) -> None:
     source, path, recipe = opened(asked, tmp_path), str(tmp_path / asked.name), preset(trainer)
-    facts = facts_of(recipe, Prepared((path,), loading=source.loading, detected=Detected("messages")))
+    facts = facts_of(recipe, ExportInput((path,), loading=source.loading, detected=Detection("messages")))
     written = write_config(recipe, None, facts)
     loader, text = source.loading.loader, "".join(file.content for file in written.files)
     named = (BY_LOADER if loader else BY_PATH).get(trainer, "{path}")

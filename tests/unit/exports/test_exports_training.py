@@ -14,11 +14,11 @@ import pytest
 
 from sftui.exports.conversion import convert
 from sftui.exports.plan import ExportPlan, plan_export
-from sftui.exports.prepared import Prepared
+from sftui.exports.prepared import ExportInput
 from sftui.recipe import changed
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import TRAINERS, preset, trainer_named, traits_of
-from sftui.trainers.config import DatasetRef, Facts, OpenedConfig, Setting, Training
+from sftui.trainers.config import DatasetRef, Facts, OpenedConfig, Training, TrainingSetting
 from sftui.trainers.own_config import write_config
 from sftui.trainers.table import at, place_of
 from sftui.trainers.training import read_training, settings, table_of
@@ -401,7 +401,7 @@ def test_nothing_is_made_up_where_no_config_is_known(
 def test_a_model_that_is_not_the_tokenizer_stays_the_model() -> None:
     config = opened("trl", BARE["trl"])
     recipe = convert(changed(config.recipe, "tokenizer.name", "other/tokenizer"), "axolotl", "messages").recipe
-    tokenizer = Setting("other/tokenizer", "tokenizer.name")
+    tokenizer = TrainingSetting("other/tokenizer", "tokenizer.name")
     facts = Facts(data="org/rows", source=read_training(config), given={"tokenizer": tokenizer})
     written = write_config(recipe, None, facts)
     made = parse_yaml(written.files[0].content, "written")
@@ -424,7 +424,7 @@ def test_a_table_speaks_of_settings_and_says_each(name: str) -> None:
 def test_what_a_new_config_does_not_say_of_the_data_is_listed(tmp_path: Path) -> None:
     entries = "[{path: a/b, name: main, type: alpaca}, {path: c/d, type: alpaca}]"
     config = opened("axolotl", f"base_model: m\nlearning_rate: 1\ndatasets: {entries}\n")
-    prepared = Prepared(("a/b",), split="train", subset="main", data_revision="v1", config=config)
+    prepared = ExportInput(("a/b",), split="train", subset="main", data_revision="v1", config=config)
     notes = plan_export("trl", str(tmp_path), config.recipe, config.recipe, prepared).notes
     assert [note.split(":")[1] for note in notes if note.startswith(("not carried: the ",))] == [
         " the other datasets of config.yaml",
@@ -525,7 +525,7 @@ def test_offloading_of_axolotl_is_what_its_loader_makes_of_it() -> None:
 def test_a_name_that_only_the_run_knows_is_no_tokenizer(tmp_path: Path) -> None:
     config = opened("ms-swift", "swift sft --model ${MODEL} --dataset org/rows --attn_impl flash_attn\n")
     plan = plan_export(
-        "torchtune", str(tmp_path), config.recipe, config.recipe, Prepared(("d",), "train", config=config)
+        "torchtune", str(tmp_path), config.recipe, config.recipe, ExportInput(("d",), "train", config=config)
     )
     assert "${MODEL}" not in str(parse_yaml(plan.files[0].content, "written"))
     assert "attn_implementation: flash_attention_2" in exported("ms-swift", config.text, "axolotl")[2]

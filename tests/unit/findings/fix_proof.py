@@ -13,7 +13,7 @@ from case_runner import Outcome, recipe_of, run
 
 from sftui.errors import SftuiError
 from sftui.findings import Context, Finding
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.rule import Case
 from sftui.findings.rules.packing import packs_of
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Part
@@ -158,7 +158,7 @@ def place_of(name: str, finding: Finding, inspection: Inspection, context: Conte
     """The tokens of a row that a fix may move; the names stand in `PLACES` of test_findings_fixes."""
     if inspection.tokens is None or lost(inspection):
         return set(range(len(inspection.tokens or ())))
-    look, count = Look(inspection, context), len(inspection.tokens)
+    look, count = RowLook(inspection, context), len(inspection.tokens)
     if name == "row":
         return set(range(count))
     if name == "bos":
@@ -246,7 +246,7 @@ def trained_elsewhere(inspection: Inspection, context: Context, finding: Finding
         lost(inspection)
         or inspection.labels is None
         or context.recipe.mask.rule in ("auto", "all", "given")
-        or not Look(inspection, context).turns
+        or not RowLook(inspection, context).turns
     ):
         return set()
     trained = {i for i, label in enumerate(inspection.labels.labels) if label != IGNORE_INDEX}

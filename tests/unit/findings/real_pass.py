@@ -14,7 +14,7 @@ from pathlib import Path
 from sftui import trainers
 from sftui.audit.audit import Audit
 from sftui.audit.context import audit_context
-from sftui.audit.found import Found
+from sftui.audit.found import FindingCounts
 from sftui.audit.run import run_audit
 from sftui.findings import Severity
 from sftui.recipe import changed
@@ -87,7 +87,7 @@ def errors(name: str, preset: str, files: Iterable[Path], shared: Path) -> Cells
             continue
         context = audit_context(recipe, session.detected, session.tools)
         audit = Audit(context)
-        audit.found = Found(kept=1 << 40)
+        audit.found = FindingCounts(kept=1 << 40)
         for _ in run_audit(audit, session.source.rows(), session.inspect_many, context, head=session.source.rows()):
             pass
         session.close()

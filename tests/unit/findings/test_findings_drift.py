@@ -11,7 +11,7 @@ from case_runner import run
 from sftui.findings import Finding, Severity
 from sftui.findings.examples import case, stored_case
 from sftui.findings.rule import GOOD
-from sftui.findings.rules.drift import Place, places
+from sftui.findings.rules.drift import DriftPlace, places
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.builtin import folder
 
@@ -40,8 +40,8 @@ def test_each_token_that_is_written_as_two_is_found(tokenizer: LoadedTokenizer) 
     held = {at: made for at in range(len(ids)) if (made := split(ids, at, tokenizer)) is not None}
     assert len(held) > 10
     for at, made in held.items():
-        assert places(made, ids, tokenizer) == [Place((at, at + 2), (at, at + 1))]
-        assert places(ids, made, tokenizer) == [Place((at, at + 1), (at, at + 2))]
+        assert places(made, ids, tokenizer) == [DriftPlace((at, at + 2), (at, at + 1))]
+        assert places(ids, made, tokenizer) == [DriftPlace((at, at + 1), (at, at + 2))]
 
 
 def test_many_at_once_are_found_where_they_are(tokenizer: LoadedTokenizer) -> None:

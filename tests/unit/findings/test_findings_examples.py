@@ -7,7 +7,7 @@ from case_runner import run
 
 from sftui.findings import CODES, explain
 from sftui.findings.catalogue import DATASET_CHECKS, ROW_CHECKS, SETUP_CHECKS
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.run import moments
 
 
@@ -36,7 +36,7 @@ def test_a_check_reports_by_the_rules_that_it_names(code: str) -> None:
     for case in (CODES[code].bad, *CODES[code].more):
         made = run(case)
         for inspection in made.inspections:
-            asked, look = set(moments(inspection)), Look(inspection, made.context)
+            asked, look = set(moments(inspection)), RowLook(inspection, made.context)
             for check in ROW_CHECKS:
                 if check.when in asked:
                     assert {one.code for one in check(look)} <= {one.code for one in check.rules}

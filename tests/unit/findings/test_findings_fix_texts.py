@@ -20,7 +20,7 @@ from sftui.findings import CODES
 from sftui.findings.rule import NAMED
 from sftui.recipe import KnobInfo, get, knobs
 from sftui.recipe_io import set_knob_to
-from sftui.trainers.known import Known, known_keys
+from sftui.trainers.known import KnownKeys, known_keys
 from sftui.trainers.llamafactory.config import COLUMNS, ENTRY_KEYS, MESSAGE_TAGS, TAGS
 from sftui.trainers.own_config import losses_of
 
@@ -121,7 +121,7 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
 
 
 @cache
-def known(trainer: str) -> Known | None:
+def known(trainer: str) -> KnownKeys | None:
     return known_keys(trainer, trainer, None) if trainer not in ("hf-trainer",) else None
 
 

@@ -15,12 +15,12 @@ from sftui.errors import SftuiError
 from sftui.findings import CODES, Context, check_row
 from sftui.findings.catalogue import ROW_CHECKS
 from sftui.findings.checks import RowCheck
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.rule import Case
 from sftui.findings.rules import eos
 from sftui.findings.run import moments
-from sftui.findings.shapes import Shape
-from sftui.findings.words import Marks, cover, sign_of, walk, words
+from sftui.findings.shapes import RowShape
+from sftui.findings.words import TextMarks, cover, sign_of, walk, words
 from sftui.flat import flat, labelled
 from sftui.model import IGNORE_INDEX, NOWHERE, Cut, Inspection
 from sftui.tokens import token_text
@@ -80,7 +80,7 @@ ROW = st.one_of(
 
 def shut(inspection: Inspection, context: Context) -> list[str]:
     """The checks that are not asked; AssertionError where one of them finds something."""
-    look = Look(inspection, context)
+    look = RowLook(inspection, context)
     if look.shape.labelled:
         assert look.shape.placed <= look.placed
         labels, special = look.labels.counted, context.tools.tokenizer.special_ids
@@ -89,7 +89,7 @@ def shut(inspection: Inspection, context: Context) -> list[str]:
     found = []
     for check in asked(inspection):
         if not check.open(context, look.shape) or (check.row is not None and not check.row(look)):
-            told = list(check(Look(inspection, context)))
+            told = list(check(RowLook(inspection, context)))
             assert not told, f"{check.found.__module__}.{check.found.__name__}: {told}"
             found.append(check.found.__name__)
     return found
@@ -195,7 +195,7 @@ def test_what_is_asked_is_decided_once_for_rows_of_one_shape(monkeypatch: pytest
     context, inspections = open_case(case, case.rows)
     plain, opened = RowCheck.open, Counter[int]()
 
-    def noted(check: RowCheck, context: Context, shape: Shape) -> bool:
+    def noted(check: RowCheck, context: Context, shape: RowShape) -> bool:
         opened[id(check)] += 1
         return plain(check, context, shape)
 
@@ -241,5 +241,5 @@ def test_every_foreign_stop_holds_a_mark(literal: str) -> None:
 
 @given(st.lists(st.text("a<|>", min_size=1, max_size=3), max_size=5), st.text("ab<|>", max_size=12))
 def test_marks_stand_in_a_text_where_one_of_them_does(marks: list[str], text: str) -> None:
-    assert Marks(marks).in_(text) == any(mark in text for mark in marks)
+    assert TextMarks(marks).in_(text) == any(mark in text for mark in marks)
     assert all(sign_of(mark) in mark for mark in marks)

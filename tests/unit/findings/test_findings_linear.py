@@ -16,7 +16,7 @@ import pytest
 from sftui.cli.loading import loaded_session
 from sftui.findings import calls
 from sftui.findings.examples import CALLING
-from sftui.findings.words import Standing, thought_in, without_thoughts
+from sftui.findings.words import TextIndex, thought_in, without_thoughts
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready
@@ -191,7 +191,7 @@ def test_a_long_blank_stretch_or_an_open_tag_is_read_once(text: str, patience: N
 
 
 def test_texts_are_found_in_any_order() -> None:
-    standing = Standing("one two three two")
+    standing = TextIndex("one two three two")
     assert [said in standing for said in ("two", "three", "two", "one", "four", "three two", "")] == [
         True, True, True, True, False, True, True,
     ]  # fmt: skip

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.findings.context import Context
-from sftui.findings.look import Look
+from sftui.findings.look import RowLook
 from sftui.findings.manners import Manner, read
 from sftui.findings.words import REASONING, texts
 from sftui.model import Conversation, Inspection, Kind, Message, Row
@@ -86,5 +86,5 @@ def test_what_is_spoken_are_the_texts(
         Kind.CHAT, "messages", messages=tuple(messages), prompt=prompt, completion=completion, text=text
     )
     context = cast(Context, SimpleNamespace(recipe=None, facts=None))
-    look = Look(Inspection(Row(0, {}, "", "row 0"), conversation), context)
+    look = RowLook(Inspection(Row(0, {}, "", "row 0"), conversation), context)
     assert look.spoken == "\n".join([said for _, said, _ in texts(conversation)])

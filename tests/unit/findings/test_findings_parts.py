@@ -25,7 +25,7 @@ from sftui.findings import (
     read_waivers,
 )
 from sftui.findings.catalogue import REPAIR_OF
-from sftui.findings.checks import RowCheck, When
+from sftui.findings.checks import RowCheck, RowCondition
 from sftui.findings.examples import ROUNDS, chat, chatml, tagged
 from sftui.findings.rule import FINE, GOOD, Case
 from sftui.findings.run import _BY_MOMENT
@@ -266,7 +266,7 @@ def test_a_row_that_costs_the_checks_too_much_has_that_finding_alone(
         raise raised
         yield
 
-    monkeypatch.setitem(_BY_MOMENT, When.CONVERSATION, (RowCheck(When.CONVERSATION, (), greedy),))
+    monkeypatch.setitem(_BY_MOMENT, RowCondition.CONVERSATION, (RowCheck(RowCondition.CONVERSATION, (), greedy),))
     (found,) = check_row(made.inspections[0], replace(made.context, memo={}))
     assert found.code == "ROW007" and told in found.sentence
 

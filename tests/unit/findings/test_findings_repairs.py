@@ -20,7 +20,7 @@ from sftui.findings import CODES, check_row
 from sftui.findings.catalogue import REPAIR_OF
 from sftui.findings.rule import DROP, TO_MESSAGES, Case
 from sftui.repairs.catalogue import REPAIRS, TITLES
-from sftui.repairs.lines import Repaired, line_of
+from sftui.repairs.lines import RepairedRow, line_of
 from sftui.repairs.run import layout_of, make_plan, repaired
 from sftui.repairs.to_messages import target_of, to_messages, way_of
 from sftui.session.repairing import exact_repairs
@@ -62,7 +62,7 @@ def example(code: str, number: int) -> Case:
     return (CODES[code].bad, *CODES[code].more)[number]
 
 
-def mended(case: Case, code: str, name: str, before: Outcome) -> list[Repaired]:
+def mended(case: Case, code: str, name: str, before: Outcome) -> list[RepairedRow]:
     """What `sftui repair --apply NAME` or `--drop CODE` makes of the rows."""
     exact = exact_repairs(tokenizer_of(case.tokenizer))
     if name == TO_MESSAGES:
@@ -130,7 +130,7 @@ def test_a_repair_takes_the_finding_away_and_nothing_else(code: str, number: int
     assert whole <= (set(LOST) if any(map(lost, before.inspections)) else set()), whole
 
 
-def reread(one: Repaired) -> Any:
+def reread(one: RepairedRow) -> Any:
     """The row as it stands in the written file; one that was not touched is the row itself."""
     raw = json.dumps(dict(one.row.data or {})).encode()
     line = line_of(one, raw)

@@ -22,7 +22,7 @@ from sftui.model import (
     Kind,
     Labels,
     Reason,
-    Rendered,
+    RenderedText,
     Row,
     Tokens,
     flat_example,
@@ -76,7 +76,7 @@ def test_a_row_is_what_its_prompt_and_its_length_say(
 
 def _made(tokens: Tokens, recipe: Recipe) -> tuple[Any, ...]:
     conversation = Conversation(Kind.TEXT, "text", text="")
-    labels = label(tokens, Rendered(""), conversation, recipe)
+    labels = label(tokens, RenderedText(""), conversation, recipe)
     stored = example(tokens, labels, recipe)
     found = Inspection(Row(0, {}, "{}", "row 0"), conversation, tokens=tokens, labels=labels, example=stored)
     arrays = {name: _plain(value) for name, value in record(found, as_arrays=True).items()}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sftui import labels as rules
 from sftui.errors import RecipeError
 from sftui.flat import flat
-from sftui.model import NOWHERE, Conversation, Kind, Labels, Message, Part, Reason, Rendered, Tokens
+from sftui.model import NOWHERE, Conversation, Kind, Labels, Message, Part, Reason, RenderedText, Tokens
 from sftui.recipe import Length, Loss, Mask, Recipe
 from sftui.trainers import preset
 
@@ -50,10 +50,10 @@ def chat() -> Conversation:
     return Conversation(Kind.CHAT, "messages", messages=tuple(Message({"role": r, "content": "x"}) for r in roles))
 
 
-RENDERED = Rendered(text="x" * 12)
+RENDERED = RenderedText(text="x" * 12)
 
 
-def draw(mask: Mask, prompt: tuple[int, ...] | None = None, rendered: Rendered = RENDERED) -> str:
+def draw(mask: Mask, prompt: tuple[int, ...] | None = None, rendered: RenderedText = RENDERED) -> str:
     flags, _ = rules.draw(rules.Subject(tokens(prompt), rendered, chat()), mask)
     return "".join("█" if on else "░" for on in flags)
 
@@ -96,7 +96,8 @@ def test_rule(mask: Mask, prompt: tuple[int, ...] | None, drawn: str) -> None:
 )
 def test_generation_spans_follow_transformers(spans: tuple[tuple[int, int], ...], drawn: str) -> None:
     assert (
-        draw(Mask(rule="generation_tag"), None, Rendered("x" * 12, generation=spans, has_generation_tag=True)) == drawn
+        draw(Mask(rule="generation_tag"), None, RenderedText("x" * 12, generation=spans, has_generation_tag=True))
+        == drawn
     )
 
 
@@ -112,7 +113,7 @@ def test_generation_spans_follow_transformers(spans: tuple[tuple[int, int], ...]
     ],
 )
 def test_generation_spans_since_transformers_5_24(spans: tuple[tuple[int, int], ...], drawn: str) -> None:
-    rendered = Rendered("x" * 12, generation=spans, has_generation_tag=True, overlapping=True)
+    rendered = RenderedText("x" * 12, generation=spans, has_generation_tag=True, overlapping=True)
     assert draw(Mask(rule="generation_tag"), None, rendered) == drawn
 
 
@@ -124,7 +125,7 @@ def test_a_token_that_reaches_into_a_generation_span_is_of_it_since_transformers
         (((4, 4),), "░█░░░", "░█░░░"),
     ):
         for overlapping, drawn in ((False, old), (True, new)):
-            rendered = Rendered("x" * 6, generation=spans, has_generation_tag=True, overlapping=overlapping)
+            rendered = RenderedText("x" * 6, generation=spans, has_generation_tag=True, overlapping=overlapping)
             flags, _ = rules.draw(rules.Subject(wide, rendered, chat()), Mask(rule="generation_tag"))
             assert "".join("█" if on else "░" for on in flags) == drawn, (spans, overlapping)
 
@@ -134,7 +135,7 @@ def test_an_empty_generation_block_at_the_very_start_stops_the_run() -> None:
         draw(
             Mask(rule="generation_tag"),
             None,
-            Rendered("x" * 12, generation=((0, 0), (6, 8)), has_generation_tag=True),
+            RenderedText("x" * 12, generation=((0, 0), (6, 8)), has_generation_tag=True),
         )
 
 

@@ -9,11 +9,11 @@ import pytest
 from sftui.flat import flat
 from sftui.labels import by_message, collate, label, weights_joined, weights_within
 from sftui.labels import example as made_of
-from sftui.model import Batch, Conversation, Example, Kind, Labels, Message, Part, Reason, Rendered, Tokens
+from sftui.model import Batch, Conversation, Example, Kind, Labels, Message, Part, Reason, RenderedText, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Length, Loss, Mask, Recipe
 from sftui.runs import Runs, as_runs, joined
-from sftui.trainers.held import Held
+from sftui.trainers.held import ExampleStore
 
 WHOLE = Length()
 IDS = (10, 11, 12, 13, 14, 15, 16, 17)
@@ -32,7 +32,7 @@ def conversation(*weights: float | None) -> Conversation:
 
 def labelled(*weights: float | None, length: Length = WHOLE, shift: str = "internal") -> tuple[Labels, Example | None]:
     recipe = Recipe("acme", mask=Mask(rule="assistant"), length=length, loss=Loss(shift=shift, weights="float"))
-    made = label(TOKENS, Rendered("abcdefgh"), conversation(*weights), recipe)
+    made = label(TOKENS, RenderedText("abcdefgh"), conversation(*weights), recipe)
     return made, made_of(TOKENS, made, recipe)
 
 
@@ -76,7 +76,7 @@ def test_weights_are_shifted_with_the_labels() -> None:
 
 def test_without_the_knob_there_are_none() -> None:
     recipe = Recipe("acme", mask=Mask(rule="assistant"))
-    made = label(TOKENS, Rendered("abcdefgh"), conversation(0.3, 0.0), recipe)
+    made = label(TOKENS, RenderedText("abcdefgh"), conversation(0.3, 0.0), recipe)
     assert made.weights is None and made.counted is made.labels and made.carrying is made.ranges
     example = made_of(TOKENS, made, recipe)
     assert example is not None and example.weights is None and example.trained == 4
@@ -117,7 +117,7 @@ def test_packs_hold_the_weights_of_their_rows() -> None:
 
 
 def test_weights_survive_being_held_and_sent() -> None:
-    held = Held(1)
+    held = ExampleStore(1)
     held.append(example(joined([(3, 0.1)])))
     held.append(example(None))
     assert [one.weights for one in held] == [joined([(3, 0.1)]), None]

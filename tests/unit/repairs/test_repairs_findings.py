@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sftui import pipeline, trainers
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.findings import CODES, Context, DatasetChecks, check_dataset, check_row
 from sftui.model import Inspection, Part, Row
 from sftui.repairs.catalogue import REPAIRS, fixes_for
@@ -27,7 +27,7 @@ U, A = {"role": "user", "content": "How are you?"}, {"role": "assistant", "conte
 @dataclass(frozen=True)
 class Bench:
     context: Context
-    detected: Detected
+    detected: Detection
 
     def look(self, data: Mapping[str, Any]) -> Inspection:
         return pipeline.inspect(

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.repairs.catalogue import REPAIRS
-from sftui.repairs.lines import Repaired, line_of, row_of
-from sftui.repairs.model import Layout
+from sftui.repairs.lines import RepairedRow, line_of, row_of
+from sftui.repairs.model import RepairLayout
 from sftui.repairs.run import repair_row
 from sftui.repairs.splice import Splice
 from sftui.sources.records import one_line, parse_record
@@ -23,10 +23,10 @@ def mended(line: str, *names: str) -> str:
     """The line after repairs, all of them where none is named."""
     row = parse_record(line.encode(), 0, "line 1", offset=0)
     assert row.data is not None
-    data, changes = repair_row(row.data, [REPAIRS[name] for name in names] or ALL, Layout())
-    made = line_of(Repaired(row, data, changes), line.encode())
+    data, changes = repair_row(row.data, [REPAIRS[name] for name in names] or ALL, RepairLayout())
+    made = line_of(RepairedRow(row, data, changes), line.encode())
     assert made is not None and made.endswith(b"\n") and made.count(b"\n") == 1
-    shown = row_of(Repaired(row, data, changes))
+    shown = row_of(RepairedRow(row, data, changes))
     assert shown.raw == made.decode().rstrip("\n"), "the inspector shows what would be written"
     return made.decode().rstrip("\n")
 
@@ -98,12 +98,12 @@ def test_a_row_too_deep_to_write_is_lost_and_still_shown() -> None:
     line = f'{{"messages": [{BEFORE}], "deep": {"[" * 1000 + "]" * 1000}}}'
     row = parse_record(line.encode(), 0, "", offset=0)
     if row.data is not None:
-        data, changes = repair_row(row.data, ALL, Layout())
-        assert line_of(Repaired(row, data, changes), line.encode()) in (
+        data, changes = repair_row(row.data, ALL, RepairLayout())
+        assert line_of(RepairedRow(row, data, changes), line.encode()) in (
             None,
             (line.replace('" q"', '"q"') + "\n").encode(),
         )
-        assert row_of(Repaired(row, data, changes)).repairs
+        assert row_of(RepairedRow(row, data, changes)).repairs
 
 
 def test_a_record_over_several_lines_becomes_one() -> None:
@@ -157,10 +157,10 @@ def test_a_second_time_there_is_nothing_left_to_do(
             return
     row = parse_record(line.encode(), 0, "", offset=0)
     assert row.data is not None
-    data, changes = repair_row(row.data, ALL, Layout())
-    once = line_of(Repaired(row, data, changes), line.encode())
+    data, changes = repair_row(row.data, ALL, RepairLayout())
+    once = line_of(RepairedRow(row, data, changes), line.encode())
     assert once is not None
     read = parse_record(once.rstrip(b"\n"), 0, "", offset=0)
     assert json.dumps(read.data, sort_keys=True) == json.dumps(data, sort_keys=True)
-    again, more = repair_row(read.data or {}, ALL, Layout())
+    again, more = repair_row(read.data or {}, ALL, RepairLayout())
     assert not more and again is read.data

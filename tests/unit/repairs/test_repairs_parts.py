@@ -13,12 +13,12 @@ from sftui.model import Row
 from sftui.pipeline import detect
 from sftui.recipe import Recipe
 from sftui.repairs.catalogue import REPAIRS, fixes_for
-from sftui.repairs.model import Layout
+from sftui.repairs.model import RepairLayout
 from sftui.repairs.run import apply_plan, make_plan, repair_row
 from sftui.repairs.to_messages import target_of, to_messages, way_of
 from sftui.trainers import preset
 
-LAYOUT = Layout()
+LAYOUT = RepairLayout()
 
 
 def part(text: str, **more: Any) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def row(*contents: Any, **more: Any) -> dict[str, Any]:
     return {"messages": [{"role": roles[n % 2], "content": one} for n, one in enumerate(contents)], **more}
 
 
-def joined(data: dict[str, Any], layout: Layout = LAYOUT) -> tuple[Any, list[str]]:
+def joined(data: dict[str, Any], layout: RepairLayout = LAYOUT) -> tuple[Any, list[str]]:
     done, changes = repair_row(data, [REPAIRS["join-parts"]], layout)
     return done, [f"{change.place}: {change.what}" for change in changes]
 
@@ -66,7 +66,7 @@ def test_the_repair_says_what_it_joined() -> None:
     assert told == ["messages[0].content: 1 part became one text", "messages[1].content: 2 parts became one text"]
     assert joined(done) == (done, [])
     whole = {"conversations": [{"from": "human", "value": [part("hi")]}, {"from": "gpt", "value": "Hello."}]}
-    layout = Layout(columns=("conversations",), role="from", content="value")
+    layout = RepairLayout(columns=("conversations",), role="from", content="value")
     assert joined(whole, layout)[0]["conversations"][0]["value"] == "hi"
 
 
@@ -77,7 +77,9 @@ def test_what_is_no_text_is_refused_by_its_kind() -> None:
     ):
         with pytest.raises(ConversationError, match=f"{named}, which is no text"):
             joined(row([part("a"), other], "b"))
-        done = apply_plan(Row(0, row([part("a"), other], "b"), "", "t line 1"), make_plan(["join-parts"]), Layout())
+        done = apply_plan(
+            Row(0, row([part("a"), other], "b"), "", "t line 1"), make_plan(["join-parts"]), RepairLayout()
+        )
         assert done.skipped and done.untouched
 
 
@@ -88,7 +90,7 @@ def test_it_is_offered_for_content_that_is_a_list() -> None:
 def converted(data: dict[str, Any], recipe: Recipe, *others: dict[str, Any]) -> Any:
     rows = [Row(n, one, json.dumps(one), f"t.jsonl line {n + 1}") for n, one in enumerate((data, *others))]
     way = way_of(rows, recipe, detect(rows, recipe))
-    return to_messages(way, target_of(recipe)).apply(data, Layout())[0]
+    return to_messages(way, target_of(recipe)).apply(data, RepairLayout())[0]
 
 
 @pytest.mark.parametrize("name", ["trl", "axolotl", "llamafactory", "unsloth", "ms-swift", "mlx-lm", "hf-trainer"])
@@ -110,4 +112,4 @@ def test_sets_with_images_keep_their_parts() -> None:
         to_messages(
             way_of([Row(0, plain, "", "t line 1")], preset(), detect([Row(0, plain, "", "t line 1")], preset())),
             target_of(preset("trl")),
-        ).apply(seen, Layout())
+        ).apply(seen, RepairLayout())

@@ -14,17 +14,17 @@ from sftui.findings import CODES
 from sftui.model import Row
 from sftui.recipe import Data
 from sftui.repairs.catalogue import REPAIRS, TITLES, fixes_for
-from sftui.repairs.lines import Repaired, line_of
-from sftui.repairs.model import Layout
-from sftui.repairs.run import Plan, layout_of, make_plan, repair_row, repaired
+from sftui.repairs.lines import RepairedRow, line_of
+from sftui.repairs.model import RepairLayout
+from sftui.repairs.run import RepairPlan, layout_of, make_plan, repair_row, repaired
 from sftui.repairs.texts import strip_tokens
 from sftui.repairs.turns import known_role
 
-LAYOUT = Layout()
+LAYOUT = RepairLayout()
 U, A, S = {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}, {"role": "system", "content": "s"}
 
 
-def mended(name: str, *messages: Any, layout: Layout = LAYOUT, **columns: Any) -> Any:
+def mended(name: str, *messages: Any, layout: RepairLayout = LAYOUT, **columns: Any) -> Any:
     """The messages after one repair; the same object where nothing changed, and the input as it was."""
     data = {**columns, "messages": list(messages)}
     before = copy.deepcopy(data)
@@ -60,17 +60,17 @@ def test_roles(role: str, known: str | None) -> None:
 
 
 def test_roles_that_the_format_explains_stay() -> None:
-    layout = Layout(role="from", content="value", roles={"human": "user", "gpt": "assistant"})
+    layout = RepairLayout(role="from", content="value", roles={"human": "user", "gpt": "assistant"})
     items = [{"from": "human", "value": "q"}, {"from": "Gpt", "value": "a"}]
     assert mended("map-roles", *items, layout=layout) == [items[0], {"from": "gpt", "value": "a"}]
-    unmapped = Layout(role="from", content="value")
+    unmapped = RepairLayout(role="from", content="value")
     assert [item["from"] for item in mended("map-roles", *items, layout=unmapped)] == ["user", "assistant"], (
         "no trainer reads these names"
     )
 
 
 def test_roles_become_the_standard_ones_whatever_the_preset_maps() -> None:
-    layout = Layout(roles={"human": "user", "gpt": "assistant"})
+    layout = RepairLayout(roles={"human": "user", "gpt": "assistant"})
     items = [{"role": "human", "content": "q"}, {"role": "gpt", "content": "a"}, {"role": "model", "content": "b"}]
     assert [item["role"] for item in mended("map-roles", *items, layout=layout)] == ["user", "assistant", "assistant"]
 
@@ -151,7 +151,9 @@ def test_control_tokens_are_taken_out_also_those_that_form_anew() -> None:
     ]
     kept = {**A, "content": "<think>a < b</think> <tool_call> <b> [x] <|python_tag|>"}
     assert mended("strip-tokens", kept) == [kept]
-    data, changes = strip_tokens(lambda text: ["XX"]).apply({"prompt": "aXXb"}, Layout(columns=(), texts=("prompt",)))
+    data, changes = strip_tokens(lambda text: ["XX"]).apply(
+        {"prompt": "aXXb"}, RepairLayout(columns=(), texts=("prompt",))
+    )
     assert data == {"prompt": "ab"} and changes[0].place == "prompt"
 
 
@@ -162,7 +164,7 @@ def rows(*data: Any) -> list[Row]:
     ]
 
 
-def run(plan: Plan, *data: Any, **more: Any) -> list[Repaired]:
+def run(plan: RepairPlan, *data: Any, **more: Any) -> list[RepairedRow]:
     return list(repaired(rows(*data), plan, LAYOUT, **more))
 
 
@@ -282,7 +284,7 @@ def test_lines_keep_their_style(original: bytes, messages: str | None, line: byt
     changes = (
         () if messages is None else REPAIRS["trim"].apply({"messages": [{"role": "user", "content": " x"}]}, LAYOUT)[1]
     )
-    assert line_of(Repaired(rows(data)[0], data, changes), original) == line
+    assert line_of(RepairedRow(rows(data)[0], data, changes), original) == line
 
 
 def test_every_fix_names_codes_and_repairs_that_exist() -> None:

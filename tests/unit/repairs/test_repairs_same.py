@@ -12,7 +12,7 @@ from sftui.conversations import detect
 from sftui.conversations.identity import identity
 from sftui.model import Row
 from sftui.recipe import Data
-from sftui.repairs.model import Layout
+from sftui.repairs.model import RepairLayout
 from sftui.repairs.run import layout_of, make_plan, repaired
 
 U, A = {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}
@@ -20,7 +20,7 @@ CHAT = {"messages": [U, A]}
 ALPACA = {"instruction": "Go on", "input": "", "output": "ok"}
 
 
-def left_out(*data: dict[str, Any], layout: Layout | None = None) -> list[int]:
+def left_out(*data: dict[str, Any], layout: RepairLayout | None = None) -> list[int]:
     """The rows that deduplicate leaves out, read as they are detected."""
     rows = [Row(index, one, "", f"row {index}") for index, one in enumerate(data)]
     layout = layout or layout_of(detect(rows, Data()))
@@ -149,7 +149,7 @@ def visible(value: Any, depth: int = 0) -> Any:
 
 @given(st.lists(ROW, min_size=2, max_size=6))
 def test_no_row_goes_that_differs_in_what_is_trained(data: list[dict[str, Any]]) -> None:
-    gone = left_out(*data, layout=Layout(decisive=("messages",)))
+    gone = left_out(*data, layout=RepairLayout(decisive=("messages",)))
     for number in gone:
         assert visible(data[number]) in [visible(one) for one in data[:number]]
     kept = [visible(one) for number, one in enumerate(data) if number not in gone]

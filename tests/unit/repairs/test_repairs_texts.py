@@ -13,17 +13,17 @@ from sftui.model import Row
 from sftui.recipe import Data
 from sftui.repairs.catalogue import REPAIRS, TITLES
 from sftui.repairs.literals import lossless
-from sftui.repairs.model import Layout
+from sftui.repairs.model import RepairLayout
 from sftui.repairs.run import layout_of, make_plan, repair_row, repaired
 
 ALPACA = {"instruction": "Go on", "input": "", "output": "ok", "history": [["a", "b"]]}
 
 
-def layout(data: dict[str, Any], **more: Any) -> Layout:
+def layout(data: dict[str, Any], **more: Any) -> RepairLayout:
     return layout_of(detect([Row(0, {**data, **more}, "", "row 0")], Data()))
 
 
-def after(name: str, data: dict[str, Any], where: Layout) -> tuple[Any, list[str]]:
+def after(name: str, data: dict[str, Any], where: RepairLayout) -> tuple[Any, list[str]]:
     made, changes = repair_row(data, (REPAIRS[name],), where)
     again, more = repair_row(made, (REPAIRS[name],), where)
     assert again is made and not more
@@ -100,7 +100,7 @@ def call(arguments: str) -> dict[str, Any]:
     ],
 )
 def test_json_text_that_would_not_be_whole_as_json_stays_text(text: str) -> None:
-    assert after("parse-json", call(text), Layout())[1] == []
+    assert after("parse-json", call(text), RepairLayout())[1] == []
 
 
 def test_a_number_keeps_its_text_on_the_way_to_another_process() -> None:

@@ -15,9 +15,9 @@ from sftui.errors import ConversationError, SftuiError
 from sftui.model import Row
 from sftui.pipeline import detect
 from sftui.recipe import Recipe, changed
-from sftui.repairs.lines import Repaired
-from sftui.repairs.model import Layout
-from sftui.repairs.run import Plan, apply_plan
+from sftui.repairs.lines import RepairedRow
+from sftui.repairs.model import RepairLayout
+from sftui.repairs.run import RepairPlan, apply_plan
 from sftui.repairs.to_messages import CONVERTED, each_alone, target_of, to_messages, way_of
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset
@@ -25,12 +25,12 @@ from sftui.trainers import preset
 TRAINERS = ("trl", "axolotl", "llamafactory", "unsloth", "torchtune", "hf-trainer")
 
 
-def converted(data: Mapping[str, Any], recipe: Recipe, sample: tuple[Row, ...] = ()) -> Repaired:
+def converted(data: Mapping[str, Any], recipe: Recipe, sample: tuple[Row, ...] = ()) -> RepairedRow:
     """A row as it becomes under a recipe; `sample` are the first rows of its set, itself where none are given."""
     row = row_of(data)
     first = sample or (row,)
     way = way_of(first, recipe, detect(first, recipe))
-    return apply_plan(row, Plan((to_messages(way, target_of(recipe)),)), CONVERTED)
+    return apply_plan(row, RepairPlan((to_messages(way, target_of(recipe)),)), CONVERTED)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -184,7 +184,7 @@ def test_names_that_a_recipe_gives_are_read() -> None:
     data = {"rules": "Be short.", "chat": [{"who": role, "what": text} for role, text in who]}
     row = row_of(data)
     way = way_of((row,), recipe, detect((row,), recipe))
-    made, _ = to_messages(way, target_of(preset("trl"))).apply(data, Layout())
+    made, _ = to_messages(way, target_of(preset("trl"))).apply(data, RepairLayout())
     assert [(message["role"], message["content"]) for message in made["messages"]] == [
         ("system", "Be short."),
         ("user", "Weather?"),
@@ -205,9 +205,9 @@ def test_an_instruction_is_joined_as_the_trainer_joins_it(trainer: str, text: st
 
 def test_a_row_is_converted_alone_where_its_set_is_not_known() -> None:
     data, expected = SHAPES["question and answer"]
-    assert each_alone(data, Layout())[0] == expected
+    assert each_alone(data, RepairLayout())[0] == expected
     with pytest.raises(ConversationError, match="as it stands"):
-        each_alone({"text": "Once."}, Layout())
+        each_alone({"text": "Once."}, RepairLayout())
 
 
 FILES = (
@@ -240,7 +240,7 @@ def test_every_row_of_the_real_datasets_says_the_same_after(shared: Path, name: 
     repair = to_messages(way, target_of(recipe))
     compared = 0
     for row in rows:
-        done = apply_plan(row, Plan((repair,)), CONVERTED)
+        done = apply_plan(row, RepairPlan((repair,)), CONVERTED)
         try:
             before = as_chat(convert(row, found, recipe.data))
         except SftuiError:

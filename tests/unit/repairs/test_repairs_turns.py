@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.repairs.catalogue import REPAIRS
-from sftui.repairs.model import Layout
+from sftui.repairs.model import RepairLayout
 from sftui.repairs.run import repair_row
 
-LAYOUT = Layout()
+LAYOUT = RepairLayout()
 U, A, S = {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}, {"role": "system", "content": "s"}
 IMAGE = [{"type": "image"}]
 

@@ -20,7 +20,7 @@ from sftui import pipeline
 from sftui.findings import Context, Finding, Severity, check_row
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe, changed
-from sftui.serving import Served, load_served
+from sftui.serving import ServedTemplate, load_served
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset
 from sftui.trainers.llamafactory.special import with_tokens
@@ -122,7 +122,7 @@ def recipe_of(name: str, **knobs: Any) -> Recipe:
 
 
 def found(
-    tokenizer: LoadedTokenizer, row: Mapping[str, Any], served: Served, recipe: Recipe
+    tokenizer: LoadedTokenizer, row: Mapping[str, Any], served: ServedTemplate, recipe: Recipe
 ) -> tuple[Inspection, list[Finding]]:
     tools = pipeline.make_toolbox(recipe, tokenizer)
     one = Row(0, dict(row), repr(row), "row 0")
@@ -133,7 +133,7 @@ def found(
     return inspection, [each for each in check_row(inspection, context) if each.code in ("TPL017", "EOS013")]
 
 
-def ways(tokenizer: LoadedTokenizer, folder: Path, name: str = "builtin:chatml") -> dict[str, Served]:
+def ways(tokenizer: LoadedTokenizer, folder: Path, name: str = "builtin:chatml") -> dict[str, ServedTemplate]:
     """A tokenizer served by itself, by its template in a file, and by a GGUF file made of it."""
     file = folder / "own.jinja"
     file.write_text(tokenizer.facts.chat_templates["default"], encoding="utf-8")
@@ -228,7 +228,7 @@ def test_the_shared_tokenizers(name: str, shared: Path, tmp_path: Path, capsys: 
         print(f"\n{name}: {dict(told)}")
 
 
-Changed = Callable[[Served], Served]
+Changed = Callable[[ServedTemplate], ServedTemplate]
 CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 PROMPT = "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 

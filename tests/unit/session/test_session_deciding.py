@@ -13,8 +13,8 @@ import pytest
 from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, Inspection, Reason
 from sftui.recipe import Recipe, changed, get, knobs_of
-from sftui.session.comparing import Comparing
-from sftui.session.deciding import Decision, Way, decide
+from sftui.session.comparing import RecipeComparison
+from sftui.session.deciding import Decision, LabelFlip, decide
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized, under
 from sftui.trainers import preset, trainer_named, trainer_names
@@ -233,7 +233,7 @@ def test_no_way_masks_all_there_is(tmp_path: Path) -> None:
     now = session.inspect(0)
     assert now.labels is not None
     answer = next(k for k, reason in enumerate(now.labels.reasons) if reason is Reason.ASSISTANT)
-    ways: tuple[Way, ...] = decided(session, answer).ways
+    ways: tuple[LabelFlip, ...] = decided(session, answer).ways
     assert not any(one.changes[0].path == "mask.roles" for one in ways)
 
 
@@ -306,7 +306,7 @@ def test_what_the_card_says_is_what_t_then_does(setup: tuple[Any, ...], shape: s
             if not found.ways:
                 continue
             way = found.ways[0]
-            comparing = Comparing([session, opened(way.recipe, data)])
+            comparing = RecipeComparison([session, opened(way.recipe, data)])
             *_, count = comparing.count(comparing.rows())
             tokens, changing = counted(session, comparing.sessions[1], len(rows))
             assert (way.tokens, count.turned, count.turned_rows) == (tokens[index], sum(tokens), changing), way.changes

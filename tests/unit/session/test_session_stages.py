@@ -14,9 +14,18 @@ from sftui import trainers
 from sftui.errors import ConversationError, SftuiError, SourceError
 from sftui.model import Problem, Stage
 from sftui.recipe import Recipe, changed
-from sftui.session.opened import Opened
+from sftui.session.opened import OpenData
 from sftui.session.options import OpenOptions
-from sftui.session.ready import Ready, Untemplated, Untokenized, open_data, tokenized, under, waits, with_tokenizer
+from sftui.session.ready import (
+    Ready,
+    UntemplatedData,
+    UntokenizedData,
+    open_data,
+    tokenized,
+    under,
+    waits,
+    with_tokenizer,
+)
 from sftui.session.sent import sent
 
 NAMES = ("hf-trainer", "manual-shift", "trl", "axolotl", "llamafactory", "unsloth", "torchtune")
@@ -34,7 +43,7 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def opened(data: Path, asked: Recipe) -> Opened:
+def opened(data: Path, asked: Recipe) -> OpenData:
     return open_data(OpenOptions((str(data),)), asked)
 
 
@@ -46,9 +55,9 @@ def test_each_stage_says_what_it_lacks_and_shows_what_it_has(data: Path) -> None
     waiting = opened(data, recipe())
     assert waits(waiting) and waiting.inspect(0).provisional and waiting.inspect(0).conversation is not None
     lost = with_tokenizer(waiting, Problem("no such tokenizer"))
-    assert isinstance(lost, Untokenized) and not waits(lost) and lost.inspect(0).stopped_at is Stage.TOKENS
+    assert isinstance(lost, UntokenizedData) and not waits(lost) and lost.inspect(0).stopped_at is Stage.TOKENS
     bare = tokenized(opened(data, changed(recipe(), "render.template", "file:none.jinja")), "provisional")
-    assert isinstance(bare, Untemplated) and bare.inspect(0).stopped_at is Stage.RENDERED
+    assert isinstance(bare, UntemplatedData) and bare.inspect(0).stopped_at is Stage.RENDERED
     whole = ready(data, recipe())
     assert whole.inspect(0).example is not None and whole.ready() is whole
     for stage, why in ((waiting, "not loaded yet"), (lost, "no such tokenizer"), (bare, "none.jinja")):
@@ -76,7 +85,7 @@ def test_a_recipe_keeps_the_tokenizer_and_the_data_of_the_one_before(data: Path)
     assert isinstance(after, Ready) and after.tokenizer is before.tokenizer
     assert after.stored is before.stored and after.detected is before.detected
     lost = with_tokenizer(before, Problem("gone"))
-    assert isinstance(under(lost, changed(recipe(), "mask.rule", "all")), Untokenized)
+    assert isinstance(under(lost, changed(recipe(), "mask.rule", "all")), UntokenizedData)
     assert waits(under(lost, changed(recipe(), "tokenizer.name", "builtin:llama3")))
     assert before.inspect(0).trained < after.inspect(0).trained, "the one before is as it was"
 

@@ -16,7 +16,7 @@ from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources import SourceSpec, line_index, open_source
 from sftui.sources.pieces import PieceReader
-from sftui.sources.source import Piece
+from sftui.sources.source import SourcePiece
 
 
 def apart(*paths: Path, size: int, split: str | None = None) -> tuple[list[Row], list[Row], list[object]]:
@@ -52,7 +52,7 @@ def test_json_lines_by_place(seed: int, tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "t.jsonl").write_bytes(random.choice([b"", b"\xef\xbb\xbf"]) + lines(random, 200))
     whole, parts, pieces = apart(tmp_path / "t.jsonl", size=random.choice([1, 500, 4000]))
     assert parts == whole
-    assert len(pieces) > 1 and all(isinstance(piece, Piece) for piece in pieces)
+    assert len(pieces) > 1 and all(isinstance(piece, SourcePiece) for piece in pieces)
 
 
 def test_several_files_run_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_several_files_run_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "c.jsonl.gz").write_bytes(gzip.compress(lines(random, 80)))
     whole, parts, pieces = apart(tmp_path, size=700)
     assert parts == whole and [row.index for row in parts] == list(range(len(whole)))
-    assert {type(piece) for piece in pieces} == {Piece, tuple}  # what is packed cannot be read from its middle
+    assert {type(piece) for piece in pieces} == {SourcePiece, tuple}  # what is packed cannot be read from its middle
 
 
 def test_parquet_by_rows_of_a_group(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_parquet_by_rows_of_a_group(tmp_path: Path) -> None:
         pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=900)
     whole, parts, pieces = apart(tmp_path, size=1)
     assert parts == whole and len(whole) == 2700
-    places = [(one.first, one.before, one.rows) for one in pieces if isinstance(one, Piece)]
+    places = [(one.first, one.before, one.rows) for one in pieces if isinstance(one, SourcePiece)]
     assert len(places) == len(pieces) == 12 and all(rows <= 256 for _, _, rows in places)
     assert places[-3:] == [(2000, 0, 233), (2233, 233, 233), (2466, 466, 234)]
 
@@ -84,7 +84,7 @@ def test_what_cannot_be_divided_is_handed_on_as_rows(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text('{"a": 1}\n' * 50)
     for name, split in (("t.csv", None), ("t.json", None), ("t.jsonl", "train[:40]")):
         whole, parts, pieces = apart(tmp_path / name, size=100, split=split)
-        assert parts == whole and len(pieces) > 1 and not any(isinstance(piece, Piece) for piece in pieces)
+        assert parts == whole and len(pieces) > 1 and not any(isinstance(piece, SourcePiece) for piece in pieces)
 
 
 def test_another_file_than_the_one_that_was_divided(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from template_cases import chat
 from sftui.model import NOWHERE
 from sftui.recipe import Render
 from sftui.templates import compile_template, render
-from sftui.templates.apart import Apart, Difference, parted
+from sftui.templates.apart import Distance, RenderDifference, parted
 
 CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 LLAMA = (
@@ -39,7 +39,7 @@ def thinking(template: str, thought: str) -> str:
 
 def beside(
     ours: str, theirs: str, count: int = 4, thought: str = "", turns: list[dict[str, str]] = TURNS
-) -> Difference | None:
+) -> RenderDifference | None:
     conversation = chat(turns[:count])
     one, other = (
         render(
@@ -60,24 +60,24 @@ def beside(
     ("ours", "theirs", "apart", "place"),
     [
         (CHATML, CHATML, None, None),
-        (CHATML, LLAMA, Apart.FAMILY, (0, 1)),
-        (LLAMA, CHATML, Apart.FAMILY, (0, 1)),
-        (CHATML, INST, Apart.FAMILY, (0, 1)),
-        (CHATML, PHI, Apart.FAMILY, (0, 1)),
-        (GLM, PHI, Apart.FAMILY, (0, 1)),
-        ("{% for m in messages %}{{ m.content }}{% endfor %}", CHATML, Apart.FAMILY, (0, 1)),
-        (CHATML, DEFAULT.format("Be good.") + CHATML, Apart.OPENING, (NOWHERE, 0)),
-        (DEFAULT.format("Sei gut.") + CHATML, DEFAULT.format("Be good.") + CHATML, Apart.OPENING, (NOWHERE, 0)),
-        (CHATML, "<s>" + CHATML, Apart.OPENING, (NOWHERE, 0)),
-        (CHATML, CHATML.replace("\n{{", " {{"), Apart.FRAME, (0, 1)),
-        (INST, INST.replace(" [/INST]", "[/INST]"), Apart.FRAME, (0, 1)),
-        (thinking(CHATML, THOUGHT), CHATML, Apart.THOUGHT, (0, 1)),
-        (CHATML, thinking(CHATML, "<think></think>"), Apart.THOUGHT, (0, 1)),
-        (thinking(CHATML, THOUGHT), LLAMA, Apart.FAMILY, (0, 1)),
+        (CHATML, LLAMA, Distance.FAMILY, (0, 1)),
+        (LLAMA, CHATML, Distance.FAMILY, (0, 1)),
+        (CHATML, INST, Distance.FAMILY, (0, 1)),
+        (CHATML, PHI, Distance.FAMILY, (0, 1)),
+        (GLM, PHI, Distance.FAMILY, (0, 1)),
+        ("{% for m in messages %}{{ m.content }}{% endfor %}", CHATML, Distance.FAMILY, (0, 1)),
+        (CHATML, DEFAULT.format("Be good.") + CHATML, Distance.OPENING, (NOWHERE, 0)),
+        (DEFAULT.format("Sei gut.") + CHATML, DEFAULT.format("Be good.") + CHATML, Distance.OPENING, (NOWHERE, 0)),
+        (CHATML, "<s>" + CHATML, Distance.OPENING, (NOWHERE, 0)),
+        (CHATML, CHATML.replace("\n{{", " {{"), Distance.FRAME, (0, 1)),
+        (INST, INST.replace(" [/INST]", "[/INST]"), Distance.FRAME, (0, 1)),
+        (thinking(CHATML, THOUGHT), CHATML, Distance.THOUGHT, (0, 1)),
+        (CHATML, thinking(CHATML, "<think></think>"), Distance.THOUGHT, (0, 1)),
+        (thinking(CHATML, THOUGHT), LLAMA, Distance.FAMILY, (0, 1)),
     ],
 )
 def test_how_far_two_templates_are_apart(
-    ours: str, theirs: str, apart: Apart | None, place: tuple[int, int] | None, count: int
+    ours: str, theirs: str, apart: Distance | None, place: tuple[int, int] | None, count: int
 ) -> None:
     found = beside(ours, theirs, count)
     assert (found and found.apart, found and (found.before, found.after)) == (apart, place)
@@ -85,16 +85,16 @@ def test_how_far_two_templates_are_apart(
 
 def test_an_end_of_text_is_no_other_family() -> None:
     found = beside(PHI, PHI + "</s>")
-    assert found is not None and (found.apart, found.before, found.after) == (Apart.OPENING, 3, NOWHERE)
+    assert found is not None and (found.apart, found.before, found.after) == (Distance.OPENING, 3, NOWHERE)
     assert (found.ours, found.theirs) == ("<|end|>\n", "<|end|>\n</s>")
 
 
 def test_an_answer_that_is_never_ended_is_a_frame() -> None:
     ours = PHI.replace("<|end|>\n", "{% if m.role == 'user' %}<|end|>\n{% endif %}")
     found = beside(ours, PHI)
-    assert found is not None and (found.apart, found.before, found.after) == (Apart.FRAME, 1, 2)
+    assert found is not None and (found.apart, found.before, found.after) == (Distance.FRAME, 1, 2)
     found = beside(ours, PHI, 2)
-    assert found is not None and (found.apart, found.before, found.after) == (Apart.FRAME, 1, NOWHERE)
+    assert found is not None and (found.apart, found.before, found.after) == (Distance.FRAME, 1, NOWHERE)
 
 
 def test_a_thought_that_ends_in_the_words_of_an_answer() -> None:
@@ -102,15 +102,15 @@ def test_a_thought_that_ends_in_the_words_of_an_answer() -> None:
     ours = thinking(CHATML, FINAL)
     theirs = thinking(CHATML, "<|start|>says")
     found = beside(ours, theirs, thought=FINAL)
-    assert found is not None and found.apart is Apart.THOUGHT
+    assert found is not None and found.apart is Distance.THOUGHT
     unknown = beside(ours, theirs)
-    assert unknown is not None and unknown.apart is Apart.FAMILY
+    assert unknown is not None and unknown.apart is Distance.FAMILY
 
 
 def test_contents_that_are_written_otherwise() -> None:
     spaced = [{**message, "content": f" {message['content']}\n"} for message in TURNS]
     found = beside(CHATML, CHATML.replace("m.content", "m.content | trim"), turns=spaced)
-    assert found is not None and found.apart is Apart.CONTENT
+    assert found is not None and found.apart is Distance.CONTENT
     assert found.before == found.after == NOWHERE
 
 

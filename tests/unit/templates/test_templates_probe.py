@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sftui.templates import ChatTemplate, builtin_names, builtin_template, compile_template, limits, load_template_file
-from sftui.templates.probe import ERROR, FACT, Probed, grouped, probe, with_problems
+from sftui.templates.probe import ERROR, FACT, ProbeReport, grouped, probe, with_problems
 from sftui.templates.probe_shapes import birds, shapes
 
 SHARED = Path(os.environ.get("SFTUI_SHARED", Path(__file__).resolve().parents[4] / "shared"))
@@ -51,7 +51,7 @@ STYLES = {
 }  # fmt: skip
 
 
-def probed(source: str) -> Probed:
+def probed(source: str) -> ProbeReport:
     return probe(compile_template(source, "made"))
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from template_cases import CONVERSATIONS, TOOLS, all_templates, chat, sampled_rows
 
 from sftui.errors import TemplateError
-from sftui.model import Conversation, Rendered
+from sftui.model import Conversation, RenderedText
 from sftui.recipe import Render
 from sftui.templates import ChatTemplate, builtin_names, builtin_template, compile_template, render, skeletons
 from sftui.templates.skeletons import CHECK_EVERY, MOST_SHAPES, Skeletons
@@ -40,7 +40,7 @@ def drawn(
     now: datetime = NOW,
     spans: bool = True,
     **options: Any,
-) -> Rendered | str:
+) -> RenderedText | str:
     """What is rendered of a conversation, or why it is refused."""
     try:
         return render(
@@ -308,7 +308,7 @@ def test_calls_that_a_template_drops_are_noted_where_nothing_else_says_the_same(
     # the name of the function stands in both: what decides are the cities
     for city, said in (("at", "at"), ("Rome", says.format("Rome at Paris")), ("Rome ", says.format("Rome Paris at"))):
         noted = drawn(row(city, said), held.plain)
-        assert isinstance(noted, Rendered)
+        assert isinstance(noted, RenderedText)
         assert held.differs(row(city, said)) == ""
     assert held.differs(row("Ulm", says.format("Rome"))) == ""
     assert held.put_together > known
@@ -330,7 +330,7 @@ def test_a_skeleton_that_is_wrong_is_found_told_once_and_not_used_again(monkeypa
     rows = plain_rows(3 * CHECK_EVERY)
     learned = skeletons._Skeleton.rendered
 
-    def wrong(self: Any, *args: Any) -> Rendered | None:
+    def wrong(self: Any, *args: Any) -> RenderedText | None:
         known = learned(self, *args)
         return None if known is None else replace(known, text=known.text + "?")
 
@@ -346,7 +346,7 @@ def test_a_skeleton_that_is_wrong_is_found_told_once_and_not_used_again(monkeypa
     checked = CHECK_EVERY - 1
     assert [one == other for one, other in zip(found, right)] == [number > checked for number in range(len(found))]
     last, same = found[checked], right[checked]
-    assert isinstance(last, Rendered) and isinstance(same, Rendered)
+    assert isinstance(last, RenderedText) and isinstance(same, RenderedText)
     assert (last.text, last.notes) == (same.text, (told,))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from template_cases import CONVERSATIONS, TOOLS, all_templates, sampled_rows
 
 from sftui.errors import TemplateError
-from sftui.model import Conversation, Kind, Message, Part, Rendered
+from sftui.model import Conversation, Kind, Message, Part, RenderedText
 from sftui.recipe import Render
 from sftui.templates import ChatTemplate, builtin_names, builtin_template, compile_template, render
 from sftui.templates.marks import forms
@@ -25,7 +25,7 @@ def chat(messages: Any, tools: Any = None) -> Conversation:
     return Conversation(Kind.CHAT, "messages", tuple(Message(message) for message in messages), tools=tools)
 
 
-def spans_of(messages: Any, template: ChatTemplate, tools: Any = None, **options: Any) -> Rendered:
+def spans_of(messages: Any, template: ChatTemplate, tools: Any = None, **options: Any) -> RenderedText:
     return render(
         chat(messages, tools),
         template,
@@ -36,11 +36,11 @@ def spans_of(messages: Any, template: ChatTemplate, tools: Any = None, **options
     )
 
 
-def told(rendered: Rendered) -> list[tuple[int, str, str]]:
+def told(rendered: RenderedText) -> list[tuple[int, str, str]]:
     return [(span.message, span.part.value, rendered.text[span.start : span.end]) for span in rendered.spans]
 
 
-def covers(rendered: Rendered) -> None:
+def covers(rendered: RenderedText) -> None:
     at = 0
     for span in rendered.spans:
         assert span.start == at and span.end > span.start

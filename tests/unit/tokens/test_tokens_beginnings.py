@@ -16,7 +16,7 @@ from sftui.flat import Flat
 from sftui.tokens import ToEncode, load_tokenizer
 from sftui.tokens.beginnings import Beginnings, beginnings
 from sftui.tokens.bulk import Bulk
-from sftui.tokens.loaded import Begun, FastEngine
+from sftui.tokens.loaded import FastEngine, PrefixedText
 
 PROMPT = "<|im_start|>user\nWho are you?<|im_end|>\n<|im_start|>assistant\n"
 WHOLE = PROMPT + "I am <|im_start|> nobody.<|im_end|>\n"
@@ -29,7 +29,7 @@ def begun(backend: Any, text: str, other: str, *, special: bool = False) -> bool
     if known is None:
         return None
     (ids,) = engine.ids_batch([other], special)
-    (found,) = known.of([Begun(text, other, ids)], special, lambda tails: engine.ids_batch(tails, False))
+    (found,) = known.of([PrefixedText(text, other, ids)], special, lambda tails: engine.ids_batch(tails, False))
     return None if found is None else found == engine.ids_batch([text], special)[0]
 
 
@@ -259,7 +259,7 @@ def test_shared_tokenizers_tell_prompts_at_every_added_token(shared: Path, name:
     texts = [f"  Hello\n{content} you {content}\n\nand\n" for content in list(known._anchors.values())[:40]]
     for special in (False, True):
         others = [text + "İ日 x" for text in texts]
-        begun = [Begun(*one) for one in zip(texts, others, engine.ids_batch(others, special))]
+        begun = [PrefixedText(*one) for one in zip(texts, others, engine.ids_batch(others, special))]
         found = known.of(begun, special, lambda tails: engine.ids_batch(tails, False))
         right = engine.ids_batch(texts, special)
         assert [ids for ids in found if ids is not None] == [one for ids, one in zip(found, right) if ids is not None]

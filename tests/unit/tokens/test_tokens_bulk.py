@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sftui.model import Cut, Part, Rendered, Span
+from sftui.model import Cut, Part, RenderedText, Span
 from sftui.recipe import Tokenize
 from sftui.tokens import LoadedTokenizer, ToEncode, load_tokenizer, tokenize
 from sftui.tokens.bulk import Bulk, compact
@@ -181,7 +181,7 @@ def test_tokens_in_bulk_are_of_whom_they_are_of_alone(
         spans.append(Span(len(text), len(text) + len(piece), message, part))
         text += piece
     options = Tokenize(add_special_tokens=special, append_eos=append_eos)
-    rendered = Rendered(text, tuple(spans))
+    rendered = RenderedText(text, tuple(spans))
     fast.ahead([ToEncode(text + end, special, True) for end in ("", plain.facts.eos_token or "")] * 2)
     mine, theirs = tokenize(rendered, fast, options), tokenize(rendered, plain, options)
     assert (

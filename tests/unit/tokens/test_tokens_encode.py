@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
 
 from sftui.errors import TokenizerError
-from sftui.model import NOWHERE, Part, Piece, Rendered, Span, Tokens, TokenText
+from sftui.model import NOWHERE, Part, Piece, RenderedText, Span, Tokens, TokenText
 from sftui.recipe import Tokenize
 from sftui.tokens import LoadedTokenizer, TokenizerFacts, prompt_text, surface, surfaces, token_text, tokenize
 from sftui.tokens.loaded import FastEngine
@@ -24,7 +24,7 @@ SPANS = (
     Span(len(HEADER + CONTENT), len(HEADER + CONTENT + END), 0, Part.TERMINATOR),
     Span(len(TEXT) - 1, len(TEXT), 0, Part.SEPARATOR),
 )
-ROW = Rendered(TEXT, SPANS)
+ROW = RenderedText(TEXT, SPANS)
 WHOLE = Tokenize(mode="whole")
 
 
@@ -56,7 +56,7 @@ def test_tokens_keep_message_part_and_surface(chatml: LoadedTokenizer) -> None:
 
 
 def test_tokens_of_one_character_share_its_span(chatml: LoadedTokenizer) -> None:
-    row = Rendered("✂", (Span(0, 1, 0, Part.CONTENT),))
+    row = RenderedText("✂", (Span(0, 1, 0, Part.CONTENT),))
     tokens = tokenize(row, chatml, WHOLE)
     assert len(tokens) == 3
     assert set(zip(tokens.starts, tokens.ends)) == {(0, 1)}
@@ -65,7 +65,7 @@ def test_tokens_of_one_character_share_its_span(chatml: LoadedTokenizer) -> None
 
 def test_a_straddling_token_belongs_to_where_it_begins(chatml: LoadedTokenizer) -> None:
     text = "a\n\nb"
-    row = Rendered(text, (Span(0, 2, 0, Part.HEADER), Span(2, 4, 1, Part.CONTENT)))
+    row = RenderedText(text, (Span(0, 2, 0, Part.HEADER), Span(2, 4, 1, Part.CONTENT)))
     tokens = tokenize(row, chatml, WHOLE)
     assert token_text(tokens, row, chatml).pieces == ("a", "ĊĊ", "b")
     assert tokens.messages == (0, 0, 1)
@@ -74,13 +74,13 @@ def test_a_straddling_token_belongs_to_where_it_begins(chatml: LoadedTokenizer) 
 
 def test_empty_spans_and_no_spans(chatml: LoadedTokenizer) -> None:
     spans = (Span(0, 0, 0, Part.HEADER), Span(0, 1, 1, Part.CONTENT), Span(1, 1, 2, Part.SEPARATOR))
-    assert tokenize(Rendered("a", spans), chatml, WHOLE).messages == (1,)
-    assert tokenize(Rendered("a"), chatml, WHOLE).messages == (NOWHERE,)
-    assert len(tokenize(Rendered(""), chatml, WHOLE)) == 0
+    assert tokenize(RenderedText("a", spans), chatml, WHOLE).messages == (1,)
+    assert tokenize(RenderedText("a"), chatml, WHOLE).messages == (NOWHERE,)
+    assert len(tokenize(RenderedText(""), chatml, WHOLE)) == 0
 
 
 def test_added_bos_stands_nowhere(llama3: LoadedTokenizer) -> None:
-    row = Rendered("Hello", (Span(0, 5, 0, Part.CONTENT),))
+    row = RenderedText("Hello", (Span(0, 5, 0, Part.CONTENT),))
     tokens = tokenize(row, llama3, Tokenize(mode="whole", add_special_tokens=True))
     assert (tokens.parts[0], tokens.starts[0], tokens.ends[0], tokens.messages[0]) == (
         Part.BOS,
@@ -94,7 +94,7 @@ def test_added_bos_stands_nowhere(llama3: LoadedTokenizer) -> None:
 
 def test_drop_second_takes_one_of_two_bos(llama3: LoadedTokenizer) -> None:
     bos = "<|begin_of_text|>"
-    row = Rendered(
+    row = RenderedText(
         bos + "Hi", (Span(0, len(bos), NOWHERE, Part.BOS), Span(len(bos), len(bos) + 2, 0, Part.CONTENT)), prompt=bos
     )
     doubled = tokenize(row, llama3, Tokenize(add_special_tokens=True))
@@ -109,7 +109,7 @@ def test_drop_second_takes_one_of_two_bos(llama3: LoadedTokenizer) -> None:
 
 
 def test_prompt_is_tokenized_alone(chatml: LoadedTokenizer) -> None:
-    row = Rendered(TEXT, SPANS, prompt=HEADER)
+    row = RenderedText(TEXT, SPANS, prompt=HEADER)
     tokens = tokenize(row, chatml, Tokenize())
     assert tokens.prompt_ids == chatml.ids(HEADER)
     written = prompt_text(tokens, row, chatml, Tokenize())
@@ -134,7 +134,7 @@ def test_prompt_is_tokenized_alone(chatml: LoadedTokenizer) -> None:
 )
 def test_appended_eos(chatml: LoadedTokenizer, mode: str, text: str, added: int) -> None:
     tokens = tokenize(
-        Rendered(text, (Span(0, len(text), 0, Part.CONTENT),)), chatml, Tokenize(mode="whole", append_eos=mode)
+        RenderedText(text, (Span(0, len(text), 0, Part.CONTENT),)), chatml, Tokenize(mode="whole", append_eos=mode)
     )
     assert tokens.input_ids == chatml.ids(text) + (chatml.facts.eos_id,) * added
     if added:
@@ -147,8 +147,8 @@ def test_no_eos_to_append_is_an_error(chatml: LoadedTokenizer) -> None:
 
     without = LoadedTokenizer(replace(chatml.facts, eos_token=None, eos_id=None), chatml.engine)
     with pytest.raises(TokenizerError, match="no EOS token"):
-        tokenize(Rendered("x"), without, Tokenize(append_eos="always"))
-    assert tokenize(Rendered("x"), without, WHOLE).input_ids
+        tokenize(RenderedText("x"), without, Tokenize(append_eos="always"))
+    assert tokenize(RenderedText("x"), without, WHOLE).input_ids
 
 
 def test_per_part_encodes_pieces_alone(chatml: LoadedTokenizer) -> None:
@@ -159,7 +159,7 @@ def test_per_part_encodes_pieces_alone(chatml: LoadedTokenizer) -> None:
         Piece("<|im_end|>", 1, Part.TERMINATOR, ids=(chatml.facts.eos_id or 0,)),
         Piece("", NOWHERE, Part.INJECTED, ids=(5,)),
     )
-    row = Rendered("a\n\nb<|im_end|>", pieces=pieces)
+    row = RenderedText("a\n\nb<|im_end|>", pieces=pieces)
     tokens = tokenize(row, chatml, Tokenize(mode="per_part"))
     assert token_text(tokens, row, chatml).pieces[:4] == ("a", "Ċ", "Ċ", "b"), "the two new lines do not merge"
     assert tokens.starts == (0, 1, 2, 3, 4, NOWHERE)
@@ -173,19 +173,19 @@ def test_per_part_encodes_pieces_alone(chatml: LoadedTokenizer) -> None:
 
 
 def test_per_part_with_special_tokens(llama3: LoadedTokenizer) -> None:
-    row = Rendered("ab", pieces=(Piece("a", 0, Part.HEADER, add_special_tokens=True), Piece("b", 0, Part.CONTENT)))
+    row = RenderedText("ab", pieces=(Piece("a", 0, Part.HEADER, add_special_tokens=True), Piece("b", 0, Part.CONTENT)))
     tokens = tokenize(row, llama3, Tokenize(mode="per_part"))
     assert tokens.parts == (Part.BOS, Part.HEADER, Part.CONTENT)
     assert tokens.starts == (NOWHERE, 0, 1)
 
 
 def test_per_part_without_parts_says_so(chatml: LoadedTokenizer) -> None:
-    assert tokenize(Rendered("x"), chatml, Tokenize(mode="per_part")).notes
+    assert tokenize(RenderedText("x"), chatml, Tokenize(mode="per_part")).notes
 
 
 def test_byte_fallback_surfaces(gemma: LoadedTokenizer) -> None:
     text = " two  spaces\n✂"
-    row = Rendered(text, (Span(0, len(text), 0, Part.CONTENT),))
+    row = RenderedText(text, (Span(0, len(text), 0, Part.CONTENT),))
     written = token_text(tokenize(row, gemma, WHOLE), row, gemma)
     assert b"".join(written.surfaces).decode() == text
     assert "<0xE2>" in written.pieces
@@ -193,7 +193,7 @@ def test_byte_fallback_surfaces(gemma: LoadedTokenizer) -> None:
 
 def spelled(backend: Any, text: str, prompt: str | None = None) -> tuple[TokenText, TokenText]:
     """How the tokens of a text are written, and those of the prompt alone."""
-    row, loaded = Rendered(text, prompt=prompt), LoadedTokenizer(TokenizerFacts("t"), FastEngine(backend))
+    row, loaded = RenderedText(text, prompt=prompt), LoadedTokenizer(TokenizerFacts("t"), FastEngine(backend))
     tokens = tokenize(row, loaded, Tokenize())
     return token_text(tokens, row, loaded), prompt_text(tokens, row, loaded, Tokenize())
 
@@ -224,7 +224,7 @@ def test_surfaces_alone_are_those_of_the_tokens_as_written(text: str, always: bo
     backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always" if always else "first")
     backend.decoder = decoders.Metaspace()
     backend.add_special_tokens([AddedToken("<s>", rstrip=True)])
-    row, loaded = Rendered(text), LoadedTokenizer(TokenizerFacts("t"), FastEngine(backend))
+    row, loaded = RenderedText(text), LoadedTokenizer(TokenizerFacts("t"), FastEngine(backend))
     tokens = tokenize(row, loaded, WHOLE)
     written = token_text(tokens, row, loaded).surfaces
     assert surfaces(tokens, text, loaded) == surfaces(tokens, text, loaded) == written, "asked twice"
@@ -270,7 +270,7 @@ def test_long_rows_take_linear_time(chatml: LoadedTokenizer) -> None:
     text = message * 15_000
     spans = tuple(Span(i * len(message), (i + 1) * len(message), i, Part.CONTENT) for i in range(15_000))
     before = time.process_time()
-    tokens = tokenize(Rendered(text, spans), chatml, WHOLE)
+    tokens = tokenize(RenderedText(text, spans), chatml, WHOLE)
     assert len(tokens) > 100_000
     assert tokens.messages[-1] == 14_999
     assert time.process_time() - before < 5

@@ -11,7 +11,7 @@ import pytest
 
 from sftui.errors import TokenizerError
 from sftui.tokens import load_tokenizer
-from sftui.tokens.given import Given
+from sftui.tokens.given import LocalTokenizer
 from sftui.tokens.loaded import FastEngine
 from sftui.tokens.process import PipedEngine
 
@@ -27,7 +27,7 @@ def tokenizer() -> Any:
 
 
 def test_its_ids_and_facts_are_those_of_its_folder(tokenizer: Any) -> None:
-    ours, named = Given(tokenizer).load(), load_tokenizer(str(CHATML))
+    ours, named = LocalTokenizer(tokenizer).load(), load_tokenizer(str(CHATML))
     assert isinstance(ours.engine, FastEngine) and ours.facts.probes > 50
     for text in TEXTS:
         for special in (False, True):
@@ -37,7 +37,7 @@ def test_its_ids_and_facts_are_those_of_its_folder(tokenizer: Any) -> None:
 
 
 def test_it_goes_to_another_process(tokenizer: Any) -> None:
-    ours = Given(tokenizer).load()
+    ours = LocalTokenizer(tokenizer).load()
     again = pickle.loads(pickle.dumps(ours.carried)).load()
     assert [again.ids(text) for text in TEXTS] == [ours.ids(text) for text in TEXTS]
 
@@ -59,7 +59,7 @@ def test_a_slow_one_encodes_by_itself(tokenizer: Any) -> None:
         def __call__(self, text: str, **options: Any) -> Any:
             return tokenizer(text, **options)
 
-    ours = Given(Slow()).load()
+    ours = LocalTokenizer(Slow()).load()
     assert isinstance(ours.engine, PipedEngine) and not ours.facts.is_fast
     for text in TEXTS:
         assert ours.ids(text) == tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
@@ -73,14 +73,14 @@ def test_one_whose_backend_is_not_all_of_it_encodes_by_itself(tokenizer: Any) ->
             return plain(self, text.upper(), **options)
 
     tokenizer.__class__ = Shouting
-    ours = Given(tokenizer).load()
+    ours = LocalTokenizer(tokenizer).load()
     assert isinstance(ours.engine, PipedEngine) and ours.facts.engine == "transformers"
     assert any("differs from it" in note for note in ours.facts.notes)
     assert ours.ids("hello") == tuple(tokenizer("hello", add_special_tokens=False)["input_ids"])
 
 
 def test_texts_of_the_rows_are_held_against_it(tokenizer: Any) -> None:
-    given = Given(tokenizer)
+    given = LocalTokenizer(tokenizer)
     ours = given.load()
     assert given.proven_on(ours, TEXTS) is ours
     plain = type(tokenizer).__call__
@@ -90,7 +90,7 @@ def test_texts_of_the_rows_are_held_against_it(tokenizer: Any) -> None:
             return plain(self, text.replace("zebra", "horse"), **options)
 
     tokenizer.__class__ = Odd
-    given = Given(tokenizer)
+    given = LocalTokenizer(tokenizer)
     ours = given.load()
     assert isinstance(ours.engine, FastEngine)  # no probe string has a zebra
     other = given.proven_on(ours, ["a zebra"])
@@ -116,7 +116,7 @@ def _lowercase() -> Any:
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_is_changed_later_is_noticed(tokenizer: Any, what: str) -> None:
     tokenizer.pad_token = "<|im_start|>"
-    given = Given(tokenizer)
+    given = LocalTokenizer(tokenizer)
     given.load()
     tokenizer("using it", truncation=True, max_length=2, padding="max_length")
     assert given.changed() == ""
@@ -135,5 +135,5 @@ def test_what_is_no_tokenizer_says_what_to_give(tokenizer: Any) -> None:
         (tokenizer.backend_tokenizer, "give transformers.PreTrainedTokenizerFast(tokenizer_object=…)"),
     ):
         with pytest.raises(TokenizerError) as raised:
-            Given(value)
+            LocalTokenizer(value)
         assert told in str(raised.value)

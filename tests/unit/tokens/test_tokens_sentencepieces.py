@@ -11,7 +11,7 @@ import pytest
 
 from sftui.errors import TokenizerError
 from sftui.flat import flat
-from sftui.model import Part, Piece, Rendered
+from sftui.model import Part, Piece, RenderedText
 from sftui.recipe import Tokenize
 from sftui.tokens import LoadedTokenizer, TokenizerFacts, sentencepieces, tokenize
 from sftui.tokens.process import ANSWERING
@@ -61,7 +61,7 @@ def test_a_text_behind_another_has_the_ids_that_are_left() -> None:
     cut, text = len(tokenizer.ids("\n")), "time for ü"
     whole = tokenizer.encode("\n" + text)
     piece = Piece(text, 1, Part.CONTENT, before="\n", cut=cut)
-    rendered = Rendered("So: " + text, pieces=(Piece("So: ", 0, Part.CONTENT, ids=(5,)), piece))
+    rendered = RenderedText("So: " + text, pieces=(Piece("So: ", 0, Part.CONTENT, ids=(5,)), piece))
     tokens = tokenize(rendered, tokenizer, Tokenize(mode="per_part"))
     assert tokens.input_ids == (5, *whole.ids[cut:]) and tokens.starts[1:] == tuple(3 + at for at in whole.starts[cut:])
     bare = tokenize(rendered, tokenizer, Tokenize(mode="per_part"), places=False)
@@ -74,7 +74,7 @@ def test_what_a_text_behind_another_loses_is_nobodys() -> None:
     engine = SentencePieceEngine(KEPT / "turns.model")  # two line breaks are one token
     tokenizer = LoadedTokenizer(TokenizerFacts("turns", vocab_size=engine.vocab_size), engine)
     cut = len(tokenizer.ids("\n"))
-    rendered = Rendered("\nx", pieces=(Piece("\nx", 0, Part.CONTENT, before="\n", cut=cut),))
+    rendered = RenderedText("\nx", pieces=(Piece("\nx", 0, Part.CONTENT, before="\n", cut=cut),))
     tokens = tokenize(rendered, tokenizer, Tokenize(mode="per_part"))
     assert tokens.input_ids == tokenizer.ids("\n\nx")[cut:] == tokenizer.ids("x") and tokens.starts == (1,)
 

@@ -89,12 +89,12 @@ def test_surfaces_spell_the_text(pair: tuple[Any, Any], texts: list[str]) -> Non
         pytest.skip("this kind of tokenizer normalises text away")
     import unicodedata
 
-    from sftui.model import Rendered
+    from sftui.model import RenderedText
     from sftui.recipe import Tokenize
     from sftui.tokens import token_text, tokenize
 
     for text in texts[:400]:
-        row = Rendered(text)
+        row = RenderedText(text)
         written = token_text(tokenize(row, loaded, Tokenize(mode="whole")), row, loaded)
         whole = b"".join(written.surfaces).decode()
         # Tokens that swallow white space beside them do not spell it; NFC is part of some tokenizers.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sftui.errors import TokenizerError
-from sftui.model import NOWHERE, Part, Rendered, Span
+from sftui.model import NOWHERE, Part, RenderedText, Span
 from sftui.recipe import Tokenize
 from sftui.tokens import load_tokenizer, token_text, tokenize
 from sftui.tokens.spelling import spell
@@ -34,7 +34,7 @@ def test_byt5_gets_offsets_from_its_bytes(byt5: Any) -> None:
 
 
 def test_byt5_through_tokenize(byt5: Any) -> None:
-    row = Rendered("hé</s>", (Span(0, 2, 0, Part.CONTENT), Span(2, 6, 0, Part.TERMINATOR)))
+    row = RenderedText("hé</s>", (Span(0, 2, 0, Part.CONTENT), Span(2, 6, 0, Part.TERMINATOR)))
     tokens = tokenize(row, byt5, Tokenize(mode="whole"))
     assert tokens.parts == (Part.CONTENT,) * 3 + (Part.TERMINATOR,)
     assert token_text(tokens, row, byt5).special == (False, False, False, True)

@@ -8,8 +8,8 @@ import pytest
 
 from sftui.trainers import trainer_named
 from sftui.trainers.config import KeyUse
-from sftui.trainers.held_out import HeldOut, Sampled, Shuffled, evaluation_rows
-from sftui.trainers.ms_swift.draws import Drawn
+from sftui.trainers.held_out import HeldOut, SampledRows, ShuffledRows, evaluation_rows
+from sftui.trainers.ms_swift.draws import RowDraw
 from sftui.trainers.own_config import notes_of
 
 AXOLOTL = "base_model: m\nsequence_len: 99\ndatasets:\n  - {path: d.jsonl, type: chat_template}\n"
@@ -79,22 +79,22 @@ def _held(trainer: str, text: str) -> HeldOut | None:
         ),
         ("trl", TRL + "shuffle_dataset: true\n", None),
         ("trl", TRL + "packing: true\nshuffle_dataset: false\n", None),
-        ("trl", TRL + "packing: true\nshuffle_dataset: true\n", Shuffled("shuffle_dataset", 0, 42, drawn=True)),
+        ("trl", TRL + "packing: true\nshuffle_dataset: true\n", ShuffledRows("shuffle_dataset", 0, 42, drawn=True)),
         (
             "trl",
             TRL + "packing: true\nshuffle_dataset: true\nseed: 7\n",
-            Shuffled("shuffle_dataset", 0, 7, drawn=True),
+            ShuffledRows("shuffle_dataset", 0, 7, drawn=True),
         ),
         ("verl", VERL % "train_max_samples: 20", None),
         (
             "verl",
             VERL % "train_max_samples: 20, shuffle: true",
-            Sampled("data.train_max_samples", 20, None, drawn=True),
+            SampledRows("data.train_max_samples", 20, None, drawn=True),
         ),
         (
             "verl",
             VERL % "train_max_samples: 20, shuffle: true, seed: 5",
-            Sampled("data.train_max_samples", 20, 5, drawn=True),
+            SampledRows("data.train_max_samples", 20, 5, drawn=True),
         ),
         ("verl", VERL % "train_max_samples: -1, shuffle: true, seed: 5", None),
         ("ms-swift", SWIFT % "d.jsonl", None),
@@ -102,12 +102,12 @@ def _held(trainer: str, text: str) -> HeldOut | None:
         (
             "ms-swift",
             SWIFT % "d.jsonl" + "packing: true\ndata_seed: 3\n",
-            Drawn("dataset_shuffle", 0, 3, True),
+            RowDraw("dataset_shuffle", 0, 3, True),
         ),
         (
             "ms-swift",
             SWIFT % "d.jsonl#9" + "split_dataset_ratio: 0.2\n",
-            Drawn("split_dataset_ratio", 0.2, 42, True, True, 9),
+            RowDraw("split_dataset_ratio", 0.2, 42, True, True, 9),
         ),
         (
             "ms-swift",
@@ -182,7 +182,7 @@ def test_ms_swift_draws_by_seeds_that_one_generator_gives(
     if shuffled:
         train = train.shuffle(seed=state.randint(0, 2**31 - 1))
         evaluating = evaluating and evaluating.shuffle(seed=state.randint(0, 2**31 - 1))
-    held = Drawn("split_dataset_ratio", ratio, 42, True, shuffled, most)
+    held = RowDraw("split_dataset_ratio", ratio, 42, True, shuffled, most)
     assert held.order(rows) == (list(train["row"]), list(evaluating["row"]) if evaluating else [])
 
 

@@ -15,7 +15,7 @@ from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset
-from sftui.trainers.loading import Loaded, load
+from sftui.trainers.loading import LoadResult, load
 from sftui.trainers.reading import Reader
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -33,7 +33,7 @@ def reader_of(version: str) -> Reader:
     return Reader("datasets", version, version != "4.0.0", PANDAS[version])
 
 
-def loaded(folder: Path, version: str = "5.2.0") -> Loaded:
+def loaded(folder: Path, version: str = "5.2.0") -> LoadResult:
     with closing(open_source(SourceSpec((str(folder),)))) as source:
         return load(source.files, reader_of(version), "TRL")
 
@@ -90,7 +90,7 @@ def test_a_late_row_is_named_behind_the_first_ten_megabytes(tmp_path: Path) -> N
 
 
 def test_rows_that_are_bare_values_are_left_to_themselves(tmp_path: Path) -> None:
-    assert all(loaded(made(tmp_path, row)) == Loaded(None) for row in (b"7\n", b'"a"\n', b"true\n"))
+    assert all(loaded(made(tmp_path, row)) == LoadResult(None) for row in (b"7\n", b'"a"\n', b"true\n"))
 
 
 def test_a_row_that_is_no_json_says_so_itself(tmp_path: Path) -> None:

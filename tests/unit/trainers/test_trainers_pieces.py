@@ -14,7 +14,7 @@ from sftui.model import NOWHERE, Example, Inspection, Row
 from sftui.recipe import Recipe, changed
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.bulk import Bulk
-from sftui.tokens.loaded import Encoded, FastEngine
+from sftui.tokens.loaded import FastEngine, TextEncoding
 from sftui.trainers import preset
 from sftui.trainers.llamafactory.registry import TEMPLATES
 
@@ -140,10 +140,10 @@ def test_torchtunes_own_special_tokens_lie_over_the_faster_engine(model: str) ->
 class Unplaced(FastEngine):
     """An engine that cannot tell where its tokens stand, as a slow tokenizer whose pieces do not spell the text."""
 
-    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Encoded]:
+    def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
         nowhere = [(NOWHERE,) * len(one) for one in super().encode_batch(texts, add_special_tokens)]
         ids = self.ids_batch(texts, add_special_tokens)
-        return [Encoded(own, places, places) for own, places in zip(ids, nowhere)]
+        return [TextEncoding(own, places, places) for own, places in zip(ids, nowhere)]
 
 
 def test_llamafactory_trains_answers_of_a_tokenizer_that_tells_no_places() -> None:

@@ -17,13 +17,13 @@ from sftui.trainers.llamafactory_v1.table import TABLE as LLAMAFACTORY_V1
 from sftui.trainers.mlx_lm.config import TABLE as MLX_LM
 from sftui.trainers.ms_swift.config import TABLE as MS_SWIFT
 from sftui.trainers.nemo_automodel.config import TABLE as NEMO_AUTOMODEL
-from sftui.trainers.table import Entry, Keys, key_of, read_into, written
+from sftui.trainers.table import KeyEntry, Keys, key_of, read_into, written
 from sftui.trainers.torchtune.table import DATASET, TOP
 from sftui.trainers.trl.config import TABLE as TRL
 from sftui.trainers.unsloth.options import TABLE as UNSLOTH
 from sftui.trainers.verl.config import TABLE as VERL
 
-TABLES: Mapping[str, tuple[Entry, ...]] = {
+TABLES: Mapping[str, tuple[KeyEntry, ...]] = {
     "trl@1.16": TRL,
     "unsloth@2026.10": UNSLOTH,
     "llamafactory@0.9": LLAMAFACTORY,

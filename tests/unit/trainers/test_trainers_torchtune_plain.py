@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from sftui.conversations import Detected
+from sftui.conversations import Detection
 from sftui.errors import ConversationError
 from sftui.flat import Flat, flat
 from sftui.model import Message, Part, Piece, Row
@@ -70,7 +70,7 @@ TURNS = st.lists(
 @given(turns=TURNS)
 def test_messages_are_those_of_the_long_way(turns: list[Any]) -> None:
     def said(roles: Mapping[str, str]) -> Any:
-        detected = Detected("messages", {"messages": "messages"}, {}, roles)
+        detected = Detection("messages", {"messages": "messages"}, {}, roles)
         try:
             return message_rules.convert(Row(0, {"messages": turns}, "", "row 0"), detected, None)
         except ConversationError as error:

@@ -20,7 +20,7 @@ from sftui.tokens.bulk import Bulk
 from sftui.trainers import Toolbox, preset, trainer_named
 from sftui.trainers.base import Totals
 from sftui.trainers.own_config import notes_of
-from sftui.trainers.verl.alone import Apart
+from sftui.trainers.verl.alone import MessagePieces
 
 USER = {"role": "user", "content": "hi"}
 SAID = {"role": "assistant", "content": "Hello."}
@@ -140,7 +140,7 @@ def test_a_mismatch_may_be_ignored_and_is_told() -> None:
 def test_the_whole_is_encoded_only_where_it_may_be_other() -> None:
     for template, known in ((None, True), (LAST, False), (ASKS, True)):
         made = inspected(CHAT, IGNORE, template)
-        assert isinstance(made.rendered, Apart)
+        assert isinstance(made.rendered, MessagePieces)
         assert (made.rendered.whole is None) is known, template
 
 

@@ -21,7 +21,7 @@ from sftui.model import (
     Part,
     Problem,
     Reason,
-    Rendered,
+    RenderedText,
     Row,
     Span,
     Stage,
@@ -111,7 +111,7 @@ def inspection(
     return Inspection(
         row=Row(17, {"messages": []}, '{"messages": []}', "train.jsonl:18", 16),
         conversation=chat(),
-        rendered=Rendered(text, (Span(0, len(text), 0, Part.CONTENT),)),
+        rendered=RenderedText(text, (Span(0, len(text), 0, Part.CONTENT),)),
         tokens=tokens,
         token_text=TokenText(
             tuple(t.replace(" ", "▁") for t, *_ in texts),

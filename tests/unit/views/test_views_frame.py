@@ -7,19 +7,19 @@ from collections.abc import Sequence
 import pytest
 
 from sftui.views.cells import Line, Role, plain
-from sftui.views.frame import DrawnFrame, Framed, title_cells
+from sftui.views.frame import DrawnFrame, FramedPane, title_cells
 
 
-def frame_lines(panes: Sequence[Framed], width: int, height: int) -> tuple[Line, ...]:
+def frame_lines(panes: Sequence[FramedPane], width: int, height: int) -> tuple[Line, ...]:
     return DrawnFrame().lines(panes, width, height)
 
 
-def panes(active: str = "") -> tuple[Framed, ...]:
+def panes(active: str = "") -> tuple[FramedPane, ...]:
     """A list, tokens over a view, and two panes beside them, in a body of 40×9."""
     places = {"list": (0, 1, 8, 8), "tokens": (9, 1, 16, 4), "raw": (9, 6, 16, 3), "talk": (26, 1, 14, 3)}
     places["found"] = (26, 5, 14, 4)
     return tuple(
-        Framed(*place, title_cells(name, "", place[2], name == active), name == active)
+        FramedPane(*place, title_cells(name, "", place[2], name == active), name == active)
         for name, place in places.items()
     )
 
@@ -63,7 +63,7 @@ def test_every_pane_can_have_them() -> None:
 
 
 def test_panes_without_titles_have_rules_between_them_alone() -> None:
-    drawn = frame_lines((Framed(0, 0, 8, 3), Framed(9, 0, 20, 3)), 29, 3)
+    drawn = frame_lines((FramedPane(0, 0, 8, 3), FramedPane(9, 0, 20, 3)), 29, 3)
     assert plain(drawn) == "        │\n" * 3
 
 
@@ -86,5 +86,5 @@ def test_of_a_frame_that_was_drawn_only_the_line_of_another_title_is_drawn() -> 
 def test_a_pane_without_cells_ends_too(width: int) -> None:
     """Between two sizes of the terminal a pane may have none."""
     title = title_cells("tokens", "", 30, True)
-    lines = frame_lines((Framed(0, 1, width, 3, title, True), Framed(width + 1, 1, 9 - width, 3, title)), 10, 4)
+    lines = frame_lines((FramedPane(0, 1, width, 3, title, True), FramedPane(width + 1, 1, 9 - width, 3, title)), 10, 4)
     assert len(lines) == 4 and all(sum(run.width for run in cells) <= 10 for cells in lines)

@@ -25,7 +25,7 @@ from role_letters import role_map
 
 from sftui.model import Inspection, RecipeChange
 from sftui.recipe import Recipe, changed
-from sftui.session.deciding import Way
+from sftui.session.deciding import LabelFlip
 from sftui.text import cell_width
 from sftui.views.batch import batch_lines, pack_lines
 from sftui.views.boundary import boundary_lines
@@ -52,9 +52,9 @@ def grid(made: Inspection, zoom: Zoom, shift: bool, cursor: int = 15) -> Callabl
     return lines
 
 
-def way(path: str, before: object, after: object, tokens: int, key: str = "") -> Way:
+def way(path: str, before: object, after: object, tokens: int, key: str = "") -> LabelFlip:
     keys = ((key, after),) if key else ()
-    return Way((RecipeChange(path, before, after),), Recipe("trl", "1.16"), tokens, keys)
+    return LabelFlip((RecipeChange(path, before, after),), Recipe("trl", "1.16"), tokens, keys)
 
 
 def card(made: Inspection, i: int, offer: Offer) -> Callable[[int, int], tuple[Line, ...]]:

@@ -7,7 +7,7 @@ from inspections_by_hand import hostile_chat, inspection, stopped
 
 from sftui.errors import SftuiError
 from sftui.model import Inspection, Stage
-from sftui.session.opened import Opened
+from sftui.session.opened import OpenData
 from sftui.session.options import SearchQuery
 from sftui.views.search import check_query
 from sftui.workspace import search
@@ -18,7 +18,7 @@ from sftui.workspace.search import Positions, matcher
 def find(shown: Inspection, kind: str, query: str) -> Positions | None:
     """The tokens that the worker finds in a row; None where it goes on to the next one."""
 
-    def now() -> Opened:
+    def now() -> OpenData:
         raise AssertionError("neither text nor ids need the data")
 
     return matcher(now, SearchRequest(1, SearchQuery(kind, query), 0))(shown)

@@ -8,7 +8,7 @@ import pytest
 from inspections_by_hand import CHAT, C, H, inspection, stopped, weighted
 
 from sftui.flat import labelled
-from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Reason, Rendered, Stage
+from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Reason, RenderedText, Stage
 from sftui.runs import joined
 from sftui.views.table import TokenTable, loss_changes, make_table
 from sftui.views.words import REASONS, convention, explain, shift_warning, what_is_learnt, what_is_trained, why_stopped
@@ -105,7 +105,7 @@ def test_oddity_20_text_is_read_by_offsets_not_by_decode() -> None:
         ends=(15, 16, 17, 17, 19),
     )
     written = replace(made.token_text, surfaces=(b"<|assistant|>", b"A", b"\xe2\x9c", b"\x93", b"Z"))
-    built = table(replace(made, tokens=tokens, token_text=written, rendered=Rendered("<|assistant|>\n\nA✓ z")))
+    built = table(replace(made, tokens=tokens, token_text=written, rendered=RenderedText("<|assistant|>\n\nA✓ z")))
     assert built.cells == ("<|assistant|>", "A", "‹E2 9C›", "‹93›", "Z")
     assert built.flow == ("<|assistant|>⏎⏎", "A", "‹E2 9C›", "‹93›", "␣z")
 

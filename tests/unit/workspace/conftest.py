@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from sftui.bound import Overrun
-from sftui.starting import COMMAND, Started
+from sftui.starting import COMMAND, IdleWorker
 from sftui.workspace import OpenOptions, Workspace
 from sftui.workspace.inbox import Inbox
 from sftui.workspace.link import Connect, Connection, Link
@@ -88,7 +88,7 @@ class InThread:
         on_event: Callable[[Any], None],
         on_end: Callable[[Connection], None],
         command: tuple[str, ...],
-        started: Started | None,
+        started: IdleWorker | None,
     ) -> None:
         self._on_event, self._inbox = on_event, UntilKilled()
         threading.Thread(target=self._work, daemon=True).start()

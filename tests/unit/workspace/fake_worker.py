@@ -26,9 +26,9 @@ def main() -> None:
 
     while True:
         request = pickle.load(sys.stdin.buffer)
-        if isinstance(request, (rq.Open, rq.SetRecipe)):
+        if isinstance(request, (rq.OpenRequest, rq.SetRecipe)):
             version = request.version
-        if isinstance(request, rq.Open) and request.row is not None:
+        if isinstance(request, rq.OpenRequest) and request.row is not None:
             send(row(request.ticket, request.row, version))
         if isinstance(request, rq.SummariesRequest):
             if behaviour == "list-crash":

@@ -9,10 +9,10 @@ import pytest
 
 from sftui.errors import ExportError
 from sftui.workspace import OpenOptions
-from sftui.workspace.marks import Mark, Marks, read_marks
+from sftui.workspace.marks import Mark, RowMarks, read_marks
 from sftui.workspace.marks_file import MarksFile
 
-MARKS = Marks().toggled(3, "drop").toggled(1, "keep").noted(3, " cut off ").noted(9, "odd")
+MARKS = RowMarks().toggled(3, "drop").toggled(1, "keep").noted(3, " cut off ").noted(9, "odd")
 
 
 def test_marks_are_toggled_noted_and_counted() -> None:
@@ -32,7 +32,7 @@ def test_marks_are_toggled_noted_and_counted() -> None:
 def test_the_next_and_the_previous_marked_row_wrap_round() -> None:
     assert [MARKS.beyond(row, True) for row in (0, 1, 5, 9)] == [1, 3, 9, 1]
     assert [MARKS.beyond(row, False) for row in (0, 1, 5, 9)] == [9, 9, 3, 3]
-    assert Marks().beyond(0, True) is None
+    assert RowMarks().beyond(0, True) is None
     assert MARKS.beyond(3, True, 5) == 1 and MARKS.beyond(3, True, 1) is None, "the data has shrunk"
 
 
@@ -68,7 +68,7 @@ def options(tmp_path: Path) -> OpenOptions:
     return OpenOptions((str(data),))
 
 
-def keep(options: OpenOptions, folder: Path, marks: Marks) -> MarksFile:
+def keep(options: OpenOptions, folder: Path, marks: RowMarks) -> MarksFile:
     file = MarksFile(options, folder=folder)
     for row in marks.rows_with():
         file.save(row, marks.get(row))
@@ -80,7 +80,7 @@ def test_marks_are_kept_by_where_the_data_is(options: OpenOptions, tmp_path: Pat
     file = keep(options, tmp_path / "marks", MARKS)
     again = MarksFile(options, folder=tmp_path / "marks")
     assert again.load() == MARKS and not again.stale and again.path == file.path
-    assert MarksFile(OpenOptions(options.paths, split="test"), folder=tmp_path / "marks").load() == Marks()
+    assert MarksFile(OpenOptions(options.paths, split="test"), folder=tmp_path / "marks").load() == RowMarks()
     Path(options.paths[0]).write_text("{}\n{}\n")
     assert again.load() == MARKS and not again.stale, "found out once"
     later = MarksFile(options, folder=tmp_path / "marks")
@@ -134,4 +134,4 @@ def test_what_cannot_be_written_is_told_and_kept(options: OpenOptions, tmp_path:
 def test_piped_data_has_no_file() -> None:
     file = MarksFile(OpenOptions(("-",)))
     file.save(1, Mark("keep"))
-    assert file.path is None and file.close() and file.load() == Marks()
+    assert file.path is None and file.close() and file.load() == RowMarks()

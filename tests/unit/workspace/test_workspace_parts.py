@@ -11,7 +11,7 @@ from sftui.workspace import OpenOptions, Workspace
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.cache import InspectionCache, weight
-from sftui.workspace.history import LIMIT, Chosen, History
+from sftui.workspace.history import LIMIT, History, RecipeChoice
 from sftui.workspace.inbox import Inbox
 
 
@@ -20,8 +20,11 @@ def inspection(index: int, size: int = 10) -> Inspection:
 
 
 def test_history_forgets_the_future_after_a_new_change() -> None:
-    first = Chosen(preset())
-    later = [*(Chosen(changed(preset(), "length.max", n)) for n in range(1, 3)), Chosen(preset(), ("trim",))]
+    first = RecipeChoice(preset())
+    later = [
+        *(RecipeChoice(changed(preset(), "length.max", n)) for n in range(1, 3)),
+        RecipeChoice(preset(), ("trim",)),
+    ]
     history = History(first)
     assert not history.put(first)
     assert all(history.put(chosen) for chosen in later)
@@ -32,9 +35,9 @@ def test_history_forgets_the_future_after_a_new_change() -> None:
 
 
 def test_history_is_bounded() -> None:
-    history = History(Chosen(preset()))
+    history = History(RecipeChoice(preset()))
     for n in range(LIMIT + 50):
-        history.put(Chosen(changed(preset(), "length.max", n + 1)))
+        history.put(RecipeChoice(changed(preset(), "length.max", n + 1)))
     assert len(history.past) == LIMIT
 
 

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from sftui.recipe import changed
-from sftui.session.opened import Opened
+from sftui.session.opened import OpenData
 from sftui.session.overlay import Overlay
 from sftui.session.ready import Ready, open_data, tokenized, under
 from sftui.views.words import why_stopped
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.history import Chosen
+from sftui.workspace.history import RecipeChoice
 from sftui.workspace.requests import AuditRequest
 
 
@@ -50,17 +50,17 @@ def session(dirty: Path) -> Ready:
     return tokenized(open_data(options), "provisional").ready()
 
 
-def mended(session: Opened, *repairs: str) -> Ready:
+def mended(session: OpenData, *repairs: str) -> Ready:
     return under(session, session.recipe, repairs).ready()
 
 
-def kept(session: Opened) -> Overlay:
+def kept(session: OpenData) -> Overlay:
     """The rows as the repairs leave them."""
     assert isinstance(session.source, Overlay)
     return session.source
 
 
-def roles(session: Opened, row: int) -> list[str]:
+def roles(session: OpenData, row: int) -> list[str]:
     data = session.row(row).data
     assert data is not None
     return [message["role"] for message in data["messages"]]
@@ -117,10 +117,10 @@ def test_rows_with_a_finding_are_left_out_once_the_tokenizer_tells(dirty: Path) 
 
 
 def test_the_audit_counts_what_is_left(session: Ready) -> None:
-    from sftui.workspace.auditing import Auditing
+    from sftui.workspace.auditing import AuditRun
 
     session = mended(session, "merge-neighbours", "map-roles", "drop no-answer", "drop unreadable", "deduplicate")
-    auditing = Auditing()
+    auditing = AuditRun()
     *_, last = (event for event in auditing.run(session, AuditRequest(1), 1) if event is not None)
     assert last.rows == 3 and not any(one.code in ("ROL002", "ROW001", "DUP001") for one in last.codes)
 
@@ -199,7 +199,7 @@ def test_repairs_are_previewed_put_in_force_and_taken_back(open_workspace: Calla
     assert not heard.wait(ev.RowReady, lambda event: event.version == workspace.version).inspection.row.repairs
     assert heard.wait(ev.RepairsCounted, lambda event: event.done).counted == ev.RepairCount(), "the count follows"
     assert workspace.redo() and workspace.repairs == ("map-roles",)
-    assert workspace.choose(Chosen(workspace.recipe, ()))
+    assert workspace.choose(RecipeChoice(workspace.recipe, ()))
 
 
 def test_a_duplicate_on_screen_is_told_when_it_is_known(open_workspace: Callable[..., Any]) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from sftui.starting import COMMAND, Started, begin
+from sftui.starting import COMMAND, IdleWorker, begin
 from sftui.workspace.link import Link
 
 WAITS = (sys.executable, "-c", "import sys; sys.stdin.read()")
 
 
-def linked(command: tuple[str, ...], started: Started) -> int:
+def linked(command: tuple[str, ...], started: IdleWorker) -> int:
     """The process that a link talks to, which is ended."""
     ended = threading.Event()
     link = Link(lambda event: None, lambda _: ended.set(), command, started)
@@ -24,7 +24,7 @@ def linked(command: tuple[str, ...], started: Started) -> int:
 
 
 def test_the_link_takes_the_worker_that_is_there_and_no_one_takes_it_twice() -> None:
-    started = Started(WAITS)
+    started = IdleWorker(WAITS)
     assert linked(WAITS, started) == started.process.pid
     assert linked(WAITS, started) != started.process.pid
     started.end()
@@ -32,7 +32,7 @@ def test_the_link_takes_the_worker_that_is_there_and_no_one_takes_it_twice() -> 
 
 @pytest.mark.parametrize("why", ["command", "environment", "ended"])
 def test_a_worker_is_ended_that_is_not_what_would_be_started_now(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    started = Started(WAITS)
+    started = IdleWorker(WAITS)
     if why == "environment":  # as `--trainers-from` sets it for every process that is started from then on
         monkeypatch.setenv("SFTUI_TRAINERS_FROM", "one")
     if why == "ended":
@@ -43,7 +43,7 @@ def test_a_worker_is_ended_that_is_not_what_would_be_started_now(why: str, monke
 
 
 def test_who_does_not_need_a_worker_ends_it() -> None:
-    started = Started(WAITS)
+    started = IdleWorker(WAITS)
     started.end()
     assert started.process.poll() is not None
     started.end()
@@ -53,7 +53,7 @@ def test_a_worker_is_begun_for_the_inspector_alone(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data.jsonl").write_bytes(b"{}\n")
     begun: list[tuple[str, ...]] = []
-    monkeypatch.setattr("sftui.starting.Started", begun.append)
+    monkeypatch.setattr("sftui.starting.IdleWorker", begun.append)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     for words in ([], ["--help"], ["show", "data.jsonl"], ["-t", "builtin:chatml", "data.jsonl"], ["org/set"]):
         begin(words)
@@ -70,6 +70,6 @@ def test_no_worker_can_be_started_is_told_by_who_needs_it(tmp_path: Path, monkey
     def full(command: tuple[str, ...]) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sftui.starting.Started", full)
+    monkeypatch.setattr("sftui.starting.IdleWorker", full)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert begin([str(tmp_path)]) is None

@@ -17,7 +17,7 @@ from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.inbox import Inbox
-from sftui.workspace.loader import Loaded
+from sftui.workspace.loader import LoaderReport
 from sftui.workspace.worker import Worker, next_job
 
 
@@ -111,10 +111,10 @@ def test_the_whole_of_a_tokenizer_is_told_of_only_where_it_changes_the_row(tmp_p
             open_data(OpenOptions((str(path),), tokenizer="builtin:chatml")),
             rq.RowRequest(1, 0),
         )
-        worker._loaded(Loaded(0, proven, first, part=True))
+        worker._loaded(LoaderReport(0, proven, first, part=True))
         assert worker._loader.shown.is_set()
         begun = out.tell()
-        worker._loaded(Loaded(0, proven, then, whole=True))
+        worker._loaded(LoaderReport(0, proven, then, whole=True))
         return [type(event).__name__ for event in served(worker, out, begun)]
 
     assert told(same, load_tokenizer("builtin:chatml")) == []

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sftui.errors import ExportError, RecipeError
 from sftui.session.ready import open_data, tokenized, tokenizer_of
-from sftui.session.repairing import Written, session_plan, write_repaired
+from sftui.session.repairing import WriteProgress, session_plan, write_repaired
 from sftui.workspace import OpenOptions
 
 FINE = (
@@ -30,7 +30,7 @@ BROKEN = b'{"messages": ["\xff'
 
 def written(
     paths: list[Path], out: Path, chosen: tuple[str, ...] = ("trim",), log: Path | None = None, **more: Any
-) -> Written:
+) -> WriteProgress:
     options = OpenOptions(tuple(map(str, paths)), **more)
     session = open_data(options)
     if options.tokenizer:

@@ -10,7 +10,7 @@ from sftui.labels import weights_joined
 from sftui.model import Conversation, Example, Pack
 from sftui.recipe import Mask, Own, Recipe, changed, knob
 from sftui.recipe_io import parse_yaml
-from sftui.trainers import Shaped, Toolbox, Trainer
+from sftui.trainers import ShapedRow, Toolbox, Trainer
 from sftui.trainers.config import DatasetRef, OpenedConfig
 
 from . import TRAITS
@@ -32,7 +32,7 @@ class Acme(Trainer):
         version, _ = self.chosen(version)
         return Recipe(trainer=self.name, version=version, own=AcmeOptions(), mask=Mask(rule="assistant"))
 
-    def shape(self, conversation: Conversation, recipe: Recipe) -> Shaped:
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         shaped = super().shape(conversation, recipe)
         asked = bool(conversation.messages) and conversation.messages[-1].role == "user"
         if asked and not AcmeOptions.of(recipe).keep_asked:
