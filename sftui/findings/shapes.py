@@ -102,8 +102,8 @@ class RowShape(NamedTuple):
         return [number for number, extent in self._drawn(part).items() if extent < ALL and self.roles[number] in roles]
 
     def _drawn(self, part: Part) -> Mapping[int, int]:
-        """The extents of a part by message, from its first token to its last as `RowLook.turns` has it; empty where it is
-        not known who wrote what."""
+        """The extents of a part by message, from its first token to its last as `RowLook.turns` has it; empty where it
+        is not known who wrote what."""
         if not self.known or self.kind is not Kind.CHAT:
             return {}
         places: dict[int, tuple[int, int]] = {}
