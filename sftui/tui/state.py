@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, get_type_hints
 
 from sftui.model import Inspection
 from sftui.recipe import Recipe
@@ -460,7 +460,7 @@ class State(NamedTuple):
 
     def put(self, *parts: Part) -> State:
         """With other parts; what the status line says of the row's mark and of the data follows."""
-        made = self._replace(**{type(part).__name__.lower(): part for part in parts})  # type: ignore[arg-type]
+        made = self._replace(**{FIELDS[type(part)]: part for part in parts})  # type: ignore[arg-type]
         mark, data = mark_words(made.mark), made.reading.data
         if (made.status.mark, made.status.data) != (mark, data):
             made = made._replace(status=made.status._replace(mark=mark, data=data))
@@ -480,6 +480,10 @@ class State(NamedTuple):
     def total(self) -> int | None:
         """How many rows there are, once that is known."""
         return self.status.rows if self.status.exact else None
+
+
+FIELDS = {kind: name for name, kind in get_type_hints(State).items()}
+"""Which field of the state a part is."""
 
 
 def mark_words(mark: Mark) -> str:

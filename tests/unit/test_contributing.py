@@ -82,7 +82,7 @@ def test_a_row_travels_in_ten_lines_at_the_top() -> None:
     lines = re.findall(r"^(\d+)\. .*$", first, re.MULTILINE)
     assert lines == [str(number) for number in range(1, 11)]
     types = set(re.findall(r"`([A-Z][A-Za-z]+)`", first))
-    assert {"Row", "Conversation", "Rendered", "Tokens", "Labels", "Inspection"} <= types <= classes()
+    assert {"Row", "Conversation", "RenderedText", "Tokens", "Labels", "Inspection"} <= types <= classes()
 
 
 def test_markers_and_lanes_that_are_named_exist() -> None:
