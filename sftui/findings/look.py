@@ -214,7 +214,7 @@ class RowLook:
     def padding(self) -> int:
         """Where the padding that a stored row brings at its end begins: attention 0, or pad tokens; else behind the
         last token."""
-        ids = self.tokens.input_ids
+        ids = self.tokens.ids
         n = len(ids)
         if not self.stored:
             return n
@@ -285,7 +285,7 @@ class RowLook:
     def row_stops(self) -> frozenset[int]:
         """The stop set, with the special tokens that end the assistant's turns in this row; one that begins the next
         turn is none."""
-        ids, special = self.tokens.input_ids, self.context.tools.tokenizer.special_ids
+        ids, special = self.tokens.ids, self.context.tools.tokenizer.special_ids
         own = set().union(*[ids[turn.terminator[0] : turn.terminator[1]] for turn in self.answers])
         return self.context.stops | (own & special - self.context.opening)
 

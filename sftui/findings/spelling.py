@@ -27,7 +27,7 @@ class Spelling:
 
     def piece(self, i: int) -> str:
         """The vocabulary string of one token."""
-        return self._tokenizer.piece(self._tokens.input_ids[i])
+        return self._tokenizer.piece(self._tokens.ids[i])
 
     def surface(self, i: int) -> bytes:
         """The bytes one token stands for; empty where unknown."""
@@ -67,17 +67,17 @@ class Spelling:
 
     def is_special(self, i: int) -> bool:
         """Whether one token is one."""
-        return self._tokenizer.is_special(self._tokens.input_ids[i])
+        return self._tokenizer.is_special(self._tokens.ids[i])
 
     @lazy
     def special_ids(self) -> frozenset[int]:
         """Those that the row has."""
-        return self._tokenizer.special_ids.intersection(self._tokens.input_ids)
+        return self._tokenizer.special_ids.intersection(self._tokens.ids)
 
     @lazy
     def special(self) -> tuple[int, ...]:
         """Their places, in order."""
-        ids, special = self._tokens.input_ids, self._tokenizer.special_ids
+        ids, special = self._tokens.ids, self._tokenizer.special_ids
         if special.isdisjoint(ids):
             return ()
         return tuple([i for i, token in enumerate(ids) if token in special])
@@ -99,9 +99,9 @@ class Spelling:
         """The places of those among some tokens."""
         special = self._tokenizer.special_ids
         if end - start <= FEW:
-            ids = self._tokens.input_ids
+            ids = self._tokens.ids
             return [at for at in range(start, end) if ids[at] in special]
-        here = self._tokens.input_ids[start:end]
+        here = self._tokens.ids[start:end]
         if special.isdisjoint(here):
             return []
         return [start + at for at in places_of(here, special.intersection(here))]

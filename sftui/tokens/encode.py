@@ -153,7 +153,7 @@ def surfaces(tokens: Tokens, text: str, tokenizer: LoadedTokenizer) -> tuple[byt
 
 def surface(tokens: Tokens, i: int, text: str, tokenizer: LoadedTokenizer) -> bytes:
     """The same of one token."""
-    found = tokenizer.surface(tokens.input_ids[i])
+    found = tokenizer.surface(tokens.ids[i])
     dummy = tokenizer.engine.decoding.dummy_prefix and found[:1] == b" "
     return found[1:] if dummy and _is_dummy(i, tokens.starts, tokens.ends, text) else found
 

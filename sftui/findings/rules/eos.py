@@ -39,7 +39,7 @@ def _last_solid(look: RowLook, end: int) -> int:
 
 def _stopped(look: RowLook) -> bool:
     """Whether the row ends with a stop token of every row."""
-    ids, stops, last = look.tokens.input_ids, look.context.stops, look.padding - 1
+    ids, stops, last = look.tokens.ids, look.context.stops, look.padding - 1
     if last >= 0 and ids[last] in stops and look.spelling.is_special(last):  # as most rows do: it is no white space
         return True
     last = _last_solid(look, last + 1)
@@ -208,7 +208,7 @@ GEN003 = Rule(
 def masked_stop(look: RowLook) -> Iterator[Finding]:
     """EOS004, EOS006 and GEN003: an answer is trained to its last content token, but its stop token is not."""
     found: list[tuple[MessageTokens, int]] = []
-    drawn, ids = look.mask.drawn, look.tokens.input_ids
+    drawn, ids = look.mask.drawn, look.tokens.ids
     for turn in look.answers:
         start, end = turn.content
         if end <= start or not drawn[end - 1] or all(drawn[turn.terminator[0] : turn.terminator[1]]):
