@@ -224,7 +224,7 @@ class Seen(Worker):
             os._exit(0)
 
 inbox, options = Inbox(), OpenOptions(paths=(sys.argv[1],), tokenizer=sys.argv[2])
-inbox.post(rq.Open(options, options.full_recipe(), 1, 1, 0))
+inbox.post(rq.OpenRequest(options, options.full_recipe(), 1, 1, 0))
 Seen(inbox, Screen()).run()
 """
 
