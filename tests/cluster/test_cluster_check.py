@@ -35,7 +35,7 @@ def workers(*, begun: bool = False) -> list[psutil.Process]:
     up = []
     for one in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):  # Ray ends a worker whenever it likes
-            if one.name().startswith("ray::Worker") and (not begun or one.children()):
+            if one.name().startswith("ray::ActorWork") and (not begun or one.children()):
                 up.append(one)
     return up
 

@@ -59,7 +59,7 @@ def test_ctrl_c_ends_everything(tmp_path: Path) -> None:
     process = started("check", rows, "-t", "builtin:chatml", "--engine", "ray", "--jobs", 1)
     until = time.monotonic() + 200
     family: list[psutil.Process] = []
-    while not any(one.name().startswith("ray::Worker") for one in family):
+    while not any(one.name().startswith("ray::ActorWork") for one in family):
         assert time.monotonic() < until and process.poll() is None
         time.sleep(0.3)
         family = alive(psutil.Process(process.pid))
