@@ -146,10 +146,10 @@ class _InspectWork(_WorkerSession):
 
 def _light(found: Inspection) -> Inspection:
     """What packing and counting ask of an inspection, and no more."""
-    row, labels = replace(found.row, data=None, raw=""), found.labels
-    if labels is not None:
-        labels = replace(labels, values=(), ranges=(), reasons=()) if labels.dropped is not None else None
-    return replace(found, row=row, conversation=None, rendered=None, tokens=None, labels=labels, boundary=None)
+    row, labels, tokens = replace(found.row, data=None, raw=""), None, None
+    if found.labels is not None and found.labels.dropped is not None:
+        labels, tokens = replace(found.labels, values=(), ranges=(), reasons=()), found.tokens
+    return replace(found, row=row, conversation=None, rendered=None, tokens=tokens, labels=labels, boundary=None)
 
 
 def _pickled(made: object) -> bytes:

@@ -101,8 +101,8 @@ class ShapedRow:
 
 @dataclass(slots=True)
 class Totals:
-    """The rows that no evaluation sets aside and their tokens; the rows that are kept, those of them that have no
-    token (`empty`), and the tokens that they train."""
+    """The rows that no evaluation sets aside and their tokens, of kept ones as cut; the rows that are kept, those of
+    them that have no token (`empty`), and the tokens that they train."""
 
     rows: int = 0
     tokens: int = 0
@@ -113,11 +113,12 @@ class Totals:
     def add(self, inspection: Inspection, trained: int) -> None:
         """One more row, with the tokens that it trains."""
         self.rows += 1
-        if inspection.tokens is not None and inspection.labels is not None:
-            self.tokens += len(inspection.tokens)
         if inspection.example is not None:
             self.kept += 1
             self.empty += not inspection.example.size
+            self.tokens += inspection.example.size
+        elif inspection.tokens is not None and inspection.labels is not None:
+            self.tokens += len(inspection.tokens)
         self.trained += trained
 
     def __add__(self, other: Totals) -> Totals:
