@@ -96,8 +96,6 @@ def kept() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sandbox, "_code", lru_cache(1000)(sandbox._code.__wrapped__))
         patch.setattr(sandbox, "free_variables", lru_cache(1000)(sandbox.free_variables))
-        patch.setattr("sftui.tokens.release.give_back", lambda: None)
-        patch.setattr("sftui.tokens.release.settle", lambda: None)
         yield
 
 
