@@ -89,8 +89,7 @@ def shared() -> Path:
 
 @pytest.fixture(autouse=True, scope="session")
 def kept() -> Iterator[None]:
-    """What the same templates are compiled to and read, of more of them than a command sees; memory that the next test
-    needs again; and how seldom garbage is collected."""
+    """What the same templates are compiled to and read, of more of them than a command sees."""
     from sftui.templates import sandbox
 
     with pytest.MonkeyPatch.context() as patch:

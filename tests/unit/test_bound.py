@@ -18,6 +18,7 @@ from dataclasses import replace
 import pytest
 
 from sftui import bound
+from sftui.tokens.release import give_back
 
 KEY = b"k" * 16
 OTHER = b"o" * 16
@@ -42,6 +43,9 @@ def ended(work: Callable[[], object], overran: tuple[bound.Overrun, ...] = ()) -
     child = os.fork()
     if child == 0:
         try:
+            gc.set_threshold(700, 10, 10)  # as in a command, whatever the tests before have done and freed
+            gc.collect()
+            give_back()
             bound.enter(page, overran)
             work()
             os._exit(0)
