@@ -45,15 +45,20 @@ def cut(ranges: Ranges, numbers: Flat) -> Flat:
     return made
 
 
+def covered(ranges: Ranges, since: int = 0) -> int:
+    """How many tokens lie in the ranges, of those from `since` on."""
+    return sum([end - max(start, since) for start, end in ranges if end > since])
+
+
 def overlap(ranges: Ranges, kept: Ranges) -> Ranges:
     """What of the ranges lies in those that are kept."""
-    return tuple((max(a, c), min(b, d)) for c, d in kept for a, b in ranges if max(a, c) < min(b, d))
+    return tuple([(max(a, c), min(b, d)) for c, d in kept for a, b in ranges if a < d and b > c])
 
 
 def moved(ranges: Ranges, kept: Ranges) -> Ranges:
     """Ranges as they are in what is left of a row, where the kept ones are."""
     found, at = [], 0
     for start, end in kept:
-        found += [(max(a, start) - start + at, min(b, end) - start + at) for a, b in ranges if a < end and b > start]
+        found += [(a - start + at, b - start + at) for a, b in overlap(ranges, ((start, end),))]
         at += end - start
     return tuple(found)

@@ -22,7 +22,7 @@ from sftui.findings.dataset import Tally
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import RowLook
 from sftui.findings.mask import trained_in
-from sftui.flat import Ranges, moved, overlap
+from sftui.flat import Ranges, covered, moved, overlap
 from sftui.model import Inspection, Labels, Part, RenderedText, Tokens
 from sftui.text import visible
 
@@ -209,14 +209,14 @@ class Audit:
 
     def _long(self, n: int, ranges: Ranges, row: int) -> None:
         """What each limit would take of one sequence, by where it carries loss."""
-        trained = sum([end - start for start, end in ranges])
+        trained = covered(ranges)
         self.lengths[n] += 1
         if self.listing is not None:
             self.listing.add("length", length_bar(n), row)
         for limit in self.limits:
             if n <= limit:
                 break
-            lost = sum([end - max(start, limit) for start, end in ranges if end > limit])
+            lost = covered(ranges, limit)
             self.over[limit] += 1
             self.cut[limit] += n - limit
             self.trained_cut[limit] += lost

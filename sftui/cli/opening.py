@@ -72,8 +72,8 @@ def opening_options(command: F) -> F:
 
 
 def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
-    """The options of a command line, see `Asked.options`; says on stderr what there is to say about a config, and that
-    the Hub will be queried, before it is."""
+    """The options of a command line, see `Arguments.options`; says on stderr what there is to say about a config, and
+    that the Hub will be queried, before it is."""
     wanted = arguments(given)
     options, notes = wanted.options(row, _made)
     if options.config is None:

@@ -34,7 +34,7 @@ SCRIPT_FILE = "preprocess.py"
 TEMPLATE_FILE = "chat_template.jinja"
 TARGETS = ("recipe", "preprocess")
 READING = ("format", "fields", "message_keys", "role_map")
-"""What of `conversations.Detected` a written config says."""
+"""What of `conversations.Detection` a written config says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
 from sftui.findings.model import Finding, Fix
 from sftui.findings.rule import Rule
 from sftui.findings.shapes import order_of
+from sftui.flat import covered
 from sftui.model import Conversation, Inspection, Kind, Labels, Part, Reason, RecipeChange
 from sftui.trainers.base import Totals
 
@@ -183,8 +184,8 @@ class DatasetChecks:
             if n <= limit:
                 break
             self.over[limit] += 1
-            self.lost[limit] += sum([end - max(start, limit) for start, end in ranges if end > limit])
-        if (labels.dropped is None and sum([end - start for start, end in labels.kept]) < n) or (
+            self.lost[limit] += covered(ranges, limit)
+        if (labels.dropped is None and covered(labels.kept) < n) or (
             self.recipe.length.max is not None and n > self.recipe.length.max
         ):
             self.cut.add(row)

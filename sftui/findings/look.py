@@ -19,6 +19,7 @@ from sftui.findings.shapes import ALL, NONE, SOME, Order, RowShape, order_of
 from sftui.findings.signatures import signature_of
 from sftui.findings.spelling import Spelling
 from sftui.findings.words import texts
+from sftui.flat import covered
 from sftui.model import NOWHERE, Conversation, Inspection, Kind, Labels, Message, Part, RenderedText, Tokens
 from sftui.runs import Stretch
 from sftui.text import visible
@@ -97,7 +98,7 @@ class RowLook:
         if labels is None or rendered is None or inspection.tokens is None:
             return RowShape(*early)
         kept, n = labels.kept, len(self.tokens)
-        whole = kept == ((0, n),) or (len(kept) > 1 and sum([end - start for start, end in kept]) == n)
+        whole = kept == ((0, n),) or (len(kept) > 1 and covered(kept) == n)
         _, _, messages, parts = tuple(zip(*self.stretches)) or ((), (), (), ())
         extents = [NONE] * len(self.stretches)
         for at, count in self.mask.trained_in.items():
@@ -208,7 +209,7 @@ class RowLook:
     @lazy
     def cut(self) -> bool:
         """Whether the trainer receives fewer tokens than there are."""
-        return self.labels.dropped is None and sum(end - start for start, end in self.labels.kept) < len(self.tokens)
+        return self.labels.dropped is None and covered(self.labels.kept) < len(self.tokens)
 
     @lazy
     def padding(self) -> int:

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
 from sftui.findings.shapes import extent_of
-from sftui.flat import Ranges
+from sftui.flat import Ranges, covered
 from sftui.model import Labels, Tokens
 from sftui.runs import Stretch, stretches_of, together
 from sftui.values import lazy
@@ -42,7 +42,7 @@ class Mask:
 
     def __init__(self, labels: Labels, stretches: Sequence[Stretch]) -> None:
         self.runs, self.size, self.stretches = labels.carrying, len(labels.values), stretches
-        self.trained = sum([end - start for start, end in self.runs])
+        self.trained = covered(self.runs)
         self.trained_in = trained_in(stretches, self.runs)
 
     @lazy

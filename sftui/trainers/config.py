@@ -138,7 +138,7 @@ class Facts:
     `data` is a path or a name of the Hub, `loading` how its source says that it is loaded (None: by its name),
     `tokenizer` a folder or a name, `folder` where the config will stand;
     `template_source` is a template that needs a file of its own, `chat_template` the one that renders; `format`
-    to `role_map` are those of `conversations.Detected`. `source` is what another config says of training, `given` what
+    to `role_map` are those of `conversations.Detection`. `source` is what another config says of training, `given` what
     is known beside it; None: nothing is to be written of training.
     """
 

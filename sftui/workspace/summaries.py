@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sftui.errors import SftuiError
+from sftui.flat import covered
 from sftui.model import Inspection, Row, RowSummary
 from sftui.session.opened import HEAVY, OpenData
 from sftui.workspace.events import SummariesReady
@@ -102,7 +103,7 @@ def summary(inspection: Inspection, leads: Leads) -> RowSummary:
     if inspection.labels is not None:
         trained = inspection.trained
         if inspection.labels.dropped is None and tokens is not None:
-            cut = tokens - sum(end - start for start, end in inspection.labels.kept)
+            cut = tokens - covered(inspection.labels.kept)
     if inspection.received is not None:
         tokens = inspection.received  # as the status line counts: cut, and shifted where it is stored so
     return RowSummary(

@@ -12,6 +12,7 @@ from sftui.findings.model import Finding, Severity
 from sftui.findings.rule import DROP, GOOD, Rule
 from sftui.findings.rules.eos import is_prose
 from sftui.findings.rules.injection import media_ids
+from sftui.flat import covered
 from sftui.model import Reason
 from sftui.trainers.traits import Quirk
 
@@ -103,7 +104,7 @@ TRU010 = Rule(
 def cut_row(look: RowLook) -> Iterator[Finding]:
     """TRU001 to TRU004, TRU010."""
     kept, n = look.labels.kept, len(look.tokens)
-    if sum(end - start for start, end in kept) >= n:
+    if covered(kept) >= n:
         return
     drawn = look.mask.drawn
     change = _longer(look)
@@ -115,7 +116,7 @@ def cut_row(look: RowLook) -> Iterator[Finding]:
     if first is not None and (unanswered is not None or not any(any(drawn[start:end]) for start, end in kept)):
         yield look.finding(
             TRU001,
-            f"the answer begins at token {first} and the row is cut at {sum(end - start for start, end in kept)}",
+            f"the answer begins at token {first} and the row is cut at {covered(kept)}",
             tokens=(max(0, first - 3), min(n, first + 5)),
             change=change,
         )

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TypeVar
 
 from sftui.errors import TokenizerError
-from sftui.flat import flat
+from sftui.flat import covered, flat
 from sftui.model import NOWHERE, Part, RenderedText, Span, Tokens
 from sftui.recipe import Tokenize
 from sftui.runs import Runs, as_runs, joined
@@ -107,7 +107,7 @@ def _part(
     if not len(tokens):
         return EncodedPart(tokens, ())
     kept = _within(len(tokens), tokenizer, limit)
-    count = sum(end - start for start, end in kept)
+    count = covered(kept)
     facts = tokenizer.facts
     last = tokens.input_ids[kept[-1][1] - 1] if kept else None
     missing = max(eos - (last == facts.eos_id), 0)

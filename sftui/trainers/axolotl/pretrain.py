@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sftui.errors import RecipeError
+from sftui.flat import covered
 from sftui.model import RenderedText, Tokens
 from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer
@@ -77,7 +78,7 @@ def window(count: int, tokenizer: LoadedTokenizer, recipe: Recipe) -> parts.Rang
     if text > room and facts.truncation_side == "left":
         return parts.merged([(0, front), (front + text - room, count)])
     run = parts.merged([(0, front + min(text, room)), (front + text, count)])
-    return run if sum(end - start for start, end in run) >= (LEAST if eos else 1) else ()
+    return run if covered(run) >= (LEAST if eos else 1) else ()
 
 
 def _packs(recipe: Recipe) -> bool:

@@ -17,7 +17,7 @@ from typing import Literal
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError, TemplateError
-from sftui.flat import moved
+from sftui.flat import covered, moved
 from sftui.model import (
     NOWHERE,
     Batch,
@@ -447,7 +447,7 @@ def _response(tokens: Tokens, train_on_inputs: bool) -> label_rules.Drawn:
 def _kept(labels: Labels, recipe: Recipe) -> Labels:
     """What is left after min_sample_len, excess_length_strategy and, with packing, the drop of unlabelled rows."""
     length, ranges = recipe.length, labels.kept
-    count = sum(end - start for start, end in ranges)
+    count = covered(ranges)
     least = length.min_tokens or 2
     kept, dropped = ranges, None
     if count < least:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError
-from sftui.flat import flat
+from sftui.flat import covered, flat
 from sftui.model import Batch, Conversation, Example, Inspection, Labels, Pack, Part, RenderedText, Row, Span, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize, Tokenizer
@@ -350,7 +350,7 @@ def _plain_codes(
     """A prompt and an answer as texts: as many tokens are masked as the prompt alone has."""
     facts, count = tools.tokenizer.facts, len(tokens)
     kept = _plain_window(count, recipe.length.max, len(facts.front), len(facts.back), facts.truncation_side == "left")
-    left = sum(end - start for start, end in kept)
+    left = covered(kept)
     if recipe.mask.rule == "all":
         return kept, bytearray((masks.WHOLE,)) * left
     length = len(tools.tokenizer.ids(rendered.prompt or "")) + counts_bos(recipe, tools.tokenizer)
