@@ -128,7 +128,7 @@ def run(
 
 
 @contextlib.contextmanager
-def _ended_with_us(folder: Path, unfinished: Sequence[str]) -> Iterator[Callable[[int], object]]:
+def _ended_with_us(folder: Path, unfinished: Sequence[str]) -> Iterator[Callable[[object], None]]:
     """Have a process of its own end the run and remove what it left, should this one be killed; it is told the session
     of the command."""
     life, ours = os.pipe()
@@ -142,28 +142,25 @@ def _ended_with_us(folder: Path, unfinished: Sequence[str]) -> Iterator[Callable
             with open(life, encoding="ascii") as told:
                 said = told.read().split()
             if said[-1:] != [DONE]:
-                _remove(int(said[0]) if said else 0, folder, unfinished)
+                if said:
+                    _kill(int(said[0]), folder)
+                shutil.rmtree(folder, ignore_errors=True)
+                for name in unfinished:
+                    with contextlib.suppress(OSError):
+                        os.unlink(name)
         os._exit(0)
     os.close(life)
+
+    def note(word: object) -> None:
+        with contextlib.suppress(BrokenPipeError):  # who ends the keeper gives up what it keeps, not the run
+            os.write(ours, f"{word} ".encode())
+
     try:
-        yield lambda session: os.write(ours, f"{session} ".encode())
+        yield note
     finally:
-        os.write(ours, DONE.encode())
+        note(DONE)
         os.close(ours)
         os.waitpid(keeper, 0)
-
-
-def _remove(session: int, folder: Path, unfinished: Sequence[str]) -> None:
-    until = time.monotonic() + GRACE
-    while (pids := {*_alive(folder), *_belonging(session, folder)}) and time.monotonic() < until:
-        for pid in pids:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(POLL)
-    shutil.rmtree(folder, ignore_errors=True)
-    for name in unfinished:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
 
 
 def _wait(process: subprocess.Popen[bytes], folder: Path) -> bool:
@@ -219,30 +216,32 @@ def _marks(folder: Path) -> Iterator[tuple[str, ...]]:
 def _end(process: subprocess.Popen[bytes], folder: Path) -> None:
     """End whatever is left of the run: its Pythons by kill, so that none of them saves, goes on or starts others; then
     what else is in its group, and what was detached from it. A kill takes a moment: it is waited for."""
-    from sftui.capture.recorder.sftui_recorder import started
-
     for _ in range(2):  # what was started while the first were ended
         for pid in _alive(folder):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        _signal_group(process, signal.SIGTERM)
+        _signal_group(process.pid, signal.SIGTERM)
     until = time.monotonic() + GRACE
     while (process.poll() is None or [*_alive(folder)]) and time.monotonic() < until:
         time.sleep(POLL)
-    killed = {pid: started(pid) for pid in (*_alive(folder), *_belonging(process.pid, folder))}
-    for pid in killed:
-        with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
-    _signal_group(process, signal.SIGKILL)
+    _kill(process.pid, folder)
     process.wait()
+
+
+def _kill(session: int, folder: Path) -> None:
+    """Kill what is left of the run, and wait until it is gone."""
+    _signal_group(session, signal.SIGKILL)
     until = time.monotonic() + GRACE
-    while any(began and began == started(pid) for pid, began in killed.items()) and time.monotonic() < until:
+    while (left := {*_alive(folder), *_belonging(session, folder)}) and time.monotonic() < until:
+        for pid in left:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
         time.sleep(POLL)
 
 
-def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _signal_group(leader: int, number: signal.Signals) -> None:
     with contextlib.suppress(OSError):
-        os.killpg(process.pid, number)  # it leads its group, whose number stands as long as one of it is there
+        os.killpg(leader, number)  # it leads its group, whose number stands as long as one of it is there
 
 
 def _alive(folder: Path) -> Iterator[int]:
