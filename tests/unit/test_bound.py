@@ -40,12 +40,12 @@ def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 def ended(work: Callable[[], object], overran: tuple[bound.Overrun, ...] = ()) -> tuple[int, bound.Overrun | None]:
     """Do the work in a child under a guard, watched; its exit code or the negative signal, and what overran."""
     page = bound.anonymous_page()
+    gc.collect()  # as in a command, whatever the tests before have left and freed
+    give_back()
     child = os.fork()
     if child == 0:
         try:
-            gc.set_threshold(700, 10, 10)  # as in a command, whatever the tests before have done and freed
-            gc.collect()
-            give_back()
+            gc.set_threshold(700, 10, 10)
             bound.enter(page, overran)
             work()
             os._exit(0)
