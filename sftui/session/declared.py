@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from sftui.trainer_names import TRAINERS
+
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
 
@@ -43,8 +45,8 @@ class OptionDeclaration:
     trainer: str | None = option(
         USUAL,
         "NAME[@VERSION]",
-        "start from a trainer's preset, e.g. trl@1.16: hf-trainer (the default), manual-shift, trl, axolotl,"
-        " llamafactory, llamafactory-v1, unsloth, torchtune, mlx-lm, verl, nemo-automodel or ms-swift",
+        f"start from a trainer's preset, e.g. trl@1.16: {TRAINERS[0]} (the default), {', '.join(TRAINERS[1:-1])} or"
+        f" {TRAINERS[-1]}",
     )
     max_length: int | None = option(USUAL, "N", "longest row in tokens")
     knobs: tuple[tuple[str, Any], ...] = option(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui import recipe_io
 from sftui.recipe import Preset, Recipe, changed
+from sftui.trainer_names import TRAINERS
 from sftui.trainers.declared import (
     fixes_of,
     folder_of,
@@ -18,7 +19,6 @@ from sftui.trainers.declared import (
     trainer_names,
     traits_of,
 )
-from sftui.trainers.names import TRAINERS
 
 if TYPE_CHECKING:
     from sftui.trainers.base import ShapedRow, Toolbox, Trainer

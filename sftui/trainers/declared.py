@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sftui.errors import RecipeError
 from sftui.nearest import did_you_mean
 from sftui.recipe import Preset
-from sftui.trainers.names import TRAINERS
+from sftui.trainer_names import TRAINERS
 
 if TYPE_CHECKING:
     from sftui.trainers.traits import Traits

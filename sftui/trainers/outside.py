@@ -49,7 +49,7 @@ def enable(packages: Sequence[str]) -> None:
 def outside_trainers() -> Mapping[str, Outside]:
     """The trainers of the enabled packages by name; SftuiError for a package that is missing, broken, or brings a name
     that is taken."""
-    from sftui.trainers.names import TRAINERS
+    from sftui.trainer_names import TRAINERS
 
     found: dict[str, Outside] = {}
     for package, origin in _enabled().items():

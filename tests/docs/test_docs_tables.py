@@ -46,8 +46,8 @@ def test_every_command_and_section_of_a_recipe_is_in_the_docs() -> None:
 
 def test_the_options_of_every_trainer_are_in_the_docs() -> None:
     from sftui.recipe import knobs, knobs_of
+    from sftui.trainer_names import TRAINERS
     from sftui.trainers import preset
-    from sftui.trainers.names import TRAINERS
 
     text = PAGES["recipes"].read_text(encoding="utf-8")
     having = [name for name in TRAINERS if {one.path for one in knobs_of(preset(name))} > {one.path for one in knobs()}]

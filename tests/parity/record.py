@@ -10,7 +10,6 @@ import argparse
 import hashlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import environments
@@ -61,8 +60,7 @@ def current(trainer: str, version: str, case: Case) -> bool:
 
 def _key(trainer: str, case: Case) -> str:
     """What a reference depends on, besides the trainer's version."""
-    folder = Path(session.__file__).parent
-    sources = [(folder / name).read_bytes() for name in (session.runner_of(trainer).name, "exchange.py")]
+    sources = [file.read_bytes() for file in (session.runner_of(trainer), session.HERE / "exchange.py")]
     return f"{case.fingerprint()} {hashlib.sha256(b''.join(sources)).hexdigest()[:16]}"
 
 

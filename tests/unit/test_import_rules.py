@@ -114,6 +114,7 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
         "side_files",
         "starting",
         "text",
+        "trainer_names",
         "trainers",
         "tui",
         "values",
@@ -125,7 +126,6 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
         "sftui.trainers.declared",
         "sftui.trainers.hf_trainer",
         "sftui.trainers.hf_trainer.trainer",
-        "sftui.trainers.names",
         "sftui.trainers.stages",
         "sftui.trainers.traits",
     }

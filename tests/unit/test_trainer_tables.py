@@ -22,7 +22,7 @@ FILES = (
     "sftui/trainers/{}/pins.json",
     "sftui/trainers/{}/environments.json",
     "sftui/trainers/{}/known_keys.json",
-    "sftui/trainers/verify/run_{}.py",
+    "sftui/trainers/{0}/run_{0}.py",
     "tests/parity/cases_{}.py",
 )
 TABLES: dict[str, frozenset[str]] = {

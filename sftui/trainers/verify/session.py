@@ -1,6 +1,6 @@
 """Ask a real trainer, in its own environment, what it makes of rows.
 
-The runner is a script of this folder, started with the python of that environment; `exchange`
+The runner is a script of the trainer's folder, started with the python of that environment; `exchange`
 says what requests and results hold. Only the standard library is used here.
 """
 
@@ -15,23 +15,28 @@ from typing import IO, Any
 
 from sftui.side_files import object_of
 
-RUNNERS = Path(__file__).parent
+HERE = Path(__file__).parent
 DIED = "RunnerDied"
 """The `type` of an answer's error where the process ended instead of answering."""
 
-_PASSED_ON = frozenset(object_of(RUNNERS / "passed_on.json")["names"].split())
+_PASSED_ON = frozenset(object_of(HERE / "passed_on.json")["names"].split())
 """What a trainer needs to find its files and its devices. Tokens and keys have any name (WANDB_API_KEY, AWS_…), so that
 only what is known to be none is handed over; caches that were logged in to hold their own."""
 _PASSED_ON_BEGINNINGS = ("LC_", "PYTORCH_", "UNSLOTH_")
+_RUN = (
+    "import sys; sys.path[:1] = sys.argv[2:]; del sys.argv[2:]; import runpy;"
+    " runpy.run_path(sys.argv.pop(), run_name='__main__')"
+)
+"""Runs a script beside `exchange`, but not beside the files of sftui's own trainers, which have names of packages
+(verl/hydra.py)."""
 _SECRET = ("TOKEN", "KEY", "SECRET", "PASSW", "CREDENTIAL")
 
 
 def runner_of(trainer: str) -> Path:
-    """The script that runs a trainer, of one from outside beside its code; it need not exist."""
-    from sftui.trainers import TRAINERS, folder_of, trainer_names
+    """The script that runs a trainer, beside its code; it need not exist."""
+    from sftui.trainers import folder_of
 
-    outside = trainer not in TRAINERS and trainer in trainer_names()
-    return (folder_of(trainer) if outside else RUNNERS) / f"run_{trainer.replace('-', '_')}.py"
+    return folder_of(trainer) / f"run_{trainer.replace('-', '_')}.py"
 
 
 def process_environment() -> dict[str, str]:
@@ -68,16 +73,18 @@ def ask(python: Path, trainer: str, requests: Iterable[Mapping[str, Any]], error
 
 
 def _start(python: Path, trainer: str, errors: IO[str]) -> subprocess.Popen[str]:
+    from sftui.trainer_names import TRAINERS
+
     runner = runner_of(trainer)
-    beside = {} if runner.parent == RUNNERS else {"PYTHONPATH": str(RUNNERS)}  # where `exchange` is
+    folders = (HERE,) if trainer in TRAINERS else (runner.parent, HERE)
     return subprocess.Popen(
-        [str(python), str(runner)],
+        [str(python), "-c", _RUN, *map(str, (runner, *folders))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
         text=True,
         encoding="utf-8",
-        env={**process_environment(), **beside},
+        env=process_environment(),
     )
 
 

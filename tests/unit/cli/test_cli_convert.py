@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sftui.tokens import builtin
-from sftui.trainers.names import TRAINERS
+from sftui.trainer_names import TRAINERS
 
 Sftui = Callable[..., Any]
 TOK = ("-t", "builtin:chatml")
