@@ -18,11 +18,11 @@ import yaml
 from measure import REPO
 
 sys.path.insert(0, str(REPO))
-sys.path.insert(0, str(REPO / "sftui" / "trainers" / "verify"))  # its runners are scripts, which import each other so
+sys.path.insert(0, str(REPO / "sftui" / "trainers" / "verify"))  # where runners find `exchange`
 
 from sftui.trainers.verify.exchange import tiny_config
 
-tokenizer_files = import_module("run_torchtune").tokenizer_files
+tokenizer_files = import_module("sftui.trainers.torchtune.run_torchtune").tokenizer_files
 LONG = 8192
 """Longer than any row: nothing is cut or left out."""
 LLAMAFACTORY = {"qwen2.5": "qwen", "llama-3-8b-instruct": "llama3", "phi-3-mini": "phi", "minimind": "chatml"}

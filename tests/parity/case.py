@@ -31,6 +31,7 @@ import new_material_two
 import sentencepiece_models
 import shared_rows
 from places import made_once
+from trainers import module_of
 
 REPO = Path(__file__).resolve().parents[2]
 KEPT = REPO / "tests" / "golden" / "trainers" / "pieces"
@@ -238,11 +239,10 @@ def result_path(trainer: str, version: str, case: Case) -> Path:
 
 
 def cases_of(trainer: str) -> tuple[Case, ...]:
-    """The case table of a trainer: module cases_<trainer> beside this one."""
-    import importlib
+    """The case table of a trainer: `cases` of its folder."""
+    from late_cases import late_cases
 
-    late = importlib.import_module("late_cases").late_cases(trainer)
-    cases: tuple[Case, ...] = (*importlib.import_module(f"cases_{trainer.replace('-', '_')}").CASES, *late)
+    cases: tuple[Case, ...] = (*module_of(trainer, "cases").CASES, *late_cases(trainer))
     names = [case.name for case in cases]
     if len(names) != len(set(names)):
         sys.exit(f"two cases of {trainer} have one name")

@@ -1,6 +1,6 @@
 """Compare sftui with the recorded references: `python compare.py TRAINER[@VERSION] [CASE…]`.
 
-`--new`, `--two`, `--three`, `--four`, `--five` and `--shared` take those of new_cases and so on, and shared_cases;
+`--new`, `--two`, `--three`, `--four`, `--five` and `--shared` take those of `rounds`;
 without them a trainer's own are taken, the long ones too.
 
 A row is equal when both keep it with the same ids and labels (every piece of it, where the trainer
@@ -18,13 +18,8 @@ from datetime import date
 from typing import Any
 
 import environments
-import new_cases
-import new_cases_five
-import new_cases_four
-import new_cases_three
-import new_cases_two
 import record as recorder
-import shared_cases
+import rounds
 from case import Case, cases_of, result_path
 from emulate import Emulated, Way, emulate, in_chunks
 
@@ -284,30 +279,16 @@ def _rectangle(number: int, batch: Mapping[str, Any], mine: Batch) -> Iterator[s
 
 def asked(arguments: Sequence[str] | None, description: str | None) -> tuple[argparse.Namespace, str, str, list[Case]]:
     """The options of a command line, its trainer and version, and the cases that it names."""
-    tables = {
-        "new": new_cases.cases,
-        "two": new_cases_two.cases,
-        "three": new_cases_three.cases,
-        "four": new_cases_four.cases,
-        "five": new_cases_five.cases,
-        "shared": shared_cases.cases,
-    }
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("trainer", help="trainer or trainer@version")
     parser.add_argument("cases", nargs="*")
-    parser.add_argument("--new", action="store_true", help="on the tokenizers and datasets of our own making")
-    parser.add_argument("--two", action="store_true", help="on those of the second round")
-    parser.add_argument("--three", action="store_true", help="on those of the third round, 560 rows and more each")
-    parser.add_argument("--four", action="store_true", help="on those of the fourth round")
-    parser.add_argument("--five", action="store_true", help="on those of the fifth round")
-    parser.add_argument("--shared", action="store_true", help="packs over the whole datasets of ../shared")
+    for name, text in rounds.ROUNDS.items():
+        parser.add_argument(f"--{name}", action="store_const", dest="round", const=name, help=text)
     parser.add_argument("--show", type=int, default=3, help="differences shown a case")
     options = parser.parse_args(arguments)
     trainer, version = environments.split(options.trainer)
-    table = next((made for name, made in tables.items() if getattr(options, name)), cases_of)
-    cases = [
-        c for c in table(trainer) if (not options.cases or c.name in options.cases) and c.asked_of(trainer, version)
-    ]
+    table = rounds.cases(trainer, options.round) if options.round else cases_of(trainer)
+    cases = [c for c in table if (not options.cases or c.name in options.cases) and c.asked_of(trainer, version)]
     return options, trainer, version, cases
 
 

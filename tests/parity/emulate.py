@@ -7,7 +7,6 @@ nothing, with the case's data and tokenizer in it. So a comparison also tests th
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from case import Case, home
 from places import made_once
+from trainers import module_of
 
 from sftui import pipeline
 from sftui.conversations import Detection
@@ -164,7 +164,7 @@ def config_text(trainer: str, case: Case, work: Path) -> tuple[str, Path]:
     """The trainer's config file for a case, and where it stands; cases_<trainer> says how one looks."""
     import yaml
 
-    config = importlib.import_module(f"cases_{trainer.replace('-', '_')}").config_of(case, str(folder_of(case)), work)
+    config = module_of(trainer, "cases").config_of(case, str(folder_of(case)), work)
     path = work / "config.yml"
     text = str(yaml.safe_dump(config, allow_unicode=True, sort_keys=False))
     path.write_text(text, encoding="utf-8")

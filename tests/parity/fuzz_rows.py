@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import cases_torchtune as tune
 import environments
 import record as recorder
 from case import Case, home
 from compare import judge
 from emulate import emulate
+from trainers.torchtune import cases as tune
 
 from sftui.trainers.verify.session import read_result
 

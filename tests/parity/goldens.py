@@ -26,8 +26,8 @@ import environments
 import material
 import sentencepiece_models
 from case import KEPT, REPO, Case, environment, home, shared_folder
-from cases_own import OWN
 from record import ask
+from trainers import module_of
 
 from sftui.trainers.verify.session import read_result
 
@@ -89,7 +89,7 @@ def keep_models() -> None:
 def record(trainer: str, version: str) -> int:
     """Record every case of one trainer; how many there are."""
     keep_models()
-    cases = [case for case in OWN[trainer] if case.asked_of(trainer, version)]
+    cases = [case for case in module_of(trainer, "own").OWN if case.asked_of(trainer, version)]
     folder = home() / "results" / f"{trainer}-{version}" / "own"
     requests = [case.request(folder / f"{case.name}.jsonl") for case in cases]
     lines = []

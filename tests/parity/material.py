@@ -13,12 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import late_rows
-import mlx_rows
-import nemo_rows
-import swift_rows
-import v1_rows
-import verl_rows
 from places import made_once
+from trainers import having, module_of
 
 Rows = list[dict[str, Any]]
 
@@ -605,25 +601,15 @@ def _joined(found: Rows) -> Rows:
     return [{"text": "\n".join(turn["content"] for turn in row["messages"])} for row in found]
 
 
+BY_TRAINER = tuple(module_of(trainer, "rows") for trainer in having("rows"))
+"""Rows of one trainer's shapes, and such as stop it: `SETS` by name, and `STEPS` that make them of others."""
 HAND_WRITTEN: dict[str, Callable[[], Rows]] = {
     "tricky": _tricky,
     "special_texts": _special_texts,
     "history_of_objects": _history_of_objects,
     "history_of_texts": _history_of_texts,
-    "v1_made": v1_rows.made,
-    "v1_broken": v1_rows.broken,
-    "v1_sharegpt": v1_rows.sharegpt,
-    "v1_alpaca": v1_rows.alpaca,
-    "mlx_chats": mlx_rows.chats,
-    "mlx_pairs": mlx_rows.pairs,
-    "mlx_texts": mlx_rows.texts,
-    **{f"verl_{made.__name__}": made for made in verl_rows.MADE},
-    "swift_chats": swift_rows.chats,
-    "swift_tools": swift_rows.tools,
-    "swift_broken": swift_rows.broken,
-    "swift_pairs": swift_rows.pairs,
-    **{f"nemo_{make.__name__}": make for make in nemo_rows.MAKERS},
     **late_rows.SETS,
+    **{name: made for rows in BY_TRAINER for name, made in rows.SETS.items()},
 }
 STEPS: dict[str, Callable[[Rows], Rows]] = {
     "one_line": _one_line,
@@ -664,15 +650,10 @@ STEPS: dict[str, Callable[[Rows], Rows]] = {
     "with_bos": _with_bos,
     "one_of_three": _one_of_three,
     "messages_of": _messages_of,
-    "with_lists": verl_rows.with_lists,
-    "chat_pairs": verl_rows.chat_pairs,
     "plain": _plain,
     "bare": _bare,
     "no_kwargs": _no_kwargs,
     "calls": _calls,
     "joined": _joined,
-    "v1": v1_rows.samples,
-    "few": v1_rows.few,
-    "v1_weighted": v1_rows.weighted,
-    "v1_unweighted": v1_rows.unweighted,
+    **{name: step for rows in BY_TRAINER for name, step in getattr(rows, "STEPS", {}).items()},
 }

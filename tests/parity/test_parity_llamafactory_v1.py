@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 import record as recorder
-import v1_rows
 from case import environment, home, shared_folder
 from emulate import of_config, rows_of
+from trainers.llamafactory_v1 import rows as v1_rows
 
 from sftui import pipeline
 from sftui.recipe import changed

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 import record as recorder
-import swift_rows
 from case import environment, home, python_of, shared_folder
 from emulate import of_config, rows_of
+from trainers.ms_swift import rows as swift_rows
 
 from sftui import pipeline
 from sftui.errors import RecipeError

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import nemo_rows
 import pytest
 import record as recorder
 from case import environment, home, shared_folder
 from emulate import of_config, rows_of
+from trainers.nemo_automodel import rows as nemo_rows
 
 from sftui import pipeline
 from sftui.recipe import changed

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 
 import environments
-import new_cases_four
 import pytest
 import record as recorder
 from case import cases_of, environment, shared_folder
 from compare import Totals, compare
+from rounds import cases_of_each_run
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]
 DEFAULT_ROWS, OTHER_SETTINGS = 2000 // int(os.environ.get("SFTUI_PARITY_EACH") or 1), 12
@@ -31,7 +31,7 @@ def test_every_case_is_equal(name: str, capsys: pytest.CaptureFixture[str]) -> N
     if not shared_folder().is_dir():
         pytest.skip(f"the shared test data is not at {shared_folder()}")
     cases = [case for case in cases_of(trainer) if case.asked_of(trainer, version) and (ALL or not case.long)]
-    cases += new_cases_four.cases_of_each_run(trainer)
+    cases += cases_of_each_run(trainer)
     assert recorder.record(trainer, version, cases) == 0, "a runner ended without an answer"
     totals = Totals()
     wrong: list[str] = []

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 import record as recorder
-import verl_rows
 from case import REPO, environment, home
 from emulate import of_config, rows_of
+from trainers.verl import rows as verl_rows
 
 from sftui import pipeline
 from sftui.recipe import changed

@@ -23,13 +23,11 @@ FILES = (
     "sftui/trainers/{}/environments.json",
     "sftui/trainers/{}/known_keys.json",
     "sftui/trainers/{0}/run_{0}.py",
-    "tests/parity/cases_{}.py",
+    "tests/parity/trainers/{}/cases.py",
+    "tests/parity/trainers/{}/own.py",
 )
 TABLES: dict[str, frozenset[str]] = {
     "tests/parity/broken.py": frozenset({V1}),
-    "tests/parity/cases_own.py": frozenset(),
-    "tests/parity/new_cases.py": frozenset({V1}),
-    "tests/parity/new_cases_two.py": frozenset({V1}),
     "tests/parity/record_keys.py": frozenset(),
     "tests/parity/test_parity_convert.py": frozenset({V1}),
     "tests/fuzz/fuzz_inputs.py": frozenset(),

@@ -1,0 +1,76 @@
+"""Axolotl: the cases whose references are kept in the repository (see `own_rows`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from case import Case
+from own import CHATML, GEMMA, LLAMA3, TRICKY
+
+
+def case(
+    name: str, data: str, tokenizer: str = CHATML, dataset: Any = None, template: str | None = None, **config: Any
+) -> Case:
+    return Case(name, data, tokenizer, {"sequence_len": 1024, **config}, template, dataset=dataset or {})
+
+
+OWN = (
+    case("messages", "sample_chat"),
+    case("messages_tricky", TRICKY),
+    case("messages_llama3", TRICKY, LLAMA3),
+    case("messages_gemma", "sample_completion.messages_of", GEMMA),
+    case(
+        "sharegpt",
+        "sample_sharegpt",
+        dataset={
+            "field_messages": "conversations",
+            "message_property_mappings": {"role": "from", "content": "value"},
+        },
+    ),
+    case("alpaca", "sample_alpaca", dataset={"type": "alpaca"}),
+    case("alpaca_llama3", "sample_alpaca", LLAMA3, {"type": "alpaca"}),
+    case("alpaca_train_inputs", "sample_alpaca", dataset={"type": "alpaca"}, train_on_inputs=True),
+    case("completion", "sample_text", dataset={"type": "completion"}),
+    case("completion_split", "sample_text", dataset={"type": "completion"}, sequence_len=24),
+    case("input_output", f"{TRICKY}.segments", dataset={"type": "input_output"}),
+    case(
+        "user_defined",
+        "sample_questions",
+        dataset={
+            "type": {
+                "field_instruction": "question",
+                "field_output": "answer",
+                "format": "Q: {instruction}\nA:",
+                "no_input_format": "Q: {instruction}\nA:",
+            }
+        },
+    ),
+    case("roles_user", TRICKY, dataset={"roles_to_train": ["user", "assistant"]}),
+    case("roles_none", TRICKY, dataset={"roles_to_train": []}),
+    case("train_on_inputs", TRICKY, train_on_inputs=True),
+    case("eos_all", TRICKY, dataset={"train_on_eos": "all"}),
+    case("eos_last", TRICKY, dataset={"train_on_eos": "last"}),
+    case("eos_none", TRICKY, dataset={"train_on_eos": "none"}),
+    case("eot_tokens", TRICKY, special_tokens={"eos_token": "<|endoftext|>"}, eot_tokens=["<|im_end|>"]),
+    case("eos_is_not_terminator", TRICKY, special_tokens={"eos_token": "<|endoftext|>"}),
+    case(
+        "eot_all_eos_none",
+        TRICKY,
+        dataset={"train_on_eot": "all", "train_on_eos": "none"},
+        eot_tokens=["<|im_end|>"],
+        special_tokens={"eos_token": "<|endoftext|>"},
+    ),
+    case("flags", f"{TRICKY}.flagged", dataset={"message_field_training": "training"}),
+    case("detail", f"{TRICKY}.detailed", dataset={"message_field_training_detail": "detail"}),
+    case("drop_system", TRICKY, dataset={"drop_system_message": True}),
+    case("broken_turns", "tricky.broken"),
+    case("template_chatml", TRICKY, LLAMA3, chat_template="chatml"),
+    case("template_llama3", TRICKY, LLAMA3, chat_template="llama3"),
+    case("template_phi_3", TRICKY, chat_template="phi_3"),
+    case("template_alpaca", TRICKY, chat_template="alpaca"),
+    case("length_drop", "sample_chat", sequence_len=48),
+    case("length_cut", "sample_chat", sequence_len=32, excess_length_strategy="truncate"),
+    case("packing", "sample_chat", sample_packing=True, sequence_len=256, curriculum_sampling=True),
+    case("pad_to_sequence", "sample_chat", pad_to_sequence_len=True, sequence_len=200),
+    case("ids", "sample_text.ids_attention"),
+)

@@ -1,0 +1,228 @@
+"""Rows of every shape that ms-swift reads, and such as it leaves out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Rows = list[dict[str, Any]]
+
+CALL = {"name": "weather", "arguments": {"city": "Zürich", "days": 2}}
+TOOL: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "description": "The weather of a city",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": None}},
+            "required": ["city"],
+        },
+    },
+}
+BARE: dict[str, Any] = {"name": "add", "description": "Adds", "parameters": {"type": "object", "properties": {}}}
+
+
+def said(*turns: tuple[Any, Any], **more: Any) -> dict[str, Any]:
+    """A row of messages."""
+    return {"messages": [{"role": role, "content": content} for role, content in turns], **more}
+
+
+U, A, S, T, C, R = "user", "assistant", "system", "tool", "tool_call", "tool_response"
+
+
+def chats() -> Rows:
+    """Conversations: turns that repeat, begin or end otherwise, thoughts, placeholders, marks of loss."""
+    think = "<think>\nfirst this\n</think>\n\nso that"
+    rows = [
+        said((U, "Hi"), (A, "Hello")),
+        said((S, "Be brief."), (U, "Hi"), (A, "Hello"), (U, "More"), (A, "No.")),
+        said((S, ""), (U, "Hi"), (A, "Hello")),
+        said((U, "one"), (U, "two"), (A, "three"), (A, "four"), (U, "five"), (A, "six")),
+        said((A, "I begin"), (U, "and I"), (A, "end")),
+        said((A, "a text to learn")),
+        said((U, "a question alone")),
+        said((U, "q"), (A, "a"), (U, "and a question last")),
+        said((S, "only a system text")),
+        said((U, "q"), (S, "late"), (A, "a")),
+        said((U, "q"), (A, "")),
+        said((U, ""), (A, "a")),
+        said((U, ""), (A, ""), (U, ""), (A, "")),
+        said((U, "  spaces  "), (A, "\nlines\n\n"), (U, "x"), (A, " y ")),
+        said((U, "q"), (A, "ends <|im_end|>")),
+        said((U, "q"), (A, "ends itself<|im_end|>")),
+        said((U, "q"), (A, "ends itself<|eot_id|>"), (U, "q"), (A, "ends itself<|eot_id|>")),
+        said((U, "{{QUERY}} and {{SYSTEM}}"), (A, "{{RESPONSE}}")),
+        said((S, "{{QUERY}}"), (U, "round {{ROUND0}} of {{ROUND1}}"), (A, "{{ROUND1}}"), (U, "{{ROUND0}}"), (A, "x")),
+        said((U, "see <image> and <bbox>"), (A, "<video> <ref-object> <start-image>")),
+        said((U, "q"), (A, think)),
+        said((U, "q"), (A, think), (U, "again"), (A, think), (U, "once more"), (A, "without")),
+        said((U, "q"), (A, "<think>\n\n</think>\n\nplain"), (U, "q"), (A, "<think></think>plain")),
+        said((U, "q"), (A, "</think>plain"), (U, "q"), (A, "<think>open")),
+        said((U, "q"), (A, "<think>\n\n</think>\n\n<think></think>twice")),
+        said((U, "q"), (A, think), (A, think), (U, "q"), (A, "x"), (A, "y")),
+        said((U, "汉字 und Ümläute 🎉"), (A, "e\u0301 ½ \u200b\u202e")),
+        said((U, "a" * 300), (A, "b" * 500)),
+        said((U, "Action: x Action Input: y"), (A, "Thought: I\nAction: go\nAction Input: {}\nObservation:")),
+        said((U, [{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}]), (A, "yes")),
+        said((U, []), (A, "empty list")),
+        said((U, [{"type": "foo"}]), (A, "unknown part")),
+        said((U, "q"), (A, "a"), chat_template_kwargs={"preserve_thinking": False, "enable_thinking": True}),
+        said(
+            (U, "q"), (A, think), (U, "q"), (A, think), (U, "last"),
+            chat_template_kwargs={"preserve_thinking": False, "enable_thinking": True},
+        ),
+        said((U, "q"), (A, think), (U, "q"), chat_template_kwargs={"response_prefix": "So: "}),
+    ]  # fmt: skip
+    lossy: list[list[tuple[str, str, dict[str, Any]]]] = [
+        [(U, "q", {}), (A, "not this", {"loss": False}), (U, "q", {}), (A, "this", {"loss": True})],
+        [(U, "q", {}), (A, "this", {"loss": None}), (U, "q", {}), (A, "half", {"loss_scale": 0.5})],
+        [(U, "q", {}), (A, "none", {"loss_scale": 0}), (U, "q", {}), (A, "twice", {"loss_scale": 2.0})],
+        [(U, "q", {"loss": True}), (A, "one", {"loss": False}), (A, "two", {"loss": True}), (A, "three", {})],
+        [(U, "q", {}), (A, "one", {"loss_scale": 3}), (A, "two", {"loss": 0})],
+        [(U, "q", {}), (A, "<tool_call>x</tool_call> and <tool_call>\ny\n</tool_call>", {"loss": True})],
+        [(U, "q", {}), (A, "lost", {"loss": False, "loss_scale": 2}), (U, "q", {}), (A, "won", {"loss": 1})],
+        [(U, "q", {}), (A, "negative", {"loss_scale": -1.0})],
+    ]
+    rows += [{"messages": [{"role": r, "content": c, **more} for r, c, more in one]} for one in lossy]
+    return rows
+
+
+def tools() -> Rows:
+    """Tools, calls and results, in ms-swift's own roles and in OpenAI's and Anthropic's."""
+    call = json.dumps(CALL, ensure_ascii=False)
+    openai = {
+        "role": A,
+        "content": "I look.",
+        "tool_calls": [
+            {"id": "b", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Bern"}'}},
+            {"id": "a", "type": "function", "function": {"name": "add", "arguments": {"x": 1}}},
+        ],
+    }
+    silent = {**openai, "content": None}
+    results = [
+        {"role": T, "tool_call_id": "a", "content": "2"},
+        {"role": T, "tool_call_id": "b", "content": "rain", "name": "weather"},
+    ]
+    asked, told = {"role": U, "content": "Weather?"}, {"role": A, "content": "It rains."}
+    rows = [
+        said((U, "Weather?"), (C, call), (R, "rain"), (A, "It rains."), tools=[TOOL]),
+        said((S, "Be kind."), (U, "Weather?"), (C, call), (R, "rain"), (A, "It rains."), tools=[TOOL, BARE]),
+        said((U, "Weather?"), (C, call), (C, call), (R, "rain"), (R, "sun"), (A, "Both."), tools=[TOOL]),
+        said((U, "Weather?"), (A, "Let me see."), (C, call), (R, "rain"), (A, "Rain."), tools=[TOOL]),
+        said(
+            (U, "Weather?"), (A, "  spaces "), (C, call), (T, "rain\n"), (A, "Rain."), (U, "ok"), (A, "x"), tools=[TOOL]
+        ),
+        said((U, "Weather?"), (C, call), tools=[TOOL]),
+        said((U, "Weather?"), (C, call), (R, "rain"), tools=[TOOL]),
+        said((U, "Weather?"), (C, CALL), (R, {"sky": "grey"}), (A, "Grey."), tools=json.dumps([TOOL])),
+        said((U, "Weather?"), (T, "it is dry"), (A, "Dry."), tools=[TOOL]),
+        said((U, "no tool is used"), (A, "Right."), tools=[BARE]),
+        said((U, "no tools"), (A, "Right."), tools=[]),
+        said((U, "no list"), (C, call), (R, "rain"), (A, "Rain.")),
+        said((U, "q"), (A, "Thought: x\nAction: weather\nAction Input: {}"), (T, "rain"), (A, "Rain."), tools=[TOOL]),
+        said((U, "q"), (A, "Action: w\nAction Input: {}\nObservation:"), (T, "a\n"), (T, "b"), (A, "x"), tools=[TOOL]),
+        said((U, "q"), (A, "one"), (A, "two"), (C, call), (R, "three"), (A, "four"), (A, "five"), tools=[TOOL]),
+        said((U, "q"), (C, '{"name": "x"}'), (R, "y"), (A, "z"), tools=[TOOL]),
+        said((U, "q"), (C, "no JSON"), (R, "y"), (A, "z"), tools=[TOOL]),
+        said((U, "q"), (C, "{'name': 'x', 'parameters': {'a': True}}"), (R, "y"), (A, "z"), tools=[TOOL]),
+        said((U, "q"), (C, '{"name": "x", "arguments": "{\\"a\\": [1, null]}"}'), (R, "y"), (A, "z"), tools=[TOOL]),
+        said((U, "q"), (C, '{"name": "x", "arguments": [1]}'), (R, "y"), (A, "z"), tools=[TOOL]),
+        said((T, "first"), (U, "q"), (A, "z"), tools=[TOOL]),
+        said((U, "q"), (A, "z"), (T, "y"), (U, "q"), (A, "z"), tools=[TOOL]),
+        said((U, "{{QUERY}}"), (C, call), (R, "{{QUERY}} {{ROUND0}} {{tools}}"), (A, "{{system}}"), tools=[TOOL]),
+        said((U, "q"), (A, "z"), tools="a tool in words"),
+        said((U, "q"), (A, "z"), tools=["a tool in words"]),
+        said((U, "q"), (A, "z"), tools=[{"name": "n"}]),
+        said((U, "q"), (A, "z"), tools=TOOL),
+        {"messages": [asked, openai, *results, told], "tools": [TOOL]},
+        {"messages": [asked, silent, *results, told], "tools": [TOOL]},
+        {"messages": [asked, silent, *results[:1], told], "tools": [TOOL]},
+        {"messages": [asked, {**openai, "loss": True, "loss_scale": 2.0}, *results, told], "tools": [TOOL]},
+        {"messages": [asked, {**silent, "loss": False}, *results, told], "tools": [TOOL]},
+        {
+            "messages": [
+                {"role": U, "content": [{"type": "text", "text": "Weather?"}]},
+                {
+                    "role": A,
+                    "content": [
+                        {"type": "text", "text": "I ask."},
+                        {"type": "tool_use", "id": "1", "name": "weather", "input": {"city": "Bern"}},
+                        {"type": "tool_use", "id": "2", "name": "add", "input": {}},
+                    ],
+                },
+                {
+                    "role": U,
+                    "content": [
+                        {"type": "tool_result", "tool_use_id": "2", "content": "2"},
+                        {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "rain"}]},
+                        {"type": "text", "text": "Well?"},
+                    ],
+                },
+                told,
+            ],
+            "tools": [TOOL],
+        },
+    ]
+    return rows
+
+
+def broken() -> Rows:
+    """Rows that are left out, between some that are not."""
+    fine = said((U, "Hi"), (A, "Hello"))
+    rows: Rows = [
+        fine,
+        {"messages": []},
+        {"messages": None},
+        {"messages": "[{'role': 'user', 'content': 'read by Python'}, {'role': 'assistant', 'content': 'yes'}]"},
+        {"messages": '[{"role": "user", "content": "JSON"}, {"role": "assistant", "content": "yes"}]'},
+        {"messages": "no list"},
+        {"messages": {"role": U, "content": "no list"}},
+        said(("robot", "x"), (A, "y")),
+        said((None, "x"), (A, "y")),
+        said((U, None), (A, "y")),
+        said((U, "x"), (A, None)),
+        said((U, 5), (A, "y")),
+        said((U, "x"), (A, {"a": 1})),
+        said((U, ["a", "b"]), (A, "y")),
+        said((S, "one"), (S, "two"), (U, "x"), (A, "y")),
+        said((U, "x"), (A, "y"), (S, "z")),
+        {"messages": [{"role": U}, {"role": A, "content": "y"}]},
+        {"messages": [{"content": "x"}, {"role": A, "content": "y"}]},
+        {"messages": ["x", "y"]},
+        {"messages": [{"from": "human", "value": "x"}, {"from": "gpt", "value": "y"}]},
+        {"messages": [{"from": "human", "value": "x"}, {"from": "function-call", "value": "y"}]},
+        {"messages": [{"role": "user", "from": "gpt", "content": "x", "value": "z"}, {"role": A, "content": "y"}]},
+        {"messages": [{"user": "x", "assistant": "y"}, {"human": "x", "bot": "y"}]},
+        {"messages": [{"user": "x"}]},
+        said((U, "x"), (A, "y"), system="beside"),
+        said((S, "inside"), (U, "x"), (A, "y"), system="beside"),
+        said((U, "x"), (A, "y"), system=""),
+        said((U, "x"), (A, "y"), extra=1, label=0),
+        fine,
+    ]
+    return rows
+
+
+def pairs() -> Rows:
+    """query, response, history and system."""
+    return [
+        {"query": "q", "response": "r"},
+        {"query": "q", "response": "r", "history": [["a", "b"], ["c", "d"]]},
+        {"query": "q", "response": "r", "history": []},
+        {"query": "q", "response": "r", "history": None, "system": "s"},
+        {"query": "", "response": "r", "system": ""},
+        {"query": None, "response": "r"},
+        {"query": "q", "response": None},
+        {"query": None, "response": None},
+        {"query": "q", "response": ["first", "second"]},
+        {"query": "q", "response": []},
+        {"query": "q", "response": "r", "history": "[['a', 'b']]"},
+        {"query": "q", "response": "r", "history": "no list"},
+        {"query": "q", "response": "r", "history": [["a", None], [None, "d"]]},
+        {"query": "q", "response": "r", "history": [["alone"]]},
+        {"query": "q", "response": 5},
+    ] * 2
+
+
+SETS = {"swift_chats": chats, "swift_tools": tools, "swift_broken": broken, "swift_pairs": pairs}
