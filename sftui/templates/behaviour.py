@@ -25,11 +25,9 @@ class Rendering:
     without it dates, decimals and bytes reach it as they are. `guards_globals`: `dict` and `namespace` are those of
     transformers, which have no other methods and take no names with an underscore. `aliases_reasoning`: reasoning under
     one of its names is also there under `reasoning_content` and `thinking`. `refuses_empty`: a conversation without
-    messages is refused in words; before, it ends in an IndexError. `continues` is how `continue_final_message` finds
-    the end of the last message: by its `text`, by a `tag` in its content, in the `key` that is named, or in every name
-    of `reasoning`. `tracks_first`: a `{% generation %}` block counts also where nothing was written before it.
-    `masks_overlaps`: the assistant mask has each token that overlaps such a block; before, those from the token of its
-    first character to that of its last (see `labels.generation_tag`).
+    messages is refused in words; before, it ends in an IndexError. `tracks_first`: a `{% generation %}` block counts
+    also where nothing was written before it. `masks_overlaps`: the assistant mask has each token that overlaps such a
+    block; before, those from the token of its first character to that of its last (see `labels.generation_tag`).
     """
 
     version: str
@@ -38,17 +36,14 @@ class Rendering:
     guards_globals: bool = False
     aliases_reasoning: bool = False
     refuses_empty: bool = False
-    continues: str = "text"
     tracks_first: bool = False
     masks_overlaps: bool = False
 
 
 _CHANGES: tuple[tuple[str, dict[str, object]], ...] = (
-    ("4.57.0", {"continues": "tag"}),  # render_jinja_template: CONTINUE_FINAL_MESSAGE_TAG
     ("5.4.0", {"tracks_first": True}),  # AssistantTracker.is_active: `is not None` where lists were tested for truth
-    ("5.9.0", {"continues": "key"}),  # render_jinja_template: continue_final_message may be a key
     ("5.13.0", {"refuses_empty": True}),  # apply_chat_template
-    ("5.21.0", {"aliases_reasoning": True, "continues": "reasoning"}),  # _alias_reasoning_fields
+    ("5.21.0", {"aliases_reasoning": True}),  # _alias_reasoning_fields
     ("5.22.2", {"plain_types": True, "guards_globals": True}),  # _plain_template_data, TemplateDict, TemplateNamespace
     ("5.23.0", {"drops_null_keys": True}),  # apply_chat_template: `if v is not None`
     ("5.24.0", {"masks_overlaps": True}),  # apply_chat_template: offsets of the encoding instead of char_to_token

@@ -130,8 +130,6 @@ class ChatTemplate:
         tools: Any = None,
         add_generation_prompt: bool = False,
         variables: Mapping[str, Any],
-        documents: Any = None,
-        continue_final_message: bool | str = False,
         now: datetime | None = None,
         prepared: bool = False,
     ) -> tuple[str, Spans]:
@@ -140,9 +138,8 @@ class ChatTemplate:
         `prepared` messages are as `prepare_messages` gives them, which templates cannot change: whoever renders the
         same ones often makes them once.
 
-        `variables` are the special tokens and the template's own keyword arguments, merged. With
-        `continue_final_message` the last message stays open and there are no spans. `now` stands for the
-        time of day for templates that write a date. TemplateError for whatever goes wrong.
+        `variables` are the special tokens and the template's own keyword arguments, merged. `now` stands for the time
+        of day for templates that write a date. TemplateError for whatever goes wrong.
         """
         from sftui.templates import sandbox
 
@@ -151,31 +148,25 @@ class ChatTemplate:
             why = EMPTY_CONVERSATION.rstrip(".") if rendering.refuses_empty else EMPTY_BEFORE
             raise TemplateError("a chat template cannot render an empty conversation", where=self.name, why=why)
         ready: Any = messages if prepared else prepare_messages(messages, rendering)
-        last_text = ""
-        if continue_final_message:
-            if add_generation_prompt:
-                raise TemplateError("a conversation is either continued or given a generation prompt", where=self.name)
-            ready, last_text = tag_last(ready, continue_final_message, self.source, rendering)
-        values = self._values(ready, tools, add_generation_prompt, variables, documents)
+        values = self._values(ready, tools, add_generation_prompt, variables)
         with self._lock:
             environment = self._environment
             environment.clock = (lambda: now) if now is not None else self.now
             try:
                 with bound.template_work(self.made_of, (self.source, values), adds_up=True):
-                    text, spans = sandbox.run(environment, self._template, values)
+                    return sandbox.run(environment, self._template, values)
             except MemoryError as error:
                 # Its frames hold all that was built, for as long as somebody keeps the error.
                 error.__traceback__ = None
                 raise _render_error(error, self.name, ready) from None
             except Exception as error:
                 raise _render_error(error, self.name, ready) from error
-        return (cut(text, last_text, rendering), ()) if continue_final_message else (text, spans)
 
     def _values(
-        self, ready: Any, tools: Any, add_generation_prompt: bool, variables: Mapping[str, Any], documents: Any
+        self, ready: Any, tools: Any, add_generation_prompt: bool, variables: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The variables of the template."""
-        documents = variables.get("documents") if documents is None else documents
+        documents = variables.get("documents")
         if documents is not None and not _mappings(documents):
             raise TemplateError("documents must be a list of mappings with title and text", where=self.name)
         data = plain_data if self.rendering.plain_types else kept_data
@@ -203,7 +194,7 @@ class ChatTemplate:
         from sftui.templates.tracing import Tracer
 
         ready = prepare_messages(messages, self.rendering, _copied)
-        values = self._values(ready, tools, add_generation_prompt, variables, None)
+        values = self._values(ready, tools, add_generation_prompt, variables)
         with self._lock, bound.template_work(self.made_of, ("follow", self.source), adds_up=True):
             if self._tracer is None:
                 self._tracer = Tracer(self.source, self.rendering)
@@ -426,58 +417,3 @@ def _render_error(error: Exception, name: str, messages: Sequence[Mapping[str, A
 def _first_line(error: Exception) -> str:
     text = str(error).strip()
     return text.splitlines()[0][:500] if text else type(error).__name__
-
-
-_TAG = "CONTINUE_FINAL_MESSAGE_TAG "
-
-
-def tag_last(
-    messages: Sequence[dict[Any, Any]], field: bool | str, source: str, rendering: Rendering
-) -> tuple[list[dict[Any, Any]], str]:
-    """The messages with a tag after the last one's text, and that text; TemplateError where it cannot be continued.
-
-    `field` names the key to continue, True means `content`; `source` is the template's own, which must read it.
-    Before 4.57 no tag is put: the text itself is looked for.
-    """
-    by_key = rendering.continues in ("key", "reasoning")
-    key = field if isinstance(field, str) and by_key else "content"
-    last = dict(messages[-1])
-    text = last.get(key)
-    if text is None:
-        raise TemplateError("the last message cannot be continued", why=f'it has no "{key}"')
-    keys = [key]
-    if rendering.continues == "reasoning" and key in REASONING_KEYS:
-        keys = [name for name in REASONING_KEYS if last.get(name) == text]
-    if by_key and not any(name in source for name in keys):
-        raise TemplateError("the last message cannot be continued", why=f'the chat template does not read "{key}"')
-    tag = "" if rendering.continues == "text" else _TAG
-    if isinstance(text, (list, tuple)):
-        parts = list(text)
-        for number in range(len(parts) - 1, -1, -1):
-            if "text" in parts[number]:
-                text = parts[number]["text"]
-                parts[number] = {**parts[number], "text": text + tag}
-                break
-        else:
-            raise TemplateError("the last message cannot be continued", why="none of its parts is text")
-        last[key] = parts
-    elif isinstance(text, str):
-        last.update({name: text + tag for name in keys})
-    else:
-        raise TemplateError("the last message cannot be continued", why=f'its "{key}" is not text')
-    return [*messages[:-1], last], str(text)
-
-
-def cut(rendered: str, text: str, rendering: Rendering) -> str:
-    """The rendered text up to where the last message's own text ends; TemplateError where the template lost it."""
-    tag = "" if rendering.continues == "text" else _TAG
-    if text.strip() not in rendered or tag.strip() not in rendered:
-        raise TemplateError(
-            "the last message cannot be continued", why="it does not appear in the rendered text as it is"
-        )
-    if not tag:
-        at = rendered.rindex(text.strip())
-        whole = rendered[at : at + len(text.lstrip())] == text
-        return rendered[: at + len(text.lstrip() if whole else text.strip())]
-    at = rendered.rindex(tag.strip())
-    return rendered[:at] if rendered[at : at + len(tag)] == tag else rendered[:at].rstrip()

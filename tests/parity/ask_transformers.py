@@ -125,12 +125,6 @@ def asked_to_render(one: Any) -> Any:
     if "{% generation %}" in one["template"]:
         made["mask"] = attempt(mask)
         made["spans"] = seen[-1][1][0] if seen else made["mask"]
-    if one.get("continue") is not None:
-        made["continued"] = attempt(
-            lambda: tokenizer.apply_chat_template(
-                read(one["messages"]), continue_final_message=one["continue"], tokenize=False, **given, **kwargs
-            )
-        )
     return made
 
 

@@ -206,24 +206,6 @@ CHATS: Mapping[str, Chat] = {
     "a token replaced": Chat([USER, ANSWER], None, {"bos_token": "<B>", "pad_token": None}),
 }
 
-CONTINUED = (
-    ("chatml", "usual", True),
-    ("chatml", "thinking", "thinking"),
-    ("chatml", "null content", True),
-    ("chatml", "no content", True),
-    ("content trimmed", "usual", True),
-    ("content in parts", "parts", True),
-    ("content in parts", "answer first", "content"),
-    ("thinking", "thinking", "thinking"),
-    ("thinking", "reasoning", "reasoning"),
-    ("reasoning_content", "reasoning", "reasoning"),
-    ("reasoning_content", "reasoning twice", "reasoning_content"),
-    ("every key", "parts a tuple", True),
-    ("content added", "content empty", True),
-    ("content joined", "content a number", True),
-)
-"""Template, conversation and the value of `continue_final_message`."""
-
 
 @dataclass(frozen=True)
 class Case:
@@ -232,16 +214,13 @@ class Case:
     name: str
     template: str
     chat: Chat
-    continued: bool | str | None = None
 
 
 def cases() -> Iterator[Case]:
-    """Every template on every conversation, and the continued ones."""
+    """Every template on every conversation."""
     for name, template in TEMPLATES.items():
         for kind, chat in CHATS.items():
             yield Case(f"{name} × {kind}", template, chat)
-    for name, kind, field_name in CONTINUED:
-        yield Case(f"{name} × {kind} continued at {field_name}", TEMPLATES[name], CHATS[kind], field_name)
 
 
 def wire(value: Any) -> Any:

@@ -75,9 +75,8 @@ def recorded_tokenizers(version: str, names: tuple[str, ...] = ()) -> dict[str, 
 def recorded_renders(version: str) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
     """The special tokens that a version hands to templates, and what it makes of every case, by name."""
     folder = str(made_tokenizers.folder(RENDERS_WITH))
-    asked = []
-    for case in made_templates.cases():
-        one: dict[str, Any] = {
+    asked = [
+        {
             "name": case.name,
             "folder": folder,
             "template": case.template,
@@ -85,9 +84,8 @@ def recorded_renders(version: str) -> tuple[dict[str, str], dict[str, dict[str, 
             "tools": made_templates.wire(case.chat.tools),
             "kwargs": made_templates.wire(case.chat.kwargs),
         }
-        if case.continued is not None:
-            one["continue"] = case.continued
-        asked.append(one)
+        for case in made_templates.cases()
+    ]
     first = {"name": RENDERS_WITH, "folder": folder, "texts": [], "chats": []}
     tokens, *renders = _recorded(version, "made_templates", {"tokenizers": [first], "renders": asked})
     return tokens["special_tokens"], {one["name"]: one for one in renders}

@@ -1,4 +1,4 @@
-"""Rendered text, generation spans and open last messages against each version of transformers itself."""
+"""Rendered text and generation spans against each version of transformers itself."""
 
 from __future__ import annotations
 
@@ -45,8 +45,6 @@ def ours(case: made_templates.Case, version: str, special: dict[str, str]) -> di
     if "{% generation %}" in case.template:
         made["spans"] = [list(span) for span in plain[1]] if isinstance(plain, tuple) else plain
         made["mask"] = mask(plain, version) if isinstance(plain, tuple) else plain
-    if case.continued is not None:
-        made["continued"] = text(continue_final_message=case.continued)
     return {key: value[0] if isinstance(value, tuple) else value for key, value in made.items()}
 
 

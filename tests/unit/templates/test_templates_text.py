@@ -121,33 +121,6 @@ def test_every_template_renders_every_conversation_as_transformers_does(
     assert compared > 1250
 
 
-@pytest.mark.one_of(2)
-@pytest.mark.shared
-@pytest.mark.parametrize("field", [True, "reasoning_content"])
-def test_a_continued_last_message_is_left_open_as_transformers_leaves_it(
-    shared: Path, reference: Any, field: Any
-) -> None:
-    module = importlib.import_module("transformers.utils.chat_template_utils")
-    equal = refused = 0
-    for name, source in all_templates(shared).items():
-        template = compile_template(source, name)
-        for messages in CONVERSATIONS.values():
-            dropped = [{k: v for k, v in message.items() if v is not None} for message in messages]
-            ours = _outcome(
-                lambda: template.text(messages, continue_final_message=field, variables=SPECIAL, now=NOW)[0]
-            )
-            theirs = _outcome(
-                lambda: module.render_jinja_template(
-                    [dropped], chat_template=source, continue_final_message=field, **SPECIAL
-                )[0][0]
-            )
-            assert (ours == theirs) if theirs[0] == "text" else ours[0] == "error", (name, messages, ours, theirs)
-            equal += theirs[0] == "text"
-            refused += theirs[0] != "text"
-    print(f"\n{equal:,} continued renders equal, {refused:,} refused by both")
-    assert equal > 20
-
-
 def test_documents_reach_the_template_also_as_a_variable() -> None:
     template = compile_template("{{ documents[0].title }}", "t")
     assert template.text([{"role": "user"}], variables={"documents": [{"title": "D"}]})[0] == "D"

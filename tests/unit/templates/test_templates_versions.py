@@ -112,26 +112,6 @@ def test_a_first_generation_block_before_5_4(template: str, version: str, spans:
     assert made.text([USER, REASONED], variables={})[1] == spans
 
 
-LOUD = "{% for m in messages %}[{{ m.content | upper }}{{ m.reasoning_content }}]{% endfor %}"
-PLAIN = "{% for m in messages %}[{{ m.content }} {{ m.reasoning_content }}]{% endfor %}"
-
-
-@pytest.mark.parametrize(
-    ("template", "field", "version", "given"),
-    [
-        (PLAIN, True, "4.56.2", "[hi ][x"),
-        (PLAIN, True, "4.57.6", "[hi ][x"),
-        (PLAIN, "reasoning", "4.57.6", "[hi ][x"),
-        (PLAIN, "reasoning", "5.9.0", REFUSED),
-        (PLAIN, "reasoning", "5.21.0", "[hi ][x hm"),
-        (LOUD, True, "4.56.2", REFUSED),
-        (LOUD, True, "5.23.0", REFUSED),
-    ],
-)
-def test_where_a_last_message_stays_open(template: str, field: bool | str, version: str, given: str) -> None:
-    assert text(template, [USER, REASONED], version, continue_final_message=field) == given
-
-
 def test_an_empty_conversation_is_refused_by_every_version_in_its_words() -> None:
     for version, why in (("5.12.1", "IndexError"), ("5.13.0", "at least one message")):
         with pytest.raises(TemplateError, match=why):
@@ -206,9 +186,9 @@ def test_a_transformers_that_was_not_read_is_noted_where_it_renders() -> None:
 
 def test_documents_are_mappings_in_every_version() -> None:
     for version in ("4.57.6", "5.23.0"):
-        assert text("x", [USER], version, documents=["T"]) == REFUSED
         assert text("x", [USER], version, variables={"documents": ["T"]}) == REFUSED
-        assert text("{{ documents[0].title }}", [USER], version, documents=[{"title": "T"}]) == "T"
+        titled = {"documents": [{"title": "T"}]}
+        assert text("{{ documents[0].title }}", [USER], version, variables=titled) == "T"
 
 
 def test_bytes_and_text_are_decoded_and_encoded_inside_a_loop_too() -> None:
