@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from sftui.errors import TokenizerError
 from sftui.flat import Flat, flat
 from sftui.model import NO_TEXT, NOWHERE, Cut, Part, Piece, RenderedText, Span, Tokens, TokenText
 from sftui.recipe import Tokenize
-from sftui.runs import Runs, Stretch, joined, sides
+from sftui.runs import Runs, Stretch, as_runs, joined, sides
 from sftui.tokens.loaded import LoadedTokenizer, TextEncoding, ToEncode
 from sftui.tokens.surface import METASPACE
 
@@ -19,34 +20,8 @@ T = TypeVar("T")
 UNPLACED: Runs[Any] = Runs()
 """Messages and parts where nobody requested places."""
 
-
-class _Columns:
-    """The parallel arrays while they are being filled; `owners` are (tokens, message, part) in order."""
-
-    def __init__(self) -> None:
-        self.ids: list[int] = []
-        self.starts: list[int] = []
-        self.ends: list[int] = []
-        self.owners: list[tuple[int, int, Part]] = []
-        self.by_piece = False
-
-    def add(self, token: int, start: int, end: int, message: int, part: Part) -> None:
-        self.ids.append(token)
-        self.starts.append(start)
-        self.ends.append(end)
-        self.owners.append((1, message, part))
-
-    def tokens(self, first: int, prompt: Flat | None, notes: tuple[str, ...]) -> Tokens:
-        """From the token `first` on."""
-        whole = len(self.starts) == len(self.ids)
-        owned = whole or self.by_piece
-        messages = joined([(length, message) for length, message, _ in self.owners]) if owned else Runs[int]()
-        parts = joined([(length, part) for length, _, part in self.owners]) if whole else Runs[Part]()
-        ids, starts, ends = self.ids, *((self.starts, self.ends) if whole else (list[int](), list[int]()))
-        if first:
-            ids, starts, ends = ids[first:], starts[first:], ends[first:]
-            messages, parts = messages[first:], parts[first:]
-        return Tokens(flat(ids), tuple(starts), tuple(ends), messages, parts, prompt, notes)
+Columns = tuple[Flat, Sequence[int], Sequence[int], Sequence[int], Sequence[Part]]
+"""Ids, starts, ends, messages and parts, as `Tokens` has them."""
 
 
 def tokenize(
@@ -68,46 +43,29 @@ def tokenize(
     text cannot be encoded, or where an EOS is to be appended and the tokenizer has none.
     """
     notes: list[str] = []
-    columns = _Columns()
-    eos_id = tokenizer.facts.eos_id if options.append_eos == "never" else _eos(tokenizer)
+    eos_id, missing = tokenizer.facts.eos_id if options.append_eos == "never" else _eos(tokenizer), False
     if options.mode == "per_part" and rendered.pieces is not None:
-        if places:
-            _encode_pieces(columns, rendered.pieces, tokenizer)
-        else:
-            joined_ids, messages = _joined_pieces(rendered.pieces, tokenizer)
-            if options.append_eos == "never" and options.bos != "drop_second":
-                return Tokens(joined_ids, (), (), messages, UNPLACED)
-            columns.ids = [*joined_ids]
-            columns.by_piece = True
-            columns.owners = [(end - start, message, Part.CONTENT) for start, end, message in messages.runs()]
-        if options.append_eos == "if_missing_text" and not rendered.text.endswith(tokenizer.facts.eos_token or ""):
-            columns.add(_eos(tokenizer), NOWHERE, NOWHERE, NOWHERE, Part.INJECTED)
+        columns = (_encode_pieces if places else _joined_pieces)(rendered.pieces, tokenizer)
+        missing = options.append_eos == "if_missing_text" and not rendered.text.endswith(
+            tokenizer.facts.eos_token or ""
+        )
     else:
         if options.mode == "per_part":
             notes.append("this row has no parts to encode one by one: it was tokenized whole")
         text = _ended(rendered.text, tokenizer, options, ending)
         if places:
-            encoded = tokenizer.encode(text, options.add_special_tokens)
-            whole = len(text) == len(rendered.text) and not notes
-            if whole and _as_encoded(encoded.ids, tokenizer, options, eos_id) and _in_order(encoded):
-                owners = sides(_stretches(encoded, rendered, tokenizer))
-                prompt = _prompt(rendered, tokenizer, options)
-                return Tokens(encoded.ids, encoded.starts, encoded.ends, *owners, prompt)
-            _place(columns, encoded, rendered, tokenizer)
+            columns = _place(tokenizer.encode(text, options.add_special_tokens), rendered, tokenizer, len(text))
         else:
-            ids = tokenizer.flat(text, options.add_special_tokens)
-            if _as_encoded(ids, tokenizer, options, eos_id):
-                prompt = _prompt(rendered, tokenizer, options)
-                return Tokens(ids, (), (), UNPLACED, UNPLACED, prompt, tuple(notes))
-            columns.ids.extend(ids)
-    if options.append_eos == "always" or (
-        options.append_eos == "if_missing_ids" and (not columns.ids or columns.ids[-1] != eos_id)
-    ):
-        columns.add(_eos(tokenizer), NOWHERE, NOWHERE, NOWHERE, Part.INJECTED)
-    doubled = options.bos == "drop_second" and _doubled(columns.ids, tokenizer)
-    if doubled:
+            columns = tokenizer.flat(text, options.add_special_tokens), (), (), UNPLACED, UNPLACED
+    ids, append = columns[0], options.append_eos
+    if missing or append == "always" or (append == "if_missing_ids" and (not ids or ids[-1] != eos_id)):
+        columns = _appended(columns, _eos(tokenizer))
+    if options.bos == "drop_second" and _doubled(columns[0], tokenizer):
+        ids, starts, ends, messages, parts = columns
+        columns = ids[1:], starts[1:], ends[1:], messages[1:], parts[1:]
         notes.append("a doubled BOS at the start was dropped")
-    return columns.tokens(int(doubled), _prompt(rendered, tokenizer, options), tuple(notes))
+    ids, starts, ends, messages, parts = columns
+    return Tokens(ids, tuple(starts), ends, messages, parts, _prompt(rendered, tokenizer, options), tuple(notes))
 
 
 def texts_of(
@@ -180,112 +138,79 @@ def _written(
     return TokenText(pieces, surfaces, special)
 
 
-def _as_encoded(ids: Sequence[int], tokenizer: LoadedTokenizer, options: Tokenize, eos_id: int | None) -> bool:
-    """Whether nothing is appended to what was encoded, and nothing dropped."""
-    if options.append_eos == "always" or (options.append_eos == "if_missing_ids" and (not ids or ids[-1] != eos_id)):
-        return False
-    return options.bos != "drop_second" or not _doubled(ids, tokenizer)
+def _appended(columns: Columns, eos: int) -> Columns:
+    """The same with an EOS behind it, which stands for no text."""
+    ids, starts, ends, messages, parts = columns
+    placed, owned = len(starts) == len(ids), len(messages) == len(ids)
+    return (
+        ids + flat((eos,)),
+        (*starts, NOWHERE) if placed else (),
+        (*ends, NOWHERE) if placed else (),
+        _followed(messages, NOWHERE) if owned else UNPLACED,
+        _followed(parts, Part.INJECTED) if placed else UNPLACED,
+    )
 
 
-def _placed(starts: Sequence[int]) -> tuple[int, int]:
-    """The first token of a text, and that behind the last one, among what was put around it."""
-    front, past = 0, len(starts)
+def _followed(values: Sequence[T], last: T) -> Runs[T]:
+    return joined([*((end - start, value) for start, end, value in as_runs(values).runs()), (1, last)])
+
+
+def _place(encoded: TextEncoding, rendered: RenderedText, tokenizer: LoadedTokenizer, length: int) -> Columns:
+    """Each token of a text of this length with its message and part; O(spans) where they are in the text's order.
+
+    What lies past the rendered text is the EOS text that was appended to it.
+    """
+    ids, starts, ends, own = encoded.ids, encoded.starts, encoded.ends, len(rendered.text)
+    spans = rendered.spans or (Span(0, own, NOWHERE, Part.CONTENT),)
+    front, past = 0, len(ids)  # behind what was put before the text, and where that begins which was put after it
     while front < past and starts[front] == NOWHERE:
         front += 1
-    while past > front and starts[past - 1] == NOWHERE:
+    while past > front and (starts[past - 1] == NOWHERE or starts[past - 1] >= own):
         past -= 1
-    return front, past
-
-
-def _in_order(encoded: TextEncoding) -> bool:
-    """Whether each token of the text begins where the one before it does, or later."""
-    starts = encoded.starts
-    if type(encoded.ends) is Cut:
-        return True
-    own = starts[slice(*_placed(starts))] if NOWHERE in starts else starts
-    return NOWHERE not in own and list(own) == sorted(own)
-
-
-def _stretches(encoded: TextEncoding, rendered: RenderedText, tokenizer: LoadedTokenizer) -> tuple[Stretch, ...]:
-    """Whose the tokens are, and which part, where they are in the order of the text: O(spans)."""
-    ids, starts = encoded.ids, encoded.starts
-    front, past = _placed(starts)
     found: list[Stretch] = []
-    around = [(i, i + 1, NOWHERE, _put(ids[i], NOWHERE, tokenizer)) for i in (*range(front), *range(past, len(ids)))]
-    for one in around[:front]:
-        _follow(found, *one)
-    spans = rendered.spans or (Span(0, len(rendered.text), NOWHERE, Part.CONTENT),)
-    begun, at, message, part = found.pop() if found else (front, front, NOWHERE, None)
-    last = len(spans)
-    for number, (_, end, owner, own) in enumerate(spans, 1):
-        after = bisect_left(starts, end, at, past) if number < last else past
-        if after == at:
-            continue
-        if own is not part or owner != message:  # else the stretch goes on
-            if at > begun:
-                found.append((begun, at, message, part))
-            begun, message, part = at, owner, own
-        at = after
-    if at > begun:
-        found.append((begun, at, message, part))
-    for one in around[front:]:
-        _follow(found, *one)
-    return tuple(found)
+
+    def follow(places: range) -> None:
+        """Token by token: around the text, and where offsets go back (a normalizer moved characters)."""
+        for i in places:
+            start = starts[i]
+            if start == NOWHERE or (start >= own and ends[i] > own):
+                _follow(found, i, i + 1, NOWHERE, _put(ids[i], start, tokenizer))
+            else:
+                span = spans[min(bisect_right(spans, start, key=itemgetter(1)), len(spans) - 1)]
+                _follow(found, i, i + 1, span.message, span.part)
+
+    middle = starts[front:past]
+    if type(ends) is not Cut and (NOWHERE in middle or list(middle) != sorted(middle)):
+        follow(range(len(ids)))
+    else:
+        follow(range(front))
+        begun, at, message, part = found.pop() if found else (front, front, NOWHERE, None)
+        last = len(spans)
+        for number, (_, end, owner, kind) in enumerate(spans, 1):
+            after = bisect_left(starts, end, at, past) if number < last else past
+            if after == at:
+                continue
+            if kind is not part or owner != message:  # else the stretch goes on
+                if at > begun:
+                    found.append((begun, at, message, part))
+                begun, message, part = at, owner, kind
+            at = after
+        if at > begun:
+            found.append((begun, at, message, part))
+        follow(range(past, len(ids)))
+    if length > own:
+        outside = [start >= own and end > own for start, end in zip(starts, ends)]
+        starts = tuple([NOWHERE if out else start for out, start in zip(outside, starts)])
+        ends = tuple([NOWHERE if out else min(end, own) for out, end in zip(outside, ends)])
+    return ids, starts, ends, *sides(tuple(found))
 
 
 def _follow(found: list[Stretch], start: int, end: int, message: int, part: Part) -> None:
     """One more stretch, or more of the last one."""
     if found and found[-1][2:] == (message, part):
         start = found.pop()[0]
-    found.append((start, end, message, part))
-
-
-def _place(columns: _Columns, encoded: TextEncoding, rendered: RenderedText, tokenizer: LoadedTokenizer) -> None:
-    """Give each token of the whole text its message and part.
-
-    What lies past the rendered text is the EOS text that was appended to it.
-    """
-    length, count = len(rendered.text), len(encoded.ids)
-    spans = rendered.spans or (Span(0, length, NOWHERE, Part.CONTENT),)
-    starts, ends = encoded.starts, encoded.ends
-    columns.ids.extend(encoded.ids)
-    columns.starts.extend(starts)
-    columns.ends.extend([min(end, length) for end in ends] if length < max(ends, default=0) else ends)
-    front = next((i for i, start in enumerate(starts) if start != NOWHERE), count)
-    past = count  # tokens put behind the text, and those that may lie past it
-    while past > front and (starts[past - 1] == NOWHERE or starts[past - 1] >= length):
-        past -= 1
-    middle = starts[front:past]
-    ordered = NOWHERE not in middle and list(middle) == sorted(middle)
-    _place_singly(columns, encoded, range(front if ordered else count), length, spans, tokenizer)
-    if not ordered:
-        return
-    at = 0
-    for number, span in enumerate(spans, 1):
-        after = bisect_left(middle, span.end, at) if number < len(spans) else len(middle)
-        columns.owners.append((after - at, span.message, span.part))
-        at = after
-    _place_singly(columns, encoded, range(past, count), length, spans, tokenizer)
-
-
-def _place_singly(
-    columns: _Columns,
-    encoded: TextEncoding,
-    places: Sequence[int],
-    length: int,
-    spans: Sequence[Span],
-    tokenizer: LoadedTokenizer,
-) -> None:
-    """The same token by token: around the text, and where offsets go back (a normalizer moved characters)."""
-    borders = [span.end for span in spans]
-    for i in places:
-        start = encoded.starts[i]
-        if start == NOWHERE or (start >= length and encoded.ends[i] > length):
-            columns.starts[i] = columns.ends[i] = NOWHERE
-            columns.owners.append((1, NOWHERE, _put(encoded.ids[i], start, tokenizer)))
-        else:
-            span = spans[min(bisect_right(borders, start), len(spans) - 1)]
-            columns.owners.append((1, span.message, span.part))
+    if end > start:
+        found.append((start, end, message, part))
 
 
 def _put(token: int, start: int, tokenizer: LoadedTokenizer) -> Part:
@@ -293,52 +218,42 @@ def _put(token: int, start: int, tokenizer: LoadedTokenizer) -> Part:
     return Part.BOS if start == NOWHERE and token == tokenizer.facts.bos_id else Part.INJECTED
 
 
-def _encode_pieces(columns: _Columns, pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> None:
+def _encode_pieces(pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> Columns:
     """Encode each piece alone and join them, offsets moved to where the piece stands in the text."""
+    ids, starts, ends = flat(()), list[int](), list[int]()
+    found: list[Stretch] = []
     place = 0
-    for piece, one in zip(pieces, _each(pieces, tokenizer.encode_batch)):
-        after = place + len(piece.text)
-        if one is None:
-            shown = (place, after) if piece.text else (NOWHERE, NOWHERE)
-            for token in piece.ids or ():
-                columns.add(token, *shown, piece.message, piece.part)
+    for piece, encoded in zip(pieces, _each(pieces, tokenizer.encode_batch)):
+        after, at = place + len(piece.text), len(ids)
+        if encoded is None:
+            own = piece.ids or ()
+            ids.extend(own)
+            starts += [place if piece.text else NOWHERE] * len(own)
+            ends += [after if piece.text else NOWHERE] * len(own)
         else:
-            one = _behind(one, piece) if piece.before else one
-            if NOWHERE in one.starts:
-                for token, start, end in zip(one.ids, one.starts, one.ends):
-                    if start == NOWHERE and piece.add_special_tokens:
-                        columns.add(token, NOWHERE, NOWHERE, NOWHERE, _put(token, start, tokenizer))
-                    elif start == NOWHERE:  # the tokenizer cannot tell where in the piece
-                        columns.add(token, NOWHERE, NOWHERE, piece.message, piece.part)
-                    else:
-                        columns.add(token, place + start, place + end, piece.message, piece.part)
-            else:
-                columns.ids.extend(one.ids)
-                columns.starts.extend([place + start for start in one.starts])
-                columns.ends.extend([place + end for end in one.ends])
-                columns.owners.append((len(one), piece.message, piece.part))
+            encoded = _behind(encoded, piece) if piece.before else encoded
+            ids.extend(encoded.ids)
+            starts += [start if start == NOWHERE else place + start for start in encoded.starts]
+            ends += [end if end == NOWHERE else place + end for end in encoded.ends]
+            if piece.add_special_tokens:  # without, the tokenizer cannot tell where in the piece they stand
+                for i in [i for i in range(at, len(ids)) if starts[i] == NOWHERE]:
+                    _follow(found, at, i, piece.message, piece.part)
+                    _follow(found, i, i + 1, NOWHERE, _put(ids[i], NOWHERE, tokenizer))
+                    at = i + 1
+        _follow(found, at, len(ids), piece.message, piece.part)
         place = after
+    return ids, tuple(starts), tuple(ends), *sides(tuple(found))
 
 
-def _joined_pieces(pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> tuple[Flat, Runs[int]]:
+def _joined_pieces(pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> Columns:
     """The same without places: the ids of all pieces, and which message each of them is of."""
-    encoded = _each(pieces, tokenizer.ids_batch)
     ids = flat(())
-    ends: list[int] = []
-    messages: list[int] = []
-    at = 0
-    for piece, made in zip(pieces, encoded):
-        own = flat(piece.ids or ()) if made is None else made[piece.cut :] if piece.cut else made
-        if not own:
-            continue
+    owners: list[tuple[int, int]] = []
+    for piece, encoded in zip(pieces, _each(pieces, tokenizer.ids_batch)):
+        own = flat(piece.ids or ()) if encoded is None else encoded[piece.cut :] if piece.cut else encoded
         ids.extend(own)
-        at += len(own)
-        if messages and messages[-1] == piece.message:
-            ends[-1] = at
-        else:
-            ends.append(at)
-            messages.append(piece.message)
-    return ids, Runs(tuple(ends), tuple(messages))
+        owners.append((len(own), piece.message))
+    return ids, (), (), joined(owners), UNPLACED
 
 
 def _each(pieces: Sequence[Piece], encode: Callable[[list[str], bool], Sequence[T]]) -> Sequence[T | None]:
