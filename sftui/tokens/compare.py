@@ -14,18 +14,6 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str], special: bool) -> list[list[Any]]: ...
 
 
-class OwnEncoder:
-    """A transformers tokenizer of this process."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        self.tokenizer = tokenizer
-
-    def encode(self, texts: Sequence[str], special: bool) -> list[list[Any]]:
-        from sftui.tokens.autotokenizer import encode
-
-        return encode(self.tokenizer, list(texts), special)
-
-
 Wanted = tuple[list[list[Any]], list[list[Any]]]
 """The rows of `wanted` for the probes, without and with special tokens."""
 

@@ -20,7 +20,7 @@ T = TypeVar("T")
 UNPLACED: Runs[Any] = Runs()
 """Messages and parts where nobody requested places."""
 
-Columns = tuple[Flat, Sequence[int], Sequence[int], Sequence[int], Sequence[Part]]
+Columns = tuple[Flat, tuple[int, ...], tuple[int, ...], Sequence[int], Sequence[Part]]
 """Ids, starts, ends, messages and parts, as `Tokens` has them."""
 
 
@@ -65,7 +65,7 @@ def tokenize(
         columns = ids[1:], starts[1:], ends[1:], messages[1:], parts[1:]
         notes.append("a doubled BOS at the start was dropped")
     ids, starts, ends, messages, parts = columns
-    return Tokens(ids, tuple(starts), ends, messages, parts, _prompt(rendered, tokenizer, options), tuple(notes))
+    return Tokens(ids, starts, ends, messages, parts, _prompt(rendered, tokenizer, options), tuple(notes))
 
 
 def texts_of(

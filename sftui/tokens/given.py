@@ -10,7 +10,6 @@ from typing import Any
 from sftui.errors import TokenizerError
 from sftui.tokens import autotokenizer
 from sftui.tokens.compare import (
-    OwnEncoder,
     added_contents,
     backend_differences,
     count_differences,
@@ -22,7 +21,7 @@ from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer
 from sftui.tokens.locate import Location
 from sftui.tokens.probes import probe_strings
-from sftui.tokens.process import PipedEngine, refused_text
+from sftui.tokens.process import PipedEngine, RemoteTokenizer, refused_text
 from sftui.tokens.reference import read_facts
 
 UNNAMED = "the tokenizer given"
@@ -44,35 +43,35 @@ class LocalTokenizer:
     def load(self) -> GivenTokenizer:
         """The same as sftui's: its ids by a copy of its backend where that gives the same for the probe strings, else
         by itself. TokenizerError."""
-        with _quiet():
-            return self._load()
-
-    def _load(self) -> GivenTokenizer:
+        asked, name = InProcessTokenizer(self.tokenizer), _name_of(self.tokenizer)
         try:
-            reported = autotokenizer.facts(self.tokenizer)
+            reported = asked.load()
         except Exception as error:
             raise TokenizerError(
-                "the tokenizer cannot be used", where=_name_of(self.tokenizer), why=str(error).splitlines()[0][:300]
+                "the tokenizer cannot be used", where=name, why=str(error).splitlines()[0][:300]
             ) from error
         from sftui.tokens.observe import observations
 
-        place = Location(_name_of(self.tokenizer), "given", "")
+        place = Location(name, "given", "")
         facts = read_facts(reported, place)
         probes = tuple(dict.fromkeys(probe_strings([*facts.special_tokens.values(), *added_contents(reported)])))
-        answers = wanted(OwnEncoder(self.tokenizer), probes)
+        answers = wanted(asked, probes)
         facts = facts.noting(*observations(reported, facts, place, probes, answers))
-        facts = replace(facts, doubled=doubled(reported, place, InProcessTokenizer(self.tokenizer).ask))
-        if facts.is_fast:
-            differ = facts.random or backend_differences(reported, answers, probes)
-            if not differ:
-                return TokenizerState(replace(facts, probes=len(probes)), reported["backend"], None).load()
-            facts = replace(facts, engine="transformers").noting(
+        facts = replace(facts, doubled=doubled(reported, place, asked.ask))
+        if not facts.is_fast:
+            return self._encoding_itself(facts)
+        if facts.random:
+            return self._encoding_itself(
+                facts,
                 f"{facts.random}: each time a text is encoded it gets other ids, so nothing is proven of it, and it"
-                " encodes itself"
-                if facts.random
-                else f"its serialised backend differs from it on {differ} of {len(probes)} probe strings, so it encodes"
-                " itself"
+                " encodes itself",
             )
+        if differ := backend_differences(reported, answers, probes):
+            return self._encoding_itself(facts, _differing(differ, f"{len(probes)} probe strings"))
+        return TokenizerState(replace(facts, probes=len(probes)), reported["backend"], None).load()
+
+    def _encoding_itself(self, facts: TokenizerFacts, *notes: str) -> GivenTokenizer:
+        facts = replace(facts, engine="transformers", probes=0).noting(*notes)
         return TokenizerState(facts, None, self.tokenizer).load()
 
     def proven_on(self, loaded: GivenTokenizer, texts: Sequence[str]) -> GivenTokenizer:
@@ -80,16 +79,11 @@ class LocalTokenizer:
         itself."""
         if not isinstance(loaded.engine, FastEngine) or not texts:
             return loaded
-        with _quiet():
-            answers = wanted(OwnEncoder(self.tokenizer), texts)
+        answers = wanted(InProcessTokenizer(self.tokenizer), texts)
         differ = count_differences(answers, loaded.engine.backend, texts)
         if not differ:
             return loaded
-        facts = replace(loaded.facts, engine="transformers", probes=0).noting(
-            f"its serialised backend differs from it on {differ} of {len(texts)} texts of the first rows, so it encodes"
-            " itself"
-        )
-        return TokenizerState(facts, None, self.tokenizer).load()
+        return self._encoding_itself(loaded.facts, _differing(differ, f"{len(texts)} texts of the first rows"))
 
     def changed(self) -> str:
         """What of it is another than when it was given, as a list of names; empty where nothing is."""
@@ -121,28 +115,22 @@ class GivenTokenizer(LoadedTokenizer):
         self.carried = carried
 
 
-class InProcessTokenizer:
+class InProcessTokenizer(RemoteTokenizer):
     """A tokenizer of this process, asked as one in a process of its own is."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._held = {"tokenizer": tokenizer}
 
     def load(self) -> dict[str, Any]:
-        """What `autotokenizer.facts` gives."""
-        return autotokenizer.facts(self._held["tokenizer"])
+        with _quiet():
+            return autotokenizer.facts(self._held["tokenizer"])
 
     def ask(self, request: Mapping[str, Any], limit: float | None = None) -> dict[str, Any]:
-        """The answer to one request; TokenizerError for a text that it refuses."""
         try:
             with _quiet():
                 return autotokenizer.answer(dict(request), self._held)
         except Exception as error:
             raise refused_text(autotokenizer.faults(error)) from error
-
-    def encode(self, texts: Sequence[str], special: bool, limit: float | None = None) -> list[list[Any]]:
-        """Texts as `[ids, offsets or None, mask or None]`."""
-        found: list[list[Any]] = self.ask({"encode": list(texts), "special": special})["rows"]
-        return found
 
 
 def state_of(tokenizer: Any) -> dict[str, Any]:
@@ -169,6 +157,10 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logging.set_verbosity(before)
+
+
+def _differing(differ: int, of: str) -> str:
+    return f"its serialised backend differs from it on {differ} of {of}, so it encodes itself"
 
 
 def _name_of(tokenizer: Any) -> str:

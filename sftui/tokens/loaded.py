@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
@@ -64,28 +64,28 @@ class Engine(Protocol):
     """What encodes: the `tokenizers` backend, or a slow transformers tokenizer."""
 
     decoding: Decoding
-    begun: ByBeginning | None
+    begun: ByBeginning | None = None
     """The ids of texts next to which others are known, where there is a quicker way to them than encoding the texts."""
-    reads_special: bool
+    reads_special: bool = True
     """Whether a special token that stands in a text becomes its id, where nothing says otherwise."""
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]: ...
-    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]: ...
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]: ...
     def piece(self, token: int) -> str | None: ...
     def token_id(self, piece: str) -> int | None: ...
     def added(self) -> Mapping[int, tuple[str, bool]]: ...
 
+    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
+        """As `encode_batch` for many texts, by whatever is quickest."""
+        return self.encode_batch(texts, add_special_tokens)
 
-class FastEngine:
+
+class FastEngine(Engine):
     """The `tokenizers` backend, with saved truncation and padding switched off.
 
     AutoTokenizer sets both anew in every call (transformers 5.23, `set_truncation_and_padding`)
     and by default to neither, so a backend without them gives the same ids.
     """
-
-    begun: ByBeginning | None = None
-    reads_special = True
 
     def __init__(self, backend: Any, *, split_special_tokens: bool = False) -> None:
         backend.no_truncation()
@@ -98,10 +98,6 @@ class FastEngine:
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
         # A batch of one goes through encode_batch too: it releases the interpreter lock, encode does not.
         return [_encoded(e) for e in self.backend.encode_batch(list(texts), add_special_tokens=add_special_tokens)]
-
-    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
-        """The same for many texts, by whatever is quickest."""
-        return self.encode_batch(texts, add_special_tokens)
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
         found = self.backend.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens)
@@ -149,7 +145,7 @@ class LoadedTokenizer:
         self._ids_ahead: Ahead[Flat] = ({}, {})
         self._long: dict[tuple[str, bool], TextEncoding] = {}
         self._described: dict[int, tuple[str, bytes, bool]] = {}
-        self._bytes = _SurfaceCache(surfacer(engine.decoding, engine.piece, self._literal))
+        self._bytes = lru_cache(KEPT)(surfacer(engine.decoding, engine.piece, self._literal))
 
     def encode(self, text: str, add_special_tokens: bool = False) -> TextEncoding:
         """One text → ids and offsets; TokenizerError where the text is no valid Unicode."""
@@ -198,47 +194,32 @@ class LoadedTokenizer:
         self._ahead, self._ids_ahead = ({}, {}), ({}, {})
         encoded: Ahead[TextEncoding] = ({}, {})
         ids: Ahead[Flat] = ({}, {})
-        begun, begun_texts = self.engine.begun, list[ToEncode]()
+        begun, by_beginning = self.engine.begun, dict[ToEncode, None]()
         placed: Ahead[None] = ({}, {})
         bare: Ahead[None] = ({}, {})
-        for one in texts:
-            text, special, wanted, other = one
-            if wanted:
-                placed[special][text] = None
-            elif begun is not None and other is not None:
-                begun_texts.append(one)
+        for wanted in texts:
+            if wanted.placed:
+                placed[wanted.special][wanted.text] = None
+            elif begun is not None and wanted.other is not None:
+                by_beginning[wanted] = None
             else:
-                bare[special][text] = None
+                bare[wanted.special][wanted.text] = None
         for special in (False, True):
             if some := list(placed[special]):
                 encoded[special].update(zip(some, self._guarded(self.engine.encode_many, some, special)))
             if some := list(bare[special]):
                 ids[special].update(zip(some, self._guarded(self.engine.ids_batch, some, special)))
-        if begun is not None:
-            unique = [*dict.fromkeys(begun_texts)]
-            for special in (False, True):
-                ids[special].update(self._begun(begun, unique, special, encoded[special], ids[special]))
+            prefixed: list[PrefixedText] = []
+            for text, own, _, other in by_beginning:
+                if own is special and other is not None:
+                    whole = encoded[special].get(other)
+                    known = ids[special].get(other) if whole is None else whole.ids
+                    if known is not None:
+                        prefixed.append(PrefixedText(text, other, known))
+            if begun is not None and prefixed:
+                some = [text for text, *_ in prefixed]
+                ids[special].update(zip(some, self._guarded(partial(_of_begun, begun, prefixed), some, special)))
         self._ahead, self._ids_ahead = encoded, ids
-
-    def _begun(
-        self,
-        encode: ByBeginning,
-        wanted: Sequence[ToEncode],
-        special: bool,
-        encoded: Mapping[str, TextEncoding],
-        ids: Mapping[str, Flat],
-    ) -> list[tuple[str, Flat]]:
-        """The ids of texts next to which others are encoded, where those are."""
-        begun: list[PrefixedText] = []
-        for text, own, _, other in wanted:
-            if own is not special or other is None:
-                continue
-            placed = encoded.get(other)
-            known = ids.get(other) if placed is None else placed.ids
-            if known is not None:
-                begun.append(PrefixedText(text, other, known))
-        texts = [one.text for one in begun]
-        return list(zip(texts, self._guarded(partial(_of_begun, encode, begun), texts, special))) if texts else []
 
     def _guarded(
         self, encode: Callable[[Sequence[str], bool], list[T]], texts: Sequence[str], special: bool
@@ -260,7 +241,7 @@ class LoadedTokenizer:
 
     def surface(self, token: int) -> bytes:
         """The bytes an id stands for; empty where that is not known."""
-        return self._bytes[token]
+        return self._bytes(token)
 
     def is_special(self, token: int) -> bool:
         """Whether an id is an added token marked special."""
@@ -282,7 +263,7 @@ class LoadedTokenizer:
             self._described = {}  # a new one: another thread may be reading the old
         known = self._described
         for token in set(ids).difference(known):
-            known[token] = (self.piece(token), self._bytes[token], token in self._special)
+            known[token] = (self.piece(token), self._bytes(token), token in self._special)
         found = [known[token] for token in ids]
         return tuple([one[0] for one in found]), tuple([one[1] for one in found]), tuple([one[2] for one in found])
 
@@ -298,8 +279,8 @@ class LoadedTokenizer:
             if None not in found:
                 return cast("tuple[bytes, ...]", found)
             for token in {one for one in ids if known[one] is None}:
-                known[token] = self._bytes[token]
-        return tuple(map(self._bytes.__getitem__, ids))
+                known[token] = self._bytes(token)
+        return tuple(map(self._bytes, ids))
 
     @cached_property
     def _spelt(self) -> list[bytes | None]:
@@ -346,19 +327,6 @@ class LoadedTokenizer:
     def _literal(self, token: int) -> str | None:
         found = self._added.get(token)
         return found[0] if found is not None else None
-
-
-class _SurfaceCache(dict[int, bytes]):
-    """The bytes of ids, each worked out when it is first requested."""
-
-    def __init__(self, work: Callable[[int], bytes]) -> None:
-        self._work = work
-
-    def __missing__(self, token: int) -> bytes:
-        if len(self) > KEPT:
-            self.clear()
-        found = self[token] = self._work(token)
-        return found
 
 
 class RefusedText(TokenizerError):

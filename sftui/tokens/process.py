@@ -10,14 +10,14 @@ import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from sftui.errors import TokenizerError
 from sftui.flat import Flat, flat
 from sftui.model import NOWHERE
 from sftui.tokens.autotokenizer import LIFELINE
 from sftui.tokens.environments import Environment
-from sftui.tokens.loaded import ByBeginning, RefusedText, TextEncoding
+from sftui.tokens.loaded import Engine, RefusedText, TextEncoding
 from sftui.tokens.locate import Location
 from sftui.tokens.reference import load_request
 from sftui.tokens.refusal import explain_faults
@@ -34,7 +34,24 @@ _SECRET = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 _FOREIGN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX")
 
 
-class TokenizerProcess:
+class RemoteTokenizer:
+    """A tokenizer of transformers that answers requests, see `autotokenizer`."""
+
+    def load(self) -> dict[str, Any]:
+        """What `autotokenizer.facts` gives; TokenizerError with the reason there."""
+        raise NotImplementedError
+
+    def ask(self, request: Mapping[str, Any], limit: float | None = None) -> dict[str, Any]:
+        """The answer to one request; TokenizerError where there is none within so many seconds."""
+        raise NotImplementedError
+
+    def encode(self, texts: Sequence[str], special: bool, limit: float | None = None) -> list[list[Any]]:
+        """Texts as `[ids, offsets or None, mask or None]`."""
+        found: list[list[Any]] = self.ask({"encode": list(texts), "special": special}, limit)["rows"]
+        return found
+
+
+class TokenizerProcess(RemoteTokenizer):
     """A Python that has loaded one tokenizer, and is started again if it ends; one request at a time."""
 
     endless = "look at the normalizer and the patterns in its tokenizer.json: one may repeat without end"
@@ -48,7 +65,6 @@ class TokenizerProcess:
         self._asking = threading.RLock()
 
     def load(self) -> dict[str, Any]:
-        """What `autotokenizer.facts` gives; TokenizerError with the reason there."""
         with self._asking:
             return self._load()[1]
 
@@ -82,11 +98,6 @@ class TokenizerProcess:
             if process is None or process.poll() is not None:
                 process, _ = self._load()
             return self._exchange(process, request, ANSWERING if limit is None else limit)
-
-    def encode(self, texts: Sequence[str], special: bool, limit: float | None = None) -> list[list[Any]]:
-        """Texts as `[ids, offsets or None, mask or None]`."""
-        found: list[list[Any]] = self.ask({"encode": list(texts), "special": special}, limit)["rows"]
-        return found
 
     def close(self) -> None:
         """End the process, whatever it is at."""
@@ -201,30 +212,40 @@ class TokenizerProcess:
         )
 
 
-class RemoteTokenizer(Protocol):
-    """A tokenizer of transformers that answers requests, see `autotokenizer`."""
+class AskedEngine(Engine):
+    """An engine elsewhere, which is asked for what is not known yet of its vocabulary."""
 
-    def load(self) -> dict[str, Any]: ...
-    def ask(self, request: Mapping[str, Any], limit: float | None = None) -> dict[str, Any]: ...
-    def encode(self, texts: Sequence[str], special: bool, limit: float | None = None) -> list[list[Any]]: ...
+    def __init__(self, process: RemoteTokenizer, pieces: Mapping[int, str | None]) -> None:
+        self.process = process
+        self._pieces = dict(pieces)
+
+    def piece(self, token: int) -> str | None:
+        self.fetch({token})
+        return self._pieces[token]
+
+    def token_id(self, piece: str) -> int | None:
+        found = self.process.ask({"ids": [piece]})["ids"][0]
+        return None if found is None else int(found)
+
+    def fetch(self, tokens: set[int]) -> None:
+        """Ask for the pieces of these that are not known, at once."""
+        unknown = sorted(tokens.difference(self._pieces))
+        if unknown:
+            self._pieces.update(zip(unknown, self.process.ask({"pieces": unknown})["pieces"]))
 
 
-class PipedEngine:
+class PipedEngine(AskedEngine):
     """AutoTokenizer itself as the engine, asked elsewhere; a slow one gets offsets from the pieces' spelling."""
-
-    begun: ByBeginning | None = None
-    reads_special = True
 
     def __init__(self, process: RemoteTokenizer, reported: Mapping[str, Any] | None = None) -> None:
         reported = process.load() if reported is None else reported
-        self.process = process
+        super().__init__(process, {})
         self._fast = bool(reported["is_fast"])
         self._around = (reported["front"], reported["back"]) if reported["random"] else None
         self.decoding = _decoding(reported)
         # Slow classes do not mark their named special tokens as special in the added tokens.
         special = set(reported["special_ids"])
         self._added = {i: (content, marked or i in special) for i, content, marked, *_ in reported["added"]}
-        self._pieces: dict[int, str | None] = {}
         self._surface = surfacer(self.decoding, self.piece, lambda token: self._added.get(token, (None,))[0])
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
@@ -237,33 +258,16 @@ class PipedEngine:
         if add_special_tokens and self._around is not None:  # what was drawn twice is not the same
             front, back = self._around
             rows = [[[*front, *row[0], *back]] for row in inner]
-        self._fetch({token for row in inner for token in row[0]})
+        self.fetch({token for row in inner for token in row[0]})
         return [self._spelled(text, row[0], bare[0]) for text, row, bare in zip(texts, rows, inner)]
-
-    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
-        return self.encode_batch(texts, add_special_tokens)
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
         for text in texts:
             text.encode("utf-8")
         return [flat(row[0]) for row in self.process.encode(texts, add_special_tokens)] if texts else []
 
-    def piece(self, token: int) -> str | None:
-        if token not in self._pieces:
-            self._fetch({token})
-        return self._pieces[token]
-
-    def token_id(self, piece: str) -> int | None:
-        found = self.process.ask({"ids": [piece]})["ids"][0]
-        return None if found is None else int(found)
-
     def added(self) -> Mapping[int, tuple[str, bool]]:
         return self._added
-
-    def _fetch(self, tokens: set[int]) -> None:
-        wanted = sorted(tokens.difference(self._pieces))
-        if wanted:
-            self._pieces.update(zip(wanted, self.process.ask({"pieces": wanted})["pieces"]))
 
     def _spelled(self, text: str, ids: list[int], inner: list[int]) -> TextEncoding:
         before = next((i for i in range(len(ids) - len(inner) + 1) if ids[i : i + len(inner)] == inner), 0)

@@ -5,15 +5,12 @@ What loads it is `autotokenizer`, a script that any Python can run; here is what
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sftui.tokens import autotokenizer
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.locate import Location
-from sftui.tokens.refusal import explain
 
 GGUF_READER = str(Path(__file__).with_name("gguf.py"))
 
@@ -27,16 +24,6 @@ def load_request(place: Location) -> dict[str, Any]:
         "gguf": GGUF_READER,
         "named": place.loader,
     }
-
-
-def load_reference(place: Location) -> Any:
-    """The tokenizer object of our own transformers, in this process; TokenizerError with a sentence for each cause."""
-    # transformers looks at this once, when it is imported; its advice about torch is not for us.
-    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
-    try:
-        return autotokenizer.load(load_request(place))
-    except Exception as error:
-        raise explain(error, place) from error
 
 
 def read_facts(reported: Mapping[str, Any], place: Location) -> TokenizerFacts:

@@ -14,9 +14,9 @@ from typing import Any
 from sftui.errors import TokenizerError
 from sftui.flat import Flat, flat
 from sftui.tokens.environments import own_environment
-from sftui.tokens.loaded import ByBeginning, TextEncoding
+from sftui.tokens.loaded import TextEncoding
 from sftui.tokens.locate import Location
-from sftui.tokens.process import TokenizerProcess
+from sftui.tokens.process import AskedEngine, TokenizerProcess
 from sftui.tokens.surface import Decoding
 
 PACKAGE = "sentencepiece"
@@ -26,20 +26,19 @@ _SCRIPT = Path(__file__).with_name("ask_sentencepiece.py")
 _POINTER = b"version https://git-lfs"
 
 
-class SentencePieceEngine:
+class SentencePieceEngine(AskedEngine):
     """The pieces of a file, and `extra` tokens next to them that no text is encoded to (name → id).
 
     TokenizerError where the file is none, or the package is not installed.
     """
 
-    begun: ByBeginning | None = None
     reads_special = False
     decoding = Decoding(space="▁", byte_fallback=True, dummy_prefix=True, normalizes=True)
 
     def __init__(self, path: Path, extra: Mapping[str, int] | None = None) -> None:
         _check(path)
-        self._process = _SentencePieceProcess(path)
-        loaded = self._process.load()
+        self._model = _SentencePieceProcess(path)
+        loaded = self._model.load()
         self.vocab_size: int = loaded["vocab_size"]
         self.bos_id: int = loaded["bos"]
         self.eos_id: int = loaded["eos"]
@@ -47,41 +46,27 @@ class SentencePieceEngine:
         self._extra = dict(extra or {})
         self._special = {int(i): str(piece) for i, piece in loaded["special"]}
         self._special.update({token: name for name, token in self._extra.items()})
-        self._pieces: dict[int, str | None] = dict(self._special)
+        super().__init__(self._model, self._special)
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
         """Ids and offsets; nothing is ever put around a text."""
-        rows = self._process.rows(texts, placed=True)
-        self._fetch({token for ids, _ in rows for token in ids})
+        rows = self._model.rows(texts, placed=True)
+        self.fetch({token for ids, _ in rows for token in ids})
         return [
             TextEncoding(flat(ids), *(tuple(one[side] for one in offsets) for side in (0, 1))) for ids, offsets in rows
         ]
 
-    def encode_many(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
-        return self.encode_batch(texts, add_special_tokens)
-
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
-        return [flat(ids) for ids, _ in self._process.rows(texts, placed=False)]
-
-    def piece(self, token: int) -> str | None:
-        if token not in self._pieces:
-            self._fetch({token})
-        return self._pieces[token]
+        return [flat(ids) for ids, _ in self._model.rows(texts, placed=False)]
 
     def token_id(self, piece: str) -> int | None:
         if piece in self._extra:
             return self._extra[piece]
         piece.encode("utf-8")
-        found = self._process.ask({"ids": [piece]})["ids"][0]
-        return None if found is None else int(found)
+        return super().token_id(piece)
 
     def added(self) -> Mapping[int, tuple[str, bool]]:
         return {token: (name, True) for token, name in self._special.items()}
-
-    def _fetch(self, tokens: set[int]) -> None:
-        wanted = sorted(tokens.difference(self._pieces))
-        if wanted:
-            self._pieces.update(zip(wanted, self._process.ask({"pieces": wanted})["pieces"]))
 
 
 class _SentencePieceProcess(TokenizerProcess):

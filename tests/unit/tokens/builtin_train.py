@@ -183,22 +183,24 @@ def write(name: str, folder: Path) -> None:
 
 def facts_of(name: str, folder: Path) -> TokenizerFacts:
     """The facts of a built-in tokenizer as AutoTokenizer loads its folder, which is what makes it proven."""
-    from sftui.tokens import autotokenizer
-    from sftui.tokens.compare import OwnEncoder, count_differences, read_json_backend, wanted
+    from references import load_reference
+
+    from sftui.tokens.compare import count_differences, read_json_backend, wanted
     from sftui.tokens.doubled import doubled
     from sftui.tokens.given import InProcessTokenizer
     from sftui.tokens.locate import Location
     from sftui.tokens.observe import observations
     from sftui.tokens.probes import probe_strings
-    from sftui.tokens.reference import load_reference, read_facts
+    from sftui.tokens.reference import read_facts
 
     place = Location(builtin.PREFIX + name, "folder", str(folder), folder)
     reference = load_reference(place)
-    reported = autotokenizer.facts(reference)
-    shared = doubled(reported, place, InProcessTokenizer(reference).ask)
+    asked = InProcessTokenizer(reference)
+    reported = asked.load()
+    shared = doubled(reported, place, asked.ask)
     facts = replace(read_facts(reported, place), transformers="", doubled=shared)
     probes = probe_strings(facts.special_tokens.values())
-    answers = wanted(OwnEncoder(reference), probes)
+    answers = wanted(asked, probes)
     differ = count_differences(answers, read_json_backend(reported["backend"], facts.split_special_tokens), probes)
     if differ:
         raise ValueError(f"{name}: {differ} of {len(probes)} probe strings differ from AutoTokenizer")

@@ -9,15 +9,16 @@ from typing import Any
 import builtin_corpus as corpus
 import builtin_train as train
 import pytest
+from references import load_reference
 
 from sftui.errors import TokenizerError
 from sftui.tokens import builtin, load_tokenizer
-from sftui.tokens.compare import OwnEncoder, count_differences, wanted
+from sftui.tokens.compare import count_differences, wanted
 from sftui.tokens.facts import from_json
+from sftui.tokens.given import InProcessTokenizer
 from sftui.tokens.loaded import FastEngine
 from sftui.tokens.locate import Location
 from sftui.tokens.probes import probe_strings
-from sftui.tokens.reference import load_reference
 
 MESSAGES = [
     {"role": "user", "content": "  What is 2+2?\n"},
@@ -40,7 +41,7 @@ def test_facts_and_ids_are_those_of_autotokenizer(name: str) -> None:
     assert loaded.facts.state == "proven"
     probes = probe_strings(loaded.facts.special_tokens.values())
     assert isinstance(loaded.engine, FastEngine)
-    assert count_differences(wanted(OwnEncoder(auto), probes), loaded.engine.backend, probes) == 0
+    assert count_differences(wanted(InProcessTokenizer(auto), probes), loaded.engine.backend, probes) == 0
 
 
 @pytest.mark.parametrize(

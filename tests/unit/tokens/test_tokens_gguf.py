@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from builtin_train import CHATML_TEMPLATE
+from references import load_reference
 
 from sftui.errors import TokenizerError
 from sftui.tokens import builtin, load_tokenizer
 from sftui.tokens.gguf import read_gguf_metadata, unknown_split
 from sftui.tokens.locate import locate
 from sftui.tokens.raw import load_raw
-from sftui.tokens.reference import load_reference
 
 UINT32, FLOAT32, STRING, ARRAY = 4, 6, 8, 9
 

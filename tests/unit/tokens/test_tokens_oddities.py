@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from references import load_reference
 
 from sftui.errors import TokenizerError
 from sftui.tokens import builtin, load_tokenizer
 from sftui.tokens.locate import locate
-from sftui.tokens.reference import load_reference
 
 
 def stored(name: str) -> dict[str, Any]:

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 from huggingface_hub import errors as hub_errors
+from references import load_reference
 
 from sftui.errors import TokenizerError
 from sftui.tokens import load_tokenizer, refusal
 from sftui.tokens.locate import Location, locate
 from sftui.tokens.raw import load_raw
-from sftui.tokens.reference import load_reference
 
 REPO = Path(__file__).resolve().parents[3]
 httpx = importlib.import_module(hub_errors.HTTPError.__module__.partition(".")[0])
@@ -187,7 +187,7 @@ for name in sys.argv[2].split(","):
     sys.modules[name] = None
 from sftui.errors import TokenizerError
 from sftui.tokens.locate import locate
-from sftui.tokens.reference import load_reference
+from references import load_reference
 try:
     load_reference(locate(sys.argv[1]))
 except TokenizerError as error:
@@ -214,7 +214,7 @@ def test_missing_sentencepiece_is_not_called_tiktoken(
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(REPO)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(REPO), str(Path(__file__).parent)])},
         check=True,
         timeout=120,
     )

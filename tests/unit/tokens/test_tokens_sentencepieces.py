@@ -92,7 +92,7 @@ def test_a_process_that_ends_is_told_and_started_again() -> None:
     pytest.importorskip("sentencepiece")
     engine = SentencePieceEngine(KEPT / "bpe.model")
     before = engine.ids_batch(["time"], False)
-    process = engine._process._process
+    process = engine._model._process
     assert process is not None
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()

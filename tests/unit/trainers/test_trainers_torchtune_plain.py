@@ -110,7 +110,7 @@ def test_pieces_are_joined_as_they_are_encoded_one_by_one(pieces: list[Piece]) -
     ]
     assert _each(pieces, tokenizer.ids_batch) == each
     parts = [(one.ids or ()) if made is None else made[one.cut :] for one, made in zip(pieces, each)]
-    ids, messages = _joined_pieces(pieces, tokenizer)
+    ids, _, _, messages, _ = _joined_pieces(pieces, tokenizer)
     assert tuple(ids) == tuple(token for part in parts for token in part)
     assert tuple(messages) == tuple(one.message for one, part in zip(pieces, parts) for _ in part)
 
