@@ -20,6 +20,7 @@ from random import Random
 from typing import Any
 
 import fuzz_inputs
+from trainers import having, module_of
 
 from sftui import pipeline, trainers
 from sftui.errors import SftuiError
@@ -29,23 +30,17 @@ from sftui.text import visible
 from sftui.trainers.own_config import notes_of, write_config
 
 TOKENIZERS = ("builtin:chatml", "builtin:llama3", "builtin:gemma")
-PRESETS = (
-    "hf-trainer",
-    "manual-shift",
-    "trl@1.16",
-    "trl@1.8",
-    "axolotl@0.19",
-    "axolotl@0.18",
-    "llamafactory@0.9",
-    "llamafactory-v1",
-    "unsloth@2026.10",
-    "torchtune@0.6",
-    "torchtune@0.7",
-    "mlx-lm",
-    "verl",
-    "ms-swift",
-    "nemo-automodel",
-)
+PRESETS = {
+    "hf-trainer": {},
+    "manual-shift": {},
+    **{
+        preset: getattr(held, "KNOBS", {})
+        for held in (module_of(trainer, "fuzz") for trainer in having("fuzz"))
+        for preset in held.PRESETS
+    },
+}
+"""Presets that rows go through, each with the knobs that are set for it."""
+NAMES = tuple(PRESETS)
 
 
 class Untrue(AssertionError):
@@ -70,9 +65,11 @@ def _tokenizer(name: str) -> Any:
 
 @cache
 def _preset(number: int) -> Recipe:
-    name = PRESETS[number % len(PRESETS)]
-    recipe = changed(trainers.preset(name), "tokenizer.name", TOKENIZERS[number // len(PRESETS) % len(TOKENIZERS)])
-    return changed(recipe, "render.template", "llamafactory/qwen") if name.startswith("llamafactory@") else recipe
+    name = NAMES[number % len(NAMES)]
+    recipe = changed(trainers.preset(name), "tokenizer.name", TOKENIZERS[number // len(NAMES) % len(TOKENIZERS)])
+    for path, value in PRESETS[name].items():
+        recipe = changed(recipe, path, value)
+    return recipe
 
 
 @cache
@@ -95,7 +92,7 @@ def _drawable(text: str) -> None:
 
 def run_rows(given: Any, folder: Path) -> None:
     """Rows under a preset with some knobs changed: everything that is shown, found, packed and repaired of them."""
-    number = given["preset"] % (len(PRESETS) * len(TOKENIZERS))
+    number = given["preset"] % (len(NAMES) * len(TOKENIZERS))
     recipe, table = _preset(number), knobs()
     for which, value in given["knobs"]:
         info = table[which % len(table)]
@@ -508,8 +505,8 @@ def run_command(given: Any, folder: Path) -> None:
     (folder / "data.jsonl").write_bytes(
         b"".join(json.dumps(one).encode("utf-8", "surrogatepass") + b"\n" for one in given["rows"])
     )
-    preset = PRESETS[given["preset"] % len(PRESETS)]
-    tokenizer = TOKENIZERS[given["preset"] // len(PRESETS) % len(TOKENIZERS)]
+    preset = NAMES[given["preset"] % len(NAMES)]
+    tokenizer = TOKENIZERS[given["preset"] // len(NAMES) % len(TOKENIZERS)]
     words = [given["command"], "data.jsonl", "-t", tokenizer, "--trainer", preset, *given["words"]]
     if given["command"] == "check":
         words += ["--jobs", "1"]

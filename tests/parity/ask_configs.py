@@ -1,4 +1,4 @@
-"""Put configs to the trainers' own loaders (`open_<trainer>.py`, in the trainer's environment) and read the answers."""
+"""Put configs to the trainers' own loaders (`loader.py` of its folder, in its environment) and read the answers."""
 
 from __future__ import annotations
 
@@ -11,23 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from case import home, shared_folder
+import case
+import environments
+from case import shared_folder
+from trainers import folder_of, having, module_of
+
+from sftui.trainers.verify.session import HERE as RUNNERS
+from sftui.trainers.verify.session import command
 
 HERE = Path(__file__).resolve().parent
-ENVIRONMENTS = {
-    "axolotl": "axolotl-0.19.0",
-    "torchtune": "torchtune-0.6.1",
-    "llamafactory": "llamafactory-0.9.5",
-    "trl": "trl-1.16.0",
-    "mlx-lm": "mlx-lm-0.32.2",
-    "verl": "verl-0.9.1",
-    "ms-swift": "ms-swift-4.6.0",
-    "nemo-automodel": "nemo-automodel-0.7.0",
-    "llamafactory-v1": "llamafactory-v1-0.9.6",
-}
-RELEASES = {"axolotl": "0.19.0", "torchtune": "0.7.0", "llamafactory": "0.9.5", "trl": "1.16.0"}
-"""The newest release that sftui knows of each: what a config is read as, and what it is put to. torchtune 0.7 was never
-published: its source, as text in the mirror, runs on the environment of 0.6.1."""
+TRAINERS = having("loader")
+RELEASES = {trainer: module_of(trainer, "configs").RELEASE for trainer in having("configs")}
+"""The newest release that sftui knows of those whose example configs are recorded: what a config is read as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +41,7 @@ class Answer:
 
 
 def python_of(trainer: str) -> Path:
-    return home() / ENVIRONMENTS[trainer] / "bin" / "python"
+    return case.python_of(*environments.split(trainer))
 
 
 def ask(
@@ -69,7 +64,7 @@ def ask(
         if trainer == "torchtune":
             env["PYTHONPATH"] = str(torchtune_source(Path(folder)))
         done = subprocess.run(
-            [python_of(trainer), HERE / f"open_{trainer.replace('-', '_')}.py"],
+            command(python_of(trainer), folder_of(trainer) / "loader.py", HERE, RUNNERS),
             input=asked,
             capture_output=True,
             text=True,

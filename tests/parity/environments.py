@@ -70,6 +70,11 @@ def split(name: str) -> tuple[str, str]:
     sys.exit(f"no such environment: {name}; known are {', '.join((*PACKAGES, *SMALL))}")
 
 
+def version_of(preset: str) -> str:
+    """The version that stands for a preset, `1.16.0` for `trl@1.16`: the first of its environments."""
+    return next(name.partition("@")[2] for name in PACKAGES if f"{name}.".startswith(f"{preset}."))
+
+
 def distribution(trainer: str) -> str:
     """What the index calls the package of a trainer: the one whose version is the trainer's."""
     version = split(trainer)[1]

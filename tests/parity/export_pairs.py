@@ -25,28 +25,13 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from ask_configs import ENVIRONMENTS, Answer, ask
+from ask_configs import TRAINERS, Answer, ask
 from effective import SAID_BY, differing, effective
-from record_examples import REPOSITORIES, Repository, dataset_info, files
+from example_repository import Repository
+from record_examples import dataset_info, files
+from trainers import module_of
 
-SOURCES: Mapping[str, Repository] = {
-    **REPOSITORIES,
-    "llamafactory-v1": Repository(
-        REPOSITORIES["llamafactory"].folder, REPOSITORIES["llamafactory"].commit, r"examples/v1/train_.*\.ya?ml"
-    ),
-    "mlx-lm": Repository(
-        "ml-explore+mlx-lm/repo", "d78bf58e217c904ec282ed8da9b947491f78c022", r"mlx_lm/examples/lora_config\.yaml"
-    ),
-    "verl": Repository(
-        "verl-project+verl/repo", "1dda039b9c6311889a9c9a26040677e1254814f9", r"examples/sft/(gsm8k|multiturn)/.*\.sh"
-    ),
-    "ms-swift": Repository(
-        "modelscope+ms-swift/repo", "3602360a562313afbf2ef6065fdf61f271a2c5b9", r"examples/.*\.(sh|ya?ml)"
-    ),
-    "nemo-automodel": Repository(
-        "NVIDIA-NeMo+Automodel/repo", "36044ad3d139363fb6c73c24af2e7c6b65ec52f6", r"examples/llm_finetune/.*\.ya?ml"
-    ),
-}
+SOURCES: Mapping[str, Repository] = {trainer: module_of(trainer, "examples").REPOSITORY for trainer in TRAINERS}
 JOBS = 2
 """Loaders that run at a time."""
 EXPORTS = 2
@@ -253,7 +238,7 @@ def main() -> int:
     sys.setrecursionlimit(10_000)
     failed = False
     print(HEAD, flush=True)
-    for source, target, pair in compared(asked.sources or list(SOURCES), asked.to or list(ENVIRONMENTS), asked.most):
+    for source, target, pair in compared(asked.sources or list(SOURCES), asked.to or TRAINERS, asked.most):
         print(pair.line(source, target), flush=True)
         shown = [*pair.differing.most_common(6), *pair.stops.most_common(3), *((one, 1) for one in pair.taken)]
         print(*(f"    {number:4} {what}" for what, number in shown), sep="\n", end="\n" if shown else "", flush=True)

@@ -1,4 +1,4 @@
-"""What the `open_*.py` share: read configs line by line, and say what the trainer's own loader makes of each.
+"""What each `loader.py` shares: read configs line by line, and say what the trainer's own loader makes of each.
 
 Standalone: it runs in a trainer's environment and imports nothing of sftui. Every line of stdin is [path, text], and
 for each a line `ANSWER {…}` is written: `outcome` (takes, stops), `at` (the step that stopped), `said` (the error's
@@ -8,11 +8,22 @@ where that is no fine-tuning on text), `settings` (what training then does, as t
 effective.py).
 """
 
+import importlib.util
 import json
 import os
 import re
 import sys
 import tempfile
+from pathlib import Path
+
+
+def runner(name):
+    """A trainer's runner of sftui, whose folder is not on the path: its files have names of packages."""
+    place = Path(__file__).resolve().parents[2] / "sftui" / "trainers" / name / f"run_{name}.py"
+    spec = importlib.util.spec_from_file_location(place.stem, place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class SettingsKnown(BaseException):

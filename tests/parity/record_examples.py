@@ -22,31 +22,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from example_repository import Repository
+from trainers import having, module_of
+
 HERE = Path(__file__).resolve().parent
 TABLE = HERE / "examples.tsv"
 REAL = HERE / "examples_real.tsv"
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
-    """Where a trainer's examples are: the folder under the mirror, the commit, and which files are configs."""
-
-    folder: str
-    commit: str
-    configs: str
-
-
-REPOSITORIES = {
-    "axolotl": Repository(
-        "axolotl-ai-cloud+axolotl/repo", "067b021c8b87a9e5e380b9173c704cf7340e30f5", r"examples/.*\.ya?ml"
-    ),
-    "torchtune": Repository("pytorch+torchtune/repo", "bd2a0fc7c31430972728494fa01aaeeb0ebf1ba1", r"recipes/.*\.ya?ml"),
-    "llamafactory": Repository(
-        "hiyouga+LLaMA-Factory/repo", "ff6d4d12eeb035d6ce06805a5733dd7b29f2ac30", r"examples/.*\.ya?ml"
-    ),
-    "trl": Repository(
-        "huggingface+trl/repo", "f2cd57710ae345ea6428ae95363267fcf38a3dc8", r"examples/cli_configs/.*\.ya?ml"
-    ),
+REPOSITORIES: Mapping[str, Repository] = {
+    trainer: module_of(trainer, "examples").REPOSITORY for trainer in having("configs")
 }
 
 

@@ -12,9 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import environments
 import pytest
 from case import python_of
+from converting import IDS, MENDED, NEVER, OTHER, SAME, STOPS, UNREAD
 from test_parity_fixes import Runners
+from trainers import having, module_of
 
 sys.path.append(str(Path(__file__).parents[1] / "unit" / "repairs"))
 from conversions import SHAPES
@@ -29,131 +32,12 @@ from sftui.session.verifying import Verification, verify
 
 pytestmark = pytest.mark.parity
 TOKENIZER = "builtin:chatml"
-PRESETS = {
-    "trl": ("trl@1.16", "1.16.0"),
-    "axolotl": ("axolotl@0.19", "0.19.0"),
-    "llamafactory": ("llamafactory@0.9", "0.9.5"),
-    "unsloth": ("unsloth@2026.10", "2026.10.9"),
-    "torchtune": ("torchtune@0.6", "0.6.1"),
-    "mlx-lm": ("mlx-lm@0.32", "0.32.2"),
-    "nemo-automodel": ("nemo-automodel@0.7", "0.7.0"),
-    "verl": ("verl@0.9", "0.9.1"),
-    "ms-swift": ("ms-swift@4.6", "4.6.0"),
-}
-NAMED = {"ms-swift": "ms-swift/qwen2_5"}
-"""The template of a trainer that goes by the model, of which there is none."""
-SAME, IDS, OTHER, UNREAD, STOPS, MENDED, NEVER = "same", "ids", "other", "unread", "stops", "mended", "never"
-"""Before and after: the same ids and labels; the same ids; other ids, because it was read in another way; not read
-before; read, and stopped at by the same error both times; stopped at before, and no more; stopped at before, and by
-another error after."""
-FILES: Mapping[str, Mapping[str, str]] = {
-    "alpaca_en_demo.json": {
-        **{"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD, "unsloth": UNREAD, "axolotl": OTHER},
-        "mlx-lm": UNREAD,
-        "ms-swift": SAME,
-        "nemo-automodel": UNREAD,
-    },
-    "alpaca_zh_demo.json": {"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD, "verl": UNREAD, "ms-swift": SAME},
-    "identity_placeholders.json": {
-        **{"llamafactory": SAME, "torchtune": IDS, "axolotl": OTHER, "unsloth": UNREAD},
-        "ms-swift": SAME,
-    },
-    "fastchat_dummy_conversation.json": {
-        "llamafactory": SAME,
-        "axolotl": SAME,
-        "torchtune": SAME,
-        "trl": OTHER,
-        "unsloth": UNREAD,
-        "nemo-automodel": SAME,
-        "verl": UNREAD,
-        "ms-swift": SAME,
-    },
-    "gsm8k_test.jsonl": {
-        **{"llamafactory": SAME, "torchtune": SAME, "trl": UNREAD, "axolotl": UNREAD},
-        "ms-swift": SAME,
-        "verl": UNREAD,
-    },
-    "mlx_wwdc25_prompt_completion.jsonl": {
-        "llamafactory": SAME,
-        "torchtune": SAME,
-        "trl": OTHER,
-        "unsloth": OTHER,
-        "axolotl": UNREAD,
-        "mlx-lm": SAME,
-        "ms-swift": SAME,
-        "verl": UNREAD,
-        "nemo-automodel": UNREAD,
-    },
-    "toolset_tool_text_pairs.jsonl": {"axolotl": STOPS, "verl": NEVER, "ms-swift": SAME},
-    "reason_tool_use_demo_50.jsonl": {"axolotl": SAME, "ms-swift": STOPS},
-    "glaive_toolcall_en_demo.json": {
-        **{"trl": OTHER, "axolotl": OTHER, "unsloth": UNREAD, "mlx-lm": UNREAD},
-        **{"verl": NEVER, "ms-swift": SAME, "nemo-automodel": MENDED},
-    },
-}
-"""How the real datasets come to each trainer before and after."""
-MADE: Mapping[str, Mapping[str, str]] = {
-    "sharegpt": {
-        **{"axolotl": SAME, "llamafactory": SAME, "torchtune": SAME, "trl": OTHER, "unsloth": UNREAD},
-        **{"nemo-automodel": SAME, "verl": UNREAD, "ms-swift": SAME},
-    },
-    "sharegpt, system beside": {
-        **{"axolotl": SAME, "llamafactory": SAME, "trl": OTHER},
-        **{"verl": UNREAD, "ms-swift": SAME, "nemo-automodel": OTHER},
-    },
-    "function_call and observation": {
-        **{"trl": OTHER, "unsloth": UNREAD, "axolotl": OTHER, "mlx-lm": UNREAD},
-        **{"verl": UNREAD, "ms-swift": SAME, "nemo-automodel": MENDED},
-    },
-    "two calls behind a thought": {"trl": OTHER, "unsloth": UNREAD, "verl": UNREAD, "ms-swift": MENDED},
-    "alpaca": {
-        **{"llamafactory": SAME, "torchtune": IDS, "trl": UNREAD, "unsloth": UNREAD, "axolotl": OTHER},
-        **{"verl": UNREAD, "ms-swift": SAME, "nemo-automodel": UNREAD},
-    },
-    "alpaca, input and history": {"llamafactory": SAME, "trl": UNREAD, "ms-swift": SAME, "verl": UNREAD},
-    "question and answer": {
-        **{"llamafactory": SAME, "torchtune": SAME, "trl": UNREAD, "axolotl": UNREAD},
-        "mlx-lm": UNREAD,
-        **{"nemo-automodel": UNREAD, "verl": UNREAD, "ms-swift": SAME},
-    },
-    "prompt and completion": {
-        **{"llamafactory": SAME, "torchtune": SAME, "trl": OTHER, "axolotl": UNREAD},
-        **{"mlx-lm": SAME, "verl": UNREAD, "ms-swift": SAME},
-    },
-    "prompt and completion of messages": {
-        **{"trl": IDS, "unsloth": IDS, "mlx-lm": MENDED, "verl": UNREAD},
-        **{"ms-swift": MENDED, "nemo-automodel": UNREAD},
-    },
-    "another column and keys": {
-        **{"trl": UNREAD, "axolotl": UNREAD, "unsloth": UNREAD, "llamafactory": UNREAD},
-        **{"verl": UNREAD, "ms-swift": UNREAD, "nemo-automodel": UNREAD},
-    },
-    "messages as text": {
-        **{"axolotl": SAME, "trl": UNREAD, "llamafactory": UNREAD, "mlx-lm": MENDED},
-        **{"verl": MENDED, "ms-swift": SAME, "nemo-automodel": MENDED},
-    },
-    "calls and tools as text": {
-        **{"trl": MENDED, "mlx-lm": MENDED, "verl": MENDED, "ms-swift": MENDED, "nemo-automodel": MENDED},
-    },
-    "functions of OpenAI before tools": {
-        **{
-            "trl": STOPS,
-            "axolotl": STOPS,
-            "mlx-lm": STOPS,
-            "verl": STOPS,
-            "ms-swift": MENDED,
-            "nemo-automodel": MENDED,
-        },
-    },
-}
-"""The same of rows of each shape, made by hand: three of them each."""
+HELD = {trainer: module_of(trainer, "convert") for trainer in having("convert")}
+CASES = [
+    (trainer, name, told) for trainer, held in HELD.items() for name, told in (*held.FILES.items(), *held.MADE.items())
+]
 PARQUET = ("gsm8k_test.jsonl", "sharegpt", "two calls behind a thought", "calls and tools as text")
 """What is also written as Parquet, for the trainer that reads nothing else."""
-CASES = [
-    *((trainer, name, told) for name, each in FILES.items() for trainer, told in each.items()),
-    *((trainer, name, told) for name, each in MADE.items() for trainer, told in each.items()),
-]
-CASES.sort(key=lambda case: list(PRESETS).index(case[0]))
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +70,7 @@ class Asked:
 
 def opened(data: Path, preset: str, *, converted: bool = False) -> Ready:
     recipe = changed(trainers.preset(preset), "length.max", 4096)
-    recipe = changed(recipe, "render.template", NAMED.get(recipe.trainer, recipe.render.template))
+    recipe = changed(recipe, "render.template", getattr(HELD[recipe.trainer], "TEMPLATE", recipe.render.template))
     recipe = reading_messages(recipe) if converted else recipe
     options = OpenOptions((str(data),), tokenizer=TOKENIZER, recipe=recipe)
     session = tokenized(open_data(options)).ready()
@@ -207,7 +91,7 @@ def material(name: str, shared: Path, folder: Path) -> Path:
 def test_a_trainer_makes_of_converted_rows_what_it_made_of_them(
     trainer: str, name: str, told: str, runners: Runners, shared: Path, tmp_path: Path, capsys: Any
 ) -> None:
-    preset, version = PRESETS[trainer]
+    preset, version = HELD[trainer].PRESET, environments.version_of(HELD[trainer].PRESET)
     if not python_of(trainer, version).exists():
         pytest.skip(f"{trainer}@{version} has no environment: run tests/parity/environments.py {trainer}")
     asked = Asked(runners, preset, version)
@@ -252,7 +136,7 @@ def test_a_trainer_makes_of_converted_rows_what_it_made_of_them(
 def test_verl_reads_the_parquet_that_is_written_for_it(
     name: str, runners: Runners, shared: Path, tmp_path: Path, capsys: Any
 ) -> None:
-    preset, version = PRESETS["verl"]
+    preset, version = HELD["verl"].PRESET, environments.version_of(HELD["verl"].PRESET)
     if not python_of("verl", version).exists():
         pytest.skip(f"verl@{version} has no environment: run tests/parity/environments.py verl")
     made = []
@@ -274,4 +158,4 @@ def test_verl_reads_the_parquet_that_is_written_for_it(
 
 def test_every_shape_and_every_trainer_is_held() -> None:
     asked: Sequence[str] = [trainer for trainer, _, _ in CASES]
-    assert set(asked) == set(PRESETS) and len(CASES) > 50
+    assert set(asked) == set(HELD) and len(CASES) > 50

@@ -10,14 +10,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from ask_configs import ENVIRONMENTS, Answer, ask, python_of
+from ask_configs import TRAINERS, Answer, ask, python_of
 from export_pairs import Exported, Pair, counted, exported
 from record_examples import missing, started_in
 
 sys.path.append(str(Path(__file__).parents[1] / "unit" / "exports"))
 from test_exports_training import BARE, FULL
 
-THERE = [name for name in ENVIRONMENTS if python_of(name).exists()]
+THERE = [name for name in TRAINERS if python_of(name).exists()]
 if missing():  # torchtune 0.7 is taken out of the mirror
     THERE = [name for name in THERE if name != "torchtune"]
 pytestmark = [pytest.mark.parity, pytest.mark.shared, pytest.mark.skipif(len(THERE) < 2, reason="environments.py")]

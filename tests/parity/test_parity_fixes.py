@@ -15,9 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import environments
 import pytest
-from broken import BROKEN, ENVIRONMENTS, Broken
+from broken import Broken
 from case import python_of
+from trainers import having, module_of
 
 sys.path.append(str(Path(__file__).parents[1] / "unit" / "findings"))
 from fix_proof import changed_place, lost, moved, places_of
@@ -56,7 +58,9 @@ class Runners:
             self.trainer = trainer
         self.waiting = request
         if preset not in self.answers:
-            self.answers[preset] = ask(python_of(trainer, ENVIRONMENTS[preset]), trainer, self._requests(), self.errors)
+            self.answers[preset] = ask(
+                python_of(trainer, environments.version_of(preset)), trainer, self._requests(), self.errors
+            )
         answer = next(self.answers[preset])
         if not Path(request["output"]).exists():
             self.errors.seek(0)
@@ -138,6 +142,9 @@ def verified(session: Ready, runners: Runners, count: int) -> Verification:
     return done
 
 
+BROKEN = [broken for trainer in having("broken") for broken in module_of(trainer, "broken").BROKEN]
+
+
 @pytest.mark.parametrize("broken", BROKEN, ids=str)
 def test_a_fix_is_what_the_trainer_does(
     broken: Broken, runners: Runners, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -146,8 +153,8 @@ def test_a_fix_is_what_the_trainer_does(
     wanted = [
         one
         for one in (
-            ENVIRONMENTS[broken.preset],
-            ENVIRONMENTS[trainers.preset(trainer).preset] if "preset" in broken.knobs else "",
+            environments.version_of(broken.preset),
+            environments.version_of(trainers.preset(trainer).preset) if "preset" in broken.knobs else "",
         )
         if one
     ]

@@ -70,6 +70,7 @@ SCRIPTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 RUNNER = """
 import functools, json, os, runpy, sys, types
 sys.path.insert(0, sys.argv[1])
+sys.path.append(os.path.join(sys.argv[1], "..", "unsloth"))
 from exchange import quiet_environment, tiny_model
 quiet_environment(UNSLOTH_ZOO_DISABLE_GPU_INIT="1", UNSLOTH_ALLOW_CPU="1")
 import run_unsloth, trl

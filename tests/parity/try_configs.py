@@ -13,21 +13,15 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from ask_configs import ENVIRONMENTS, RELEASES, Answer, ask
+from ask_configs import RELEASES, Answer, ask
 from compare_configs import differences
 from make_configs import configs
 from record_examples import dataset_info, started_in
+from trainers import module_of
 
 from sftui.errors import SftuiError
 from sftui.trainers import trainer_named
 from sftui.trainers.config import KeyUse, OpenedConfig
-
-STOPS = {
-    "axolotl": (KeyUse.STOPS,),  # it passes over keys that it does not know
-    "torchtune": (KeyUse.STOPS,),
-    "llamafactory": (KeyUse.STOPS, KeyUse.UNKNOWN),
-    "trl": (KeyUse.STOPS, KeyUse.UNKNOWN),
-}
 
 
 def verdict(trainer: str, path: str, text: str, answer: Answer) -> tuple[str, list[str]]:
@@ -38,7 +32,7 @@ def verdict(trainer: str, path: str, text: str, answer: Answer) -> tuple[str, li
         if answer.outcome == "stops":
             return "both refuse", []
         return ("other data", []) if answer.kind else ("refused falsely", [str(error)])
-    told = [note for note in opened.keys if note.use in STOPS[trainer]]
+    told = [note for note in opened.keys if note.use in module_of(trainer, "configs").STOPS]
     if answer.outcome == "stops":
         if told:
             return "both refuse", []
@@ -74,7 +68,7 @@ def tried(trainer: str, seed: int, count: int) -> tuple[Counter[str], list[str]]
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("trainers", nargs="*", default=list(ENVIRONMENTS))
+    parser.add_argument("trainers", nargs="*", default=list(RELEASES))
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()

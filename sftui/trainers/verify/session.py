@@ -27,8 +27,6 @@ _RUN = (
     "import sys; sys.path[:1] = sys.argv[2:]; del sys.argv[2:]; import runpy;"
     " runpy.run_path(sys.argv.pop(), run_name='__main__')"
 )
-"""Runs a script beside `exchange`, but not beside the files of sftui's own trainers, which have names of packages
-(verl/hydra.py)."""
 _SECRET = ("TOKEN", "KEY", "SECRET", "PASSW", "CREDENTIAL")
 
 
@@ -37,6 +35,12 @@ def runner_of(trainer: str) -> Path:
     from sftui.trainers import folder_of
 
     return folder_of(trainer) / f"run_{trainer.replace('-', '_')}.py"
+
+
+def command(python: Path, script: Path, *folders: Path) -> list[str]:
+    """What runs a script with these folders on its path in place of its own: the files of sftui's trainers have names
+    of packages (verl/hydra.py)."""
+    return [str(python), "-c", _RUN, *map(str, (script, *folders))]
 
 
 def process_environment() -> dict[str, str]:
@@ -78,7 +82,7 @@ def _start(python: Path, trainer: str, errors: IO[str]) -> subprocess.Popen[str]
     runner = runner_of(trainer)
     folders = (HERE,) if trainer in TRAINERS else (runner.parent, HERE)
     return subprocess.Popen(
-        [str(python), "-c", _RUN, *map(str, (runner, *folders))],
+        command(python, runner, *folders),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,

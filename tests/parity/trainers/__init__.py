@@ -1,6 +1,6 @@
 """What the tests hold of each trainer that is real: a folder each, named as its folder in sftui, found by walking.
 
-A new trainer adds files here and edits none elsewhere; `tests/unit/test_trainer_folders.py` says which each must have.
+A new trainer adds files here and edits none elsewhere; `tests/unit/test_trainer_tables.py` says which each must have.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from trainers import having, module_of
 
 from sftui.errors import ExportError
 from sftui.exports.conversion import convert
@@ -23,17 +24,7 @@ def recipe(name: str, **knobs: Any) -> Recipe:
     return made
 
 
-TRAINERS = (
-    "trl@1.16",
-    "axolotl@0.19",
-    "llamafactory@0.9.5",
-    "unsloth@2026.10",
-    "torchtune@0.6.1",
-    "mlx-lm@0.32",
-    "verl@0.9",
-    "nemo-automodel@0.7",
-    "ms-swift@4.6",
-)
+TRAINERS = tuple(filter(None, (module_of(trainer, "facts").FACTS.converted for trainer in having("facts"))))
 
 
 @pytest.mark.parametrize(

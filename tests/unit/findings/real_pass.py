@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from trainers import having, module_of
+
 from sftui import trainers
 from sftui.audit.audit import Audit
 from sftui.audit.context import audit_context
@@ -33,13 +35,7 @@ TOKENIZERS = (
     "bert-base-cased",
     "t5-small",
 )
-RECIPES = (
-    *("hf-trainer", "trl@1.16", "axolotl@0.19", "torchtune@0.7", "unsloth@2026.10", "llamafactory@0.9"),
-    "mlx-lm@0.32",
-    "verl@0.9",
-    "ms-swift@4.6",
-    "nemo-automodel@0.7",
-)
+RECIPES = ("hf-trainer", *filter(None, (module_of(trainer, "facts").FACTS.audited for trainer in having("facts"))))
 TEMPLATES = {
     **{"builtin:chatml": "chatml", "builtin:gemma": "gemma", "builtin:llama3": "llama3", "qwen2.5": "qwen2_5"},
     **{"phi-3-mini": "phi3", "minimind": "minimind", "llama-3-8b-instruct": "llama3", "bert-base-cased": "default"},

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from facts import CHAT, FLAGGED, STORED, turns
+from trainers import having, module_of
 
 from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, Inspection, Reason
@@ -21,76 +23,8 @@ from sftui.trainers import preset, trainer_named, trainer_names
 from sftui.trainers.own_config import choices_of, losses_of
 from sftui.views.words import FACTS, REASONS
 
-
-def turns(*said: tuple[str, str], **more: Any) -> list[dict[str, Any]]:
-    return [{"role": role, "content": text, **more} for role, text in said]
-
-
-CHAT = {
-    "messages": turns(
-        ("system", "Be brief."),
-        ("user", "Hi"),
-        ("assistant", "Hello you."),
-        ("user", "And now?"),
-        ("assistant", "Bye."),
-    )
-}
-FLAGGED = {
-    "messages": [
-        {"role": "user", "content": "Hi", "train": False},
-        {"role": "assistant", "content": "Hello.", "train": False, "weight": 0},
-        {"role": "user", "content": "More?", "train": False},
-        {"role": "assistant", "content": "Yes.", "train": True, "weight": 1},
-    ]
-}
-PAIR = {"prompt": "What is two and two?", "completion": "It is four."}
-CHATS = {"prompt": turns(("user", "Hi")), "completion": turns(("assistant", "Hello you."))}
-ALPACA = {"instruction": "Say hello", "input": "", "output": "Hello you."}
-TEXT = {"text": "Once upon a time there was a king."}
-STORED = {"input_ids": [5, 6, 7, 8], "labels": [-100, -100, 7, 8]}
-
 SETUPS: tuple[tuple[str, str, Mapping[str, Any], Mapping[str, Any]], ...] = (
-    ("trl", "builtin:llama3", CHAT, {}),
-    ("trl", "builtin:chatml", CHATS, {}),
-    ("trl", "builtin:chatml", PAIR, {}),
-    ("trl", "builtin:chatml", TEXT, {}),
-    ("trl", "builtin:chatml", CHATS, {"length.max": 24}),
-    ("axolotl", "builtin:chatml", CHAT, {}),
-    ("axolotl", "builtin:chatml", CHAT, {"mask.turns": "last"}),
-    ("axolotl", "builtin:llama3", FLAGGED, {"data.message_keys": {"train_flag": "train"}}),
-    ("axolotl", "builtin:chatml", ALPACA, {}),
-    ("axolotl", "builtin:chatml", CHAT, {"mask.terminator": "mask", "length.max": 20}),
-    ("llamafactory", "builtin:chatml", ALPACA, {}),
-    (
-        "llamafactory",
-        "builtin:chatml",
-        {
-            "conversations": [
-                {"from": "human", "value": "Hi"},
-                {"from": "gpt", "value": "Hello."},
-                {"from": "human", "value": "More?"},
-                {"from": "gpt", "value": "Yes."},
-            ]
-        },
-        {"mask.turns": "last"},
-    ),
-    ("llamafactory-v1", "builtin:chatml", ALPACA, {}),
-    ("unsloth", "builtin:chatml", CHAT, {}),
-    ("unsloth", "builtin:chatml", CHATS, {}),
-    ("torchtune", "builtin:llama3", CHAT, {}),
-    ("torchtune", "builtin:llama3", ALPACA, {}),
-    ("mlx-lm", "builtin:llama3", CHAT, {}),
-    ("mlx-lm", "builtin:chatml", CHAT, {"mask.rule": "completion"}),
-    ("mlx-lm", "builtin:chatml", PAIR, {"mask.rule": "completion", "length.max": 20}),
-    ("mlx-lm", "builtin:chatml", TEXT, {}),
-    ("verl", "builtin:chatml", CHAT, {}),
-    ("verl", "builtin:llama3", CHAT, {"length.over": "cut_right", "length.max": 30}),
-    ("ms-swift", "builtin:chatml", CHAT, {"render.template": "ms-swift/chatml"}),
-    ("ms-swift", "builtin:llama3", CHAT, {"render.template": "ms-swift/llama3", "mask.turns": "last"}),
-    ("ms-swift", "builtin:chatml", ALPACA, {"render.template": "ms-swift/qwen3", "length.max": 200}),
-    ("nemo-automodel", "builtin:llama3", CHAT, {}),
-    ("nemo-automodel", "builtin:chatml", CHAT, {"own.mask_generation_prompt": True, "mask.turns": "last"}),
-    ("nemo-automodel", "builtin:chatml", PAIR, {"own.dataset": "columns", "length.max": 20}),
+    *((trainer, *setup) for trainer in having("facts") for setup in module_of(trainer, "facts").FACTS.deciding),
     ("hf-trainer", "builtin:chatml", CHAT, {}),
     ("hf-trainer", "builtin:chatml", CHAT, {"mask.rule": "assistant", "mask.turns": "last", "mask.terminator": "mask"}),
     (

@@ -6,35 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from trainers import having, module_of
 
 from sftui.errors import RecipeError
 from sftui.recipe import KnobInfo, Recipe, changed, get, knobs_of
 from sftui.trainers import preset
-from sftui.trainers.axolotl.table import DATASET as AXOLOTL_DATASET
-from sftui.trainers.axolotl.table import TOP as AXOLOTL_TOP
-from sftui.trainers.llamafactory.config import TABLE as LLAMAFACTORY
-from sftui.trainers.llamafactory_v1.table import TABLE as LLAMAFACTORY_V1
-from sftui.trainers.mlx_lm.config import TABLE as MLX_LM
-from sftui.trainers.ms_swift.config import TABLE as MS_SWIFT
-from sftui.trainers.nemo_automodel.config import TABLE as NEMO_AUTOMODEL
-from sftui.trainers.table import KeyEntry, Keys, key_of, read_into, written
-from sftui.trainers.torchtune.table import DATASET, TOP
-from sftui.trainers.trl.config import TABLE as TRL
-from sftui.trainers.unsloth.options import TABLE as UNSLOTH
-from sftui.trainers.verl.config import TABLE as VERL
+from sftui.trainers.table import Keys, key_of, read_into, written
 
-TABLES: Mapping[str, tuple[KeyEntry, ...]] = {
-    "trl@1.16": TRL,
-    "unsloth@2026.10": UNSLOTH,
-    "llamafactory@0.9": LLAMAFACTORY,
-    "llamafactory-v1@0.9.6": LLAMAFACTORY_V1,
-    "torchtune@0.7": (*TOP, *DATASET),
-    "axolotl@0.19": (*AXOLOTL_TOP, *AXOLOTL_DATASET),
-    "mlx-lm@0.32": MLX_LM,
-    "verl@0.9": VERL,
-    "ms-swift@4.6": MS_SWIFT,
-    "nemo-automodel@0.7": NEMO_AUTOMODEL,
-}
+FACTS = {facts.preset: facts for facts in (module_of(trainer, "facts").FACTS for trainer in having("facts"))}
 TYPED: Mapping[str, tuple[Any, ...]] = {
     "int": (7,),
     "number": (0.25, 7),
@@ -54,19 +33,6 @@ ONE_WAY = (
 """Knobs that are said by a key that stands for another one, or by one that says nothing without a second."""
 BY_TEXT = frozenset({("verl@0.9", "render.template"), ("llamafactory-v1@0.9.6", "render.template")})
 """Knobs that name a file whose text is written into the config by whoever has it."""
-BACK = {
-    "trl@1.16": 12,
-    "unsloth@2026.10": 16,
-    "llamafactory@0.9": 17,
-    "llamafactory-v1@0.9.6": 6,
-    "torchtune@0.7": 5,
-    "axolotl@0.19": 30,
-    "mlx-lm@0.32": 5,
-    "verl@0.9": 13,
-    "ms-swift@4.6": 20,
-    "nemo-automodel@0.7": 5,
-}
-"""How many knobs come back at least; the rest is read together with others."""
 
 
 def config_of(keys: Keys) -> dict[str, Any]:
@@ -85,9 +51,9 @@ def values(info: KnobInfo) -> tuple[Any, ...]:
     return info.choices or TYPED.get(info.type.removesuffix("?"), ())
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", FACTS)
 def test_a_knob_that_is_written_is_read_back(name: str) -> None:
-    table, usual, back = TABLES[name], preset(name), set()
+    table, usual, back = FACTS[name].table, preset(name), set()
     for info in knobs_of(usual):
         for value in values(info):
             recipe: Recipe = changed(usual, info.path, value)
@@ -99,25 +65,25 @@ def test_a_knob_that_is_written_is_read_back(name: str) -> None:
                 back.add(info.path)
             else:
                 assert info.path in ONE_WAY or (name, info.path) in BY_TEXT, info.path
-    assert len(back) >= BACK[name], sorted(back)
+    assert len(back) >= FACTS[name].back, sorted(back)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", FACTS)
 def test_every_option_of_a_trainers_own_has_an_entry(name: str) -> None:
-    told = {path for entry in TABLES[name] for path in entry.knobs}
+    told = {path for entry in FACTS[name].table for path in entry.knobs}
     paths = {info.path for info in knobs_of(preset(name))}
     assert told <= paths and {path for path in paths if path.startswith("own.")} <= told
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", FACTS)
 def test_a_recipe_as_the_trainer_has_it_needs_no_key(name: str) -> None:
-    assert written(preset(name), preset(name), TABLES[name], name) == ({}, [])
+    assert written(preset(name), preset(name), FACTS[name].table, name) == ({}, [])
 
 
 def test_the_keys_of_a_knob_are_told() -> None:
-    assert key_of(TRL, "length.max") == "max_length"
-    assert key_of(LLAMAFACTORY, "mask.rule") == "train_on_prompt"
-    assert key_of(TRL, "mask.roles") == ""
+    assert key_of(FACTS["trl@1.16"].table, "length.max") == "max_length"
+    assert key_of(FACTS["llamafactory@0.9"].table, "mask.rule") == "train_on_prompt"
+    assert key_of(FACTS["trl@1.16"].table, "mask.roles") == ""
 
 
 @pytest.mark.parametrize(
@@ -132,5 +98,5 @@ def test_the_keys_of_a_knob_are_told() -> None:
 def test_a_value_that_a_trainer_does_not_convert_is_refused(name: str, key: str, value: Any, fix: str) -> None:
     config = {"data": {key: value}} if name == "verl@0.9" else {key: value}
     with pytest.raises(RecipeError, match=f"{key} is `{value}`") as refused:
-        read_into(preset(name), TABLES[name], config, "sft.yaml")
+        read_into(preset(name), FACTS[name].table, config, "sft.yaml")
     assert (refused.value.where, refused.value.fix) == ("sft.yaml", fix)

@@ -5,10 +5,8 @@ what is asked of `load_dataset`. Devices are taken as there, so only the config 
 import dataclasses
 import os
 import re
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 os.environ.update(ACCELERATE_USE_CPU="1")
 import contextlib
 import io

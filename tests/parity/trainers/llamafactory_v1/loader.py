@@ -3,11 +3,9 @@ and rows are left out. See open_common.py.
 """
 
 import os
-import sys
 from dataclasses import asdict, fields
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 os.environ.update(LLAMAFACTORY_VERBOSITY="ERROR", DISABLE_VERSION_CHECK="1", ACCELERATE_USE_CPU="1", USE_V1="1")
 
 import open_common

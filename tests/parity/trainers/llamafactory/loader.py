@@ -10,7 +10,6 @@ import os
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 os.environ.update(LLAMAFACTORY_VERBOSITY="ERROR", DISABLE_VERSION_CHECK="1", ACCELERATE_USE_CPU="1")
 import logging
 from importlib.machinery import ModuleSpec

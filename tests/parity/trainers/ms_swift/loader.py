@@ -9,8 +9,6 @@ import shlex
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "sftui" / "trainers" / "verify")]
 os.environ.update(ACCELERATE_USE_CPU="1", USE_HF="1")
 
 import logging

@@ -11,7 +11,6 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from unittest.mock import MagicMock
 
-sys.path.insert(0, str(Path(__file__).parent))
 import open_common
 
 part = "llmcompressor.transformers.sparsification"

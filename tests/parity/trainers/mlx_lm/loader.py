@@ -5,8 +5,6 @@ schedule that `train_model` builds of them. No model and no rows are read. See o
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 import mlx.optimizers as optimizers
 import open_common
 from mlx_lm import lora

@@ -2,14 +2,11 @@
 Models, tokenizers, devices and data are left out. See open_common.py.
 """
 
+import importlib.machinery
+import importlib.util
 import sys
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import importlib.machinery
-import importlib.util
 from unittest.mock import MagicMock
 
 import open_common

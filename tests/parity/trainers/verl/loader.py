@@ -4,18 +4,14 @@ of the command line that a script holds, and its dataclasses check the parts. Se
 
 import os
 import re
-import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "sftui" / "trainers" / "verify")]
-
 import open_common
-import run_verl
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf
 
+run_verl = open_common.runner("verl")
 run_verl.setup()
 import verl.trainer.config as own
 from verl.utils.config import omega_conf_to_dataclass

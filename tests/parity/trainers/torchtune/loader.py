@@ -12,9 +12,6 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from unittest.mock import MagicMock
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "sftui" / "trainers" / "verify")]
-
 import open_common
 
 
@@ -39,7 +36,8 @@ import torchtune.config as configs
 import torchtune.datasets
 import torchtune.training
 from omegaconf import ListConfig, OmegaConf
-from run_torchtune import tokenizer_files
+
+tokenizer_files = open_common.runner("torchtune").tokenizer_files
 from torchtune._recipe_registry import get_all_recipes
 from torchtune.config._utils import _get_component_from_path
 from torchtune.models.llama3._tokenizer import LLAMA3_SPECIAL_TOKENS
