@@ -35,7 +35,7 @@ from sftui.model import (
     Tokens,
 )
 from sftui.recipe import Recipe, day_of
-from sftui.sources.chunks import chunks
+from sftui.sources.source import chunks
 from sftui.trainers import Toolbox, trainer_named
 from sftui.trainers.base import ShapedRow
 from sftui.trainers.held import ExampleStore, reordered

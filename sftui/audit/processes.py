@@ -13,7 +13,7 @@ from sftui.audit.found import Filter
 from sftui.audit.run import AuditProgress, progress
 from sftui.crew import Crew
 from sftui.findings.hashes import Hashes
-from sftui.sources.chunks import chunks
+from sftui.sources.source import chunks
 
 if TYPE_CHECKING:
     from sftui.findings import Context

@@ -14,8 +14,8 @@ from typing import IO, Any
 from sftui.conversations.reading import ValueKind, joined, other_kind, place_of
 from sftui.errors import ExportError
 from sftui.model import Row
-from sftui.sources.chunks import chunks
 from sftui.sources.records import parse_record
+from sftui.sources.source import chunks
 from sftui.text import visible
 
 GROUP_ROWS, GROUP_BYTES = 1000, 8 << 20

@@ -13,7 +13,7 @@ import json
 import math
 import warnings
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,8 @@ from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.files import NPY, TORCH, ZIP
 from sftui.sources.numbers import BF16, HoldsObjects, bytes_of, numbers
-from sftui.sources.records import changed_under_us, oversized
-from sftui.sources.source import COPY_AGAIN, DataChange, Loading, RowCount, Source
+from sftui.sources.records import oversized
+from sftui.sources.source import COPY_AGAIN, CountedSource, DataChange, Loading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,12 +61,14 @@ class FileArray:
 
 @dataclass(frozen=True, slots=True)
 class MemoryArray:
-    """An array in memory."""
+    """An array in memory, or arrays of lengths of their own, one for each row."""
 
-    values: np.ndarray[Any, Any]
+    values: np.ndarray[Any, Any] | list[np.ndarray[Any, Any]]
 
     @property
     def shape(self) -> tuple[int, ...]:
+        if isinstance(self.values, list):
+            return (len(self.values), max((row.size for row in self.values), default=0))
         return tuple(self.values.shape)
 
     def row(self, file: ByteFile, index: int) -> Any:
@@ -74,33 +76,15 @@ class MemoryArray:
         return self.values[index].tolist()
 
     def row_bytes(self) -> int:
-        """How many bytes an entry has."""
-        return math.prod(self.shape[1:]) * self.values.itemsize
+        """How many bytes the longest entry has."""
+        rows = self.values if isinstance(self.values, list) else self.values[:1]
+        return max((row.nbytes for row in rows), default=0)
 
 
-@dataclass(frozen=True, slots=True)
-class RaggedArray:
-    """Arrays of lengths of their own in memory, one for each row."""
-
-    values: Sequence[np.ndarray[Any, Any]]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (len(self.values), max((one.size for one in self.values), default=0))
-
-    def row(self, file: ByteFile, index: int) -> Any:
-        """The array of a row, as plain numbers."""
-        return self.values[index].tolist()
-
-    def row_bytes(self) -> int:
-        """How many bytes the longest has."""
-        return max((one.nbytes for one in self.values), default=0)
+Array = FileArray | MemoryArray
 
 
-Array = FileArray | MemoryArray | RaggedArray
-
-
-class ArraysSource(Source):
+class ArraysSource(CountedSource):
     """Rows of the arrays of one file: each has as many entries along its first axis. Arrays of one axis alone are one
     row together. SourceError where they do not fit together, or are none of plain numbers."""
 
@@ -138,19 +122,10 @@ class ArraysSource(Source):
             raise SourceError("has arrays that do not fit together", where=self.title, why=f"their rows are {listed}")
         self._count = 1 if self._whole else next(iter(counts.values()))
 
-    def count(self) -> RowCount:
-        return RowCount(self._count, True, 1.0)
-
     def columns(self) -> tuple[str, ...]:
         return tuple(self._columns)
 
-    def row(self, index: int) -> Row:
-        if not 0 <= index < self._count:
-            raise IndexError(index)
-        where = f"{self.title} row {index}"
-        change = self.change()
-        if change is not None and not change.readable:
-            return changed_under_us(index, where, change.why)
+    def _read(self, index: int, where: str) -> Row:
         columns = {name: one for name, one in self._columns.items() if self._whole or one.shape[0] == self._count}
         size = sum(one.row_bytes() * (one.shape[0] if self._whole else 1) for one in columns.values())
         if size > self._row_limit:
@@ -168,6 +143,7 @@ class ArraysSource(Source):
         return self._file.changed(self._size)
 
     def close(self) -> None:
+        super().close()
         self._columns = {}
         self._file.close()
 
@@ -189,7 +165,7 @@ def _torch(file: ByteFile) -> dict[str, Array]:
 
     with file.open() as stream:
         found = tensors_of(stream, MOST_HELD)
-    return {name: RaggedArray(one) if isinstance(one, list) else MemoryArray(one) for name, one in found.items()}
+    return {name: MemoryArray(values) for name, values in found.items()}
 
 
 def _npy(file: ByteFile) -> FileArray | MemoryArray:
@@ -242,7 +218,7 @@ def _refuse_other(name: str, kind: np.dtype[Any]) -> None:
 def _named(name: str, one: FileArray | MemoryArray) -> str:
     import numpy as np
 
-    kind = np.dtype(one.dtype) if isinstance(one, FileArray) else one.values.dtype
+    kind = np.dtype(one.dtype) if isinstance(one, FileArray) else np.asarray(one.values).dtype
     return "input_ids" if name == "arr_0" and kind.kind in "iu" else name
 
 

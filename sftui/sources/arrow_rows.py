@@ -10,6 +10,7 @@ from typing import Any
 
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.records import oversized
+from sftui.sources.source import CountedSource, Loading
 
 
 class ArrowDecoder:
@@ -42,35 +43,31 @@ class ArrowDecoder:
         return Row(index, data, raw[:RAW_LIMIT], where, size, json_text=self._json_text)
 
 
-class BatchRows:
+class BatchSource(CountedSource):
     """The rows of record batches, by number over all of them."""
 
-    def __init__(self, batches: Sequence[Any], schema: Any, row_limit: int) -> None:
+    loading = Loading("arrow")
+
+    def __init__(self, title: str, batches: Sequence[Any], schema: Any, row_limit: int) -> None:
+        self.title = title
         self._batches = batches
-        self._ends = list(accumulate(batch.num_rows for batch in batches))
+        *self._starts, self._count = accumulate((batch.num_rows for batch in batches), initial=0)
         self._decoder = ArrowDecoder(schema, row_limit)
 
-    def __len__(self) -> int:
-        return self._ends[-1] if self._ends else 0
-
-    @property
     def columns(self) -> tuple[str, ...]:
         return self._decoder.columns
 
-    def batch_of(self, index: int) -> int:
-        """The number of the batch that holds a row; IndexError past the end."""
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        return bisect_right(self._ends, index)
-
-    def row(self, index: int, where: str) -> Row:
-        """A row; IndexError past the end."""
-        number = self.batch_of(index)
-        return self._decoder.row(self._batches[number], index - (self._ends[number - 1] if number else 0), index, where)
-
     def close(self) -> None:
-        """Let the batches go."""
-        self._batches, self._ends = (), []
+        super().close()
+        self._batches = ()
+
+    def _batch_of(self, index: int) -> int:
+        """The number of the batch that holds a row."""
+        return bisect_right(self._starts, index) - 1
+
+    def _read(self, index: int, where: str) -> Row:
+        number = self._batch_of(index)
+        return self._decoder.row(self._batches[number], index - self._starts[number], index, where)
 
 
 def _json_features(schema: Any) -> Any:

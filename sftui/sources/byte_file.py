@@ -115,14 +115,9 @@ class ByteFile:
         What was indexed stays readable where another file has the name now. `grows`: more bytes at the end are no
         change.
         """
-        try:
-            now = os.stat(self.path)
-        except OSError:
-            return DataChange("it is not there any more", True)  # the open file still holds what was indexed
-        if (now.st_dev, now.st_ino) != (self._seen.st_dev, self._seen.st_ino):
-            return DataChange("another file has taken its place", True)
-        if now.st_size < upto:
-            return DataChange(f"it has shrunk to {now.st_size:,} bytes", False)
+        now = _stat_now(self.path, self._seen, upto, readable=False)  # the open file still holds what was indexed
+        if isinstance(now, DataChange):
+            return now
         if now.st_mtime_ns == self._seen.st_mtime_ns and now.st_size == self._seen.st_size:
             return None
         at, tail = self._tail
@@ -295,15 +290,21 @@ class SpooledFile(ByteFile):
 
 def stat_changed(path: str, seen: os.stat_result, *, readable: bool) -> DataChange | None:
     """What tells a file from the one that was `seen`; `readable`: its rows are kept elsewhere."""
+    now = _stat_now(path, seen, seen.st_size, readable)
+    if isinstance(now, DataChange):
+        return now
+    return DataChange("it was written to again, or touched", readable) if now.st_mtime_ns != seen.st_mtime_ns else None
+
+
+def _stat_now(path: str, seen: os.stat_result, size: int, readable: bool) -> os.stat_result | DataChange:
+    """A file as it is now; what has become of it where it is gone, another one, or shorter than `size`."""
     try:
         now = os.stat(path)
     except OSError:
         return DataChange("it is not there any more", True)
     if (now.st_dev, now.st_ino) != (seen.st_dev, seen.st_ino):
         return DataChange("another file has taken its place", True)
-    if now.st_size < seen.st_size:
-        return DataChange(f"it has shrunk to {now.st_size:,} bytes", readable)
-    return DataChange("it was written to again, or touched", readable) if now.st_mtime_ns != seen.st_mtime_ns else None
+    return DataChange(f"it has shrunk to {now.st_size:,} bytes", readable) if now.st_size < size else now
 
 
 class _FileStream(io.RawIOBase):

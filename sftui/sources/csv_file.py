@@ -52,7 +52,7 @@ class CsvSource(Source):
         self._row_limit = row_limit
         self._lock = threading.Lock()
         self._notes: list[str] = []
-        self._ends: list[int] = []
+        self._starts = [0]  # the number of the first row of each chunk, and of all rows after them
         self._schema: Any = None
         self._spool = ArrowSpool()
         self._stream: IO[bytes] = file.open()
@@ -72,7 +72,7 @@ class CsvSource(Source):
             stopped = file.stopped
             why, fix = stopped if stopped is not None else (str(error).strip(), "")
             raise SourceError(f"is not readable {self.named}", where=self.title, why=why, fix=fix) from error
-        if not self._ends:
+        if len(self._starts) == 1:
             raise NoRows("has a header and no rows", where=self.title)
         self._decoder = ArrowDecoder(self._schema, row_limit)
         self._note_separator()
@@ -95,15 +95,11 @@ class CsvSource(Source):
         return iter(read), iter(pd.read_csv(self._text_stream, on_bad_lines="skip", **chunk, **as_text))
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        return tuple(self._notes)
-
-    @property
     def damage(self) -> tuple[Damage, ...]:
         stopped = self._file.stopped
         if stopped is not None and self._done:
-            return (Damage(self.title, self._ends[-1], *stopped),)
-        return (Damage(self.title, self._ends[-1], self._failed, "correct the file there"),) if self._failed else ()
+            return (Damage(self.title, self._starts[-1], *stopped),)
+        return (Damage(self.title, self._starts[-1], self._failed, "correct the file there"),) if self._failed else ()
 
     def change(self) -> DataChange | None:
         change = self._file.changed(self._read_bytes)
@@ -111,8 +107,8 @@ class CsvSource(Source):
         return change if change is None or not self._done or self._file.stopped else DataChange(change.why, True)
 
     def count(self) -> RowCount:
-        rows = self._ends[-1] if self._ends else 0
-        return RowCount(rows, self._done, 1.0 if self._done else min(0.99, self._file.progress(self._read_bytes)))
+        fraction = 1.0 if self._done else min(0.99, self._file.progress(self._read_bytes))
+        return RowCount(self._starts[-1], self._done, fraction)
 
     def columns(self) -> tuple[str, ...]:
         return self._decoder.columns
@@ -126,7 +122,7 @@ class CsvSource(Source):
     def row(self, index: int) -> Row:
         if index < 0:
             raise IndexError(index)
-        while index >= (self._ends[-1] if self._ends else 0):
+        while index >= self._starts[-1]:
             if self._done:
                 raise IndexError(index)
             self._advance()
@@ -135,9 +131,9 @@ class CsvSource(Source):
         if change is not None and not change.readable:
             return changed_under_us(index, where, change.why)
         with self._lock:
-            chunk = bisect_right(self._ends, index)
+            chunk = bisect_right(self._starts, index) - 1
             cells, batch = (self._spool.batch(2 * chunk + more) for more in (1, 0))
-        at = index - (self._ends[chunk - 1] if chunk else 0)
+        at = index - self._starts[chunk]
         row = self._decoder.row(batch, at, index, where)
         texts = ((name, cells[name][at].as_py()) for name in cells.schema.names)
         return replace(row, cells=tuple((name, text) for name, text in texts if text is not None))
@@ -176,7 +172,7 @@ class CsvSource(Source):
                 frame = next(self._reader)
             except StopIteration:
                 if self._file.stopped is not None and self._file.pread(self._file.size() - 1, 1) != b"\n":
-                    self._ends[-1] -= 1  # half a line of damaged data is no row
+                    self._starts[-1] -= 1  # half a line of damaged data is no row
                 self._done = True
                 return
         for warning in caught:
@@ -199,7 +195,7 @@ class CsvSource(Source):
         self._spool.append(batch[0])
         self._spool.append(_otherwise(frame, next(self._texts, None)))
         self._read_bytes = self._stream.tell()
-        self._ends.append((self._ends[-1] if self._ends else 0) + table.num_rows)
+        self._starts.append(self._starts[-1] + table.num_rows)
 
     def _cast(self, table: Any) -> Any:
         import pyarrow as pa
@@ -207,7 +203,7 @@ class CsvSource(Source):
         try:
             return table.cast(self._schema)
         except (*UNFIT, pa.ArrowException) as error:
-            first = self._ends[-1]
+            first = self._starts[-1]
             what = f"rows {first:,} to {first + table.num_rows - 1:,} do not have the column types of the rows before"
             self._notes.append(f"{what}; datasets.load_dataset refuses such a file ({error})")
             return table

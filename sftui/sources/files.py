@@ -54,6 +54,11 @@ def format_of(path: str) -> str | None:
     return FORMATS.get(os.path.splitext(name)[1])
 
 
+def is_data(path: str) -> bool:
+    """Whether a file is data, by its name."""
+    return format_of(path) is not None and os.path.basename(path) not in NOT_DATA
+
+
 def is_arrays(head: bytes, name: str) -> bool:
     """Whether a file holds arrays, by its first bytes where these tell, else by its name."""
     packed = head.startswith(ZIP) and name.endswith((".npz", *TORCH))
@@ -72,7 +77,7 @@ def is_glob(path: str) -> bool:
 def find_glob(pattern: str) -> FolderFiles:
     """The data files a pattern matches, sorted by name."""
     matches = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
-    files = tuple(path for path in matches if format_of(path) and os.path.basename(path) not in NOT_DATA)
+    files = tuple(filter(is_data, matches))
     if not files:
         raise none_of(pattern, len(matches))
     return FolderFiles(files, pattern)
@@ -135,12 +140,13 @@ def choose_split(splits: tuple[str, ...], wanted: str | None, where: str) -> str
         return "train" if "train" in splits else splits[0]
     if wanted in splits:
         return wanted
-    raise SourceError(
-        f"has no split {wanted}",
-        where=where,
-        why=f"its splits are {', '.join(splits)}",
-        fix=did_you_mean(wanted, splits, ""),
-    )
+    raise unknown("split", wanted, splits, where)
+
+
+def unknown(what: str, name: str | None, known: tuple[str, ...], where: str) -> SourceError:
+    """The error for a split or a subset that is none of those that are there."""
+    why = f"its {what}s are {', '.join(known)}"
+    return SourceError(f"has no {what} {name}", where=where, why=why, fix=did_you_mean(name or "", known, ""))
 
 
 def missing(path: str) -> SourceError:
@@ -171,7 +177,7 @@ def _walk(folder: Path) -> Iterable[str]:
         # hidden and private folders are not data, as in datasets.data_files
         folders[:] = [name for name in folders if not name.startswith((".", "__"))]
         for name in names:
-            if format_of(name) and name not in NOT_DATA and not name.startswith((".", "__")):
+            if is_data(name) and not name.startswith((".", "__")):
                 yield os.path.relpath(os.path.join(base, name), folder)
 
 

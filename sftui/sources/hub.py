@@ -10,39 +10,27 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from sftui.errors import SourceError
-from sftui.hub import Trouble
 from sftui.model import Row
-from sftui.nearest import did_you_mean
-from sftui.sources.files import choose_split
+from sftui.sources.files import choose_split, unknown
 from sftui.sources.records import row_of
-from sftui.sources.source import Loading, RowCount, Source, SourceSpec
+from sftui.sources.source import CountedSource, Loading, SourceSpec
 
 
-class HubSource(Source):
+class HubSource(CountedSource):
     """Rows of a loaded `datasets.Dataset`, which is memory-mapped from the cache."""
 
     loading = Loading("hub", None, "datasets.load_dataset(paths[0], **DATASET)")
 
     def __init__(self, dataset: Any, title: str, *, row_limit: int, notes: tuple[str, ...] = ()) -> None:
         self.title = title
-        self._dataset = dataset
+        self._dataset, self._count = dataset, len(dataset)
         self._notes = notes
         self._row_limit = row_limit
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self._notes
-
-    def count(self) -> RowCount:
-        return RowCount(len(self._dataset), True, 1.0)
 
     def columns(self) -> tuple[str, ...]:
         return tuple(self._dataset.column_names)
 
-    def row(self, index: int) -> Row:
-        if not 0 <= index < len(self._dataset):
-            raise IndexError(index)
-        where = f"{self.title} row {index}"
+    def _read(self, index: int, where: str) -> Row:
         try:
             data = dict(self._dataset[index])
         except Exception as error:  # a feature decoder (image, audio) may raise anything
@@ -54,6 +42,7 @@ class HubSource(Source):
         return tuple(str(entry["filename"]) for entry in getattr(self._dataset, "cache_files", None) or ())
 
     def close(self) -> None:
+        super().close()
         self._dataset = ()
 
 
@@ -67,7 +56,7 @@ def open_hub(name: str, spec: SourceSpec, said: tuple[str, ...] = ()) -> HubSour
 
     found = None if os.path.exists(name) else trouble(name, spec.revision, "datasets")
     if found is not None and not _cached(name):  # the client would look for long, and loading it takes seconds
-        raise _refused(found, name, spec)
+        raise _refused(name, spec, found.kind, found.why, found.fix)
     import datasets
 
     logged: list[str] = []
@@ -76,7 +65,7 @@ def open_hub(name: str, spec: SourceSpec, said: tuple[str, ...] = ()) -> HubSour
             loaded = datasets.load_dataset(name, spec.subset, split=spec.split, revision=spec.revision)
     except Exception as error:  # distinguished by type below; anything unknown is shown as it is
         if found is not None:
-            raise _refused(found, name, spec) from error
+            raise _refused(name, spec, found.kind, found.why, found.fix) from error
         raise explain(error, name, spec) from error
     notes = [*said]
     if any("cached version" in line for line in logged):
@@ -95,17 +84,15 @@ def open_hub(name: str, spec: SourceSpec, said: tuple[str, ...] = ()) -> HubSour
     return HubSource(loaded, f"{name}{subset} {split}", row_limit=spec.row_limit, notes=tuple(notes))
 
 
-def _refused(found: Trouble, name: str, spec: SourceSpec) -> SourceError:
-    """What the Hub said, or did not, as an error."""
-    if found.kind == "missing":
+def _refused(name: str, spec: SourceSpec, kind: str, why: str = "", fix: str = "") -> SourceError:
+    """What the Hub said, or did not, as an error; `kind` as of `Trouble`."""
+    if kind == "missing":
         why = "there is no such local path, and no such dataset on the Hub or it is private"
         return SourceError("cannot be found", where=name, why=why, fix="check the spelling, or run `hf auth login`")
-    if found.kind == "revision":
+    if kind == "revision":
         return SourceError(f"has no revision {spec.revision}", where=name, fix="name a branch, a tag or a commit of it")
-    what = (
-        "is a gated dataset" if found.kind == "gated" else "is not a local path, and as a Hub dataset cannot be opened"
-    )
-    return SourceError(what, where=name, why=found.why, fix=found.fix)
+    what = "is a gated dataset" if kind == "gated" else "is not a local path, and as a Hub dataset cannot be opened"
+    return SourceError(what, where=name, why=why, fix=fix)
 
 
 def _cached(name: str) -> bool:
@@ -173,17 +160,11 @@ def explain(error: Exception, name: str, spec: SourceSpec) -> SourceError:
         error = error.__cause__  # the outer one says only that something went wrong
     text = " ".join(str(error).split())
     if isinstance(error, ValueError) and "nknown split" in text:
-        splits = _listed(text)
-        why = f"its splits are {', '.join(splits)}" if splits else text
-        return SourceError(
-            f"has no split {spec.split}", where=name, why=why, fix=did_you_mean(spec.split or "", splits, "")
-        )
+        if not (splits := _listed(text)):
+            return SourceError(f"has no split {spec.split}", where=name, why=text)
+        return unknown("split", spec.split, splits, name)
     if isinstance(error, ValueError) and "BuilderConfig" in text and "not found" in text:
-        subsets = _listed(text.partition("vailable")[2])
-        why = f"its subsets are {', '.join(subsets)}"
-        return SourceError(
-            f"has no subset {spec.subset}", where=name, why=why, fix=did_you_mean(spec.subset or "", subsets, "")
-        )
+        return unknown("subset", spec.subset, _listed(text.partition("vailable")[2]), name)
     if isinstance(error, ValueError) and "Config name is missing" in text:
         subsets = _listed(text)
         return SourceError("has several subsets", where=name, fix=f"name one with --subset: {', '.join(subsets)}")
@@ -192,18 +173,16 @@ def explain(error: Exception, name: str, spec: SourceSpec) -> SourceError:
         return SourceError("cannot be opened", where=name, why=why, fix="use a version converted to Parquet")
     if isinstance(error, ConnectionError) or "ffline" in type(error).__name__ or "offline mode" in text.lower():
         why = "the Hub cannot be reached (offline?) and it is not in the local cache"
-        fix = "go online, or name a local file or folder"
-        return SourceError("is not a local path, and as a Hub dataset cannot be opened", where=name, why=why, fix=fix)
+        return _refused(name, spec, "silent", why, "go online, or name a local file or folder")
     if "gated" in text:
         fix = f"ask for access at https://huggingface.co/datasets/{name} and run `hf auth login`"
-        return SourceError("is a gated dataset", where=name, why="access must be granted first", fix=fix)
+        return _refused(name, spec, "gated", "access must be granted first", fix)
     if "Revision" in text and "exist" in text:
-        return SourceError(f"has no revision {spec.revision}", where=name, fix="name a branch, a tag or a commit of it")
+        return _refused(name, spec, "revision")
     if isinstance(error, FileNotFoundError):
         if "data file" in text and "exist on the Hub" not in text:
             return SourceError("holds no data files that datasets can read", where=name, why=text)
-        why = "there is no such local path, and no such dataset on the Hub or it is private"
-        return SourceError("cannot be found", where=name, why=why, fix="check the spelling, or run `hf auth login`")
+        return _refused(name, spec, "missing")
     return SourceError("cannot be loaded", where=name, why=f"{type(error).__name__}: {text[:300]}".rstrip("."))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sftui.model import Row
 from sftui.sources.byte_file import ByteFile
@@ -29,7 +29,7 @@ class IndexedSource(Source):
     _column: str | None = None
     """The column of which each element is the value, where elements are no objects."""
 
-    def __init__(self, file: ByteFile, *, row_limit: int, notes: tuple[str, ...] = ()) -> None:
+    def __init__(self, file: ByteFile, *, row_limit: int, notes: Sequence[str] = ()) -> None:
         self.title = file.label
         self._file = file
         self._row_limit = row_limit
@@ -38,10 +38,6 @@ class IndexedSource(Source):
         self._lock = threading.Lock()
         self._done = False
         self._closed = False
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self._notes
 
     @property
     def damage(self) -> tuple[Damage, ...]:

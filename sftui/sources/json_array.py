@@ -10,7 +10,7 @@ import json
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from sftui.model import RAW_LIMIT, Row
@@ -225,11 +225,11 @@ class JsonArraySource(IndexedSource):
     def __init__(
         self,
         file: ByteFile,
+        rows: JsonLayout,
+        begin: int,
         *,
         row_limit: int,
-        begin: int,
-        rows: JsonLayout,
-        notes: tuple[str, ...] = (),
+        notes: Sequence[str] = (),
         column: str | None = None,
         field: str | None = None,
         layout: str = "",
@@ -256,15 +256,8 @@ class JsonArraySource(IndexedSource):
     def damage(self) -> tuple[Damage, ...]:
         cut = super().damage
         if not cut and self._done and self._scanner.missing:
-            torn = "record" in self._scanner.missing
-            cut = (
-                Damage(
-                    self.title,
-                    self._known() - torn,
-                    self._scanner.missing,
-                    f"{COPY_AGAIN}, or close what is open there",
-                ),
-            )
+            missing, fix = self._scanner.missing, f"{COPY_AGAIN}, or close what is open there"
+            return (Damage(self.title, self._known() - ("record" in missing), missing, fix),)
         return cut
 
     def lines(self) -> Iterator[bytes | None]:

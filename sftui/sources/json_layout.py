@@ -15,7 +15,7 @@ from sftui.sources.byte_file import ByteFile
 from sftui.sources.json_array import BLOCK, ElementScanner, JsonArraySource, JsonLayout
 from sftui.sources.jsonl import JsonlSource
 from sftui.sources.records import JSON_SPACE, LIST_OF_LISTS, LISTED, MARKED, ONE_LIST, OVER_LINES, is_turns, row_of
-from sftui.sources.source import Loading, NoRows, RowCount, Source
+from sftui.sources.source import CountedSource, Loading, NoRows, Source
 
 BOM = b"\xef\xbb\xbf"
 KNOWN = "JSON Lines, a JSON list or Parquet"
@@ -49,20 +49,14 @@ def open_json(file: ByteFile, head: bytes, *, row_limit: int, field: str | None,
     if pretty:
         note = f"{file.label} is JSON objects over several lines: each object is one row"
         notes += [note, *_inner_list(file, body, start)]
-        return JsonArraySource(
-            file,
-            row_limit=row_limit,
-            begin=start,
-            rows=JsonLayout.VALUES,
-            notes=tuple(notes),
-            layout=OVER_LINES + layout,
-        )
+        layout = OVER_LINES + layout
+        return JsonArraySource(file, JsonLayout.VALUES, start, row_limit=row_limit, notes=notes, layout=layout)
     if alone and not _named_lines(file.label):
         notes += _inner_list(file, body, start)
     if body.startswith(b"[") and _holds_turns(body):
         layout = LISTED
         notes.append(f"{file.label} has a list of turns in each line, and no object: each is read as `messages`")
-    return JsonlSource(file, row_limit=row_limit, begin=begin, notes=tuple(notes), layout=layout)
+    return JsonlSource(file, row_limit=row_limit, begin=begin, notes=notes, layout=layout)
 
 
 def _open_array(file: ByteFile, body: bytes, start: int, *, row_limit: int, notes: list[str], mark: str) -> Source:
@@ -79,14 +73,9 @@ def _open_array(file: ByteFile, body: bytes, start: int, *, row_limit: int, note
         # packaged_modules/json/json.py: a list that holds no objects becomes one column
         column = "text"
         notes.append(f"{file.label} is a list of plain values; as in datasets, they become the column text")
+    layout = LIST_OF_LISTS if column == "messages" else ONE_LIST + mark
     return JsonArraySource(
-        file,
-        row_limit=row_limit,
-        begin=start + 1,
-        rows=JsonLayout.ARRAY,
-        notes=tuple(notes),
-        column=column,
-        layout=LIST_OF_LISTS if column == "messages" else ONE_LIST + mark,
+        file, JsonLayout.ARRAY, start + 1, row_limit=row_limit, notes=notes, column=column, layout=layout
     )
 
 
@@ -101,7 +90,7 @@ def _open_field(file: ByteFile, body: bytes, start: int, *, row_limit: int, fiel
         known = f"its first list of objects is {match[1].decode('utf-8', errors='replace')}" if match else ""
         raise SourceError(f"has no list of objects in the field {field}", where=file.label, why=known)
     notes = (f"rows are the list in the field {field} of {file.label}",)
-    return JsonArraySource(file, row_limit=row_limit, begin=begin, rows=JsonLayout.ARRAY, notes=notes, field=field)
+    return JsonArraySource(file, JsonLayout.ARRAY, begin, row_limit=row_limit, notes=notes, field=field)
 
 
 def _find_list(file: ByteFile, start: int, field: str) -> int | None:
@@ -190,29 +179,21 @@ LARGEST = 1 << 28
 RECORDS = 'write it with to_json(FILE, orient="records", lines=True)'
 
 
-class ReshapedSource(Source):
+class ReshapedSource(CountedSource):
     """The rows of such a file, which is held whole; `layout` is that of each row."""
 
     loading = Loading("table")
 
     def __init__(self, file: ByteFile, rows: Sequence[Mapping[str, Any]], layout: str, *, row_limit: int) -> None:
         self.title, self.layout = file.label, layout
-        self._file, self._rows, self._row_limit = file, rows, row_limit
+        self._file, self._rows, self._row_limit, self._count = file, rows, row_limit, len(rows)
+        self._notes = (f"{self.title} is one object: {len(rows):,} rows are made of what it holds {layout}",)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return (f"{self.title} is one object: {len(self._rows):,} rows are made of what it holds {self.layout}",)
-
-    def count(self) -> RowCount:
-        return RowCount(len(self._rows), True, 1.0)
-
-    def row(self, index: int) -> Row:
-        if not 0 <= index < len(self._rows):
-            raise IndexError(index)
-        made = row_of(self._rows[index], index, f"{self.title} row {index}", self._row_limit)
-        return replace(made, layout=self.layout)
+    def _read(self, index: int, where: str) -> Row:
+        return replace(row_of(self._rows[index], index, where, self._row_limit), layout=self.layout)
 
     def close(self) -> None:
+        super().close()
         self._file.close()
 
 

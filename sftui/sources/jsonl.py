@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sftui.model import RAW_LIMIT, Row
@@ -31,7 +31,7 @@ class JsonlSource(IndexedSource):
         begin: int = 0,
         before: int = 0,
         blanks: int = 0,
-        notes: tuple[str, ...] = (),
+        notes: Sequence[str] = (),
         layout: str = "",
     ) -> None:
         super().__init__(file, row_limit=row_limit, notes=notes)

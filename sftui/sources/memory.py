@@ -9,7 +9,7 @@ from typing import Any
 from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.records import row_of
-from sftui.sources.source import EVERY, Loading, RowCount, Source, SourceSpec
+from sftui.sources.source import EVERY, CountedSource, Loading, Source, SourceSpec
 
 FIX = "give a path, dicts, a datasets.Dataset, or anything that pyarrow.table takes"
 DEEPEST = 200
@@ -37,7 +37,7 @@ def source_in_memory(data: Any, spec: SourceSpec) -> Source:
             "an IterableDataset has no rows by number", fix="take some of it: datasets.Dataset.from_list(list(…))"
         )
     if _is_a(data, "pyarrow", "Table") or _is_a(data, "pyarrow", "RecordBatch") or hasattr(data, "__arrow_c_stream__"):
-        return TableSource(data, row_limit=spec.row_limit)
+        return _table_source(data, spec.row_limit)
     if is_row(data):
         raise SourceError("one dict is one row", fix="put it into a list")
     if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
@@ -50,7 +50,7 @@ def is_row(data: Any) -> bool:
     return isinstance(data, Mapping) and not _is_a(data, "datasets", "DatasetDict")
 
 
-class ListSource(Source):
+class ListSource(CountedSource):
     """Rows that are dicts, each read as the JSON that it would be written as."""
 
     loading = Loading("list")
@@ -60,29 +60,24 @@ class ListSource(Source):
         if not len(rows):
             raise SourceError("has no rows", where="the list")
         self.title = "list"
-        self._rows: Sequence[Any] = rows
+        self._rows, self._count = rows, len(rows)
         self._row_limit = row_limit
 
-    def count(self) -> RowCount:
-        return RowCount(len(self._rows), True, 1.0)
-
-    def row(self, index: int) -> Row:
-        if not 0 <= index < len(self._rows):
-            raise IndexError(index)
-        where = f"{self.title} row {index}"
-        given = self._rows[index]
-        if not isinstance(given, Mapping):
-            problem = f"{where} is not a dict but {_kind_of(given)}"
-            return Row(index, None, repr(given)[:RAW_LIMIT], where, 0, problem)
+    def _read(self, index: int, where: str) -> Row:
+        record = self._rows[index]
+        if not isinstance(record, Mapping):
+            problem = f"{where} is not a dict but {_kind_of(record)}"
+            return Row(index, None, repr(record)[:RAW_LIMIT], where, 0, problem)
         try:
-            return row_of(plain(given), index, where, self._row_limit)
+            return row_of(plain(record), index, where, self._row_limit)
         except (TypeError, ValueError, RecursionError) as error:
             return Row(index, None, "", where, 0, f"{where} cannot be read as JSON: {error}")
 
     def unlike(self, start: int, every: int = EVERY) -> Iterator[Row | None]:
         seen: set[tuple[str, ...]] = set()
-        for index in range(start, len(self._rows)):
-            keys = tuple(map(str, self._rows[index])) if isinstance(self._rows[index], Mapping) else ()
+        for index in range(start, self._count):
+            record = self._rows[index]
+            keys = tuple(map(str, record)) if isinstance(record, Mapping) else ()
             if every > 0 or keys not in seen:
                 seen.add(keys)
                 row = self.row(index)
@@ -90,39 +85,23 @@ class ListSource(Source):
                 yield row
 
     def close(self) -> None:
+        super().close()
         self._rows = ()
 
 
-class TableSource(Source):
+def _table_source(table: Any, row_limit: int) -> Source:
     """Rows of an Arrow table, or of what exports one."""
+    import pyarrow as pa
 
-    loading = Loading("arrow")
+    from sftui.sources.arrow_rows import BatchSource
 
-    def __init__(self, table: Any, *, row_limit: int) -> None:
-        import pyarrow as pa
-
-        from sftui.sources.arrow_rows import BatchRows
-
-        try:
-            table = table if isinstance(table, pa.Table) else pa.table(table)
-        except (TypeError, ValueError) as error:
-            raise SourceError(f"{_kind_of(table)} cannot be read as an Arrow table", why=str(error)) from error
-        if not table.num_rows:
-            raise SourceError("has no rows", where="the table")
-        self.title = "table"
-        self._rows = BatchRows(table.to_batches(), table.schema, row_limit)
-
-    def count(self) -> RowCount:
-        return RowCount(len(self._rows), True, 1.0)
-
-    def columns(self) -> tuple[str, ...]:
-        return self._rows.columns
-
-    def row(self, index: int) -> Row:
-        return self._rows.row(index, f"{self.title} row {index}")
-
-    def close(self) -> None:
-        self._rows.close()
+    try:
+        table = table if isinstance(table, pa.Table) else pa.table(table)
+    except (TypeError, ValueError) as error:
+        raise SourceError(f"{_kind_of(table)} cannot be read as an Arrow table", why=str(error)) from error
+    if not table.num_rows:
+        raise SourceError("has no rows", where="the table")
+    return BatchSource("table", table.to_batches(), table.schema, row_limit)
 
 
 def plain(value: Any, deep: int = 0) -> Any:

@@ -15,7 +15,6 @@ from typing import IO, Any
 
 from sftui.errors import SourceError, without_secrets
 from sftui.sources.byte_file import ByteFile, SpooledFile
-from sftui.sources.file_at import file_at
 from sftui.sources.files import (
     ARRAYS,
     FolderFiles,
@@ -33,6 +32,7 @@ from sftui.sources.files import (
 )
 from sftui.sources.json_layout import BOM, open_json
 from sftui.sources.records import JSON_SPACE
+from sftui.sources.remote import file_at, find_url, label_of, labels_of
 from sftui.sources.shards import ShardedSource
 from sftui.sources.slices import SlicedSource, parts_of
 from sftui.sources.source import NoRows, Source, SourceSpec
@@ -143,8 +143,6 @@ def _open_one(spec: SourceSpec, path: str) -> Source:
     if path == "-":
         return _open_stream(spec, sys.stdin.buffer, "stdin")
     if is_url(path):
-        from sftui.sources.remote import find_url, label_of
-
         found = find_url(path, spec.split)
         return _open_file(spec, path, label_of(path)) if found.files == (path,) else _open_files(spec, found)
     if os.path.isdir(path):
@@ -246,8 +244,6 @@ def _open_files(spec: SourceSpec, found: FolderFiles) -> Source:
 def _labels(files: tuple[str, ...]) -> Sequence[str]:
     """What to call each of several files."""
     if any(map(is_url, files)):
-        from sftui.sources.remote import labels_of
-
         return labels_of(files)
     base = os.path.commonpath([os.path.dirname(path) for path in files])
     return [os.path.relpath(path, base or ".") for path in files]

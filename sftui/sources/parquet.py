@@ -7,7 +7,7 @@ import time
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Generator, Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import IO, Any
 
 from sftui import bound
@@ -15,8 +15,7 @@ from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, PARQUET, Damage, DataChange, DataFile, RowCount, Source, SourcePiece
+from sftui.sources.source import COPY_AGAIN, PARQUET, CountedSource, Damage, DataChange, DataFile, SourcePiece
 from sftui.sources.spool import ArrowSpool
 
 BATCH_BYTES = 1 << 20
@@ -31,7 +30,7 @@ LARGE_GROUP = 32 << 20
 SPOOL_LIMIT = 4 << 30
 
 
-class ParquetSource(Source):
+class ParquetSource(CountedSource):
     """Rows of one Parquet file. The count is in its footer, so it is exact at once.
 
     pyarrow cannot start inside a row group, so reading goes forwards: an iterator is kept open per file, and a row
@@ -63,7 +62,8 @@ class ParquetSource(Source):
             ) from error
         metadata = self._parquet.metadata
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-        self._ends = list(accumulate(group.num_rows for group in groups))
+        self._starts = list(accumulate((group.num_rows for group in groups), initial=0))
+        self._count = self._starts[-1]
         self._row_bytes = max(1, sum(group.total_byte_size for group in groups) // max(1, metadata.num_rows))
         self._decoder = ArrowDecoder(self._parquet.schema_arrow, row_limit)
         self._batch_rows = max(1, min(1024, BATCH_BYTES // self._row_bytes))
@@ -77,24 +77,15 @@ class ParquetSource(Source):
         self._spooled: dict[tuple[int, int], int] = {}
         self._unpacking = self._unpack()
 
-    def count(self) -> RowCount:
-        return RowCount(self._ends[-1] if self._ends else 0, True, 1.0)
-
     def files(self) -> Iterator[DataFile]:
         return self._file.as_data("parquet")
 
     def columns(self) -> tuple[str, ...]:
         return self._decoder.columns
 
-    def row(self, index: int) -> Row:
-        if not 0 <= index < self.count().rows:
-            raise IndexError(index)
-        where = f"{self.title} row {index}"
-        change = self.change()
-        if change is not None and not change.readable:
-            return changed_under_us(index, where, change.why)
-        group = bisect_right(self._ends, index)
-        first = self._ends[group - 1] if group else 0
+    def _read(self, index: int, where: str) -> Row:
+        group = bisect_right(self._starts, index) - 1
+        first = self._starts[group]
         try:
             with self._lock:
                 while True:
@@ -111,14 +102,8 @@ class ParquetSource(Source):
         except (OSError, ValueError, StopIteration) as error:  # ArrowInvalid is a ValueError
             self._group = -1  # a reader that failed cannot go on
             reason = self._dead.setdefault(group, " ".join(str(error).split()))
-            return Row(
-                index,
-                None,
-                "",
-                where,
-                0,
-                f"{where} cannot be decoded: the file is damaged there ({reason}); {COPY_AGAIN}",
-            )
+            problem = f"{where} cannot be decoded: the file is damaged there ({reason}); {COPY_AGAIN}"
+            return Row(index, None, "", where, 0, problem)
         return self._decoder.row(batch, at, index, where)
 
     @property
@@ -127,16 +112,13 @@ class ParquetSource(Source):
             return ()
         reason = next(iter(self._dead.values()))
         first = min(self._dead)
-        rows = sum(self._rows_of(group) for group in self._dead)
-        why = (
-            f"{rows:,} of its {self._ends[-1]:,} rows are damaged, from row"
-            f" {self._ends[first] - self._rows_of(first):,} on ({reason})"
-        )
-        return (Damage(self.title, self._ends[-1] - rows, why),)
+        rows, whole = sum(self._starts[group + 1] - self._starts[group] for group in self._dead), self._starts[-1]
+        why = f"{rows:,} of its {whole:,} rows are damaged, from row {self._starts[first]:,} on ({reason})"
+        return (Damage(self.title, whole - rows, why),)
 
     def look_through(self) -> Iterator[None]:
         """Decode every row group once."""
-        for group in range(len(self._ends)):
+        for group in range(self._parquet.num_row_groups):
             try:
                 batches = self._open_group(group)
                 while True:
@@ -154,19 +136,13 @@ class ParquetSource(Source):
             return
         path = self._file.place
         most = max(LEAST_ROWS, size // self._row_bytes)
-        for group, end in enumerate(self._ends):
-            rows = self._rows_of(group)
-            parts = -(-rows // most)
-            ends = [end - rows + rows * (part + 1) // parts for part in range(parts)]
-            for first, stop in zip((end - rows, *ends), ends):
+        for begin, end in pairwise(self._starts):
+            parts = -(-(end - begin) // most)
+            for first, stop in pairwise(begin + (end - begin) * part // parts for part in range(parts + 1)):
                 yield SourcePiece(path, self.title, self.kind, first, stop - first, first, 0, 0, 0, self._row_limit)
 
     def change(self) -> DataChange | None:
         return self._file.changed(self._size)
-
-    def _rows_of(self, group: int) -> int:
-        before: int = self._ends[group - 1] if group else 0
-        return int(self._ends[group]) - before
 
     def index_more(self, seconds: float) -> bool:
         until = time.monotonic() + seconds
@@ -177,6 +153,7 @@ class ParquetSource(Source):
         return False
 
     def close(self) -> None:
+        super().close()
         with self._lock:
             self._unpacking.close()
             if self._spool is not None:

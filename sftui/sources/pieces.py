@@ -9,8 +9,8 @@ from itertools import islice
 
 from sftui.errors import SourceError
 from sftui.model import Row
-from sftui.sources.file_at import file_at
 from sftui.sources.files import is_url
+from sftui.sources.remote import file_at
 from sftui.sources.source import Damage, Source, SourcePiece
 
 

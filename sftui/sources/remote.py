@@ -15,7 +15,7 @@ from typing import Any
 
 from sftui.errors import SourceError, without_secrets
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.files import DOWNLOAD, NOT_DATA, FolderFiles, chosen_files, format_of, none_of
+from sftui.sources.files import DOWNLOAD, FolderFiles, chosen_files, format_of, is_data, is_url, none_of
 from sftui.sources.source import DataChange
 
 BLOCK = 4 << 20
@@ -26,6 +26,11 @@ LOOK = 60.0
 """Seconds between two looks whether a file is still the same."""
 PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
 _REASON = 300
+
+
+def file_at(path: str, label: str, end: int | None = None) -> ByteFile:
+    """The file behind a path or a URL, up to `end`; SourceError where it cannot be opened."""
+    return RemoteFile(path, label, end) if is_url(path) else ByteFile(path, label, end)
 
 
 class RemoteFile(ByteFile):
@@ -136,14 +141,14 @@ def find_url(url: str, split: str | None) -> FolderFiles:
         path, title = _path(name), without_secrets(url)
         if any(sign in path for sign in "*?["):
             matches = sorted(map(str, files.glob(name)))
-            found = [one for one in matches if format_of(one) and posixpath.basename(one) not in NOT_DATA]
+            found = tuple(map(files.unstrip_protocol, filter(is_data, matches)))
             if not found:
                 raise none_of(url, len(matches))
-            return FolderFiles(tuple(files.unstrip_protocol(one) for one in found), title)
+            return FolderFiles(found, title)
         if not (_of_web(url) and format_of(path)) and files.isdir(name):
             root = name.rstrip("/")
             inside = [str(one).removeprefix(root).lstrip("/") for one in files.find(root)]
-            notes, chosen = chosen_files(filter(_is_data, inside), split, url)
+            notes, chosen = chosen_files(filter(_is_shown_data, inside), split, url)
             return FolderFiles(tuple(files.unstrip_protocol(f"{root}/{one}") for one in chosen), title, notes)
         if split not in (None, "train"):
             raise SourceError(f"has no split {split}", where=url, why="files have no splits of their own")
@@ -168,10 +173,8 @@ def _path(url: str) -> str:
     return url.partition("?")[0] if _of_web(url) else url
 
 
-def _is_data(name: str) -> bool:
-    parts = name.split("/")
-    hidden = any(part.startswith((".", "__")) for part in parts)
-    return not hidden and format_of(name) is not None and parts[-1] not in NOT_DATA
+def _is_shown_data(name: str) -> bool:
+    return is_data(name) and not any(part.startswith((".", "__")) for part in name.split("/"))
 
 
 def _filesystem(url: str) -> tuple[Any, str]:

@@ -11,10 +11,9 @@ from typing import Any
 from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.side_files import parse_json, read_side_bytes
-from sftui.sources.arrow_rows import BatchRows
+from sftui.sources.arrow_rows import BatchSource
 from sftui.sources.byte_file import stat_changed
-from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, Damage, DataChange, Loading, RowCount, Source
+from sftui.sources.source import COPY_AGAIN, Damage, DataChange, Loading, worst_change
 
 STATE = "state.json"
 SPLITS = "dataset_dict.json"
@@ -25,7 +24,7 @@ none is."""
 END = b"\xff\xff\xff\xff\0\0\0\0"
 
 
-class SavedSource(Source):
+class SavedSource(BatchSource):
     """Rows of one saved Dataset.
 
     The folder never holds an indices mapping: `save_to_disk` flattens it. Raises SourceError
@@ -47,7 +46,6 @@ class SavedSource(Source):
     ) -> None:
         import pyarrow as pa
 
-        self.title = title
         if names:
             self.loading = Loading.by_datasets("arrow")
         elif split:
@@ -55,9 +53,9 @@ class SavedSource(Source):
         self._layout = layout
         apart = f"{title.partition('/')[0]} holds saved datasets side by side, and no {SPLITS}: {title} is read"
         self._notes = (apart,) if layout else ()
-        held: list[Any] = []
+        batches: list[Any] = []
         self._files: list[tuple[Path, os.stat_result]] = []  # of each batch: its file and how it was
-        self._damage: list[Damage] = []
+        self._damage = damage = list[Damage]()
         schema, path = None, folder
         try:
             state = {} if names else parse_json(read_side_bytes(folder / STATE))
@@ -68,12 +66,12 @@ class SavedSource(Source):
                 mapped.seek(0)
                 reader = pa.ipc.open_file(mapped) if whole else pa.ipc.open_stream(mapped)
                 schema = schema or reader.schema
-                batches = [reader.get_batch(n) for n in range(reader.num_record_batches)] if whole else list(reader)
-                held += batches
-                self._files += [(path, os.stat(path))] * len(batches)
+                found = [reader.get_batch(n) for n in range(reader.num_record_batches)] if whole else list(reader)
+                batches += found
+                self._files += [(path, os.stat(path))] * len(found)
                 if not whole and not _ends(path):
-                    rows = sum(batch.num_rows for batch in batches)
-                    self._damage.append(
+                    rows = sum(batch.num_rows for batch in found)
+                    damage.append(
                         Damage(f"{title}/{path.name}", rows, "it ends before the mark that ends an Arrow stream")
                     )
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -82,42 +80,23 @@ class SavedSource(Source):
             raise SourceError(what, where=title, why=why, fix=COPY_AGAIN) from error
         if schema is None:
             raise SourceError("has no rows", where=title)
-        self._rows = BatchRows(held, schema, row_limit)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self._notes
-
-    @property
-    def damage(self) -> tuple[Damage, ...]:
-        return tuple(self._damage)
+        super().__init__(title, batches, schema, row_limit)
 
     def change(self) -> DataChange | None:
-        found = [
-            DataChange(f"of {path.name}: {change.why}", change.readable)
-            for path, seen in dict(self._files).items()
-            if (change := stat_changed(str(path), seen, readable=False)) is not None
-        ]
-        return min(found, key=lambda one: one.readable, default=None)
+        return _changed(*dict(self._files).items())
 
-    def count(self) -> RowCount:
-        return RowCount(len(self._rows), True, 1.0)
-
-    def columns(self) -> tuple[str, ...]:
-        return self._rows.columns
-
-    def row(self, index: int) -> Row:
-        path, seen = self._files[self._rows.batch_of(index)]
-        where = f"{self.title} row {index}"
+    def _change_at(self, index: int) -> DataChange | None:
         # reading a mapped file beyond its end would kill the process
-        change = stat_changed(str(path), seen, readable=False)
-        if change is not None and not change.readable:
-            return changed_under_us(index, where, f"of {path.name}: {change.why}")
-        row = self._rows.row(index, where)
+        return _changed(self._files[self._batch_of(index)])
+
+    def _read(self, index: int, where: str) -> Row:
+        row = super()._read(index, where)
         return replace(row, layout=self._layout) if self._layout else row
 
-    def close(self) -> None:
-        self._rows.close()
+
+def _changed(*files: tuple[Path, os.stat_result]) -> DataChange | None:
+    """What has become of some files, each as it was seen."""
+    return worst_change((path.name, stat_changed(str(path), seen, readable=False)) for path, seen in files)
 
 
 def _ends(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import resource
 import threading
@@ -12,13 +13,25 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, zip_longest
+from typing import NamedTuple
 
 from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.byte_file import stat_changed
 from sftui.sources.files import is_url
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import COPY_AGAIN, EVERY, Damage, DataChange, DataFile, NoRows, RowCount, Source, SourcePiece
+from sftui.sources.source import (
+    COPY_AGAIN,
+    EVERY,
+    Damage,
+    DataChange,
+    DataFile,
+    NoRows,
+    RowCount,
+    Source,
+    SourcePiece,
+    worst_change,
+)
 
 FILES_OF_ONE = 4
 """Files that one shard has open at most: itself, twice where it is CSV, what it is unpacked to, and its columns."""
@@ -26,19 +39,32 @@ OTHER_FILES = 256
 FEWEST = 4
 
 
-class Shard(Source):
-    """One shard, whose file is closed while others are read; only a shard whose rows are all known rests.
+class _AtRest(NamedTuple):
+    """What is known of a shard whose file is closed."""
+
+    notes: tuple[str, ...]
+    damage: tuple[Damage, ...]
+    rows: int
+    columns: tuple[str, ...]
+
+
+class Shard:
+    """One file of several, which is closed while others are read; only a shard whose rows are all known rests.
 
     What is looked up without a row is remembered; a row opens it again. Rows of a file that changed meanwhile are
-    refused.
+    refused. `first` is the number of its first row among those of all files, `end` that of the next file.
     """
 
+    title: str
+    first = 0
+    end: float = math.inf
+
     def __init__(self, opener: Callable[[], Source], path: str | None) -> None:
-        self._opener = opener
+        self.anew = opener
         self._path = path
         self._source: Source | None = None
         self._seen: os.stat_result | None = None
-        self._known: tuple[tuple[str, ...], tuple[Damage, ...], RowCount, tuple[str, ...]] | None = None
+        self.known: _AtRest | None = None
         self._waking = threading.Lock()
         self.pins = 0
 
@@ -46,89 +72,56 @@ class Shard(Source):
         """The open source; SourceError where it cannot be opened (again)."""
         with self._waking:
             if self._source is None:
-                self._source = self._opener()
-                self.title, self.loading, self.loose = self._source.title, self._source.loading, self._source.loose
+                self._source = self.anew()
+                self.title = self._source.title
                 if self._path is not None and self._seen is None and not is_url(self._path):
                     self._seen = os.stat(self._path)
             return self._source
-
-    def anew(self) -> Source:
-        """The source opened once more, for whoever closes it."""
-        return self._opener()
-
-    @property
-    def rests(self) -> bool:
-        """Whether it was closed once, and everything but its rows is known."""
-        return self._known is not None
 
     def rest(self) -> None:
         """Close the file and remember what is known of it."""
         source = self._source
         if source is not None and self._path is not None:
             # what was woken since knows its rows only as far as it was read again
-            self._known = self._known or (source.notes, source.damage, source.count(), source.columns())
+            self.known = self.known or _AtRest(source.notes, source.damage, source.count().rows, source.columns())
             self._source = None
             source.close()
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self._source.notes if self._source is not None else self._known[0] if self._known else ()
-
-    @property
-    def damage(self) -> tuple[Damage, ...]:
-        return self._source.damage if self._source is not None else self._known[1] if self._known else ()
-
-    def count(self) -> RowCount:
-        # one that was woken knows its rows anew only as far as it was read again
-        return self._known[2] if self._known is not None else self.wake().count()
+    def answers(self) -> Source | _AtRest:
+        """What has its notes and its damage."""
+        return self._source or self.known or self.wake()
 
     def columns(self) -> tuple[str, ...]:
-        return self._known[3] if self._known is not None else self.wake().columns()
+        return self.known.columns if self.known is not None else self.wake().columns()
 
-    def index_more(self, seconds: float) -> bool:
-        return True if self._known is not None else self.wake().index_more(seconds)
-
-    def look_through(self) -> Iterator[None]:
-        yield from self.wake().look_through()
-
-    def change(self) -> DataChange | None:
-        if self._known is not None and self._seen is not None and self._path is not None:
+    def change(self, grown: bool) -> DataChange | None:
+        """What has become of its file; `grown`: that there are rows behind its last one is a change, too."""
+        if self.known is not None and self._seen is not None and self._path is not None:
             return stat_changed(self._path, self._seen, readable=False)
-        return self.wake().change()
-
-    def outgrown(self) -> DataChange | None:
-        return None if self._known is not None else self.wake().outgrown()
-
-    def refresh(self) -> bool:
-        return self._known is None and self.wake().refresh()
+        source = self.wake()
+        return source.change() or (source.outgrown() if grown and self.known is None else None)
 
     def near(self, index: int) -> bool:
-        return True if self._known is not None else self.wake().near(index)
+        """Whether a row is near, or known to be in the next file."""
+        return self.known is not None or self.wake().near(index) or self.wake().count().exact
 
     def row(self, index: int) -> Row:
-        if self._known is not None and (index >= self._known[2].rows or index < 0):
-            raise IndexError(index)
-        if self._known is None:
+        """As of the source."""
+        if self.known is None:
             return self.wake().row(index)
+        if index >= self.known.rows:
+            raise IndexError(index)
         where = f"{self.title} row {index}"
-        if (change := self.change()) is not None:
+        if (change := self.change(grown=False)) is not None:
             return changed_under_us(index, where, change.why)
         try:
             return self.wake().row(index)
         except SourceError as error:
             return changed_under_us(index, where, f"it {error.what}")
 
-    def rows(self, start: int = 0) -> Iterator[Row]:
-        return super().rows(start) if self._known is not None else self.wake().rows(start)
-
-    def unlike(self, start: int, every: int = EVERY) -> Iterator[Row | None]:
-        return self.wake().unlike(start, every)
-
-    def pieces(self, size: int) -> Iterator[SourcePiece | tuple[Row, ...]]:
-        return self.wake().pieces(size)
-
-    def lines(self) -> Iterator[bytes | None]:
-        return self.wake().lines()
+    def rows(self, start: int) -> Iterator[Row]:
+        """As of the source; of a file that was closed one by one, each looked up."""
+        return map(self.row, range(start, self.known.rows)) if self.known is not None else self.wake().rows(start)
 
     def close(self) -> None:
         if self._source is not None:
@@ -156,22 +149,21 @@ class ShardedSource(Source):
         self._awake: OrderedDict[Shard, None] = OrderedDict()
         self._openers = [Shard(opener, path) for opener, path in zip_longest(openers, paths)]
         self._shards: list[Shard] = [self._openers.pop(0)]
-        self._ends: list[int] = []  # of every shard but the last opened one
-        self._notes = list(notes)
+        self._left_out = list(notes)
         self._lost: list[Damage] = []
         self._lock = threading.RLock()
         with self._lent(self._shards[0]):
-            pass
-        self.loading, self.loose = self._shards[0].loading, self._shards[0].loose
+            first = self._shards[0].wake()
+        self.loading, self.loose = first.loading, first.loose
 
     @property
     def notes(self) -> tuple[str, ...]:
-        own = dict.fromkeys((*self._notes, *(note for shard in list(self._shards) for note in shard.notes)))
+        own = dict.fromkeys((*self._left_out, *(note for one in list(self._shards) for note in one.answers().notes)))
         return tuple(own)
 
     @property
     def damage(self) -> tuple[Damage, ...]:
-        return (*(one for shard in list(self._shards) for one in shard.damage), *self._lost)
+        return (*(damage for shard in list(self._shards) for damage in shard.answers().damage), *self._lost)
 
     def files(self) -> Iterator[DataFile]:
         for shard in [*self._shards, *self._openers]:
@@ -180,10 +172,9 @@ class ShardedSource(Source):
 
     def count(self) -> RowCount:
         with self._lock:
-            base = self._ends[-1] if self._ends else 0
-            last = self._shards[-1].count()
+            last = self._last().count()
             fraction = (len(self._shards) - 1 + last.fraction) / (len(self._shards) + len(self._openers))
-            return RowCount(base + last.rows, last.exact and not self._openers, fraction)
+            return RowCount(self._shards[-1].first + last.rows, last.exact and not self._openers, fraction)
 
     def columns(self) -> tuple[str, ...]:
         return self._shards[0].columns()
@@ -191,111 +182,89 @@ class ShardedSource(Source):
     def index_more(self, seconds: float) -> bool:
         until = time.monotonic() + seconds
         while True:
-            if self._shards[-1].index_more(max(0.0, until - time.monotonic())) and not self._open_next():
+            last = self._shards[-1]
+            if last.wake().index_more(max(0.0, until - time.monotonic())) and self._next(last) is None:
                 return True
             if time.monotonic() >= until:
                 return False
 
     def look_through(self) -> Iterator[None]:
         yield from super().look_through()
-        for shard in list(self._shards):
-            with self._lent(shard):
-                yield from shard.look_through()
+        for shard in self._each():
+            yield from shard.wake().look_through()
 
     def change(self) -> DataChange | None:
-        shards = list(self._shards)
-        found = [
-            DataChange(f"of {shard.title}: {change.why}", change.readable)
-            for shard in shards
-            if (change := shard.change() or (None if shard is shards[-1] else shard.outgrown())) is not None
-        ]
-        return min(found, key=lambda one: one.readable, default=None)
+        *before, last = list(self._shards)
+        return worst_change(
+            [*((shard.title, shard.change(grown=True)) for shard in before), (last.title, last.change(grown=False))]
+        )
 
     def refresh(self) -> bool:
         # only the last file can grow without moving the numbers of the rows after it
-        return not self._openers and self._shards[-1].refresh()
+        return not self._openers and self._last().refresh()
 
     def row(self, index: int) -> Row:
         if index < 0:
             raise IndexError(index)
         while True:
-            with self._lock:
-                number = bisect_right(self._ends, index)
-                shard = self._shards[number]
-                base = self._ends[number - 1] if number else 0
+            shard = self._shard_of(index)
             try:
                 with self._lent(shard):
-                    return replace(shard.row(index - base), index=index)
+                    return replace(shard.row(index - shard.first), index=index)
             except IndexError:
-                if not self._open_next(after=number):
+                if self._next(shard) is None:
                     raise IndexError(index) from None
 
     def rows(self, start: int = 0) -> Iterator[Row]:
-        index = start
-        while True:
-            with self._lock:
-                number = bisect_right(self._ends, index)
-                shard, base = self._shards[number], self._ends[number - 1] if number else 0
-            with self._lent(shard):
-                for row in shard.rows(index - base):
-                    if number < len(self._ends) and index >= self._ends[number]:
-                        break  # a file before the last one has grown: its rows keep their numbers
-                    yield replace(row, index=index)
-                    index += 1
-            if not self._open_next(after=number):
-                return
+        for shard in self._each(start):
+            begin = max(start, shard.first)
+            for index, row in enumerate(shard.rows(begin - shard.first), begin):
+                if index >= shard.end:
+                    break  # a file before the last one has grown: its rows keep their numbers
+                yield replace(row, index=index)
 
     def unlike(self, start: int, every: int = EVERY) -> Iterator[Row | None]:
         """Of a later file whose format declares columns its first row."""
-        number = base = 0
-        while True:
-            with self._lock:
-                shard, end = self._shards[number], self._ends[number] if number < len(self._ends) else None
-            with self._lent(shard):
-                if end is None or start < end:
-                    first = max(start - base, 0)
-                    found = shard.unlike(first, every) if self.loose else islice(shard.rows(first), 1)
-                    for row in found if self.loose or number else ():
-                        yield row and replace(row, index=base + row.index)
-                        every -= row.size if row is not None else 0
-                if not self._open_next(after=number):
-                    return
-            with self._lock:
-                base = self._ends[number]
-            number += 1
+        for shard in self._each():
+            if start < shard.end:
+                begin = max(start - shard.first, 0)
+                found = shard.wake().unlike(begin, every) if self.loose else islice(shard.rows(begin), 1)
+                for row in found if self.loose or shard.first else ():
+                    yield row and replace(row, index=shard.first + row.index)
+                    every -= row.size if row is not None else 0
 
     def pieces(self, size: int) -> Iterator[SourcePiece | tuple[Row, ...]]:
-        number = base = 0
-        while True:
-            with self._lock:
-                shard = self._shards[number]
-            with self._lent(shard):
-                for piece in shard.pieces(size):
-                    if isinstance(piece, SourcePiece):
-                        yield piece._replace(first=base + piece.first)
-                    else:
-                        yield tuple([replace(row, index=base + row.index) for row in piece])
-            if not self._open_next(after=number):
-                return
-            with self._lock:
-                base = self._ends[number]
-            number += 1
+        for shard in self._each():
+            for piece in shard.wake().pieces(size):
+                if isinstance(piece, SourcePiece):
+                    yield piece._replace(first=shard.first + piece.first)
+                else:
+                    yield tuple([replace(row, index=shard.first + row.index) for row in piece])
 
     def near(self, index: int) -> bool:
-        with self._lock:
-            number = bisect_right(self._ends, index)
-            shard, base = self._shards[number], self._ends[number - 1] if number else 0
-        with self._lent(shard):
-            # past the last row of a file that is known to its end, the row is in the next one
-            return shard.near(index - base) or shard.count().exact
+        with self._lent(shard := self._shard_of(index)):
+            return shard.near(index - shard.first)
 
     def lines(self) -> Iterator[bytes | None]:
-        number = 0
-        while number < len(self._shards):  # grows while the rows are read
-            shard = self._shards[number]
+        for shard in self._each():
+            yield from shard.wake().lines()
+
+    def _last(self) -> Source:
+        """The source that was opened last, which never rests."""
+        return self._shards[-1].wake()
+
+    def _shard_of(self, index: int) -> Shard:
+        """The shard that a row is in, as far as they are opened."""
+        with self._lock:
+            return self._shards[max(0, bisect_right(self._shards, index, key=lambda shard: shard.first) - 1)]
+
+    def _each(self, start: int = 0) -> Iterator[Shard]:
+        """Each shard from that of a row on, opened one after another."""
+        shard: Shard | None = self._shard_of(start)
+        while shard is not None:
             with self._lent(shard):
-                yield from shard.lines()
-            number += 1
+                yield shard
+            shard = self._next(shard)
 
     @contextlib.contextmanager
     def _lent(self, shard: Shard) -> Iterator[Shard]:
@@ -309,7 +278,7 @@ class ShardedSource(Source):
                     old.rest()
             shard.pins += 1
         try:
-            if not shard.rests:
+            if shard.known is None:
                 shard.wake()
             yield shard
         finally:
@@ -322,28 +291,28 @@ class ShardedSource(Source):
             for shard in self._shards:
                 shard.close()
 
-    def _open_next(self, after: int | None = None) -> bool:
-        """Open the file after shard `after` (the last opened one), whose rows are all known now."""
+    def _next(self, last: Shard) -> Shard | None:
+        """The shard after one whose rows are all known now, opened where it is not yet; None where there is none."""
         with self._lock:
-            if after is not None and after < len(self._shards) - 1:
-                return True
+            if last is not self._shards[-1]:
+                return self._shards[self._shards.index(last) + 1]
             while self._openers:
                 shard = self._openers.pop(0)
                 try:
                     with self._lent(shard):
                         pass
                 except NoRows as error:
-                    self._notes.append(f"left out: {error}")
+                    self._left_out.append(f"left out: {error}")
                     continue
                 except SourceError as error:
                     why = f"it {error.what}" + (f" ({error.why})" if error.why else "")
                     self._lost.append(Damage(error.where, 0, why, error.fix or COPY_AGAIN))
                     continue
-                base = self._ends[-1] if self._ends else 0
-                self._ends.append(base + self._shards[-1].count().rows)
+                shard.first = last.first + last.wake().count().rows
+                last.end = shard.first
                 self._shards.append(shard)
-                return True
-            return False
+                return shard
+            return None
 
 
 def _allow_open_files(shards: int) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import IO, NamedTuple
 
 from sftui.errors import SourceError
 from sftui.model import Row
+from sftui.sources.records import changed_under_us
 
 MIB = 1 << 20
 STEP_SECONDS = 0.02
@@ -142,6 +143,12 @@ class DataChange(NamedTuple):
     readable: bool
 
 
+def worst_change(changes: Iterable[tuple[str, DataChange | None]]) -> DataChange | None:
+    """Of what has become of some files, each with its name, that by which rows are lost, else any of it."""
+    found = [change._replace(why=f"of {name}: {change.why}") for name, change in changes if change is not None]
+    return min(found, key=lambda change: change.readable, default=None)
+
+
 class NoRows(SourceError):
     """The file is whole and holds no rows, which among several files is no loss."""
 
@@ -157,6 +164,8 @@ class Source(ABC):
     loading: Loading
     loose = False
     """Whether rows bring their keys themselves, and no header or schema declares them."""
+    _notes: Sequence[str] = ()
+    _damage: Sequence[Damage] = ()
 
     @property
     def kind(self) -> str:
@@ -166,12 +175,12 @@ class Source(ABC):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about how the data was read; may grow while indexing."""
-        return ()
+        return tuple(self._notes)
 
     @property
     def damage(self) -> tuple[Damage, ...]:
         """What of the data cannot be read, as far as it is known; certain after `read_through`."""
-        return ()
+        return tuple(self._damage)
 
     def files(self) -> Iterator[DataFile]:
         """The files that the rows lie in, each as a whole; none where they lie elsewhere, or are far away."""
@@ -277,13 +286,48 @@ class Source(ABC):
 
 def in_pieces(rows: Iterable[Row], size: int) -> Iterator[tuple[Row, ...]]:
     """Rows as pieces of about `size` bytes."""
-    held: list[Row] = []
-    bytes_held = 0
+    return map(tuple, chunks(rows, MOST_ROWS, size))
+
+
+def chunks(rows: Iterable[Row], most: int, size: int) -> Iterator[list[Row]]:
+    """The rows in order, `most` at a time or fewer where they are long: a chunk ends with the row that makes it `size`
+    bytes or more."""
+    some: list[Row] = []
+    held = 0
     for row in rows:
-        held.append(row)
-        bytes_held += row.size
-        if bytes_held >= size or len(held) >= MOST_ROWS:
-            yield tuple(held)
-            held, bytes_held = [], 0
-    if held:
-        yield tuple(held)
+        some.append(row)
+        held += row.size
+        if len(some) >= most or held >= size:
+            yield some
+            some, held = [], 0
+    if some:
+        yield some
+
+
+class CountedSource(Source):
+    """Rows that are all known from the start: `_count` of them, none once it is closed."""
+
+    _count: int
+
+    def count(self) -> RowCount:
+        return RowCount(self._count, True, 1.0)
+
+    def row(self, index: int) -> Row:
+        if not 0 <= index < self._count:
+            raise IndexError(index)
+        where = f"{self.title} row {index}"
+        change = self._change_at(index)
+        if change is not None and not change.readable:
+            return changed_under_us(index, where, change.why)
+        return self._read(index, where)
+
+    def close(self) -> None:
+        self._count = 0
+
+    def _change_at(self, index: int) -> DataChange | None:
+        """What has become of the file that a row is in."""
+        return self.change()
+
+    @abstractmethod
+    def _read(self, index: int, where: str) -> Row:
+        """The row, which is there."""

@@ -19,8 +19,8 @@ from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.numbers import bytes_of, numbers
-from sftui.sources.records import changed_under_us, oversized
-from sftui.sources.source import COPY_AGAIN, DataChange, Loading, RowCount, Source
+from sftui.sources.records import oversized
+from sftui.sources.source import COPY_AGAIN, CountedSource, DataChange, Loading, Source
 
 MEGATRON = b"MMIDIDX\x00\x00"
 HEAD = len(MEGATRON) + 8 + 1 + 8 + 8
@@ -44,7 +44,7 @@ def open_tokens(path: str, label: str, row_limit: int) -> Source:
     return MegatronSource(path, label, row_limit)
 
 
-class TokenFileSource(Source):
+class TokenFileSource(CountedSource):
     """Rows of ids that stand end to end in `tokens`, as `index` tells."""
 
     loading = Loading("arrays")
@@ -80,19 +80,10 @@ class TokenFileSource(Source):
         """What else is stored of a row."""
         return {}
 
-    def count(self) -> RowCount:
-        return RowCount(self._count, True, 1.0)
-
     def columns(self) -> tuple[str, ...]:
         return ("input_ids",)
 
-    def row(self, index: int) -> Row:
-        if not 0 <= index < self._count:
-            raise IndexError(index)
-        where = f"{self.title} row {index}"
-        change = self.change()
-        if change is not None and not change.readable:
-            return changed_under_us(index, where, change.why)
+    def _read(self, index: int, where: str) -> Row:
         begin, count = self.place(index)
         size = count * bytes_of(self.dtype)
         if count < 0 or begin < 0 or begin + size > self._sizes[0]:
@@ -110,6 +101,7 @@ class TokenFileSource(Source):
         return self.tokens.changed(self._sizes[0]) or self.index.changed(self._sizes[1])
 
     def close(self) -> None:
+        super().close()
         self._opened.close()
 
     def _numbers(self, offset: int, dtype: str, count: int) -> list[int]:

@@ -31,8 +31,9 @@ from sftui.sources import Loading, Source, open_source
 from sftui.sources.indexed import IndexedSource
 from sftui.sources.memory import source_in_memory
 from sftui.sources.pieces import PieceReader
-from sftui.sources.shards import Shard, ShardedSource
+from sftui.sources.shards import ShardedSource
 from sftui.sources.slices import SlicedSource
+from sftui.sources.source import CountedSource
 from sftui.sources.token_files import TokenFileSource
 from sftui.trainers import TRAINERS, preset, traits_of
 from sftui.trainers.own_config import write_config
@@ -131,7 +132,7 @@ FILES = [
     Asked("ids.ds", datatrove, IDS),
 ]
 IN_MEMORY = [TEXTS, pa.Table.from_pylist(TEXTS)]
-OVER_OTHERS = {Shard, ShardedSource, SlicedSource, IndexedSource, TokenFileSource}
+OVER_OTHERS = {ShardedSource, SlicedSource, IndexedSource, CountedSource, TokenFileSource}
 """Sources of several kinds, which say of each what it says of itself."""
 
 
