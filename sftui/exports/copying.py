@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -112,6 +112,10 @@ def _imports(tree: ast.Module, used: set[str]) -> Iterator[str]:
         yield from (*(line for _, line in lines), "")
 
 
+Edit = tuple[int, int, str]
+"""From where to where the source is written otherwise, and how."""
+
+
 class _ScriptFill:
     """The values, and the text that they are worked into."""
 
@@ -120,93 +124,80 @@ class _ScriptFill:
         self._source = source
         self._values = values
         self._lines = [0, *(found.end() for found in re.finditer("\n", source))]
-        self._cuts: list[tuple[int, int, str]] = []
-        self._left: dict[int, int] = {}
 
     def text_of(self, node: ast.stmt) -> str:
         """A statement of the module with the values worked in; empty where they leave nothing of it."""
-        self._cuts, self._left = [], {}
-        self._visit(node)
-        gone = [(start, end) for start, end, _ in self._cuts]
-        for line, width in self._left.items():
-            blank = self._source[line : line + width].isspace() and "\n" not in self._source[line : line + width]
-            if blank and not any(start <= line < end for start, end in gone):
-                self._cuts.append((line, line + width, ""))
-        text, at = "", self._line(node)
-        for start, end, new in sorted(self._cuts):
-            text += self._source[at:start] + new
-            at = end
-        text += self._source[at : self._after([node])]
-        return re.sub(r"\n{3,}", "\n\n", text).strip("\n")
+        return re.sub(r"\n{3,}", "\n\n", self._text(self._line(node), self._after([node]), [node])).strip("\n")
 
     def rest_of_line(self, node: ast.stmt) -> str:
         """What stands behind a statement on its last line: its comment."""
         return self._source[self._end(node) : self._after([node])].rstrip("\n")
 
-    def _visit(self, node: ast.AST) -> None:
-        if isinstance(node, ast.If):
-            self._branch(node)
-        elif isinstance(node, ast.IfExp) and (known := self._known(node.test)) is not None:
-            self._only(node, [node.body if known else node.orelse])
-        elif isinstance(node, ast.BoolOp) and any(self._known(value) is not None for value in node.values):
-            self._only(node, [value for value in node.values if self._known(value) is None])
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == CONFIG:
-            self._cut(self._start(node), self._end(node), literal(getattr(self._values[CONFIG], node.attr)))
-        elif isinstance(node, ast.FunctionDef):
-            self._signature(node)
-            self._each(node.body)
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            self._cut(self._end(node.target), self._end(node.annotation))
-            self._visit(node.value)
-        else:
-            self._each(ast.iter_child_nodes(node))
+    def _text(self, start: int, end: int, nodes: Sequence[ast.AST]) -> str:
+        """The source between two places, with the values worked into the nodes that stand there."""
+        text = ""
+        for begin, stop, new in sorted(self._each(nodes)):
+            text += self._source[start:begin] + new
+            start = stop
+        return text + self._source[start:end]
 
-    def _signature(self, node: ast.FunctionDef) -> None:
+    def _each(self, nodes: Iterable[ast.AST]) -> Iterator[Edit]:
+        for node in nodes:
+            yield from self._edits(node)
+
+    def _edits(self, node: ast.AST) -> Iterator[Edit]:
+        """What is written otherwise of a node."""
+        if isinstance(node, ast.If):
+            yield from self._branch(node)
+        elif isinstance(node, ast.IfExp) and (known := self._known(node.test)) is not None:
+            yield self._start(node), self._end(node), self._alone(node.body if known else node.orelse)
+        elif isinstance(node, ast.BoolOp) and any(self._known(value) is not None for value in node.values):
+            yield self._start(node), self._end(node), self._operands(node.values)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == CONFIG:
+            yield self._start(node), self._end(node), literal(getattr(self._values[CONFIG], node.attr))
+        elif isinstance(node, ast.FunctionDef):
+            yield from self._signature(node)
+            yield from self._each(node.body)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            yield self._end(node.target), self._end(node.annotation), ""
+            yield from self._edits(node.value)
+        else:
+            yield from self._each(ast.iter_child_nodes(node))
+
+    def _signature(self, node: ast.FunctionDef) -> Iterator[Edit]:
         """The names and defaults of a function's arguments alone."""
         arguments, defaults = node.args.args, node.args.defaults
         for one, default in zip(arguments, [*[None] * (len(arguments) - len(defaults)), *defaults]):
             name, end = self._start(one) + len(one.arg), self._end(one)
-            self._cut(name, end if default is None else self._start(default), "" if default is None else "=")
+            yield name, end if default is None else self._start(default), "" if default is None else "="
         if node.returns is not None:
-            self._cut(self._source.rindex(")", 0, self._start(node.returns)) + 1, self._end(node.returns))
+            yield self._source.rindex(")", 0, self._start(node.returns)) + 1, self._end(node.returns), ""
 
-    def _each(self, nodes: Iterator[ast.AST] | Sequence[ast.AST]) -> None:
-        for node in nodes:
-            self._visit(node)
-
-    def _branch(self, node: ast.If, first: bool = True) -> None:
+    def _branch(self, node: ast.If, first: bool = True) -> Iterator[Edit]:
         """An `if` or `elif`; `first`: no branch of it stands before this one."""
-        known, start, end = self._known(node.test), self._line(node), self._after(node.body)
-        body = self._source.index("\n", self._source.index(":", self._end(node.test))) + 1
+        known, start, after = self._known(node.test), self._line(node), self._after([node])
+        other, is_elif = self._otherwise(node)
         if known:
-            self._cut(start if first else self._start(node), body, "" if first else "else:\n")
-            self._cut(end, self._after([node]))
-            self._taken(node.body, body, first)
-        elif known is False:
-            other, is_elif = self._otherwise(node)
-            self._cut(start, other)
-            if is_elif:
-                self._branch(node.orelse[0], first)  # type: ignore[arg-type]
-            elif node.orelse:
-                body = self._source.index("\n", other) + 1
-                self._cut(other, body if first else other)
-                self._taken(node.orelse, body, first)
+            block = self._block(self._end(node.test), node.body)
+            yield (start, after, _further_left(block)) if first else (self._start(node), after, f"else:\n{block}")
+            return
+        if known is False and first and node.orelse and not is_elif:
+            yield start, after, _further_left(self._block(other, node.orelse))
+            return
+        if known is False:
+            yield start, other, ""
         else:
             if first and self._source.startswith("elif", self._start(node)):
-                self._cut(self._start(node), self._start(node) + len("elif"), "if")
-            self._each([node.test, *node.body])
-            if self._otherwise(node)[1]:
-                self._branch(node.orelse[0], first=False)  # type: ignore[arg-type]
-            else:
-                self._each(node.orelse)
+                yield self._start(node), self._start(node) + len("elif"), "if"
+            yield from self._each([node.test, *node.body])
+        if is_elif:
+            yield from self._branch(node.orelse[0], first and known is False)  # type: ignore[arg-type]
+        else:
+            yield from self._each(node.orelse)
 
-    def _taken(self, block: Sequence[ast.stmt], start: int, first: bool) -> None:
-        """A block that always runs; as it stands alone it moves to the left."""
-        if first:
-            for line in self._lines:
-                if start <= line < self._after(block):
-                    self._left[line] = self._left.get(line, 0) + 4
-        self._each(block)
+    def _block(self, head: int, body: Sequence[ast.stmt]) -> str:
+        """The lines of a block behind its head, which ends in a colon."""
+        return self._text(self._source.index("\n", self._source.index(":", head)) + 1, self._after(body), body)
 
     def _otherwise(self, node: ast.If) -> tuple[int, bool]:
         """Where the line of the `elif` or `else` begins, or what follows the statement; whether it is an `elif`."""
@@ -217,16 +208,18 @@ class _ScriptFill:
         after = self._after(node.body)
         return after + self._source[after:].index(" " * node.col_offset + "else:"), False
 
-    def _only(self, node: ast.expr, kept: Sequence[ast.expr]) -> None:
-        """Some operands of an expression; of the operators between them the one before each stays."""
-        operands = node.values if isinstance(node, ast.BoolOp) else []
-        at = self._start(node)
-        for number, one in enumerate(kept):
-            before = operands[operands.index(one) - 1] if number else one
-            self._cut(at, self._end(before) if number else self._start(one))
-            at = self._end(one)
-        self._cut(at, self._end(node))
-        self._each(kept)
+    def _alone(self, node: ast.expr) -> str:
+        return self._text(self._start(node), self._end(node), [node])
+
+    def _operands(self, operands: Sequence[ast.expr]) -> str:
+        """Those that are not known; of the operators between them the one before each stays."""
+        text = ""
+        for before, operand in zip([None, *operands], operands):
+            if self._known(operand) is None:
+                if text and before is not None:
+                    text += self._source[self._end(before) : self._start(operand)]
+                text += self._alone(operand)
+        return text
 
     def _known(self, node: ast.expr) -> bool | None:
         """What a test is; None where that shows when the script runs."""
@@ -242,10 +235,6 @@ class _ScriptFill:
             return None  # a literal alone is the value of something, as in `x or []`
         return bool(eval(compile(ast.Expression(node), "test", "eval"), {"__builtins__": {}}, dict(self._values)))
 
-    def _cut(self, start: int, end: int, new: str = "") -> None:
-        if start < end:
-            self._cuts.append((start, end, new))
-
     def _start(self, node: ast.expr | ast.stmt | ast.arg) -> int:
         return self._lines[node.lineno - 1] + node.col_offset
 
@@ -258,6 +247,10 @@ class _ScriptFill:
     def _after(self, block: Sequence[ast.stmt]) -> int:
         """Where the line after a block begins."""
         return self._lines[block[-1].end_lineno or 0]
+
+
+def _further_left(block: str) -> str:
+    return re.sub(r"(?m)^ {4}", "", block)
 
 
 class Code(str):

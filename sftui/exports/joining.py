@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import IO, Any
 
-from sftui.exports.parquet import arrow_writer, parquet_joiner
+from sftui.exports.parquet import arrow_batches, arrow_schema, parquet_file
 from sftui.exports.records import Columns, as_line
 
 
 def part_of(form: str, records: Iterator[dict[str, Any]], columns: Columns) -> bytes:
     """Records of rows as a part of a file: lines of JSON, or Arrow's tables."""
-    file = BytesIO()
     if form == "jsonl":
-        for record in records:
-            file.write(as_line(record))
-    else:
-        with arrow_writer(file, columns) as put:
-            for record in records:
-                put(record)
+        return b"".join(map(as_line, records))
+    file, batches = BytesIO(), list(arrow_batches(records, columns))
+    import pyarrow as pa  # once the rows are there (see `parquet_writer`)
+
+    with pa.ipc.new_stream(file, arrow_schema(columns)) as stream:
+        for batch in batches:
+            stream.write_batch(batch)
     return file.getvalue()
 
 
@@ -29,6 +29,14 @@ def joined(form: str, file: IO[bytes], columns: Columns) -> Iterator[Callable[[b
     """Takes the parts of a file in order."""
     if form == "jsonl":
         yield file.write
-    else:
-        with parquet_joiner(file, columns) as join:
-            yield join
+        return
+    import pyarrow as pa
+
+    with parquet_file(file, columns) as writer:
+
+        def join(part: bytes) -> None:
+            with pa.ipc.open_stream(part) as stream:
+                for batch in stream:
+                    writer.write_batch(batch)
+
+        yield join

@@ -40,123 +40,77 @@ ROWS = Columns()
 
 @contextlib.contextmanager
 def parquet_writer(file: IO[bytes], columns: Columns = ROWS) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Takes records (see `sftui.exports.records`), of rows or of packs; the columns a record lacks are null.
+    """Takes records (see `sftui.exports.records`), of rows or of packs; the columns a record lacks are null. Without
+    any the file holds its columns alone.
 
     pyarrow is loaded when the first group is full: what loads in the rows before (fastokens) needs the memory first.
     """
-    with _writer(lambda: _Groups(file, columns), PACK_LISTS if columns.packs else ROW_LISTS) as put:
-        yield put
-
-
-@contextlib.contextmanager
-def arrow_writer(file: IO[bytes], columns: Columns = ROWS) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Takes records of rows as `parquet_writer`; what is written is for `parquet_joiner`."""
-    with _writer(lambda: _Groups(file, columns, apart=True), ROW_LISTS) as put:
-        yield put
-
-
-@contextlib.contextmanager
-def parquet_joiner(file: IO[bytes], columns: Columns = ROWS) -> Iterator[Callable[[bytes], None]]:
-    """Takes what `arrow_writer` has written, part after part, and writes it as one file."""
-    with contextlib.closing(_Groups(file, columns)) as groups:
-        yield groups.join
-
-
-@contextlib.contextmanager
-def _writer(begun: Callable[[], _Groups], lists: Mapping[str, str]) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Records gathered to groups; `begun` makes what writes them."""
-    group = _Group(lists)
-    groups: list[_Groups] = []
+    group, writers = _Group(columns), list[Any]()
     with contextlib.ExitStack() as stack:
 
         def flush() -> None:
-            if not groups:
-                groups.append(stack.enter_context(contextlib.closing(begun())))
-            groups[0].write(group.taken())
+            if not writers:
+                writers.append(stack.enter_context(parquet_file(file, columns)))
+            if group.records:
+                writers[0].write_batch(group.batch())
 
         def put(record: dict[str, Any]) -> None:
-            if group.add(record, GROUP_TOKENS if groups else FIRST_TOKENS):
+            if group.add(record, GROUP_TOKENS if writers else FIRST_TOKENS):
                 flush()
 
         yield put
         flush()
 
 
-class _Group:
-    """Records on their way into a row group, the numbers of their `lists` packed."""
+def parquet_file(file: IO[bytes], columns: Columns = ROWS) -> Any:
+    """A `pyarrow.parquet.ParquetWriter` of such records, for a `with`."""
+    import pyarrow.parquet as pq
 
-    def __init__(self, lists: Mapping[str, str]) -> None:
-        self._lists = lists
-        self._held: list[Mapping[str, Any]] = []
-        self._tokens = 0
-
-    def add(self, record: Mapping[str, Any], most: int) -> bool:
-        """One more, and whether the group is full: it takes so many tokens."""
-        self._held.append(_columns(record, self._lists))
-        self._tokens += len(record.get("input_ids", ()))
-        return len(self._held) >= GROUP or self._tokens >= most
-
-    def taken(self) -> list[Mapping[str, Any]]:
-        """All of them; the next one begins another group."""
-        held, self._held, self._tokens = self._held, [], 0
-        return held
-
-
-class _Groups:
-    """The file as it is written, group by group; without any it holds its columns alone. `apart`: as Arrow's stream."""
-
-    def __init__(self, file: IO[bytes], columns: Columns, apart: bool = False) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        self._pa, self._schema = pa, _schema(pa, columns)
-        self._writer = (
-            pa.ipc.new_stream(file, self._schema)
-            if apart
-            else pq.ParquetWriter(
-                file, self._schema, compression="zstd", use_dictionary=TEXTS, write_statistics=[*NUMBERS, *TEXTS]
-            )
-        )
-
-    def write(self, records: Sequence[Mapping[str, Any]]) -> None:
-        if records:
-            self._writer.write_batch(_batch(self._pa, self._schema, records))
-
-    def join(self, part: bytes) -> None:
-        with self._pa.ipc.open_stream(part) as stream:
-            for batch in stream:
-                self._writer.write_table(self._pa.Table.from_batches([batch]))
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-def arrow_schema(columns: Columns = ROWS) -> Any:
-    """The columns of the same records, as a pyarrow schema."""
-    import pyarrow as pa
-
-    return _schema(pa, columns)
+    statistics = [*NUMBERS, *TEXTS]
+    schema = arrow_schema(columns)
+    return pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=TEXTS, write_statistics=statistics)
 
 
 def arrow_batches(records: Iterable[dict[str, Any]], columns: Columns = ROWS) -> Iterator[Any]:
     """The same records as pyarrow's record batches, made as they are requested, each of no more than a row group."""
-    import pyarrow as pa
-
-    schema, group = _schema(pa, columns), _Group(PACK_LISTS if columns.packs else ROW_LISTS)
+    group = _Group(columns)
     for record in records:
         if group.add(record, GROUP_TOKENS):
-            yield _batch(pa, schema, group.taken())
-    if last := group.taken():
-        yield _batch(pa, schema, last)
+            yield group.batch()
+    if group.records:
+        yield group.batch()
 
 
-def _batch(pa: Any, schema: Any, records: Sequence[Mapping[str, Any]]) -> Any:
-    kinds = zip(schema.names, schema.types)
-    columns = [_column(pa, [record.get(name) for record in records], kind) for name, kind in kinds]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+class _Group:
+    """Records on their way into a row group, their numbers packed."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._lists = PACK_LISTS if columns.packs else ROW_LISTS
+        self.records: list[Mapping[str, Any]] = []
+        self._tokens = 0
+
+    def add(self, record: Mapping[str, Any], most: int) -> bool:
+        """One more, and whether the group is full: it takes so many tokens."""
+        self.records.append(_columns(record, self._lists))
+        self._tokens += len(record.get("input_ids", ()))
+        return len(self.records) >= GROUP or self._tokens >= most
+
+    def batch(self) -> Any:
+        """All of them as a record batch; the next one begins another group."""
+        import pyarrow as pa
+
+        schema, records = arrow_schema(self._columns), self.records
+        self.records, self._tokens = [], 0
+        kinds = zip(schema.names, schema.types)
+        columns = [_column(pa, [record.get(name) for record in records], kind) for name, kind in kinds]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _schema(pa: Any, wanted: Columns) -> Any:
+def arrow_schema(wanted: Columns = ROWS) -> Any:
+    """The columns of the same records, as a pyarrow schema."""
+    import pyarrow as pa
+
     ids = pa.list_(pa.int32())
     columns: list[tuple[str, Any]] = [("row", pa.int64())]
     if wanted.packs:
@@ -170,8 +124,7 @@ def _schema(pa: Any, wanted: Columns) -> Any:
         columns += [(name, ids) for name in ("attention_mask", "position_ids", "document_ids", "seq_lens")]
     else:
         columns += [("attention_mask", pa.list_(pa.int8())), ("part", pa.int32())]
-    columns += [("split", pa.string())]
-    columns += [("dropped", pa.string()), ("error", pa.string())]
+    columns += [(name, pa.string()) for name in ("split", "dropped", "error")]
     if wanted.explain:
         span = pa.struct([("start", pa.int32()), ("end", pa.int32()), ("message", pa.int32()), ("part", pa.string())])
         columns += [("tokens", pa.list_(pa.string())), ("reasons", pa.list_(pa.string())), ("spans", pa.list_(span))]
