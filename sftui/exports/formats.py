@@ -10,23 +10,15 @@ if TYPE_CHECKING:
 
 
 def writer_of(form: str) -> Callable[[AuditReport], str]:
-    """What writes `text`, `json`, `sarif`, `junit`, `github` or `markdown`; loads that one alone."""
+    """What writes `text`, `json`, `sarif`, `junit`, `github` or `markdown`."""
     if form == "json":
         from sftui.exports.formats_json import as_json_text
 
         return as_json_text
-    if form == "sarif":
-        from sftui.exports.formats_sarif import as_sarif
+    if form in ("sarif", "junit", "github"):
+        from sftui.exports.formats_ci import as_github, as_junit, as_sarif
 
-        return as_sarif
-    if form == "junit":
-        from sftui.exports.formats_junit import as_junit
-
-        return as_junit
-    if form == "github":
-        from sftui.exports.formats_github import as_github
-
-        return as_github
+        return {"sarif": as_sarif, "junit": as_junit, "github": as_github}[form]
     if form == "markdown":
         from sftui.exports.formats_markdown import as_markdown
 

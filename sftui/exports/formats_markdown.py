@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sftui.exports.formats_text import MARKS, SHOWN, summary
-from sftui.exports.report_model import AuditReport
+from sftui.exports.formats_text import how_often, summary
+from sftui.exports.report_model import MARKS, SHOWN, AuditReport
 from sftui.findings import CODES
 from sftui.text import ELLIPSIS, visible
 
@@ -59,18 +59,12 @@ def _table_row(one: FoundCode) -> str:
 
 
 def _code(checked: AuditReport, one: FoundCode) -> Iterator[str]:
-    many = f", {one.count:,} times" if one.count > 1 else ""
-    share = one.share_text(checked.audit.rows)
-    many += f", {share}" if share else ""
-    title = f"<b>{one.code}</b> {_text(CODES[one.code].title)}{many}"
+    title = f"<b>{one.code}</b> {_text(CODES[one.code].title)}{how_often(checked, one)}"
     yield f"<details><summary>{MARKS[one.severity]} {title}</summary>"
     yield ""
-    before = ""
-    for found in one.kept[:SHOWN]:
+    for found, key in checked.keyed(one, SHOWN):
         yield _finding(checked, found)
-        key = checked.key(found.finding)
-        if key and key != before:
-            before = key
+        if key:
             yield f"  <br>fix: {_code_text(key)}"
     left = one.count - min(len(one.kept), SHOWN)
     if left > 0:

@@ -6,16 +6,13 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sftui.exports.report_model import AuditReport, counted, counted_word
-from sftui.findings import CODES, Severity
+from sftui.exports.report_model import MARKS, SHOWN, AuditReport, counted, counted_word
+from sftui.findings import CODES
 from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.audit.found import FoundCode, FoundFinding
 
-SHOWN = 3
-"""Findings of one code that are printed in full."""
-MARKS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.INFO: "· info"}
 SCOPES = {"setup": "Set-up", "dataset": "Dataset", "row": "Rows"}
 
 
@@ -38,26 +35,24 @@ def _lines(checked: AuditReport, width: int) -> Iterator[str]:
 
 
 def _code(checked: AuditReport, one: FoundCode, width: int) -> Iterator[str]:
-    many = f", {one.count:,} times" if one.count > 1 else ""
-    share = one.share_text(checked.audit.rows)
-    many += f", {share}" if share else ""
-    yield from _wrapped(f"{MARKS[one.severity]} {one.code} {CODES[one.code].title}{many}", width, "  ")
-    before = ""
-    for found in one.kept[:SHOWN]:
+    yield from _wrapped(
+        f"{MARKS[one.severity]} {one.code} {CODES[one.code].title}{how_often(checked, one)}", width, "  "
+    )
+    for found, key in checked.keyed(one, SHOWN):
         yield from _finding(checked, found, width)
-        key = checked.key(found.finding)
-        if key and key != before:
-            before = key
+        if key:
             yield from _wrapped(f"fix: {key}", width - 2, "       ", "  ")
     left = one.count - min(len(one.kept), SHOWN)
     if left > 0:
         rows = ", ".join(str(row) for row in list(one.rows)[SHOWN : SHOWN + 12])
-        yield from _wrapped(
-            f"and {left:,} more" + (f": rows {rows}" if rows else "") + (", …" if left > 12 else ""),
-            width - 2,
-            "  ",
-            "  ",
-        )
+        more = f"and {left:,} more" + (f": rows {rows}" if rows else "") + (", …" if left > 12 else "")
+        yield from _wrapped(more, width - 2, "  ", "  ")
+
+
+def how_often(checked: AuditReport, code: FoundCode) -> str:
+    """How many findings of a code there are, and in which share of the rows; empty for one."""
+    share = code.share_text(checked.audit.rows)
+    return (f", {code.count:,} times" if code.count > 1 else "") + (f", {share}" if share else "")
 
 
 def _finding(checked: AuditReport, found: FoundFinding, width: int) -> Iterator[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sftui.exports.report_markup import page, style
+from sftui.exports.report_markup import page, style, token_range
 from sftui.exports.report_model import MARKS, AuditReport, counted
-from sftui.exports.report_tokens import token_range
 from sftui.findings import CODES, Finding
 from sftui.model import IGNORE_INDEX, Inspection
 from sftui.text import clip, many, share, visible

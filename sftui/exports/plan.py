@@ -12,9 +12,8 @@ from sftui.conversations import detect
 from sftui.errors import ExportError
 from sftui.exports.files import write_atomically
 from sftui.exports.pinned import version_notes
-from sftui.exports.prepared import ExportInput
+from sftui.exports.prepared import ExportInput, correction_line
 from sftui.exports.secrets import without_secrets
-from sftui.exports.wording import correction_line
 from sftui.findings.rule import TO_MESSAGES
 from sftui.nearest import did_you_mean
 from sftui.recipe import Data, Preset, Recipe, changed

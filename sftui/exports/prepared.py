@@ -1,11 +1,12 @@
-"""What an export needs to know besides the recipe."""
+"""What an export needs to know besides the recipe, and the sentence that every exported file begins with."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sftui.errors import ExportError
+from sftui.recipe import Recipe, diff
 from sftui.sources.source import UNKNOWN, Loading
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from sftui.model import Row
     from sftui.tokens import TokenizerFacts
     from sftui.trainers.config import OpenedConfig
+
+LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +57,19 @@ class ExportInput:
         if self.tokenizer is None:
             raise ExportError("the tokenizer is not loaded yet", fix="try again when tokens show")
         return self.tokenizer
+
+
+def correction_line(recipe: Recipe, base: Recipe) -> str:
+    """One line of plain ASCII-safe text: what was corrected against the starting recipe."""
+    changes = diff(base, recipe)
+    if not changes:
+        return "sftui: nothing was corrected against the starting recipe"
+    listed = ", ".join(f"{c.path} {_short(c.before)} -> {_short(c.after)}" for c in changes)
+    return f"sftui: corrected against the starting recipe: {listed}"
+
+
+def _short(value: Any) -> str:
+    """A value on one line, whatever it holds: it ends up in a comment of a script."""
+    text = "null" if value is None else value if isinstance(value, str) else repr(value)
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -17,8 +17,7 @@ from sftui.exports.copying import Code, copied
 from sftui.exports.expressible import check_expressible
 from sftui.exports.pinned import needed_version
 from sftui.exports.plain_config import Config
-from sftui.exports.prepared import ExportInput
-from sftui.exports.wording import correction_line
+from sftui.exports.prepared import ExportInput, correction_line
 from sftui.recipe import Recipe, day_of
 
 HEAD = '''\

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sftui.exports.report_figures import figure_sections
-from sftui.exports.report_markup import page, parts, style
-from sftui.exports.report_model import MARKS, AuditReport, counted
-from sftui.exports.report_tokens import token_box
+from sftui.audit.bars import length_bars, share_bars
+from sftui.exports.report_markup import page, parts, style, token_box
+from sftui.exports.report_model import MARKS, SHOWN, AuditReport, counted
 from sftui.findings import CODES, Finding
 from sftui.text import many, share
 
 if TYPE_CHECKING:
-    from sftui.audit.figures import WeightFigures
+    from sftui.audit.figures import Figures, GroupFigure, LimitFigure, WeightFigures
     from sftui.audit.found import FoundCode
 
-SHOWN = 3
-"""Findings of one code that are shown in full."""
+LISTED = 12
+"""Groups, roles and tokens that are listed; more are counted together."""
 
 
 def report_html(checked: AuditReport) -> str:
@@ -86,3 +85,130 @@ def _facts(checked: AuditReport) -> list[tuple[str, str]]:
         ),
         ("Findings", counted(checked)),
     ]
+
+
+def figure_sections(figures: Figures) -> Iterator[tuple[str, str, Any]]:
+    """(id, heading, markup) of each section that has something to show."""
+    table, columns = parts().table, parts().columns
+    head: tuple[str, ...]
+    if figures.tokenized:
+        plot = columns("lengths-plot", "Rows by length in tokens", length_bars(figures.lengths))
+        lengths = ((_quantile(part), f"{length:,}") for part, length in figures.quantiles.items())
+        caption, head = "Lengths in tokens, before anything is cut", ("Part of the rows", "At most")
+        yield "lengths", "Lengths", plot + table(caption, head, lengths)
+        caption = "Rows by the per cent of their tokens that is trained"
+        yield "shares", "Trained share", columns("shares-plot", caption, share_bars(figures.shares))
+    if figures.by_role:
+        yield "budget", "Where the loss goes", _budget(figures)
+    if figures.tokenized:
+        yield "limits", "Effect of a length limit", _limits(figures)
+    repeats = (figures.repeated, figures.answered_again, figures.leaked)
+    rows = ((one.name, f"{one.count:,}", _first(one)) for one in repeats)
+    head = ("Rows that are", "How many", "First rows")
+    yield "repeats", "Duplicates and overlap", table("Compared without white space", head, rows)
+    for name, heading, caption, groups in (
+        ("drops", "Dropped by the trainer", "Reason", figures.drops),
+        ("stops", "Rows that could not be prepared", "Stopped at", figures.stops),
+    ):
+        if groups:
+            yield name, heading, _groups(caption, groups)
+    if len(figures.sources) > 1:
+        sources = (
+            (one.name, f"{one.rows:,}", f"{one.tokens:,}", f"{one.trained:,}", f"{one.dropped:,}")
+            for one in figures.sources
+        )
+        head = ("File", "Rows", "Tokens", "Trained", "Dropped")
+        yield "sources", "Sources", table("One line a file", head, sources)
+    kinds = (
+        ("Roles in order", figures.signatures),
+        ("Template branches", figures.branches),
+        ("Findings together", figures.finding_sets),
+    )
+    yield "groups", "Groups", _joined(_groups(caption, groups) for caption, groups in kinds if groups)
+
+
+def _budget(figures: Figures) -> Any:
+    messages = {
+        f"message {index}" if index >= 0 else "no message": count for index, count in figures.by_message.items()
+    }
+    roles = {name or "no message": count for name, count in figures.by_role.items()}
+    counts = [("part of a message", "Part", figures.by_part), ("message", "Message", messages)]
+    if figures.weights is not None and figures.weights.tokens:
+        counts.append(("weight in the loss", "Weight", figures.weights.by_weight))
+    body = [parts().lines("roles-plot", "Trained tokens by role", _top(roles))]
+    body += [_counts(f"Trained tokens by {by}", head, numbers) for by, head, numbers in counts]
+    if figures.by_special:
+        body.insert(3, _counts("Trained special tokens", "Token", figures.by_special))
+    return _joined(body)
+
+
+def _counts(caption: str, head: str, counts: Mapping[str, int]) -> Any:
+    total = sum(counts.values()) or 1
+    return parts().table(
+        caption,
+        (head, "Tokens", "Share"),
+        ((name, f"{count:,}", share(count, total, 1)) for name, count in _top(counts)),
+    )
+
+
+def _joined(markup: Iterable[Any]) -> Any:
+    from markupsafe import Markup
+
+    return Markup("").join(markup)
+
+
+def _top(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    items = list(counts.items())
+    rest = sum(count for _, count in items[LISTED:])
+    return items[:LISTED] + ([("all others", rest)] if rest else [])
+
+
+def _limits(figures: Figures) -> Any:
+    table = parts().table
+
+    def per(part: int, whole: int) -> str:
+        return f"{part:,} ({share(part, whole, 1)})" if whole and part else f"{part:,}"
+
+    def limits(caption: str, head: tuple[str, ...], *figure_of: Callable[[LimitFigure], str]) -> Any:
+        rows = ((f"{one.limit:,}", *(of(one) for of in figure_of)) for one in figures.limits)
+        return table(caption, ("Limit", *head), rows)
+
+    cut = limits(
+        "Cutting longer rows on the right",
+        ("Rows cut", "Trained tokens lost", "Left without a label"),
+        lambda one: per(one.over, figures.tokenized),
+        lambda one: per(one.trained_cut, figures.trained),
+        lambda one: f"{one.unlabelled:,}",
+    )
+    drop = limits(
+        "Dropping longer rows",
+        ("Rows dropped", "Tokens lost", "Trained tokens lost"),
+        lambda one: per(one.over, figures.tokenized),
+        lambda one: per(one.tokens_dropped, figures.tokens),
+        lambda one: per(one.trained_dropped, figures.trained),
+    )
+    pack = table(
+        "Packing rows, cut at the limit, best fit first",
+        ("Limit", "Sequences", "Padding in them"),
+        (
+            (f"{one.limit:,}", f"{one.packs:,}", per(one.waste or 0, one.packs * one.limit))
+            for one in figures.limits
+            if one.packs is not None
+        ),
+    )
+    return cut + drop + pack
+
+
+def _groups(caption: str, groups: tuple[GroupFigure, ...]) -> Any:
+    left = groups[LISTED:]
+    more = f"and {sum(one.count for one in left):,} rows in {len(left):,} more groups" if left else ""
+    rows = ((one.name, f"{one.count:,}", _first(one)) for one in groups[:LISTED])
+    return _joined((parts().table(caption, (caption, "Rows", "First rows"), rows), parts().paragraph(more)))
+
+
+def _first(group: GroupFigure) -> str:
+    return ", ".join(map(str, group.rows[:5])) + (", …" if group.count > 5 else "")
+
+
+def _quantile(part: float) -> str:
+    return {0.0: "shortest", 0.5: "half", 1.0: "all (longest)"}.get(part, f"{100 * part:.0f} %")

@@ -1,14 +1,21 @@
-"""The templates of the report: the one place where something of the data becomes markup."""
+"""The templates of the report, the one place where something of the data becomes markup, and the tokens that the report
+and notebooks draw: runs of one label, those of a finding marked."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from sftui.text import share, visible
+from sftui.findings import Finding
+from sftui.model import IGNORE_INDEX, Inspection
+from sftui.text import share, visible, visible_token
 
 HERE = Path(__file__).parent
+AROUND, MOST = 10, 60
+WORDS = {"on": "trained", "off": "masked", "cut": "cut"}
 
 
 def page(template: str, **values: Any) -> str:
@@ -57,3 +64,63 @@ def _environment() -> Any:
 def _shown(value: object) -> object:
     """Text of its own made visible; markup that a macro gave stays."""
     return visible(value) if type(value) is str else value
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRun:
+    """Tokens that follow each other with one label: a kind of `WORDS`, the weight in the loss in words, and whether the
+    brackets of a finding open before them or close behind them."""
+
+    kind: str
+    word: str
+    tokens: tuple[str, ...]
+    weight: str
+    opens: bool
+    closes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRange:
+    """The runs of tokens `start` to `stop` (half-open) of a row that has `length` of them."""
+
+    row: int
+    start: int
+    stop: int
+    length: int
+    runs: tuple[TokenRun, ...]
+
+
+def token_box(inspection: Inspection, finding: Finding, ignore: int = IGNORE_INDEX) -> TokenRange | None:
+    """The tokens of a finding with some before and behind; None where it names none or the row has none."""
+    tokens = inspection.tokens
+    if tokens is None or inspection.labels is None or finding.tokens is None or not len(tokens):
+        return None
+    first, last = max(0, finding.tokens[0]), min(len(tokens), finding.tokens[1])
+    start, stop = max(0, first - AROUND), min(len(tokens), max(first + 1, last) + AROUND, max(0, first - AROUND) + MOST)
+    return token_range(inspection, (start, stop), ignore, (first, last))
+
+
+def token_range(
+    inspection: Inspection, shown: tuple[int, int], ignore: int = IGNORE_INDEX, marked: tuple[int, int] = (0, 0)
+) -> TokenRange | None:
+    """The tokens of a half-open range, those of another one in brackets; None where the row has no labels."""
+    tokens, labels = inspection.tokens, inspection.labels
+    if tokens is None or labels is None:
+        return None
+    (start, stop), (first, last) = shown, marked
+    kept = [labels.dropped is None and any(a <= i < b for a, b in labels.kept) for i in range(start, stop)]
+    carried = labels.counted[start:stop]
+    kinds = [
+        "cut" if not on else "off" if label in (IGNORE_INDEX, ignore) else "on" for on, label in zip(kept, carried)
+    ]
+    weights = labels.weights[start:stop] if labels.weights is not None else (1.0,) * len(kinds)
+    times = [f"×{weight:g}" if kind == "on" and weight != 1 else "" for kind, weight in zip(kinds, weights)]
+    runs, written = [], inspection.token_text
+    for (inside, kind, weight), group in groupby(
+        range(start, stop), key=lambda i: (first <= i < last, kinds[i - start], times[i - start])
+    ):
+        numbers = list(group)
+        texts = tuple(visible_token(written.surfaces[i], written.pieces[i]) for i in numbers)
+        opens, closes = inside and numbers[0] == first, inside and numbers[-1] == last - 1
+        runs.append(TokenRun(kind, WORDS[kind], texts, weight, opens, closes))
+    return TokenRange(inspection.row.index, start, stop, len(tokens), tuple(runs))

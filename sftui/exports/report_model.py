@@ -10,13 +10,15 @@ from sftui.findings import Finding, Severity, fix_text
 
 if TYPE_CHECKING:
     from sftui.audit.audit import Audit
-    from sftui.audit.found import FoundFinding
+    from sftui.audit.found import FoundCode, FoundFinding
     from sftui.audit.verdict import Verdict
     from sftui.model import Inspection
     from sftui.recipe import Recipe
     from sftui.tokens.facts import TokenizerFacts
 
 MARKS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.INFO: "· info"}
+SHOWN = 3
+"""Findings of one code that are printed in full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,14 @@ class AuditReport:
             return fix.title
         own = fix.trainer_keys.get(self.trainer) if fix is not None else None
         return own or fix_text(finding.code, self.trainer)
+
+    def keyed(self, code: FoundCode, most: int | None = None) -> Iterator[tuple[FoundFinding, str]]:
+        """The first findings of a code, each with its key; "" where that is the same as the one before."""
+        before = ""
+        for found in code.kept[:most]:
+            key = self.key(found.finding)
+            yield found, key if key != before else ""
+            before = key or before
 
     @property
     def verdict(self) -> tuple[tuple[Verdict, str], ...]:
