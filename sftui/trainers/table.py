@@ -29,8 +29,8 @@ Noted = tuple[Keys, tuple[str, ...]]
 """Keys, and a sentence on each part of the value that they do not say."""
 Read = Callable[[Config, Recipe, str], Said]
 """What the keys of an entry say of its knobs, nothing where they say nothing; the last argument names the config."""
-Write = Callable[[Recipe, str, Any], "Keys | Noted | None"]
-"""The keys that say a knob's value (none where it needs none); None where the trainer has nothing to say it with."""
+Write = Callable[[Recipe, str, Any], "Keys | Noted | str | None"]
+"""The keys that say a knob's value (none where it needs none); None, or why, where the trainer has nothing for it."""
 
 NO_LIMIT = 1_000_000
 """What a trainer that must have a limit is told where there is none."""
@@ -46,6 +46,22 @@ class KeyEntry:
     write: Write
 
 
+NOTHING = object()
+"""What the value of a key that says nothing is read as."""
+
+
+def keyed(key: str, knob: str, read: Callable[[Any, str], Any], write: Write | None = None) -> KeyEntry:
+    """A key that is one knob, whose value `read` makes of the key's; its last argument names the config."""
+    place = place_of(key)
+
+    def read_key(config: Config, recipe: Recipe, where: str) -> Said:
+        there, value = at(config, place)
+        found = read(value, where) if there else NOTHING
+        return {} if found is NOTHING else {knob: found}
+
+    return KeyEntry((key,), (knob,), read_key, write or as_is(key))
+
+
 def same(
     key: str,
     knob: str,
@@ -59,15 +75,13 @@ def same(
     """A key that is one knob. `convert`: what the trainer makes of the value. `null`: whether a key that is there, but
     null, says something; `unless`: a value that says as little as no key; `says`: whether a value says something;
     `write`: how it is written, where that is not as it is."""
-    place = place_of(key)
 
-    def read(config: Config, recipe: Recipe, where: str) -> Said:
-        there, value = at(config, place)
-        if not there or (value is None and not null) or (unless is not None and value == unless) or not says(value):
-            return {}
-        return {knob: convert(value) if convert is not None else value}
+    def read(value: Any, where: str) -> Any:
+        if (value is None and not null) or (unless is not None and value == unless) or not says(value):
+            return NOTHING
+        return convert(value) if convert is not None else value
 
-    return KeyEntry((key,), (knob,), read, write or as_is(key))
+    return keyed(key, knob, read, write)
 
 
 def typed(
@@ -85,41 +99,36 @@ def typed(
 
     RecipeError where it does.
     """
-    place = place_of(key)
 
-    def read(config: Config, recipe: Recipe, where: str) -> Said:
-        there, value = at(config, place)
-        if not there or (value is None and null == "nothing"):
-            return {}
+    def read(value: Any, where: str) -> Any:
+        if value is None and null == "nothing":
+            return NOTHING
         fits = null == "a value" if value is None else isinstance(value, kinds) and not isinstance(value, bool)
         if not fits:
             usual = "write a number without quotes" if int in kinds else "write it as text"
             raise RecipeError(f"{key} is `{value}`", where=where, why=why, fix=fix or usual)
-        return {knob: convert(value)}
+        return convert(value)
 
-    return KeyEntry((key,), (knob,), read, write or as_is(key))
+    return keyed(key, knob, read, write)
 
 
 def words(key: str, knob: str, meaning: Mapping[Any, Any]) -> KeyEntry:
     """A key of which some values stand for choices of a knob (`meaning`: value → choice); no other choice has one."""
     place, back = place_of(key), {choice: value for value, choice in meaning.items()}
 
-    def read(config: Config, recipe: Recipe, where: str) -> Said:
-        value = at(config, place)[1]
-        return {knob: meaning[value]} if isinstance(value, (str, bool, int)) and value in meaning else {}
+    def read(value: Any, where: str) -> Any:
+        return meaning.get(value, NOTHING) if isinstance(value, (str, bool, int)) else NOTHING
 
-    return KeyEntry((key,), (knob,), read, lambda recipe, path, value: {place: back[value]} if value in back else None)
+    return keyed(key, knob, read, lambda recipe, path, value: {place: back[value]} if value in back else None)
 
 
-def flag(key: str, knob: str, choice: Any) -> KeyEntry:
-    """A key that, where it is true, sets a knob to a choice; no other choice has a key."""
-    place = place_of(key)
-    return KeyEntry(
-        (key,),
-        (knob,),
-        lambda config, recipe, where: {knob: choice} if at(config, place)[1] else {},
-        lambda recipe, path, value: {place: True} if value == choice else None,
-    )
+def flag(key: str, knob: str, choice: Any, why: str = "") -> KeyEntry:
+    """A key that, where it is true, sets a knob to a choice; no other choice has a key, and why."""
+
+    def write(recipe: Recipe, path: str, value: Any) -> Keys | str:
+        return {place_of(key): True} if value == choice else why
+
+    return keyed(key, knob, lambda value, where: choice if value else NOTHING, write)
 
 
 def rule(keys: str, knobs: str, read: Read, write: Write) -> KeyEntry:
@@ -171,13 +180,9 @@ def silent(*knobs: str) -> KeyEntry:
     return KeyEntry((), knobs, nothing, needless)
 
 
-def keyless(knob: str, title: str, why: str, *usual: Any) -> KeyEntry:
+def keyless(knob: str, why: str, *usual: Any) -> KeyEntry:
     """A knob that no key says, and why, but for values that the trainer has anyway."""
-
-    def write(recipe: Recipe, path: str, value: Any) -> Noted:
-        return {}, () if value in usual else (f"{no_key(path, value, title)}: {why}",)
-
-    return KeyEntry((), (knob,), nothing, write)
+    return KeyEntry((), (knob,), nothing, lambda recipe, path, value: {} if value in usual else why)
 
 
 def place_of(key: str) -> tuple[str, ...]:
@@ -254,7 +259,9 @@ def written(
         values = {path: values[path] for path in order}
     for path, value in values.items():
         made = (entry.write(recipe, path, value) for entry in table if path in entry.knobs)
-        found = next((one for one in made if one is not None), ({}, (no_key(path, value, title, kind),)))
+        found = next((keys for keys in made if keys is not None), "")
+        if isinstance(found, str):
+            found = {}, (no_key(path, value, title, kind) + f": {found}" * bool(found),)
         said, lost = found if isinstance(found, tuple) else (found, ())
         keys.update(said)
         losses += lost

@@ -87,8 +87,8 @@ TOP = (
         convert=lambda value: "completion" if value else "all",
         write=_written_mask,
     ),
-    keyless("data.format", TITLE, f"it reads {', '.join(FORMATS)}", *FORMATS),
-    keyless("render.template", TITLE, "put the template into the model's folder, as chat_template.jinja"),
+    keyless("data.format", f"it reads {', '.join(FORMATS)}", *FORMATS),
+    keyless("render.template", "put the template into the model's folder, as chat_template.jinja"),
     silent("tokenizer.transformers"),
 )
 DATASET = (

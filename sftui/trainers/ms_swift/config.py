@@ -272,7 +272,7 @@ TABLE = (
     rule("split_dataset_ratio", "own.split_dataset_ratio", _aside, as_is("split_dataset_ratio")),
     _same("data_seed", "own.data_seed", whole),
     _same("dataset_shuffle", "own.dataset_shuffle", truth),
-    keyless("data.format", TITLE, "it goes by the names of the columns", "messages", "alpaca", "columns"),
+    keyless("data.format", "it goes by the names of the columns", "messages", "alpaca", "columns"),
     silent("tokenizer.transformers", "own.dataset_sample"),
 )
 

@@ -337,7 +337,7 @@ TABLE = (
     ),
     rule("dataset.chat_template", "render.template own.chat_template", _template, _written_template),
     rule("dataset.column_mapping", "data.fields", _columns, _written_columns),
-    keyless("data.format", TITLE, "own.dataset says how rows are read"),
+    keyless("data.format", "own.dataset says how rows are read"),
     rule("dataset._target_", "own.dataset", nothing, needless),
     rule("dataloader.collate_fn", "batch.multiple batch.attention", _collater, _written_collater),
     rule(

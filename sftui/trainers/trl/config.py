@@ -108,7 +108,7 @@ TABLE = (
     rule("dataset_text_field", "data.fields", nothing, _written_columns),
     rule("shuffle_dataset seed", "", _shuffled, needless),
     *(rule(name, f"own.{name}", nothing, as_is(name)) for name in ("shuffle_dataset", "seed")),
-    keyless("data.format", "TRL", "TRL reads messages, prompt and completion, text, or ids", *FORMATS),
+    keyless("data.format", "TRL reads messages, prompt and completion, text, or ids", *FORMATS),
     same(
         "chat_template_path",
         "render.template",

@@ -174,7 +174,7 @@ TABLE = (
     same("data.seed", "own.seed", says=lambda seed: isinstance(seed, int)),
     rule("model.tokenizer_path model.path", "tokenizer.name", _tokenizer, as_is("model.tokenizer_path")),
     rule("model.custom_chat_template", "render.template own.custom_chat_template", _template, _written_template),
-    keyless("data.format", TITLE, "it reads messages alone", *FORMATS),
+    keyless("data.format", "it reads messages alone", *FORMATS),
     silent("tokenizer.transformers"),
 )
 KEYS = keys_read(TABLE)
