@@ -111,34 +111,9 @@ def check_version(recipe: Recipe) -> None:
 
 def admits(asked: str, version: str) -> bool:
     """Whether a requirement such as `!=4.53.0,<=5.6.0,>=4.55.0` takes a version (PEP 440, releases only)."""
-    have = parse(version, "a library")
-    for clause in filter(None, asked.replace(" ", "").split(",")):
-        sign = clause[: len(clause) - len(clause.lstrip("<>=!~"))]
-        text = clause[len(sign) :]
-        prefix = text.endswith(".*")
-        want = parse(text.removesuffix(".*"), "a library")
-        if prefix:
-            fits = (have[: len(want)] == want) is (sign == "==")
-        elif sign == "~=":
-            fits = _padded(have) >= _padded(want) and have[: len(want) - 1] == want[:-1]
-        else:
-            left, right = _padded(have), _padded(want)
-            fits = {
-                "==": left == right,
-                "===": left == right,
-                "!=": left != right,
-                "<=": left <= right,
-                ">=": left >= right,
-                "<": left < right,
-                ">": left > right,
-            }[sign]
-        if not fits:
-            return False
-    return True
+    from packaging.specifiers import SpecifierSet
 
-
-def _padded(version: tuple[int, ...]) -> tuple[int, ...]:
-    return (*version, 0, 0, 0, 0)[: max(4, len(version))]
+    return SpecifierSet(asked).contains(".".join(map(str, parse(version, "a library"))))
 
 
 @cache
