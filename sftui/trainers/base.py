@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sftui.errors import RecipeError, TemplateError
@@ -538,6 +539,15 @@ def byte_offsets(surfaces: Sequence[bytes], pieces: Sequence[str]) -> tuple[tupl
     starts, ends = spell(b"".join(spelt).decode("utf-8", "replace"), spelt)
     found = [(start, end) if one else (NOWHERE, NOWHERE) for one, start, end in zip(spelt, starts, ends)]
     return tuple(start for start, _ in found), tuple(end for _, end in found)
+
+
+def end_to_end(ranges: Sequence[tuple[Example, int, int]]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """The ids and the labels of ranges of examples, one behind the other, and places that begin anew in each."""
+    return (
+        tuple(chain.from_iterable(example.input_ids[start:end] for example, start, end in ranges)),
+        tuple(chain.from_iterable(example.labels[start:end] for example, start, end in ranges)),
+        tuple(chain.from_iterable(range(end - start) for _, start, end in ranges)),
+    )
 
 
 def dropped_labels(tokens: Tokens, why: str) -> Labels:

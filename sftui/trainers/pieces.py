@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from sftui.model import NOWHERE, Part, Piece, RenderedText, Span, Tokens
 from sftui.runs import Runs, as_runs
@@ -19,15 +20,19 @@ def numbered(rendered: RenderedText) -> RenderedText:
     return replace(rendered, pieces=pieces)
 
 
+def text_of(pieces: tuple[Piece, ...], *, spans: bool = True) -> RenderedText:
+    """The text of pieces end to end, with the place of each."""
+    begins = accumulate((len(piece.text) for piece in pieces), initial=0)
+    places = (Span(at, at + len(p.text), p.message, p.part) for at, p in zip(begins, pieces) if p.text) if spans else ()
+    return RenderedText("".join([piece.text for piece in pieces]), tuple(places), pieces=pieces)
+
+
 def owners(tokens: Tokens, pieces: Sequence[Piece], spans: Sequence[Span]) -> Iterator[tuple[int, int, Part]]:
     """So many tokens each, their message and part, by the first character inside the piece that a token comes from.
 
     `tokens` are those of `numbered`.
     """
-    begins = [0]
-    for piece in pieces:
-        begins.append(begins[-1] + len(piece.text))
-    at = 0
+    begins, at = [*accumulate((len(piece.text) for piece in pieces), initial=0)], 0
     for first, behind, number in as_runs(tokens.messages).runs():
         starts = tokens.starts[first:behind]
         while number != NOWHERE and begins[number] >= spans[at].end:
@@ -74,11 +79,6 @@ class PieceTokens(Runs[int]):
 
 def unrendered(contents: Iterable[str], trainer: str) -> RenderedText:
     """The contents of a row that the trainer drops and never renders, one a line."""
-    text, spans = "", []
-    for number, content in enumerate(contents):
-        start = len(text)
-        text += content + "\n"
-        spans.append(Span(start, len(text), number, Part.CONTENT))
-    return RenderedText(
-        text=text, spans=tuple(spans), notes=(f"{trainer} never renders this row: its contents are shown",)
-    )
+    pieces = tuple(Piece(content + "\n", number, Part.CONTENT) for number, content in enumerate(contents))
+    note = f"{trainer} never renders this row: its contents are shown"
+    return replace(text_of(pieces), pieces=None, notes=(note,))

@@ -8,7 +8,7 @@ that to the configuration of the kind of file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
-from sftui.trainers.config import (
-    LOADERS,
-    DatasetRef,
-    KeyNote,
-    KeyUse,
-    OpenedConfig,
-    data_files,
-    wrong_value,
-)
+from sftui.trainers.config import LOADERS, DatasetRef, KeyNote, KeyUse, OpenedConfig, data_files, wrong_value
 from sftui.trainers.form import Draft, Form
 from sftui.trainers.interpolation import resolved
 from sftui.trainers.known import Component, KeyRules, KnownKeys, Remark
@@ -32,7 +24,7 @@ from sftui.trainers.table import Keys, read_into
 from sftui.trainers.torchtune import gsm8k, sentencepieces
 from sftui.trainers.torchtune.messages import COLUMNS
 from sftui.trainers.torchtune.models import JINJA, MODELS
-from sftui.trainers.torchtune.prompt_templates import MODEL_TEMPLATES, TEMPLATES, short_name
+from sftui.trainers.torchtune.prompt_templates import MODEL_TEMPLATES, TEMPLATES, short_name, unknown_template
 from sftui.trainers.torchtune.table import BUILDER_OF, DATASET, TOP
 from sftui.trainers.torchtune.table import columns as columns_of
 
@@ -42,6 +34,7 @@ DATASET_KEYS: frozenset[str] = frozenset(_TOLD["dataset"].split())
 LOADED = ("data_files", "data_dir", "name", "revision")
 """Keys that a builder hands to load_dataset and that sftui reads."""
 LENGTHLESS = "ValueError: PackedDataset requires a max_seq_len to be set on the tokenizer"
+UNMODELLED = "sftui does not model it"
 UNREAD = "passed to load_dataset; sftui reads rows without it"
 BUILDERS: Mapping[str, tuple[str, str | None, Mapping[str, str]]] = {
     "chat_dataset": ("messages", None, {}),
@@ -69,13 +62,7 @@ TABLE = (*TOP, *DATASET)
 COLLATORS = ("padded_collate_sft", "padded_collate_packed")
 RULES = KeyRules(
     ("batch_size", "pad_to_multiple_of", "collate_fn"),
-    (
-        Remark(
-            "collate_fn",
-            "another collator than padded_collate_sft",
-            lambda name: not str(name).endswith(COLLATORS),
-        ),
-    ),
+    (Remark("collate_fn", "another collator than padded_collate_sft", lambda name: not str(name).endswith(COLLATORS)),),
     passed=("packed",),  # stands at the top in some configs and is referred to from the dataset
     unread="has no recipe that reads it",
 )
@@ -85,15 +72,15 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     """The components of a torchtune config as recipes; RecipeError for what torchtune or sftui cannot do."""
     config = {str(key): value for key, value in parse_yaml(text, path, "omegaconf").items()}
     config = {key: resolved(value, config, path) for key, value in config.items()}
-    _supervised(config, path)
+    entries = config.get("dataset")
+    listed = entries if isinstance(entries, list) else [entries]
+    _supervised(config, listed, path)
     notes: list[KeyNote] = []
     recipe = read_into(_tokenizer(preset, config.get("tokenizer"), notes, path, known), TOP, config, path)
     for key, value in config.items():
         if key not in ("tokenizer", "dataset"):
             other = key.startswith(("lora_", "val_", "profile_")) or f"${{{key}" in text
             notes.append(RULES.note(key, value, known, (key,) if other else known.config))
-    entries = config.get("dataset")
-    listed = entries if isinstance(entries, list) else [entries]
     if not entries or not all(isinstance(entry, Mapping) for entry in listed):
         raise RecipeError("the config names no dataset", where=path, fix="add a dataset block with a _component_")
     references = tuple(
@@ -103,7 +90,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     return OpenedConfig(preset.trainer, path, text, references, tuple(notes), config=config)
 
 
-def _supervised(config: Mapping[str, Any], path: str) -> None:
+def _supervised(config: Mapping[str, Any], entries: Sequence[Any], path: str) -> None:
     """RecipeError for a config of another recipe than fine-tuning, by what only that recipe reads."""
     for key, what in OTHER_RECIPES.items():
         if key in config and (key not in WITHOUT_DATASET or "dataset" not in config):
@@ -120,16 +107,11 @@ def _supervised(config: Mapping[str, Any], path: str) -> None:
             why="torchtune's fine-tuning recipes read cfg.dataset",
             fix="add a dataset block with a _component_",
         )
-    entries = config["dataset"] if isinstance(config["dataset"], list) else [config["dataset"]]
     for entry in entries:
-        component = str(entry.get("_component_") if isinstance(entry, Mapping) else "").rpartition(".")[2]
+        component = short_name(entry.get("_component_") if isinstance(entry, Mapping) else "")
         if component in OTHER_DATA:
-            raise RecipeError(
-                f"`{component}` is not supervised fine-tuning on text",
-                where=path,
-                why=OTHER_DATA[component],
-                fix="open another",
-            )
+            what = f"`{component}` is not supervised fine-tuning on text"
+            raise RecipeError(what, where=path, why=OTHER_DATA[component], fix="open another")
 
 
 def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, known: KnownKeys) -> Recipe:
@@ -143,22 +125,21 @@ def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, know
     recipe = changed(recipe, "render.template", f"torchtune/{model}")
     wrong = _refused_keys(block, "tokenizer", known)
     for key, value in block.items():
-        use = KeyUse.USED if key in TOKENIZER_KEYS else KeyUse.UNSUPPORTED
-        note = "" if key in TOKENIZER_KEYS else "sftui does not model it"
+        note = "" if key in TOKENIZER_KEYS else UNMODELLED
         if key == "_component_" and model not in MODELS:
-            use, note = KeyUse.UNSUPPORTED, f"sftui models the tokenizers {', '.join(MODELS)}"
-        notes.append(wrong.pop(key, KeyNote(f"tokenizer.{key}", value, use, note)))
+            note = f"sftui models the tokenizers {', '.join(MODELS)}"
+        notes.append(wrong.pop(key, None) or _note(f"tokenizer.{key}", value, note))
     notes += wrong.values()
     template = block.get("prompt_template")
     choices = (*TEMPLATES, *(MODEL_TEMPLATES if model in sentencepieces.MODELS else ()))
     if isinstance(template, str) and template.startswith(ROOT) and short_name(template) not in choices:
-        raise RecipeError(
-            f"sftui does not know torchtune's prompt template {template}"
-            + (" with this tokenizer" if short_name(template) in MODEL_TEMPLATES else ""),
-            where=path,
-            fix=f"choose one of {', '.join(choices)}, or write it as a mapping",
-        )
+        raise unknown_template(template, choices, path)
     return recipe
+
+
+def _note(path: str, value: Any, why: str) -> KeyNote:
+    """The note of a key that is used, or not, and why."""
+    return KeyNote(path, value, KeyUse.UNSUPPORTED if why else KeyUse.USED, why)
 
 
 def _dataset(
@@ -178,12 +159,11 @@ def _dataset(
         wrong["partition"] = known.stops(f"{where}.partition", entry["partition"], error)
     for key, value in entry.items():
         modelled = key in DATASET_KEYS or (key in LOADED and (key not in takes.takes or component == gsm8k.NAME))
-        note = "" if modelled else "sftui does not model it" if key in takes.takes else UNREAD
-        use = KeyUse.USED if modelled else KeyUse.UNSUPPORTED
+        note = "" if modelled else UNMODELLED if key in takes.takes else UNREAD
         if key == "packed" and value and key not in wrong and recipe.length.max is None:
             notes.append(known.stops(f"{where}.{key}", value, LENGTHLESS))
         else:
-            notes.append(wrong.get(key, KeyNote(f"{where}.{key}", value, use, note)))
+            notes.append(wrong.get(key) or _note(f"{where}.{key}", value, note))
     notes += (note for key, note in wrong.items() if key not in entry)
     entry = {key: value for key, value in entry.items() if key not in wrong}
     for key in ("source", "split"):  # a null is no default: load_dataset(None) raises, and no split gives no rows
@@ -193,9 +173,8 @@ def _dataset(
     if component == "chat_dataset":
         style = entry.get("conversation_style")
         if style not in ("openai", "sharegpt") or not entry.get("conversation_column"):
-            raise RecipeError(
-                "chat_dataset needs conversation_column, and conversation_style openai or sharegpt", where=path
-            )
+            what = "chat_dataset needs conversation_column, and conversation_style openai or sharegpt"
+            raise RecipeError(what, where=path)
         kind = "messages" if style == "openai" else "sharegpt"
         columns = {"messages": str(entry["conversation_column"])}
     elif component == gsm8k.NAME:
@@ -225,15 +204,12 @@ def _dataset(
 def _reference(entry: Mapping[str, Any], recipe: Recipe, source: str, path: str) -> DatasetRef:
     if not source:
         raise RecipeError("the dataset has no source", where=path)
-    files = entry.get("data_files")
     split = str(entry.get("split") or "train")
-    revision, subset = entry.get("revision"), entry.get("name")
-    if files:
+    if entry.get("data_files"):
         paths = data_files(entry, source, path)
         return DatasetRef(", ".join(paths), paths, recipe, None if split == "train" else split)
-    return DatasetRef(
-        source, (source,), recipe, split, str(subset) if subset else None, str(revision) if revision else None
-    )
+    subset, revision = (str(entry[key]) if entry.get(key) else None for key in ("name", "revision"))
+    return DatasetRef(source, (source,), recipe, split, subset, revision)
 
 
 def _rows(draft: Draft) -> Keys:
@@ -245,19 +221,17 @@ def _rows(draft: Draft) -> Keys:
     )
     folder = facts.tokenizer or recipe.tokenizer.name or "TOKENIZER_FOLDER"
     component = sentencepieces.COMPONENTS.get(model, f"torchtune.models.{model}.{model}_tokenizer")
-    base: Keys = {("tokenizer", "_component_"): component}
     if model == JINJA:
-        base["tokenizer", "_component_"] = "torchtune.modules.transforms.tokenizers.HuggingFaceModelTokenizer"
-        base["tokenizer", "tokenizer_json_path"], base["tokenizer", "tokenizer_config_json_path"] = (
-            f"{folder}/tokenizer.json",
-            f"{folder}/tokenizer_config.json",
-        )
+        component = "torchtune.modules.transforms.tokenizers.HuggingFaceModelTokenizer"
+        files = {"tokenizer_json_path": "tokenizer.json", "tokenizer_config_json_path": "tokenizer_config.json"}
     elif model in sentencepieces.MODELS:
-        base["tokenizer", "path"] = f"{folder}/{sentencepieces.FILE}"
+        files = {"path": sentencepieces.FILE}
     elif model == "llama3":
-        base["tokenizer", "path"] = f"{folder}/original/tokenizer.model"
+        files = {"path": "original/tokenizer.model"}
     else:
-        base["tokenizer", "path"], base["tokenizer", "merges_file"] = f"{folder}/vocab.json", f"{folder}/merges.txt"
+        files = {"path": "vocab.json", "merges_file": "merges.txt"}
+    base: Keys = {("tokenizer", "_component_"): component}
+    base |= {("tokenizer", key): f"{folder}/{file}" for key, file in files.items()}
     reasons = gsm8k.chosen(recipe)
     base["dataset", "_component_"] = gsm8k.COMPONENT if reasons else f"torchtune.datasets.{builder}"
     base["dataset", "source"] = facts.loader or facts.data or "DATASET"
@@ -312,11 +286,10 @@ def _component_of(block: Mapping[str, Any], known: KnownKeys) -> Component | Non
 def _refused_keys(block: Mapping[str, Any], where: str, known: KnownKeys) -> dict[str, KeyNote]:
     """The keys of a block at which torchtune raises, each with what it raises, and those that are missing."""
     component, name = _component_of(block, known), str(block.get("_component_"))
-    short = name.rpartition(".")[2]
-    if component is None:
-        if not name.startswith(ROOT) or not _complete(name, known):
+    home, _, short = name.rpartition(".")
+    if component is None:  # and the record holds every builder of its module
+        if not name.startswith(ROOT) or not any(path.rpartition(".")[0] == home for path in known.components):
             return {}
-        home = name.rpartition(".")[0]
         note = known.stops(f"{where}._component_", name, f"InstantiationError: {home} has no attribute `{short}`")
         return {"_component_": note}
     found = {
@@ -331,12 +304,6 @@ def _refused_keys(block: Mapping[str, Any], where: str, known: KnownKeys) -> dic
         if error:
             found[key] = known.stops(f"{where}.{key}", value, f"TypeError: {error} `{key}`")
     return found
-
-
-def _complete(name: str, known: KnownKeys) -> bool:
-    """Whether the record holds every builder of the component's module."""
-    home = name.rpartition(".")[0]
-    return any(one.rpartition(".")[0] == home for one in known.components)
 
 
 def _at_load(key: str, block: Mapping[str, Any], known: KnownKeys) -> str | None:

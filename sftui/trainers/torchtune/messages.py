@@ -53,27 +53,26 @@ def detect_builder(rows: Sequence[Row], data: Data) -> Detection:
     if chosen not in BUILDERS:
         return refusal(f"torchtune has no dataset builder for {chosen} rows", fix="give messages, columns or text")
     if chosen == "columns":
-        given = {
-            "input": fields.get("input") or fields.get("prompt"),
-            "output": fields.get("output") or fields.get("completion"),
-        }
-        fields = {name: column for name, column in given.items() if column}
+        fields = {name: column for name, column in pair_of(fields).items() if column}
     wanted = {**COLUMNS[chosen], **{name: column for name, column in fields.items() if name in COLUMNS[chosen]}}
     columns = {key for row in rows if isinstance(row.data, Mapping) for key in row.data}
-    missing = [
-        column
-        for name, column in wanted.items()
-        if column not in columns and not (chosen == "alpaca" and name == "input")
-    ]
-    if missing and columns:
-        return refusal(
-            f"torchtune's {BUILDERS[chosen]} stops: there is no column `{missing[0]}`",
-            fix="set column_map in its config, or make messages of the rows with `sftui convert`",
-        )
+    needed = [column for name, column in wanted.items() if not (chosen == "alpaca" and name == "input")]
+    for column in needed if columns else ():
+        if column not in columns:
+            what = f"torchtune's {BUILDERS[chosen]} stops: there is no column `{column}`"
+            return refusal(what, fix="set column_map in its config, or make messages of the rows with `sftui convert`")
     if "image" in columns and chosen != "text":
         return refusal("the dataset has images", "sftui does not model torchtune's multimodal datasets", "")
     keys = {"role": "from", "content": "value"} if chosen == "sharegpt" else {}
     return Detection(chosen, wanted, keys, dict(data.role_map), f"torchtune: {BUILDERS[chosen]}; {reason}")
+
+
+def pair_of(fields: Mapping[str, str]) -> dict[str, str | None]:
+    """The columns of instruct_dataset, by its names, of columns by ours."""
+    return {
+        "input": fields.get("input") or fields.get("prompt"),
+        "output": fields.get("output") or fields.get("completion"),
+    }
 
 
 def convert(row: Row, detected: Detection, new_system: str | None) -> Conversation:

@@ -21,7 +21,7 @@ from sftui.text import visible
 from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loaded import FastEngine
 from sftui.trainers.torchtune import sentencepieces
-from sftui.trainers.torchtune.prompt_templates import CHATML, around, short_name
+from sftui.trainers.torchtune.prompt_templates import CHATML, around, message_texts, short_name
 from sftui.trainers.torchtune.special import OPTION, OwnSpecials, special_id, special_tokens
 
 JINJA = "hf"
@@ -47,14 +47,10 @@ def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
     if kind == "torchtune" and name in MODELS:
         return name
     if kind == "torchtune":
-        why = (
-            "it reads no messages, so that no fine-tuning recipe can take it"
-            if name in UNUSED
-            else "torchtune has no such tokenizer that sftui knows"
-        )
-        raise RecipeError(
-            f"sftui does not model torchtune's {name} tokenizer", why=why, fix=f"choose one of {', '.join(MODELS)}"
-        )
+        unused = "it reads no messages, so that no fine-tuning recipe can take it"
+        why = unused if name in UNUSED else "torchtune has no such tokenizer that sftui knows"
+        what = f"sftui does not model torchtune's {name} tokenizer"
+        raise RecipeError(what, why=why, fix=f"choose one of {', '.join(MODELS)}")
     if template != "tokenizer":
         raise RecipeError(
             "torchtune renders with its own code, not with a chat template",
@@ -118,12 +114,10 @@ def reading_files(
     backend = engine.backend
     cut = json.loads(backend.pre_tokenizer.__getstate__()) if backend.pre_tokenizer is not None else {}
     first = cut.get("pretokenizers", [{}])[0]
-    same_cut = first.get("pattern") == {"Regex": SPLITS[model]} and backend.model.ignore_merges == llama
+    same_cut = first.get("pattern") == {"Regex": SPLITS[model]} and not backend.model.ignore_merges
     added = backend.get_added_tokens_decoder()
-    same_tokens = {token.content: i for i, token in added.items()} == special and not any(
-        token.lstrip or token.rstrip or token.single_word or token.normalized for token in added.values()
-    )
-    if same_cut and same_tokens and not llama:
+    plainly = not any(one.lstrip or one.rstrip or one.single_word or one.normalized for one in added.values())
+    if not llama and same_cut and plainly and {token.content: i for i, token in added.items()} == special:
         return tokenizer
     whole = json.loads(backend.to_str())
     whole.update(added_tokens=[], normalizer=None, post_processor=None)
@@ -137,12 +131,10 @@ def reading_files(
     whole["model"]["ignore_merges"] = llama
     made = OwnSpecials(FastEngine(Tokenizer.from_str(json.dumps(whole))), special)
     facts = tokenizer.facts
-    facts = replace(
-        facts,
-        bos_id=_renumbered(made, facts.bos_token, facts.bos_id),
-        eos_id=_renumbered(made, facts.eos_token, facts.eos_id),
-        pad_id=_renumbered(made, facts.pad_token, facts.pad_id),
-    )
+    named = {"bos_id": facts.bos_token, "eos_id": facts.eos_token, "pad_id": facts.pad_token}
+    ids = {name: made.token_id(token) for name, token in named.items() if token is not None}
+    changes: dict[str, Any] = {name: token_id for name, token_id in ids.items() if token_id is not None}
+    facts = replace(facts, **changes)
     plain = [token.content for token in added.values() if token.content not in special]
     if plain:
         names = ", ".join(visible(name) for name in plain[:4])
@@ -154,27 +146,12 @@ def reading_files(
     return LoadedTokenizer(facts, made)
 
 
-def _renumbered(engine: OwnSpecials, name: str | None, before: int | None) -> int | None:
-    found = engine.token_id(name) if name is not None else None
-    return before if found is None else found
-
-
-def eos_id(model: str, tokenizer: LoadedTokenizer) -> int:
-    """The id that ends every row."""
-    if model == JINJA:
-        return special_id(tokenizer, tokenizer.facts.eos_token or "EOS")
-    return special_id(tokenizer, "<|end_of_text|>" if model == "llama3" else "<|im_end|>")
-
-
 def pad_id(model: str, tokenizer: LoadedTokenizer) -> int:
     """What padded_collate_sft pads with: the model tokenizer's pad_id."""
-    if model == JINJA:
-        return special_id(tokenizer, tokenizer.facts.pad_token or "pad token")
     if model in sentencepieces.MODELS:
         return tokenizer.facts.pad_id or 0
-    if model != "llama3":
-        return special_id(tokenizer, "<|endoftext|>")
-    return special_id(tokenizer, "<|finetune_right_pad_id|>")
+    own = {JINJA: tokenizer.facts.pad_token or "pad token", "llama3": "<|finetune_right_pad_id|>"}
+    return special_id(tokenizer, own.get(model, "<|endoftext|>"))
 
 
 class Frames:
@@ -195,7 +172,8 @@ class Frames:
     @cached_property
     def eos_id(self) -> int:
         """The id that ends every row."""
-        return eos_id(self.model, self._tokenizer)
+        own = {JINJA: self._tokenizer.facts.eos_token or "EOS", "llama3": "<|end_of_text|>"}
+        return special_id(self._tokenizer, own.get(self.model, "<|im_end|>"))
 
     def chat(self, messages: Sequence[Message], *, joined: bool = False) -> tuple[Piece, ...]:
         """A conversation as the pieces that `tokenize_messages` encodes one by one, EOS last.
@@ -207,8 +185,7 @@ class Frames:
         last = len(messages) - 1
         chatml = short_name(self._template) == CHATML
         for number, message in enumerate(messages):
-            content, role = message.content, message.role
-            texts = (content,) if isinstance(content, str) else [part["text"] for part in content]
+            texts, role = message_texts(message), message.role
             bare = chatml and number == last and role == "assistant" and not "".join(texts)
             before, behind = self._around(number, role, number == last, bare, joined)
             pieces += before
@@ -267,8 +244,7 @@ class Frames:
 
     def _before(self, number: int, role: str) -> Sequence[Piece]:
         tokenizer = self._tokenizer
-        text = self._template_texts(role)[0]
-        own = self._text(text, number, Part.HEADER) if text else ()
+        own = self._from_template(0, role, number, Part.HEADER)
         if self.model == "llama3":
             return (
                 _inserted("<|start_header_id|>", number, Part.HEADER, tokenizer),
@@ -287,8 +263,7 @@ class Frames:
     def _behind(self, number: int, role: str, last: bool, bare: bool) -> Sequence[Piece]:
         """The template's text and the end of the message; the last assistant message has EOS for its end."""
         tokenizer = self._tokenizer
-        text = "" if bare else self._template_texts(role)[1]
-        found = [*self._text(text, number, Part.SEPARATOR)] if text else []
+        found = [] if bare else [*self._from_template(1, role, number, Part.SEPARATOR)]
         if self.model == "llama3":
             return (*found, _inserted("<|eot_id|>", number, Part.TERMINATOR, tokenizer))
         end = _inserted("<|im_end|>", number, Part.TERMINATOR, tokenizer)
@@ -296,15 +271,16 @@ class Frames:
             found += [end, Piece("\n", number, Part.SEPARATOR)]
         return (*found, end) if last else found
 
-    def _template_texts(self, role: str) -> tuple[str, str]:
-        named = self._template
-        if self.model != "llama3" and short_name(named) == CHATML:
-            raise RecipeError(
+    def _from_template(self, side: int, role: str, number: int, part: Part) -> Sequence[Piece]:
+        """What the prompt template puts before (0) or behind (1) the contents."""
+        if self.model != "llama3" and short_name(self._template) == CHATML:
+            what, why = (
                 "torchtune refuses ChatMLTemplate with the Qwen tokenizers",
-                why="they write <|im_start|> themselves",
-                fix="remove prompt_template",
+                "they write <|im_start|> themselves",
             )
-        return around(named, role)
+            raise RecipeError(what, why=why, fix="remove prompt_template")
+        text = around(self._template, role)[side]
+        return self._text(text, number, part) if text else ()
 
     def _joined(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
         """The pieces as one, with the ids of all."""
@@ -320,18 +296,11 @@ def jinja_pieces(messages: Sequence[Message], tokenizer: LoadedTokenizer, templa
     prompt."""
     pieces: list[Piece] = []
     ids_before, text_before = 0, ""
-    turns = [
-        {
-            "role": message.role,
-            "content": message.content if isinstance(message.content, str) else message.content[0]["text"],
-        }
-        for message in messages
-    ]
+    turns = [{"role": message.role, "content": message_texts(message)[0]} for message in messages]
     facts = tokenizer.facts
     for number in range(len(turns)):
-        text = template.text(
-            turns[: number + 1], add_generation_prompt=number == len(turns) - 1, variables=facts.template_tokens
-        )[0]
+        prompts = number == len(turns) - 1
+        text = template.text(turns[: number + 1], add_generation_prompt=prompts, variables=facts.template_tokens)[0]
         ids = tokenizer.ids(text, add_special_tokens=facts.adds_bos)
         if facts.bos_id is not None and not facts.adds_bos:
             ids = (facts.bos_id, *ids)

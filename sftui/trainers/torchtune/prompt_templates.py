@@ -6,7 +6,7 @@ models/llama2/_prompt_template.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,18 +28,29 @@ _PLAIN = ("assistant", "ipython")
 """The roles that MistralChatTemplate puts nothing but empty texts around."""
 
 
+Items = tuple[tuple[str, Part], ...]
+"""Texts that are encoded one by one, and what part of a message each is."""
+
+
 @dataclass(frozen=True, slots=True)
 class TemplateTurn:
     """A message as a template leaves it: the texts that are encoded one by one, and what part of it each is."""
 
     number: int
     role: str
-    items: tuple[tuple[str, Part], ...]
+    items: Items
 
 
 def short_name(template: Any) -> str:
     """A template's name without its module; empty where it has none."""
     return template.rpartition(".")[2] if isinstance(template, str) else ""
+
+
+def unknown_template(template: str, choices: Iterable[str], where: str = "") -> RecipeError:
+    """The error for a template of torchtune's that is none of those that sftui knows with a tokenizer."""
+    what = f"sftui does not know torchtune's prompt template {template}"
+    what += " with this tokenizer" * (short_name(template) in MODEL_TEMPLATES)
+    return RecipeError(what, where=where, fix=f"choose one of {', '.join(choices)}, or write it as a mapping")
 
 
 def around(template: Any, role: str) -> tuple[str, str]:
@@ -50,11 +61,7 @@ def around(template: Any, role: str) -> tuple[str, str]:
         name = short_name(template)
         known = TEMPLATES.get(name)
         if known is None:
-            raise RecipeError(
-                f"sftui does not know torchtune's prompt template {template}"
-                + (" with this tokenizer" if name in MODEL_TEMPLATES else ""),
-                fix=f"choose one of {', '.join(TEMPLATES)}, or write it as a mapping",
-            )
+            raise unknown_template(template, TEMPLATES)
         if name == CHATML and role not in (*known, "ipython"):
             raise RecipeError(f"torchtune's ChatMLTemplate knows no role {role!r}", fix="rename the role")
     elif isinstance(template, Mapping):
@@ -83,31 +90,25 @@ def turns(messages: Sequence[Message], template: Any) -> Iterator[TemplateTurn]:
             items = _contents(message)
             if name == CHATML and number == last and message.role == "assistant" and not any(text for text, _ in items):
                 behind = ""
-            yield TemplateTurn(
-                number, message.role, (*_item(before, Part.HEADER), *items, *_item(behind, Part.SEPARATOR))
-            )
+            begin, end = ((before, Part.HEADER),) if before else (), ((behind, Part.SEPARATOR),) if behind else ()
+            yield TemplateTurn(number, message.role, (*begin, *items, *end))
 
 
 def _mistral(messages: Sequence[Message]) -> Iterator[TemplateTurn]:
+    stops = "torchtune stops at this row: its MistralChatTemplate"
     for number, message in enumerate(messages):
         if message.role == "system":
-            raise RecipeError(
-                "torchtune stops at this row: its MistralChatTemplate takes no system message",
-                fix="remove it, or set prompt_template",
-            )
+            raise RecipeError(f"{stops} takes no system message", fix="remove it, or set prompt_template")
         if message.role != "user" and message.role not in _PLAIN:
-            raise RecipeError(
-                f"torchtune stops at this row: its MistralChatTemplate knows no role {message.role!r}",
-                fix="rename the role",
-            )
+            raise RecipeError(f"{stops} knows no role {message.role!r}", fix="rename the role")
         before, behind = _INSTRUCTION if message.role == "user" else ("", "")
         yield TemplateTurn(number, message.role, ((before, Part.HEADER), *_contents(message), (behind, Part.SEPARATOR)))
 
 
 def _llama2(messages: Sequence[Message]) -> Iterator[TemplateTurn]:
     """The system message goes into every question; a role that the template does not know repeats what came before."""
-    system: tuple[tuple[str, Part], ...] = ()
-    items: tuple[tuple[str, Part], ...] | None = None
+    system: Items = ()
+    items: Items | None = None
     for number, message in enumerate(messages):
         if message.role == "system":
             system = ((_SYSTEM[0], Part.HEADER), *_contents(message), (_SYSTEM[1], Part.HEADER))
@@ -118,18 +119,16 @@ def _llama2(messages: Sequence[Message]) -> Iterator[TemplateTurn]:
         elif message.role == "assistant":
             items = _contents(message)
         elif items is None:
-            raise RecipeError(
-                f"torchtune stops at this row: its Llama2ChatTemplate knows no role {message.role!r}",
-                fix="rename the role",
-            )
+            what = f"torchtune stops at this row: its Llama2ChatTemplate knows no role {message.role!r}"
+            raise RecipeError(what, fix="rename the role")
         yield TemplateTurn(number, message.role, items)
 
 
-def _contents(message: Message) -> tuple[tuple[str, Part], ...]:
+def message_texts(message: Message) -> Sequence[str]:
+    """The texts of a message, each of which is encoded alone."""
     content = message.content
-    texts = [content] if isinstance(content, str) else [part["text"] for part in content]
-    return tuple((text, Part.CONTENT) for text in texts)
+    return (content,) if isinstance(content, str) else [part["text"] for part in content]
 
 
-def _item(text: str, part: Part) -> tuple[tuple[str, Part], ...]:
-    return ((text, part),) if text else ()
+def _contents(message: Message) -> Items:
+    return tuple((text, Part.CONTENT) for text in message_texts(message))

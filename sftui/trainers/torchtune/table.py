@@ -6,6 +6,7 @@ Source: torchtune 0.6.1 and main (0.7), torchtune/datasets/*, torchtune/data/_me
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from sftui.trainers.table import (
     words,
 )
 from sftui.trainers.torchtune import gsm8k, sentencepieces
-from sftui.trainers.torchtune.messages import COLUMNS
+from sftui.trainers.torchtune.messages import COLUMNS, pair_of
 from sftui.trainers.torchtune.trainer import newest
 
 OWN = "torchtune/"
@@ -80,25 +81,21 @@ def _of_pieces(recipe: Recipe) -> bool:
 def _prompt_template(config: Config, recipe: Recipe, where: str) -> Said:
     """A null is no template; no key is the tokenizer's own, which only some have."""
     there, value = at(config, place_of("tokenizer.prompt_template"))
-    if not there or (value is None and recipe.render.template.removeprefix(OWN) not in sentencepieces.USUAL):
-        return {}
-    return {"own.prompt_template": {} if value is None else value}
+    usual = recipe.render.template.removeprefix(OWN) in sentencepieces.USUAL
+    return {"own.prompt_template": {} if value is None else value} if there and (value is not None or usual) else {}
 
 
 def _since_newest(entry: KeyEntry) -> KeyEntry:
     """An entry whose keys only 0.7 has."""
-    return KeyEntry(
-        entry.keys,
-        entry.knobs,
-        lambda config, recipe, where: entry.read(config, recipe, where) if newest(recipe) else {},
-        lambda recipe, path, value: entry.write(recipe, path, value) if newest(recipe) else None,
+    return replace(
+        entry,
+        read=lambda config, recipe, where: entry.read(config, recipe, where) if newest(recipe) else {},
+        write=lambda recipe, path, value: entry.write(recipe, path, value) if newest(recipe) else None,
     )
 
 
-def _written_template(recipe: Recipe, path: str, value: str) -> Noted:
-    if value.startswith(OWN):
-        return {}, ()
-    return {}, (f"render.template = {value!r} has no key in torchtune's config: it renders messages in its own code",)
+def _written_template(recipe: Recipe, path: str, value: str) -> Keys | str:
+    return {} if value.startswith(OWN) else "it renders messages in its own code"
 
 
 TOP = (
@@ -164,14 +161,13 @@ def _written_system(recipe: Recipe, path: str, value: str) -> Keys | None:
 
 
 def _partition(config: Config, recipe: Recipe, where: str) -> Said:
-    found = at(config, place_of("dataset.partition"))[1] if gsm8k.chosen(recipe) else None
+    found = _entry(config).get("partition") if gsm8k.chosen(recipe) else None
     return {"own.partition": found} if found else {}
 
 
-def _written_partition(recipe: Recipe, path: str, value: str) -> Noted:
-    if gsm8k.chosen(recipe):
-        return {("dataset", "partition"): value}, ()
-    return {}, ("own.partition has no key in torchtune's config without own.builder gsm8k_sft",)
+def _written_partition(recipe: Recipe, path: str, value: str) -> Keys | Noted:
+    lost = ("own.partition has no key in torchtune's config without own.builder gsm8k_sft",)
+    return {("dataset", "partition"): value} if gsm8k.chosen(recipe) else ({}, lost)
 
 
 def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Keys:
@@ -185,13 +181,8 @@ def columns(builder: str, fields: Mapping[str, str]) -> Keys:
         return {("dataset", "conversation_column"): fields["messages"]} if "messages" in fields else {}
     if builder == "text_completion_dataset":
         return {("dataset", "column"): fields["text"]} if fields.get("text", "text") != "text" else {}
-    if builder == "instruct_dataset":
-        given = {
-            "input": fields.get("input") or fields.get("prompt"),
-            "output": fields.get("output") or fields.get("completion"),
-        }
-    else:
-        given = {name: fields.get(name) for name in COLUMNS["alpaca"]}
+    pair = builder == "instruct_dataset"
+    given = pair_of(fields) if pair else {name: fields.get(name) for name in COLUMNS["alpaca"]}
     named = {ours: theirs for ours, theirs in given.items() if theirs}
     if all(ours == theirs for ours, theirs in named.items()):
         return {}

@@ -29,11 +29,9 @@ from sftui.model import (
     Message,
     Pack,
     Part,
-    Piece,
     Reason,
     RenderedText,
     Row,
-    Span,
     Tokens,
 )
 from sftui.recipe import Batch as BatchOptions
@@ -45,6 +43,7 @@ from sftui.tokens import LoadedTokenizer
 from sftui.trainers import versions
 from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, pick_template
 from sftui.trainers.own_config import require
+from sftui.trainers.pieces import text_of
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.torchtune import TRAITS, TorchtuneOptions, gsm8k, sentencepieces
 from sftui.trainers.torchtune import messages as message_rules
@@ -56,6 +55,13 @@ WHOLE_DATASET = 1_000_000_000
 """torchtune packs all rows together, in order."""
 
 
+SHIFTED = (
+    "torchtune 0.7 stores each label one place earlier, with -100 at the end; labels are shown un-shifted here, and"
+    " shifted in a batch"
+)
+CUTS_NONE = f"torchtune's {gsm8k.NAME} cuts no row, whatever max_seq_len is set to"
+MASKS_LAST = "with max_seq_len set torchtune masks the last token of every row, even where nothing is cut"
+UNCALLED = "no dataset of torchtune 0.7.0 can call HuggingFaceModelTokenizer; shown is what its tokenize_messages makes"
 _BY_PIECE = Tokenize(mode="per_part")
 
 
@@ -79,22 +85,9 @@ class Torchtune(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        found: list[str] = []
-        if newest(recipe):
-            found.append(
-                "torchtune 0.7 stores each label one place earlier, with -100 at the end; labels are shown un-shifted"
-                " here, and shifted in a batch"
-            )
-        if gsm8k.chosen(recipe):
-            found.append(f"torchtune's {gsm8k.NAME} cuts no row, whatever max_seq_len is set to")
-        elif recipe.length.max is not None:
-            found.append("with max_seq_len set torchtune masks the last token of every row, even where nothing is cut")
-        if recipe.render.template == f"torchtune/{JINJA}":
-            found.append(
-                "no dataset of torchtune 0.7.0 can call HuggingFaceModelTokenizer; shown is what its tokenize_messages"
-                " makes"
-            )
-        return tuple(found)
+        cut = CUTS_NONE if gsm8k.chosen(recipe) else MASKS_LAST if recipe.length.max is not None else ""
+        jinja = UNCALLED if recipe.render.template == f"torchtune/{JINJA}" else ""
+        return tuple(filter(None, (SHIFTED if newest(recipe) else "", cut, jinja)))
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         return gsm8k.detect(rows) if gsm8k.chosen(recipe) else message_rules.detect_builder(rows, recipe.data)
@@ -109,9 +102,7 @@ class Torchtune(Trainer):
     def reading_messages(self, recipe: Recipe) -> Recipe:
         made = super().reading_messages(recipe)
         own = replace(TorchtuneOptions.of(recipe), builder=None, partition=None)
-        whole = (
-            recipe.data.format == "alpaca" and recipe.mask.rule == "auto"
-        )  # alpaca_dataset trains the prompt as well
+        whole = recipe.data.format == "alpaca" and recipe.mask.rule == "auto"  # which trains the prompt as well
         mask = replace(made.mask, rule="all") if whole else made.mask
         return replace(made, own=own, mask=mask, data=replace(made.data, format="messages"))
 
@@ -121,14 +112,13 @@ class Torchtune(Trainer):
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         """torchtune cuts text by the model's own rule and has its own special tokens; the recipe's do not reach it."""
         tokenizer = super().tokenizer_of(tokenizer, recipe)
-        model = model_of(recipe.render.template, tokenizer)
-        path = TorchtuneOptions.of(recipe).special_tokens_path
-        file = TorchtuneOptions.of(recipe).tokenizer_path
-        asks, named = path is not None or model in sentencepieces.MODELS, recipe.tokenizer
+        model, own, named = model_of(recipe.render.template, tokenizer), TorchtuneOptions.of(recipe), recipe.tokenizer
+        path = own.special_tokens_path
         if tokenizer.facts.random and model != JINJA:
             tokenizer = undrawn(tokenizer, tokenizer_folder(named.name, named.revision))
+        asks = path is not None or model in sentencepieces.MODELS
         folder = tokenizer_folder(named.name, named.revision) if asks else None
-        return reading_files(model, tokenizer, path, folder, file)
+        return reading_files(model, tokenizer, path, folder, own.tokenizer_path)
 
     def masks_system(self, recipe: Recipe) -> bool:
         return newest(recipe)
@@ -136,12 +126,10 @@ class Torchtune(Trainer):
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
         """The tokenizer's own for the jinja tokenizer; else a stand-in, as rows are rendered from pieces."""
         if model_of(f"torchtune/{name}", tokenizer) == JINJA:
-            return compile_template(
-                choose_template(tokenizer.facts.chat_templates)[1], f"{tokenizer.facts.name} (torchtune/{name})"
-            )
-        return compile_template(
-            "{# torchtune renders messages in its own code, not with a chat template #}", f"torchtune/{name}"
-        )
+            source = choose_template(tokenizer.facts.chat_templates)[1]
+            return compile_template(source, f"{tokenizer.facts.name} (torchtune/{name})")
+        source = "{# torchtune renders messages in its own code, not with a chat template #}"
+        return compile_template(source, f"torchtune/{name}")
 
     def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> Frames | PieceFrames:
         name, template = recipe.render.template, TorchtuneOptions.of(recipe).prompt_template
@@ -161,16 +149,14 @@ class Torchtune(Trainer):
         roles = [message.role for message in conversation.messages]
         wrong = message_rules.invalid(roles)
         if wrong is not None:
-            raise RecipeError(
-                f"torchtune stops the run at this row: {wrong}", fix="remove the row or correct its turns"
-            )
+            what = f"torchtune stops the run at this row: {wrong}"
+            raise RecipeError(what, fix="remove the row or correct its turns")
         # With max_seq_len set, it stops at a later message only where it comes as far, which takes the tokens.
         whole = recipe.length.max is None or recipe.render.template == f"torchtune/{JINJA}"
         for message in conversation.messages if whole else conversation.messages[:1]:
             refuse_untokenized(message)
-        marked = message_rules.flagged(
-            conversation.messages, roles, strategy(conversation, recipe), mask_system=newest(recipe)
-        )
+        chosen, mask_system = strategy(conversation, recipe), newest(recipe)
+        marked = message_rules.flagged(conversation.messages, roles, chosen, mask_system=mask_system)
         return ShapedRow(conversation.with_messages(marked))
 
     def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
@@ -185,16 +171,12 @@ class Torchtune(Trainer):
             )
         elif frames.model == JINJA:
             if not newest(recipe):
-                raise RecipeError(
-                    "torchtune 0.6.1 has no HuggingFaceModelTokenizer",
-                    why="it came with 0.7",
-                    fix="choose another with render.template",
-                )
+                what, fix = "torchtune 0.6.1 has no HuggingFaceModelTokenizer", "choose another with render.template"
+                raise RecipeError(what, why="it came with 0.7", fix=fix)
             pieces = jinja_pieces(conversation.messages, tools.tokenizer, pick_template(conversation, tools))
         else:
             pieces = frames.chat(conversation.messages, joined=not spans)
-        text = "".join([piece.text for piece in pieces])
-        return RenderedText(text, spans_of(pieces) if spans else (), pieces=pieces)
+        return text_of(pieces, spans=spans)
 
     def needs(self, recipe: Recipe) -> tuple[bool, bool]:
         return False, False
@@ -209,11 +191,9 @@ class Torchtune(Trainer):
         if shaped.dropped is not None:
             return tokens, dropped_labels(tokens, shaped.dropped)
         if conversation.kind is Kind.STRINGS:
+            verdicts = {1: (True, Reason.COMPLETION)}
             owners = as_runs(tokens.messages).runs()
-            mask = drawn(
-                (end - start, (owner == 1, Reason.COMPLETION if owner == 1 else Reason.PROMPT))
-                for start, end, owner in owners
-            )
+            mask = drawn((end - start, verdicts.get(owner, (False, Reason.PROMPT))) for start, end, owner in owners)
             kept: Kept = ((0, n),)
         elif conversation.kind is Kind.TEXT:
             mask = drawn([(n, (True, Reason.WHOLE))])
@@ -250,12 +230,12 @@ class Torchtune(Trainer):
             if upto.get(number, 0) >= limit:
                 end = upto[number]
                 break
-        if left:
-            first = max(end + 1 - limit, 0)
-            return ((first, n),) if end == n - 1 else tuple(_not_empty([(first, end), (n - 1, n)]))
+        if not left:
+            return ((0, min(n, limit)),) if end == n - 1 or limit <= end else ((0, end), (n - 1, n))
+        first = max(end + 1 - limit, 0)
         if end == n - 1:
-            return ((0, min(n, limit)),)
-        return ((0, limit),) if limit <= end else ((0, end), (n - 1, n))
+            return ((first, n),)
+        return ((first, end), (n - 1, n)) if first < end else ((n - 1, n),)
 
     def _cut_pieces(
         self, frames: PieceFrames, tokens: Tokens, conversation: Conversation, recipe: Recipe
@@ -285,7 +265,8 @@ class Torchtune(Trainer):
             if phi3:
                 mask = forced(mask, place, Reason.FORCED)
             elif as_runs(tokens.messages)[place] != last:  # the last message came to no ids
-                mask = message_mask(owned(tokens, place, last), conversation, chosen)
+                owners = as_runs(_put(tokens.messages, place, last))
+                mask = message_mask(replace(tokens, messages=owners), conversation, chosen)
         return tokens, mask, (kept,)
 
     def examples(
@@ -301,11 +282,8 @@ class Torchtune(Trainer):
         lengths = tuple(len(example.input_ids) for example in examples)
         width, multiple = max(lengths), recipe.batch.multiple or 1
         if multiple > 1 and not newest(recipe):
-            raise RecipeError(
-                "torchtune 0.6.1 cannot pad to a multiple",
-                why="pad_to_multiple_of came with 0.7",
-                fix="set batch.multiple to null",
-            )
+            what, why = "torchtune 0.6.1 cannot pad to a multiple", "pad_to_multiple_of came with 0.7"
+            raise RecipeError(what, why=why, fix="set batch.multiple to null")
         if multiple > 1:
             width += multiple - width % multiple
         refuse_too_large(len(examples), width)
@@ -363,11 +341,8 @@ def cuts_left(recipe: Recipe) -> bool:
     """Whether rows are cut on the left; RecipeError for what torchtune cannot do to long ones."""
     left = recipe.length.over == "cut_left"
     if left and not newest(recipe):
-        raise RecipeError(
-            "torchtune 0.6.1 cuts on the right only",
-            why="truncation_type came with 0.7",
-            fix="set length.over to cut_right",
-        )
+        what, why = "torchtune 0.6.1 cuts on the right only", "truncation_type came with 0.7"
+        raise RecipeError(what, why=why, fix="set length.over to cut_right")
     if recipe.length.over not in ("cut_right", "cut_left"):
         raise RecipeError(f"torchtune has no length.over {recipe.length.over}", fix="set it to cut_right or cut_left")
     return left
@@ -423,38 +398,15 @@ def with_id(tokens: Tokens, place: int, token: int) -> Tokens:
     """The tokens with another id at one place: EOS takes the place of the last token of a cut row."""
     if tokens.ids[place] == token:
         return tokens
-
-    def put(values: Sequence[Any], value: Any) -> tuple[Any, ...]:
-        return (*values[:place], value, *values[place + 1 :])
-
-    return replace(
-        tokens,
-        ids=flat(put(tokens.ids, token)),
-        parts=as_runs(put(tokens.parts, Part.INJECTED)) if tokens.placed else tokens.parts,
-    )
+    parts = as_runs(_put(tokens.parts, place, Part.INJECTED)) if tokens.placed else tokens.parts
+    return replace(tokens, ids=flat(_put(tokens.ids, place, token)), parts=parts)
 
 
-def owned(tokens: Tokens, place: int, message: int) -> Tokens:
-    """The tokens with one that is another message's."""
-    owners = [*tokens.messages]
-    owners[place] = message
-    return replace(tokens, messages=as_runs(owners))
-
-
-def _not_empty(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    return (one for one in ranges if one[0] < one[1])
+def _put(values: Sequence[Any], place: int, value: Any) -> tuple[Any, ...]:
+    """The values with another one at one place."""
+    return (*values[:place], value, *values[place + 1 :])
 
 
 def stored(labels: tuple[int, ...], recipe: Recipe, follows: int = IGNORE_INDEX) -> tuple[int, ...]:
     """Labels as the trainer's batch holds them: one place earlier since 0.7, and behind them the one that follows."""
     return (*labels[1:], follows) if newest(recipe) else labels
-
-
-def spans_of(pieces: Sequence[Piece]) -> tuple[Span, ...]:
-    """The pieces' places in their joined text."""
-    spans, at = [], 0
-    for piece in pieces:
-        if piece.text:
-            spans.append(Span(at, at + len(piece.text), piece.message, piece.part))
-        at += len(piece.text)
-    return tuple(spans)
