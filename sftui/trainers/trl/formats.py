@@ -6,7 +6,7 @@ maybe_convert_to_chatml) and trl/trainer/sft_trainer.py `_prepare_dataset`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from sftui.conversations import Detection
@@ -17,6 +17,8 @@ from sftui.recipe import Recipe
 MESSAGE_KEYS = {"role": "role", "content": "content"}
 ASKED = ("prompt", "completion", "chosen", "rejected", "messages")
 """The columns of which is_conversational pops one out of a set: the order is that of Python's hashes."""
+PAIR = {"prompt": "prompt", "completion": "completion"}
+BESIDE = {"tools": "tools", "template_kwargs": "chat_template_kwargs"}
 CONVERT = "make messages of the rows with `sftui convert`"
 """What to do about rows of a shape that a trainer does not read."""
 FROM_VALUE = {"role": "from", "content": "value"}
@@ -34,10 +36,8 @@ def detect(
         return NO_ROW
     columns = dict.fromkeys(key for row in rows if isinstance(row.data, Mapping) for key in row.data)
     if "image" in columns or "images" in columns:
-        return refusal(
-            "the dataset has images",
-            "TRL prepares vision rows in its collator with a processor, which sftui does not model",
-        )
+        why = "TRL prepares vision rows in its collator with a processor, which sftui does not model"
+        return refusal("the dataset has images", why)
     chance = by_chance(first)
     if chance is not None and "input_ids" not in columns and not _from_value(first):
         return Detection("auto", refused=chance)
@@ -49,10 +49,7 @@ def detect(
             "set mask.rule to auto, or give messages",
         )
     if "input_ids" in columns:
-        fields: dict[str, str] = {name: name for name in ("input_ids", "labels", "attention_mask") if name in columns}
-        return Detection(
-            "tokenized", fields, reason="TRL: a column `input_ids` is taken as prepared", given_labels="unshifted"
-        )
+        return prepared(columns, "TRL: a column `input_ids` is taken as prepared")
     taken = [name for name in ("labels", "assistant_masks", "completion_mask") if name in columns]
     if assistant_only and "assistant_masks" in taken:
         taken.remove("assistant_masks")  # TRL writes its own over it
@@ -72,39 +69,16 @@ def detect(
             "datasets fills the gaps with null and TRL stops there with a TypeError",
             "give every row a mapping, {} where there is nothing to say",
         )
-    around = {
-        ours: theirs
-        for ours, theirs in (("tools", "tools"), ("template_kwargs", "chat_template_kwargs"))
-        if theirs in columns
-    }
     if _from_value(first):
-        return Detection(
-            "sharegpt",
-            {"messages": "conversations", **around},
-            FROM_VALUE,
-            {},
-            "TRL: from/value is renamed to role/content, the roles keep their names",
-            verbatim=True,
-        )
+        reason = "TRL: from/value is renamed to role/content, the roles keep their names"
+        return as_it_stands("sharegpt", {"messages": "conversations"}, columns, reason, FROM_VALUE)
     if "prompt" in columns:
         if "completion" not in columns:
-            return refusal(
-                "there is a column `prompt` but no `completion`: TRL raises KeyError: 'completion'",
-                "",
-                f"name the answers `completion`, or {CONVERT}",
-            )
-        return Detection(
-            "prompt_completion",
-            {"prompt": "prompt", "completion": "completion", **around},
-            MESSAGE_KEYS,
-            {},
-            "TRL: columns `prompt` and `completion`",
-            verbatim=True,
-        )
+            what = "there is a column `prompt` but no `completion`: TRL raises KeyError: 'completion'"
+            return refusal(what, fix=f"name the answers `completion`, or {CONVERT}")
+        return as_it_stands("prompt_completion", PAIR, columns, "TRL: columns `prompt` and `completion`")
     if is_messages(first.get("messages")):
-        return Detection(
-            "messages", {"messages": "messages", **around}, MESSAGE_KEYS, {}, "TRL: a column `messages`", verbatim=True
-        )
+        return as_it_stands("messages", {"messages": "messages"}, columns, "TRL: a column `messages`")
     if text_field in columns:
         return Detection("text", {"text": text_field}, reason=f"TRL: the text column `{text_field}`")
     names = ", ".join(f"`{name}`" for name in list(columns)[:6])
@@ -113,6 +87,24 @@ def detect(
         f"it looks for messages, prompt, or `{text_field}`",
         f"{CONVERT}, or give TRL a formatting_func",
     )
+
+
+def prepared(columns: Container[str], reason: str) -> Detection:
+    """Rows that hold ids, which are taken as they are."""
+    fields = {name: name for name in ("input_ids", "labels", "attention_mask") if name in columns}
+    return Detection("tokenized", fields, reason=reason, given_labels="unshifted")
+
+
+def as_it_stands(
+    shape: str,
+    fields: Mapping[str, str],
+    columns: Container[str],
+    reason: str,
+    keys: Mapping[str, str] = MESSAGE_KEYS,
+) -> Detection:
+    """Rows whose messages reach the template as they are, with what is read beside them."""
+    around = {ours: theirs for ours, theirs in BESIDE.items() if theirs in columns}
+    return Detection(shape, {**fields, **around}, keys, {}, reason, verbatim=True)
 
 
 def by_chance(first: Mapping[str, Any]) -> Problem | None:
@@ -128,19 +120,13 @@ def by_chance(first: Mapping[str, Any]) -> Problem | None:
 
 
 def _from_value(row: Mapping[str, Any]) -> bool:
-    turns = row.get("conversations")
-    return (
-        isinstance(turns, list)
-        and bool(turns)
-        and isinstance(turns[0], Mapping)
-        and "from" in turns[0]
-        and "value" in turns[0]
-    )
+    return is_messages(row.get("conversations"), "from", "value")
 
 
-def is_messages(value: Any) -> bool:
-    """Whether a value is a list of messages, with a role in the first."""
-    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping) and "role" in value[0]
+def is_messages(value: Any, *keys: str) -> bool:
+    """Whether a value is a list of messages, with a role, or some other keys, in the first."""
+    first = value[0] if isinstance(value, list) and value else None
+    return isinstance(first, Mapping) and first.keys() >= {*(keys or ("role",))}
 
 
 def holds_no_ids(row: Row, detected: Detection, recipe: Recipe, *, takes_null: bool) -> bool:

@@ -11,17 +11,18 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from itertools import chain
 
 from sftui import labels as label_rules
+from sftui.errors import RecipeError
 from sftui.model import IGNORE_INDEX, Batch, Example, Pack
 from sftui.recipe import Recipe
-from sftui.trainers.base import Toolbox, Trainer, pad_token_id
+from sftui.trainers.base import Toolbox, Trainer, end_to_end, pad_token_id
+from sftui.trainers.own_config import require
 
-
-@dataclass(slots=True)
-class _Bin:
-    documents: list[tuple[int, int, int]] = field(default_factory=list)
+Documents = list[tuple[int, int, int]]
+"""Ranges of tokens of examples: index, start and end of each."""
 
 
 def pack_bfd(examples: Sequence[Example], size: int, *, split: bool) -> Iterator[Pack]:
@@ -29,15 +30,13 @@ def pack_bfd(examples: Sequence[Example], size: int, *, split: bool) -> Iterator
 
     Ties keep their order; bins with equal space are filled oldest first; empty examples go.
     """
-    documents: list[tuple[int, int, int]] = []
+    documents: Documents = []
     for index, example in enumerate(examples):
         n = len(example.input_ids)
-        if split:
-            documents.extend((index, start, min(start + size, n)) for start in range(0, n, size))
-        elif n:
-            documents.append((index, 0, min(n, size)))
-    bins: list[_Bin] = []
-    by_space: defaultdict[int, deque[_Bin]] = defaultdict(deque)
+        starts = range(0, n, size) if split else range(min(n, 1))
+        documents.extend((index, start, min(start + size, n)) for start in starts)
+    bins: list[Documents] = []
+    by_space: defaultdict[int, deque[Documents]] = defaultdict(deque)
     spaces: list[int] = [size]  # sorted; a fresh bin is always on offer
     for document in sorted(documents, key=lambda d: d[1] - d[2]):
         length = document[2] - document[1]
@@ -47,21 +46,20 @@ def pack_bfd(examples: Sequence[Example], size: int, *, split: bool) -> Iterator
             if not by_space[space]:
                 spaces.remove(space)
         else:
-            chosen = _Bin()
+            chosen = []
             bins.append(chosen)
-        chosen.documents.append(document)
+        chosen.append(document)
         left = space - length
         if left:
             if not by_space[left]:
                 insort(spaces, left)
             by_space[left].append(chosen)
-    for one in bins:
-        yield _flatten(examples, one.documents, restart=True)
+    return (_flatten(examples, documents, restart=True) for documents in bins)
 
 
 def pack_wrapped(examples: Sequence[Example], size: int) -> Iterator[Pack]:
     """All examples end to end, sliced every `size` tokens, borders ignored."""
-    documents: list[tuple[int, int, int]] = []
+    documents: Documents = []
     room = size
     for index, example in enumerate(examples):
         start, n = 0, len(example.input_ids)
@@ -76,32 +74,29 @@ def pack_wrapped(examples: Sequence[Example], size: int) -> Iterator[Pack]:
         yield _flatten(examples, documents, restart=False)
 
 
-def _flatten(examples: Sequence[Example], documents: Sequence[tuple[int, int, int]], *, restart: bool) -> Pack:
-    ids: list[int] = []
-    labels: list[int] = []
-    positions: list[int] = []
-    for index, start, end in documents:
-        example = examples[index]
-        ids.extend(example.input_ids[start:end])
-        labels.extend(example.labels[start:end])
-        positions.extend(range(end - start))
-    return Pack(
-        documents=tuple(documents),
-        input_ids=tuple(ids),
-        labels=tuple(labels),
-        position_ids=tuple(positions) if restart else None,
-        attention_mask=None if restart else (1,) * len(ids),
-    )
+def _flatten(examples: Sequence[Example], documents: Documents, *, restart: bool) -> Pack:
+    ids, labels, places = end_to_end([(examples[index], start, end) for index, start, end in documents])
+    return Pack(tuple(documents), ids, labels, places if restart else None, None if restart else (1,) * len(ids))
 
 
 class CollatorTrainer(Trainer):
-    """A trainer whose batches TRL's collator makes."""
+    """A trainer whose packs and batches TRL's code makes."""
+
+    length_name = "max_length"
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         if not recipe.batch.flatten:
             return super().collate(examples, rows, recipe, tools)
-        positions = [range(len(example.input_ids)) for example in examples]
-        return flat_batch(examples, rows, positions, recipe, pad_token_id(recipe, tools)[0])
+        return flat_batch(examples, rows, recipe, pad_token_id(recipe, tools)[0])
+
+    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
+        require(recipe, "pack.strategy")
+        size = recipe.length.max
+        if size is None:
+            raise RecipeError(f"{self.title} cannot pack without {self.length_name}", fix="set length.max")
+        if recipe.pack.strategy == "wrapped":
+            return pack_wrapped(examples, size)
+        return pack_bfd(examples, size, split=recipe.pack.strategy == "bfd_split")
 
     def fed(self, pack: Pack, recipe: Recipe) -> Pack:
         return first_masked(pack, recipe)
@@ -112,43 +107,29 @@ class CollatorTrainer(Trainer):
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:
             return super().collate_packs(packs, recipe, tools)
-        return flat_packs(packs, recipe, pad_token_id(recipe, tools)[0])
+        return flat_batch(packs, range(len(packs)), recipe, pad_token_id(recipe, tools)[0])
 
 
-def flat_batch(
-    examples: Sequence[Example],
-    rows: Sequence[int],
-    positions: Sequence[Sequence[int]],
-    recipe: Recipe,
-    pad_id: int | None,
-) -> Batch:
+def flat_batch(documents: Sequence[Example | Pack], rows: Sequence[int], recipe: Recipe, pad_id: int | None) -> Batch:
     """Padding-free: one row, position ids that start anew, no attention mask, first of each document masked."""
-    ids = [i for example in examples for i in example.input_ids]
-    labels = [label for example in examples for label in example.labels]
-    places = [place for one in positions for place in one]
-    multiple = recipe.batch.multiple or 1
-    gap = -len(ids) % multiple
+    ids = [token for document in documents for token in document.input_ids]
+    places: list[int] = []
+    for document in documents:
+        stored = document.position_ids if isinstance(document, Pack) else None
+        places += stored or range(len(document.input_ids))
+    gap = -len(ids) % (recipe.batch.multiple or 1)
     label_rules.refuse_too_large(1, len(ids) + gap)
-    ids += [pad_id or 0] * gap
-    labels += [IGNORE_INDEX] * gap
-    places += [0] * gap
-    labels = [IGNORE_INDEX if place == 0 else label for place, label in zip(places, labels)]
+    labels = chain.from_iterable(document.labels for document in documents)
+    masked = [IGNORE_INDEX if place == 0 else label for place, label in zip(places, labels)]
     return Batch(
         rows=tuple(rows),
-        lengths=tuple(len(example.input_ids) for example in examples),
-        input_ids=(tuple(ids),),
-        labels=(tuple(labels),),
+        lengths=tuple(len(document.input_ids) for document in documents),
+        input_ids=((*ids, *[pad_id or 0] * gap),),
+        labels=((*masked, *[IGNORE_INDEX] * gap),),
         attention_mask=None,
-        position_ids=(tuple(places),),
+        position_ids=((*places, *[0] * gap),),
         notes=("padding-free: one row, no attention mask, the first token of each document carries no loss",),
     )
-
-
-def flat_packs(packs: Sequence[Pack], recipe: Recipe, pad_id: int | None) -> Batch:
-    """Packed sequences joined into one row, position ids anew at each document."""
-    examples = [Example(pack.input_ids, pack.labels, (1,) * len(pack.input_ids)) for pack in packs]
-    positions = [pack.position_ids or range(len(pack.input_ids)) for pack in packs]
-    return flat_batch(examples, range(len(packs)), positions, recipe, pad_id)
 
 
 def first_masked(pack: Pack, recipe: Recipe) -> Pack:

@@ -7,7 +7,7 @@ The recipe stands for the config so: mask.rule `auto` is completion_only_loss=No
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -16,7 +16,7 @@ from sftui.conversations import Detection
 from sftui.conversations.tokenized import EMPTY
 from sftui.errors import RecipeError
 from sftui.flat import labelled, moved
-from sftui.model import Conversation, Example, Kind, Labels, Pack, Reason, RenderedText, Row, Tokens
+from sftui.model import Conversation, Kind, Labels, Reason, RenderedText, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
@@ -26,8 +26,9 @@ from sftui.trainers.own_config import require
 from sftui.trainers.remembering import endless, last_asked, of_chat
 from sftui.trainers.trl import TRAITS, SftOptions, TrlOptions, formats
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
-from sftui.trainers.trl.packing import CollatorTrainer, pack_bfd, pack_wrapped
+from sftui.trainers.trl.packing import CollatorTrainer
 
+STOPS, UNKNOWN = "TRL stops at this row", "sftui does not model this row"
 REPEATS = (
     "before 1.14 TRL's wrapped packing of ready ids that were never in a file (Dataset.from_list) repeats the ids of"
     " the first 1,000 rows in each later group; shown is what it makes of a file"
@@ -99,18 +100,14 @@ class Trl(CollatorTrainer):
         """A row of messages whose first one has no role is text to TRL (data_utils.py, is_conversational)."""
         if conversation.kind is not Kind.CHAT or conversation.prompt_messages is not None or _has_role(conversation, 0):
             return
-        column = text_field(recipe)
-        if column in (row.data or ()):
-            raise RecipeError(
-                "sftui does not model this row",
-                why=f"its first message has no `role`, so that TRL takes `{column}` in its place",
-                fix="give the message a role",
-            )
-        raise RecipeError(
-            "TRL stops at this row",
-            why=f"its first message has no `role`, so that TRL takes the row for text and finds no `{column}`",
-            fix="give the message a role",
+        column, why, fix = (
+            text_field(recipe),
+            "its first message has no `role`, so that TRL takes",
+            "give the message a role",
         )
+        if column in (row.data or ()):
+            raise RecipeError(UNKNOWN, why=f"{why} `{column}` in its place", fix=fix)
+        raise RecipeError(STOPS, why=f"{why} the row for text and finds no `{column}`", fix=fix)
 
     def unended_column(self, recipe: Recipe) -> str | None:
         column = text_field(recipe)
@@ -128,17 +125,11 @@ class Trl(CollatorTrainer):
         if conversation.kind is Kind.STRINGS:
             prompt = 1
         if assistant_only(recipe) and conversation.kind in (Kind.STRINGS, Kind.TEXT):
-            raise RecipeError(
-                "TRL refuses assistant_only_loss here",
-                why="the dataset is not conversational",
-                fix="set mask.rule to auto, or give messages",
-            )
+            why, fix = "the dataset is not conversational", "set mask.rule to auto, or give messages"
+            raise RecipeError("TRL refuses assistant_only_loss here", why=why, fix=fix)
         if recipe.batch.flatten and recipe.pack.strategy == "none" and recipe.length.max is not None:
-            raise RecipeError(
-                "TRL refuses padding_free without packing",
-                why="max_length is set and would not be enforced",
-                fix="set length.max to null, or pack.strategy to bfd",
-            )
+            why, fix = "max_length is set and would not be enforced", "set length.max to null, or pack.strategy to bfd"
+            raise RecipeError("TRL refuses padding_free without packing", why=why, fix=fix)
         refuse_arguments(conversation, "TRL")
         return ShapedRow(conversation, None, prompt)
 
@@ -168,19 +159,14 @@ class Trl(CollatorTrainer):
         if conversation.kind is Kind.TEXT and column != text_field(recipe):
             return False
         if eos is None:
-            raise RecipeError(
-                "TRL stops at this row",
-                why="it appends the EOS token to text, and the tokenizer has none",
-                fix="set tokenizer.eos_token",
-            )
-        if conversation.kind is Kind.TEXT:
-            return True
-        if TEXT_BESIDE not in conversation.extra or column == "completion":
+            why = "it appends the EOS token to text, and the tokenizer has none"
+            raise RecipeError(STOPS, why=why, fix="set tokenizer.eos_token")
+        if conversation.kind is Kind.TEXT or TEXT_BESIDE not in conversation.extra or column == "completion":
             return True
         beside = conversation.extra[TEXT_BESIDE]
         if not isinstance(beside, str):
             raise RecipeError(
-                f"TRL stops at this row: its `{column}` is no text",
+                f"{STOPS}: its `{column}` is no text",
                 why=f"beside a completion the column `{column}` is the one that gets the EOS token",
                 fix="remove the column",
             )
@@ -246,15 +232,6 @@ class Trl(CollatorTrainer):
                     )
                 masks.append(drawn)
         return reduce(label_rules.both, masks) if masks else label_rules.whole(subject)
-
-    def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
-        require(recipe, "pack.strategy")
-        size = recipe.length.max
-        if size is None:
-            raise RecipeError("TRL cannot pack without max_length", fix="set length.max")
-        if recipe.pack.strategy == "wrapped":
-            return pack_wrapped(examples, size)
-        return pack_bfd(examples, size, split=recipe.pack.strategy == "bfd_split")
 
 
 def _left_out(trained: bool, length: Length) -> str:

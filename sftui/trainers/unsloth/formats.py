@@ -14,18 +14,12 @@ from sftui.conversations import Detection
 from sftui.conversations.detected import NO_ROW, refusal
 from sftui.model import Row
 from sftui.recipe import Recipe, changed
-from sftui.trainers.trl.formats import CONVERT, by_chance, is_messages
+from sftui.trainers.trl.formats import CONVERT, MESSAGE_KEYS, PAIR, as_it_stands, by_chance, is_messages, prepared
 from sftui.trainers.unsloth import UnslothOptions
 
-KEYS = {"role": "role", "content": "content"}
 ALIASES = {
-    "system": "system",
-    "user": "user",
-    "human": "user",
-    "input": "user",
-    "gpt": "assistant",
-    "assistant": "assistant",
-    "output": "assistant",
+    **{"system": "system", "user": "user", "human": "user", "input": "user"},
+    **dict.fromkeys(("gpt", "assistant", "output"), "assistant"),
 }
 LOOKED_AT = 10
 """Rows that standardize_data_formats looks at."""
@@ -48,9 +42,8 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
     columns = dict.fromkeys(key for row in data for key in row)
     column, text_field = own.text_from, own.dataset_text_field or "text"
     if column is not None and not any(isinstance(row.get(column), list) for row in data):
-        return refusal(
-            f"`text_from` names `{column}`, which holds no list of messages", "", "name the column of messages"
-        )
+        what = f"`text_from` names `{column}`, which holds no list of messages"
+        return refusal(what, fix="name the column of messages")
     chat = is_messages(data[0].get("messages"))
     itself = chat and goes_for_messages(own, assistant_only=assistant_only, newest=newest)
     # what a script leaves in place beside the text it adds goes before that text
@@ -67,39 +60,20 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
         )
     if "labels" in columns or "input_ids" in columns:
         if "input_ids" not in columns:
-            return refusal(
-                "there is a column `labels` but no `input_ids`",
-                "Unsloth takes the rows as prepared and the collator fails",
-            )
-        fields: dict[str, str] = {name: name for name in ("input_ids", "labels", "attention_mask") if name in columns}
-        return Detection(
-            "tokenized", fields, reason="Unsloth: the rows hold ids and are taken as prepared", given_labels="unshifted"
-        )
-    around = {
-        ours: theirs
-        for ours, theirs in (("tools", "tools"), ("template_kwargs", "chat_template_kwargs"))
-        if theirs in columns
-    }
+            why = "Unsloth takes the rows as prepared and the collator fails"
+            return refusal("there is a column `labels` but no `input_ids`", why)
+        return prepared(columns, "Unsloth: the rows hold ids and are taken as prepared")
     if "prompt" in columns and "completion" in columns:
         chance = by_chance(data[0])
         if chance is not None:
             return Detection("auto", refused=chance)
-        return Detection(
-            "prompt_completion",
-            {"prompt": "prompt", "completion": "completion", **around},
-            KEYS if is_messages(data[0].get("prompt")) else TEXTS,
-            {},
-            "Unsloth: columns `prompt` and `completion`",
-            verbatim=True,
-        )
+        keys = MESSAGE_KEYS if is_messages(data[0].get("prompt")) else TEXTS
+        return as_it_stands("prompt_completion", PAIR, columns, "Unsloth: columns `prompt` and `completion`", keys)
     if newest and (text_field not in columns or assistant_only) and chat:
-        return Detection(
-            "messages", {"messages": "messages", **around}, KEYS, {}, "Unsloth: a column `messages`", verbatim=True
-        )
+        return as_it_stands("messages", {"messages": "messages"}, columns, "Unsloth: a column `messages`")
     if text_field in columns:
-        return Detection(
-            "text", {"text": text_field}, reason=f"Unsloth: the text column `{text_field}`; no EOS is appended"
-        )
+        reason = f"Unsloth: the text column `{text_field}`; no EOS is appended"
+        return Detection("text", {"text": text_field}, reason=reason)
     raises = ": it raises RuntimeError: Unsloth: You must specify a `formatting_func`" if newest else ""
     return refusal(
         f"Unsloth stops: there is no column `{text_field}` and no formatting_func{raises}",
@@ -112,35 +86,25 @@ def _rendered(column: str, data: Sequence[Mapping[str, Any]], own: UnslothOption
     reason = f"Unsloth: `{column}` rendered to a text column by the script (text_from)"
     if not own.standardize:
         untouched = {"messages": column, "tools": "", "template_kwargs": ""}  # the script renders the messages alone
-        return Detection("messages", untouched, KEYS, {}, reason, verbatim=True)
+        return Detection("messages", untouched, MESSAGE_KEYS, {}, reason, verbatim=True)
     if column != "conversations":
-        return refusal(
-            "standardize_data_formats reads the column `conversations` alone",
-            f"text_from is `{column}`",
-            "set text_from to conversations",
-        )
+        what = "standardize_data_formats reads the column `conversations` alone"
+        return refusal(what, f"text_from is `{column}`", "set text_from to conversations")
     values: dict[str, list[Any]] = {}
     for row in data[:LOOKED_AT]:
         for message in row.get(column) or ():
             for key, value in message.items() if isinstance(message, Mapping) else ():
                 values.setdefault(str(key), []).append(value)
     if len(values) != 2 or any(not isinstance(value, str) for found in values.values() for value in found):
-        return refusal(
-            "standardize_data_formats stops", f"messages have the keys {', '.join(values)} and it wants two, both text"
-        )
+        why = f"messages have the keys {', '.join(values)} and it wants two, both text"
+        return refusal("standardize_data_formats stops", why)
     role, content = role_key(values, newest)
     unknown = sorted({value for value in values[role] if standard_role(value, newest) is None})
     if unknown:
-        return refusal(
-            f"standardize_data_formats stops at the role {unknown[0]!r}", "it is none of its aliases", "rename the role"
-        )
-    return Detection(
-        "sharegpt",
-        {"messages": column},
-        {"role": role, "content": content},
-        {},
-        reason + f", its roles from `{role}` standardized",
-    )
+        what = f"standardize_data_formats stops at the role {unknown[0]!r}"
+        return refusal(what, "it is none of its aliases", "rename the role")
+    reason += f", its roles from `{role}` standardized"
+    return Detection("sharegpt", {"messages": column}, {"role": role, "content": content}, {}, reason)
 
 
 def role_key(values: Mapping[str, Sequence[str]], newest: bool) -> tuple[str, str]:
@@ -169,14 +133,10 @@ def by_script(recipe: Recipe, detected: Detection) -> Recipe:
     column = fields.get("messages")
     if shape == "text" and fields.get("text", "text") != "text":
         recipe = changed(recipe, "own.dataset_text_field", fields["text"])
-    elif shape in ("messages", "sharegpt") and (column != "messages" or shape == "sharegpt"):
+    elif shape == "sharegpt":
+        recipe = changed(changed(recipe, "own.text_from", column), "own.standardize", True)
+    elif shape == "messages" and column != "messages":
         recipe = changed(recipe, "own.text_from", column)
-        if shape == "sharegpt":
-            recipe = changed(recipe, "own.standardize", True)
-    elif (
-        shape in ("columns", "prompt_completion")
-        and {"prompt", "completion"} <= fields.keys()
-        and fields["prompt"] != "prompt"
-    ):
-        recipe = changed(recipe, "data.fields", {name: fields[name] for name in ("prompt", "completion")})
+    elif shape in ("columns", "prompt_completion") and fields.keys() >= PAIR.keys() and fields["prompt"] != "prompt":
+        recipe = changed(recipe, "data.fields", {name: fields[name] for name in PAIR})
     return recipe

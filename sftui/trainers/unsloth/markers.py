@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sftui.errors import RecipeError
+from sftui.model import common_prefix
 from sftui.runs import places_of
 from sftui.tokens import LoadedTokenizer
 
@@ -95,12 +96,9 @@ def resolve(
     answer = find_marker(response, tokenizer, force=force, edges=eager)
     for name, marker in (("instruction_part", asked), ("response_part", answer)):
         if not marker.core:
-            retry = "" if force else ", or set force_match to true"
-            raise RecipeError(
-                f"Unsloth refuses the {name}",
-                why="it has no stable token ids that could be searched for",
-                fix=f"give other markers, or none to have both found{retry}",
-            )
+            why = "it has no stable token ids that could be searched for"
+            fix = "give other markers, or none to have both found" + ", or set force_match to true" * (not force)
+            raise RecipeError(f"Unsloth refuses the {name}", why=why, fix=fix)
     facts = tokenizer.facts
     if not eager:
         return Markers(instruction, response, asked, answer, eager=False)
@@ -108,21 +106,8 @@ def resolve(
         answer = Marker(answer.core + answer.right, answer.left)
     if asked.core == answer.core[: len(asked.core)] and asked.right:
         asked = Marker(asked.core + asked.right, asked.left)
-    return Markers(
-        instruction,
-        response,
-        asked,
-        answer,
-        opener=_opener(asked.core, answer.core, tokenizer),
-        bos=facts.bos_id,
-        eos=facts.eos_id,
-        hidden=_hidden(hidden, tokenizer),
-    )
-
-
-def spans_of(ids: Sequence[int], markers: Markers) -> Spans:
-    """The half-open ranges after each response marker, in order, before `last_response_only`."""
-    return _eager_spans(ids, markers) if markers.eager else _plain_spans(ids, markers)
+    opener, masked = _opener(asked.core, answer.core, tokenizer), _hidden(hidden, tokenizer)
+    return Markers(instruction, response, asked, answer, opener, facts.bos_id, facts.eos_id, masked)
 
 
 def hidden_places(ids: Sequence[int], markers: Markers) -> frozenset[int]:
@@ -135,53 +120,37 @@ def hidden_places(ids: Sequence[int], markers: Markers) -> frozenset[int]:
     return frozenset(found)
 
 
-def _eager_spans(ids: Sequence[int], markers: Markers) -> Spans:
-    asked, answer, n = markers.instruction, markers.response, len(ids)
+def spans_of(ids: Sequence[int], markers: Markers) -> Spans:
+    """The half-open ranges after each response marker, in order, before `last_response_only`.
+
+    Before 2026.10 a span runs to the next instruction marker or the end, whatever lies between, and optional ids to the
+    right are compared one place too far, as in the source.
+    """
+    asked, answer, eager, n = markers.instruction, markers.response, markers.eager, len(ids)
+    bos, eos, opener = (markers.bos, markers.eos, markers.opener) if eager else (None, None, ())
+    late, after = (0, -1) if eager else (1, 0)
     begins = places_of(ids, answer.core[:1])
-    may_end = {markers.bos, markers.eos, *markers.opener[:1], asked.core[0]} - {None, answer.core[0]}
-    answers, stops = _Ahead(begins), _Ahead(sorted([*begins, *places_of(ids, may_end), n - 1]))
+    may_end = {bos, eos, *opener[:1], asked.core[0]} - {None, *(answer.core[:1] if eager else ())}
+    ends = [*(begins if eager else ()), *places_of(ids, may_end), n - 1]
+    answers, stops = _Ahead(begins), _Ahead(sorted(ends))
     spans: list[tuple[int, int]] = []
     at = answers.next(0)
     while at < n:
         if answer.at(ids, at):
-            start = _over(ids, at + len(answer.core), answer.right)
+            start = _over(ids, at + len(answer.core), answer.right, late)
             at = stops.next(start)
             while at < n:
                 token = ids[at]
-                if token == markers.eos:
+                if token == eos:
                     spans.append((start, at + 1))
                     break
-                opener = markers.opener
                 opens = bool(opener) and token == opener[0] and tuple(ids[at : at + len(opener)]) == opener
-                if token == markers.bos or opens or answer.at(ids, at):
+                if token == bos or opens or (eager and answer.at(ids, at)):
                     spans.append((start, at))
                     at -= 1  # looked at again: it may be the next response's marker
                     break
                 if at == n - 1 or asked.at(ids, at):
-                    end, at = _to_instruction(ids, at, asked, n, after=-1)
-                    spans.append((start, end))
-                    break
-                at = stops.next(at + 1)
-        at = answers.next(at + 1)
-    return tuple(spans)
-
-
-def _plain_spans(ids: Sequence[int], markers: Markers) -> Spans:
-    """Before 2026.10: a span runs to the next instruction marker or the end, whatever lies between.
-
-    Optional ids to the right are compared one place too far, as in the source.
-    """
-    asked, answer, n = markers.instruction, markers.response, len(ids)
-    answers, stops = _Ahead(places_of(ids, answer.core[:1])), _Ahead([*places_of(ids, asked.core[:1]), n - 1])
-    spans: list[tuple[int, int]] = []
-    at = answers.next(0)
-    while at < n:
-        if answer.at(ids, at):
-            start = _over(ids, at + len(answer.core), answer.right, late=1)
-            at = stops.next(start)
-            while at < n:
-                if at == n - 1 or asked.at(ids, at):
-                    end, at = _to_instruction(ids, at, asked, n, after=0, late=1)
+                    end, at = _to_instruction(ids, at, asked, late, after)
                     spans.append((start, end))
                     break
                 at = stops.next(at + 1)
@@ -201,11 +170,9 @@ class _Ahead:
         return self._places[number] if number < len(self._places) else sys.maxsize
 
 
-def _to_instruction(
-    ids: Sequence[int], at: int, asked: Marker, n: int, *, after: int, late: int = 0
-) -> tuple[int, int]:
+def _to_instruction(ids: Sequence[int], at: int, asked: Marker, late: int, after: int) -> tuple[int, int]:
     """Where a span ends that reaches an instruction marker or the last token, and where the search goes on."""
-    beyond = at + len(asked.core) if asked.at(ids, at) else None
+    beyond, n = at + len(asked.core) if asked.at(ids, at) else None, len(ids)
     for wanted in reversed(asked.left):
         if at < 1 or ids[at - 1] != wanted:
             break
@@ -214,10 +181,10 @@ def _to_instruction(
         return n, n - 1
     if beyond is None:  # the last token, and the marker's optional left ids stand before it
         return at, n - 1
-    return at, _over(ids, beyond, asked.right, late=late) + after
+    return at, _over(ids, beyond, asked.right, late) + after
 
 
-def _over(ids: Sequence[int], at: int, wanted: Ids, late: int = 0) -> int:
+def _over(ids: Sequence[int], at: int, wanted: Ids, late: int) -> int:
     for token in wanted:
         if at + late >= len(ids) or ids[at + late] != token:
             break
@@ -226,25 +193,19 @@ def _over(ids: Sequence[int], at: int, wanted: Ids, late: int = 0) -> int:
 
 
 def _opener(asked: Ids, answer: Ids, tokenizer: LoadedTokenizer) -> Ids:
-    shared = []
-    for one, other in zip(asked, answer):
-        if one != other:
-            break
-        shared.append(one)
+    shared = asked[: common_prefix(asked, answer)]
     added = tokenizer.engine.added()
     attributes = {tokenizer.token_id(token) for token in named_specials(tokenizer)}
     special = {i for i, (_, is_special) in added.items() if is_special} | attributes
     if not all(i in special for i in shared) or not any(added.get(i, ("", False))[0].strip() for i in shared):
         return ()
-    return tuple(shared)
+    return shared
 
 
 def named_specials(tokenizer: LoadedTokenizer) -> tuple[str, ...]:
     """The texts of the tokenizer's special tokens (bos, eos, pad, unk and the additional ones)."""
-    found: list[str] = []
-    for value in tokenizer.facts.special_tokens.values():
-        found.extend([value] if isinstance(value, str) else list(value))
-    return tuple(token for token in found if token)
+    values = tokenizer.facts.special_tokens.values()
+    return tuple(token for value in values for token in ([value] if isinstance(value, str) else value) if token)
 
 
 def _hidden(texts: Sequence[str], tokenizer: LoadedTokenizer) -> tuple[Ids, ...]:
@@ -262,12 +223,8 @@ def _variants(text: str, ids_of: Callable[[str], list[int]]) -> list[list[int]]:
     lead = text[0] if text[:1] in (" ", "\n") else ""
     tail = text[-1] if text[-1:] in (" ", "\n") else ""
     middle = text.strip()
-    found: list[list[int]] = []
-    for left in range(3):
-        for right in range(3):
-            found.append(ids_of(lead * left + middle + tail * right))
-            found.append(ids_of("\n" * left + middle + "\n" * right))
-    return found
+    blanks = [(lead * left, tail * right, "\n" * left, "\n" * right) for left in range(3) for right in range(3)]
+    return [ids_of(a + middle + b) for lead, tail, *lines in blanks for a, b in ((lead, tail), lines)]
 
 
 def _longest_shared(lists: Sequence[list[int]]) -> list[int]:
@@ -277,17 +234,9 @@ def _longest_shared(lists: Sequence[list[int]]) -> list[int]:
     best: list[int] = []
     while low <= high:
         size = (low + high) // 2
-        first = lists[0]
-        shared: set[Ids] = set()
-        for at in range(len(first) - size + 1):
-            shared.add(tuple(first[at : at + size]))
+        shared = set(_runs(lists[0], size))
         for other in lists[1:]:
-            kept: set[Ids] = set()
-            for at in range(len(other) - size + 1):
-                run = tuple(other[at : at + size])
-                if run in shared:
-                    kept.add(run)
-            shared = kept
+            shared = {run for run in _runs(other, size) if run in shared}
         if shared:
             best, low = list(shared.pop()), size + 1
         else:
@@ -295,18 +244,15 @@ def _longest_shared(lists: Sequence[list[int]]) -> list[int]:
     return best
 
 
+def _runs(ids: list[int], size: int) -> Iterator[Ids]:
+    """Every run of so many ids, in order."""
+    return (tuple(ids[at : at + size]) for at in range(len(ids) - size + 1))
+
+
 def _stable_edges(text: str, own: list[int], ids_of: Callable[[str], list[int]]) -> tuple[int, int]:
     """The range of the marker's ids that stays as it is whatever character touches it."""
-    n = len(own)
-    start, end = 0, n
-    for char in EDGE_PROBES if n else ():
-        right, left = ids_of(text + char), ids_of(char + text)
-        same = 0
-        while same < min(n, len(right)) and right[same] == own[same]:
-            same += 1
-        end = min(end, same)
-        same = 0
-        while same < min(n, len(left)) and left[-1 - same] == own[-1 - same]:
-            same += 1
-        start = max(start, n - same)
+    start, end = 0, len(own)
+    for char in EDGE_PROBES if own else ():
+        end = min(end, common_prefix(ids_of(text + char), own))
+        start = max(start, len(own) - common_prefix(ids_of(char + text)[::-1], own[::-1]))
     return start, end

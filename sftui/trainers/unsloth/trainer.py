@@ -10,8 +10,9 @@ train_on_responses_only, with instruction_marker and response_marker (both none:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
@@ -39,10 +40,15 @@ from sftui.trainers.own_config import require
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.formats import holds_no_ids
-from sftui.trainers.trl.packing import CollatorTrainer, pack_bfd, pack_wrapped
+from sftui.trainers.trl.packing import CollatorTrainer
 from sftui.trainers.trl.trainer import assistant_only, completion_only
 from sftui.trainers.unsloth import TRAITS, UnslothOptions, formats, masks
 from sftui.trainers.unsloth.markers import Markers, resolve
+
+if TYPE_CHECKING:
+    from sftui.templates import ChatTemplate
+
+STOPS = "Unsloth stops at this row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,7 @@ class Unsloth(CollatorTrainer):
     """Text, messages, prompt and completion, ids; everything trained until responses only is asked for."""
 
     traits = TRAITS
+    length_name = "a length"
 
     def stop_of(self, recipe: Recipe, totals: Totals) -> str | None:
         """Its masking asks by itself whether a row is left, before training does (unsloth_zoo, dataset_utils.py)."""
@@ -89,24 +96,17 @@ class Unsloth(CollatorTrainer):
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         length = "length.max is the model's max_seq_length (2048 unless FastLanguageModel was given another)"
-        pad = (
-            "unsloth gives a tokenizer without a pad token one of its own choice, which sftui does not know; labels do"
-            " not depend on it"
-        )
-        return length, pad
+        pad = "unsloth gives a tokenizer without a pad token one of its own choice, which sftui does not know"
+        return length, f"{pad}; labels do not depend on it"
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         if recipe.data.format != "auto" or recipe.data.fields:
             return super().detect(rows, recipe)
-        if UnslothOptions.of(recipe).formatting_func and completion_only(recipe):
-            return refusal(
-                "completion_only_loss and a formatting_func together are refused",
-                "TRL's constructor stops at them",
-                "drop one of them",
-            )
-        found = formats.detect(
-            rows, UnslothOptions.of(recipe), assistant_only=assistant_only(recipe), newest=newest(recipe)
-        )
+        own = UnslothOptions.of(recipe)
+        if own.formatting_func and completion_only(recipe):
+            what = "completion_only_loss and a formatting_func together are refused"
+            return refusal(what, "TRL's constructor stops at them", "drop one of them")
+        found = formats.detect(rows, own, assistant_only=assistant_only(recipe), newest=newest(recipe))
         return replace(found, role_map=dict(recipe.data.role_map))
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
@@ -120,11 +120,8 @@ class Unsloth(CollatorTrainer):
         if conversation.kind is Kind.CHAT and not rendered_by_script(conversation, recipe):
             refuse_empty_tools(row, detected, conversation, "Unsloth")
             if conversation.prompt_messages is not None and isinstance(stored_tools(row, detected), str):
-                raise ConversationError(
-                    "Unsloth stops at this row: its tools are text",
-                    why="beside a prompt and a completion it does not read them as JSON",
-                    fix="store the tools as a list",
-                )
+                why = "beside a prompt and a completion it does not read them as JSON"
+                raise ConversationError(f"{STOPS}: its tools are text", why=why, fix="store the tools as a list")
         if conversation.kind is not Kind.CHAT or not UnslothOptions.of(recipe).standardize:
             return conversation
         return conversation.with_messages(tuple([_standard(message, recipe) for message in conversation.messages]))
@@ -136,13 +133,13 @@ class Unsloth(CollatorTrainer):
         return replace(super().reading_messages(recipe), own=script)
 
     def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> MarkerSurvey:
-        source = default_source(tools)
+        template = default_template(tools)
+        source = template.source if template is not None else ""
         bos = tools.tokenizer.facts.bos_token
         text = self._first_text(first, recipe, tools)
         special = not (bos and (bos in source or (text is not None and text.startswith(bos))))
-        labelled = first is not None and (
-            first.prompt_messages is not None or first.kind is Kind.STRINGS or first.labels is not None
-        )
+        pair = first is not None and (first.prompt_messages is not None or first.kind is Kind.STRINGS)
+        labelled = pair or (first is not None and first.labels is not None)
         if recipe.mask.rule != "markers" and not masks.falls_back(recipe, source):
             return MarkerSurvey(special, labelled=labelled)
         try:
@@ -154,14 +151,12 @@ class Unsloth(CollatorTrainer):
         """The text of the first row that decides on the BOS; chats that Unsloth itself renders have none."""
         if first is None or first.kind is Kind.TOKENS:
             return None
-        if first.kind is Kind.CHAT:
-            if not rendered_by_script(first, recipe):
-                return None
-            try:
+        if first.kind is not Kind.CHAT:
+            return first.prompt if first.kind is Kind.STRINGS else first.text
+        with suppress(SftuiError):
+            if rendered_by_script(first, recipe):
                 return self.render(ShapedRow(first), recipe, tools, spans=False).text
-            except SftuiError:
-                return None
-        return first.prompt if first.kind is Kind.STRINGS else first.text
+        return None
 
     def _markers(self, recipe: Recipe, tools: Toolbox, source: str) -> Markers:
         from sftui.trainers.unsloth.template_parts import find_parts
@@ -170,50 +165,37 @@ class Unsloth(CollatorTrainer):
         given = (mask.instruction_marker, mask.response_marker) if mask.rule == "markers" else (None, None)
         if mask.rule != "markers" and "<|channel|>" in source:
             given = ("<|start|>user<|message|>", "<|start|>assistant")
+        fix = "set mask.instruction_marker and mask.response_marker"
         if (given[0] is None) != (given[1] is None):
-            raise RecipeError(
-                "Unsloth wants both markers or neither",
-                fix="set mask.instruction_marker and mask.response_marker, or none of them",
-            )
-        if given[0] is None or given[1] is None:
-            template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
+            raise RecipeError("Unsloth wants both markers or neither", fix=f"{fix}, or none of them")
+        if given[0] is None:
+            template = default_template(tools)
             if template is None:
-                raise RecipeError(
-                    "Unsloth finds no markers",
-                    why="the tokenizer has no chat template",
-                    fix="set mask.instruction_marker and mask.response_marker",
-                )
+                raise RecipeError("Unsloth finds no markers", why="the tokenizer has no chat template", fix=fix)
             given = find_parts(template, tools.tokenizer, newest=eager)
         hidden = own.mask_out_tokens
         if hidden and not eager:
-            raise RecipeError(
-                "this Unsloth has no mask_out_tokens", why="it came with 2026.10", fix="remove the option"
-            )
-        return resolve(
-            str(given[0]), str(given[1]), tools.tokenizer, force=own.force_match, hidden=list(hidden), eager=eager
-        )
+            why = "it came with 2026.10"
+            raise RecipeError("this Unsloth has no mask_out_tokens", why=why, fix="remove the option")
+        asked, answer = map(str, given)
+        return resolve(asked, answer, tools.tokenizer, force=own.force_match, hidden=hidden, eager=eager)
 
     def after_script(self, recipe: Recipe, detected: Detection) -> Recipe:
         return formats.by_script(recipe, detected)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
-        if assistant_only(recipe) and (
-            not newest(recipe) or conversation.kind is not Kind.CHAT or rendered_by_script(conversation, recipe)
-        ):
+        by_script = rendered_by_script(conversation, recipe)
+        if assistant_only(recipe) and (not newest(recipe) or conversation.kind is not Kind.CHAT or by_script):
             raise RecipeError(
                 "Unsloth draws no assistant mask here",
                 why="assistant_only_loss needs messages that Unsloth itself renders (2026.10)",
                 fix="set mask.rule to markers, which is train_on_responses_only",
             )
-        if recipe.length.max is None and (
-            conversation.kind is Kind.STRINGS or conversation.prompt_messages is not None
-        ):
-            raise RecipeError(
-                "Unsloth stops at a prompt and a completion without max_length",
-                why="it compares the length with 0",
-                fix="set length.max",
-            )
-        if rendered_by_script(conversation, recipe):
+        pair = conversation.kind is Kind.STRINGS or conversation.prompt_messages is not None
+        if recipe.length.max is None and pair:
+            what = "Unsloth stops at a prompt and a completion without max_length"
+            raise RecipeError(what, why="it compares the length with 0", fix="set length.max")
+        if by_script:
             bare = conversation.tools is None and not conversation.template_kwargs
             return ShapedRow(conversation if bare else replace(conversation, tools=None, template_kwargs={}))
         refuse_arguments(conversation, "Unsloth")
@@ -227,9 +209,8 @@ class Unsloth(CollatorTrainer):
                 tools = masks.training_tools(tools)
             # keys of `messages` that are null it drops itself
             if conversation.prompt_messages is None and not rendered_by_script(conversation, recipe):
-                shaped = replace(
-                    shaped, conversation=conversation.with_messages(tuple(map(_without_nulls, conversation.messages)))
-                )
+                messages = tuple(map(_without_nulls, conversation.messages))
+                shaped = replace(shaped, conversation=conversation.with_messages(messages))
         return super().render(shaped, recipe, tools, spans=spans)
 
     def tokenize_as(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
@@ -237,10 +218,8 @@ class Unsloth(CollatorTrainer):
         special = recipe.tokenize.add_special_tokens and self._survey(conversation, recipe, tools).add_special_tokens
         if conversation.kind is Kind.CHAT and not rendered_by_script(conversation, recipe):
             special = False
-        eos = recipe.tokenize.append_eos
-        if eos == "if_missing_text" and (
-            conversation.kind is not Kind.STRINGS or tools.tokenizer.facts.eos_token is None
-        ):
+        eos, ends = recipe.tokenize.append_eos, conversation.kind is Kind.STRINGS
+        if eos == "if_missing_text" and not (ends and tools.tokenizer.facts.eos_token is not None):
             eos = "never"
         return _tokenize(recipe.tokenize, special, eos), conversation.completion
 
@@ -263,10 +242,8 @@ class Unsloth(CollatorTrainer):
         dropped = None
         if True not in drawn[0]:
             if recipe.mask.rule == "markers" and recipe.pack.strategy == "none":
-                dropped = (
-                    "every label is -100: Unsloth removes the row (no response marker in it, usually cut off), and"
-                    " stops if this befalls every row"
-                )
+                dropped = "every label is -100: Unsloth removes the row (no response marker in it, usually cut off)"
+                dropped += ", and stops if this befalls every row"
             elif assistant_only(recipe):  # before it packs
                 dropped = "no assistant token is left within max_length: Unsloth removes the row"
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
@@ -298,10 +275,9 @@ class Unsloth(CollatorTrainer):
             if facts.truncation_side == "left":
                 return tuple((a, b) for a, b in ((0, front), (n - (limit - front), n)) if a < b)
             return tuple((a, b) for a, b in ((0, limit - back), (n - back, n)) if a < b)
-        keeps_end = (
-            length.over == "cut_left" and conversation.prompt_messages is None and conversation.kind is Kind.CHAT
-        )
-        return label_rules.keep(n, replace(length, max=limit, over="cut_left" if keeps_end else "cut_right"))[0]
+        chat = conversation.prompt_messages is None and conversation.kind is Kind.CHAT
+        over = "cut_left" if chat and length.over == "cut_left" else "cut_right"
+        return label_rules.keep(n, replace(length, max=limit, over=over))[0]
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         if not recipe.batch.flatten and recipe.mask.rule == "markers" and recipe.pack.strategy == "none":
@@ -311,14 +287,7 @@ class Unsloth(CollatorTrainer):
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         """TRL's packing of the cut rows; train_on_responses_only then searches each pack from end to end."""
-        require(recipe, "pack.strategy")
-        size = recipe.length.max
-        if size is None:
-            raise RecipeError("Unsloth cannot pack without a length", fix="set length.max")
-        if recipe.pack.strategy == "wrapped":
-            packs = pack_wrapped(examples, size)
-        else:
-            packs = pack_bfd(examples, size, split=recipe.pack.strategy == "bfd_split")
+        packs = super().pack(examples, recipe, tools)
         if recipe.mask.rule == "markers":
             survey = tools.survey
             if not isinstance(survey, MarkerSurvey) or survey.markers is None:
@@ -361,21 +330,16 @@ def _script_renders(recipe: Recipe) -> bool:
     return own.text_from is not None or not newest(recipe)
 
 
-def default_source(tools: Toolbox) -> str:
-    """The text of the chat template; empty where there is none."""
-    template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
-    return template.source if template is not None else ""
+def default_template(tools: Toolbox) -> ChatTemplate | None:
+    """The chat template; None where there is none."""
+    return tools.templates.get("default") or next(iter(tools.templates.values()), None)
 
 
 def _refuse_list_of_texts(row: Row, column: str) -> None:
     """ConversationError where a text is a list."""
     if row.data is not None and isinstance(row.data.get(column), (list, tuple)):
-        raise ConversationError(
-            f"`{column}` is a list, not text",
-            where=row.where,
-            why="the tokenizer takes a list as a pair of texts or as words, which sftui does not model",
-            fix="store one text",
-        )
+        why = "the tokenizer takes a list as a pair of texts or as words, which sftui does not model"
+        raise ConversationError(f"`{column}` is a list, not text", where=row.where, why=why, fix="store one text")
 
 
 def _refuse_other_kind(conversation: Conversation, detected: Detection) -> None:
@@ -383,23 +347,16 @@ def _refuse_other_kind(conversation: Conversation, detected: Detection) -> None:
     texts = not detected.message_keys
     if texts == (conversation.kind is Kind.STRINGS):
         return
-    raise ConversationError(
-        "Unsloth stops at this row: its prompt and completion are "
-        + ("messages, and those of the first row texts" if texts else "texts, and those of the first row messages"),
-        why="it reads every row as it reads the first",
-        fix="store all as text or all as messages",
-    )
+    held = "messages, and those of the first row texts" if texts else "texts, and those of the first row messages"
+    what, why = f"{STOPS}: its prompt and completion are {held}", "it reads every row as it reads the first"
+    raise ConversationError(what, why=why, fix="store all as text or all as messages")
 
 
 def _standard(message: Message, recipe: Recipe) -> Message:
     role = formats.standard_role(message.role, newest(recipe))
     if role is None:
-        raise ConversationError(
-            f"standardize_data_formats stops at the role {message.role!r}",
-            where=message.origin,
-            why="it is none of its aliases",
-            fix="rename the role",
-        )
+        what, why = f"standardize_data_formats stops at the role {message.role!r}", "it is none of its aliases"
+        raise ConversationError(what, where=message.origin, why=why, fix="rename the role")
     return replace(message, data={"role": role, "content": message.content})
 
 
