@@ -18,36 +18,20 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
-from sftui.trainers.axolotl import pretrain
+from sftui.trainers.axolotl import pretrain, schema
 from sftui.trainers.axolotl.formats import modelled
 from sftui.trainers.axolotl.instruct import alpaca_prompts
 from sftui.trainers.axolotl.keys import OVERTAKEN, UNSUPPORTED, listed, note_in_dataset, note_of
-from sftui.trainers.axolotl.schema import (
-    MISTRAL_COMMON,
-    by_mistral_common,
-    checked,
-    null_at_work,
-    padded_for_packing,
-    stopped,
-)
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.table import DATASET, NO_EVALUATION, TOP
 from sftui.trainers.axolotl.templates import JINJA
-from sftui.trainers.config import (
-    DatasetRef,
-    KeyNote,
-    KeyUse,
-    OpenedConfig,
-    files_at,
-    text_at,
-)
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, files_at, text_at
 from sftui.trainers.form import TEMPLATE_FILE, Draft, Form
 from sftui.trainers.known import KnownKeys
 from sftui.trainers.table import Keys, Place, read_into
 from sftui.trainers.yaml_edit import REMOVE
 
-_TOLD = object_of(Path(__file__).with_name("keys.json"))
-LOADERS: Mapping[str, str] = _TOLD["loaders"]
+LOADERS: Mapping[str, str] = object_of(Path(__file__).with_name("keys.json"))["loaders"]
 
 
 def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
@@ -64,38 +48,36 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
             fix="list one under `datasets`",
         )
     plugins = listed(config.get("plugins"))
-    mistral = by_mistral_common(config)
-    refused = {**mistral, **null_at_work(config)}
+    mistral = schema.by_mistral_common(config)
+    refused = {**mistral, **schema.null_at_work(config)}
+    magistral = f"Magistral: {UNSUPPORTED[schema.MISTRAL_COMMON]}"
     notes = [
         known.stops(str(key), value, error)
-        if (error := refused.get(key) or stopped(OVERTAKEN.get(str(key), str(key)), value, known))
-        else KeyNote(str(key), value, KeyUse.UNSUPPORTED, f"Magistral: {UNSUPPORTED[MISTRAL_COMMON]}")
+        if (error := refused.get(key) or schema.stopped(OVERTAKEN.get(str(key), str(key)), value, known))
+        else KeyNote(str(key), value, KeyUse.UNSUPPORTED, magistral)
         if key in mistral
         else note_of(str(key), value, plugins, known)
         for key, value in config.items()
         if key != "datasets" or streams
     ]
     written = {OVERTAKEN.get(str(key), str(key)): value for key, value in config.items()}
-    config = padded_for_packing(checked(written, path), written)
+    config = schema.padded_for_packing(schema.checked(written, path), written)
     if config.get("max_packed_sequence_len"):
-        raise RecipeError(
-            "`max_packed_sequence_len` is no longer supported by Axolotl", where=path, fix="set sequence_len"
-        )
+        what = "`max_packed_sequence_len` is no longer supported by Axolotl"
+        raise RecipeError(what, where=path, fix="set sequence_len")
     base = read_into(preset, TOP, config, path, stops=_stops(notes))
     if streams:  # nothing is set aside, and no row is left out for its labels
         none_aside = replace(base.own, **dict.fromkeys(NO_EVALUATION))
         base = changed(changed(base, "own", none_aside), "length.drop_unlabelled", False)
     refs: list[DatasetRef] = []
     for number, entry in enumerate(entries):
+        place = f"datasets[{number}]"
         if not isinstance(entry, Mapping) or not entry.get("path"):
-            raise RecipeError(
-                f"datasets[{number}] has no `path`", where=path, fix="name its file, folder or Hub dataset"
-            )
+            raise RecipeError(f"{place} has no `path`", where=path, fix="name its file, folder or Hub dataset")
         if not streams:
-            notes += [_note(entry, f"datasets[{number}].{key}", str(key), value, known) for key, value in entry.items()]
-        where = f"{path}, datasets[{number}]"
-        stops = _stops(notes, f"datasets[{number}].")
-        whole = {**config, "datasets": checked(entry, where)}
+            notes += [_note(entry, f"{place}.{key}", str(key), value, known) for key, value in entry.items()]
+        where, stops = f"{path}, {place}", _stops(notes, f"{place}.")
+        whole = {**config, "datasets": schema.checked(entry, where)}
         recipe = read_into(base, DATASET, whole, where, under="datasets.", stops=stops)
         refs += _refs(entry, recipe, where)
     return OpenedConfig(preset.trainer, path, text, tuple(refs), tuple(notes), config=config)
@@ -124,7 +106,7 @@ def _note(entry: Mapping[str, Any], path: str, key: str, value: Any, known: Know
     if key == "chat_template_jinja" and value and entry.get("chat_template") != JINJA:
         why = "Axolotl passes over it: a dataset needs `chat_template: jinja` beside it"
         return KeyNote(path, value, KeyUse.PASSED, why)
-    error = stopped(key, value, known, dataset=True)
+    error = schema.stopped(key, value, known, dataset=True)
     if error is None and key == "type" and isinstance(value, str) and not modelled(value):
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui does not model this type")
     return known.stops(path, value, error) if error else note_in_dataset(path, key, value, known)
@@ -139,27 +121,22 @@ def _refs(entry: Mapping[str, Any], recipe: Recipe, where: str) -> list[DatasetR
         listed = files_at(entry, "data_files", where)
         root = Path() if path in LOADERS.values() or os.path.isdir(path) else Path(path)
         paths, local = tuple(str(root / one) for one in listed), True
-    split = text_at(entry, "split", where) or (None if local else "train")
-    one = DatasetRef(
-        path if not files else ", ".join(paths), paths, recipe, split, revision=text_at(entry, "revision", where)
-    )
+    split, revision = text_at(entry, "split", where) or (None if local else "train"), text_at(entry, "revision", where)
+    whole = DatasetRef(", ".join(paths), paths, recipe, split, revision=revision)
     names = entry.get("name")
     if isinstance(names, list):
-        return [replace(one, subset=str(name), name=f"{one.name} ({name})") for name in names]
-    return [replace(one, subset=str(names))] if names else [one]
+        return [replace(whole, subset=str(name), name=f"{whole.name} ({name})") for name in names]
+    return [replace(whole, subset=str(names))] if names else [whole]
 
 
 def naming(config: Any, data: str, number: int) -> Keys:
     """The changes by which dataset `number` is the JSON lines file `data`; empty where it is not named by itself."""
     entries = config.get("datasets")
-    if (
-        not isinstance(entries, list)
-        or len(entries) <= number
-        or any(isinstance(one.get("name"), list) for one in entries)
-    ):
+    listed = entries if isinstance(entries, list) else []
+    if len(listed) <= number or any(isinstance(entry.get("name"), list) for entry in listed):
         return {}
     place = ("datasets", number)
-    gone = [key for key in ("data_files", "name", "split", "revision") if key in entries[number]]
+    gone = [key for key in ("data_files", "name", "split", "revision") if key in listed[number]]
     return {(*place, "path"): data, (*place, "ds_type"): "json", **{(*place, key): REMOVE for key in gone}}
 
 
@@ -178,10 +155,8 @@ def _more(draft: Draft) -> None:
     if draft.opened is not None and draft.opened.recipe.render.template == template:
         draft.keys[DATASETS, JINJA_TEXT] = named
     if not draft.facts.folder:
-        draft.notes.append(
-            f"start Axolotl in the folder of {TEMPLATE_FILE}: elsewhere it takes the file's name for the template"
-            " itself"
-        )
+        why = "elsewhere it takes the file's name for the template itself"
+        draft.notes.append(f"start Axolotl in the folder of {TEMPLATE_FILE}: {why}")
 
 
 def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, Keys, list[str]]:
@@ -204,16 +179,16 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
     placed: Keys = {}
     for (first, *rest), value in changes.items():
         if first != DATASETS:
-            placed[_where((first, *rest), config)] = value
+            if first == "tokenizer_config" and not rest and first not in config and config.get("base_model_config"):
+                first = "base_model_config"  # the tokenizer is the base model's where the config names no other
+            placed |= {(first, *rest): value}
             continue
         if streams and rest != ["field"]:
             draft.losses.append(f"{'.'.join(map(str, rest))} has no place in {pretrain.STREAMED}")
             continue
         if streams:
-            named = {"text_column": value}
-            placed.update(
-                {(*place, *named): value} if isinstance(entry, Mapping) else {place: {"path": entry, **named}}
-            )
+            key, named = "text_column", isinstance(entry, Mapping)
+            placed[(*place, key) if named else place] = value if named else {"path": entry, key: value}
             continue
         legacy = f"message_field_{rest[-1]}"
         if rest[0] == "message_property_mappings" and legacy in entry:
@@ -234,23 +209,14 @@ def _entry_of(config: Mapping[str, Any], number: int) -> int:
     return 0
 
 
-def _where(path: Place, config: Mapping[str, Any]) -> Place:
-    """The key to change: the tokenizer is the base model's where the config names no other."""
-    if path == ("tokenizer_config",) and "tokenizer_config" not in config:
-        return ("base_model_config",) if config.get("base_model_config") else path
-    return path
-
-
 def _rows(draft: Draft) -> Keys:
     """The entry by which Axolotl reads the rows, with the keys of the recipe that stand in it."""
     facts, named = draft.facts, draft.facts.fields
     dataset = {place[1:]: draft.keys.pop(place) for place in [*draft.keys] if place[0] == DATASETS}
     sharegpt = facts.format == "sharegpt"
-    entry: dict[str, Any] = {"path": facts.data or "DATASET"}
-    if facts.other_split is not None:
-        entry["split"] = facts.split
-    if facts.loader:
-        entry["ds_type"] = facts.loader
+    split = {} if facts.other_split is None else {"split": facts.split}
+    loader = {"ds_type": facts.loader} if facts.loader else {}
+    entry: dict[str, Any] = {"path": facts.data or "DATASET", **split, **loader}
     kind: Any = TYPE_OF_FORMAT.get(str(facts.format), CHAT)
     if facts.format in ("prompt_completion", "columns") and {"prompt", "completion"} <= set(named):
         # A pair of texts has no type of its own: the prompt as it stands, the completion and EOS behind it.

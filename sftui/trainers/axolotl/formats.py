@@ -66,35 +66,30 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detection:
             "choose another type",
         )
     name = "user-defined" if isinstance(kind, Mapping) else str(kind)
-    used = (*found.columns, *(column for column in ("input", "system") if column in columns))
+    used = {column: column for column in (*found.columns, "input", "system") if column in columns}
     ours = "alpaca" if name.partition(":")[0] == "alpaca" else "columns"
-    return _needs(
-        found.columns, columns, ours, {column: column for column in used if column in columns}, f"{reason}, {name}"
-    )
+    return _needs(found.columns, columns, ours, used, f"{reason}, {name}")
 
 
 def read_row(row: Row, detected: Detection, recipe: Recipe) -> Conversation:
     """One row by the detected type; ConversationError where Axolotl's own code would raise."""
-    if (
-        detected.format == "tokenized"
-        and isinstance(row.data, Mapping)
-        and all(row.data.get(name) == [] for name in PREPARED)
-    ):
+    prepared = detected.format == "tokenized"
+    if prepared and isinstance(row.data, Mapping) and all(row.data.get(name) == [] for name in PREPARED):
         return EMPTY  # too short: it is dropped
-    if detected.refused is not None or detected.format == "tokenized" or not isinstance(row.data, Mapping):
+    if detected.refused is not None or prepared or not isinstance(row.data, Mapping):
         return convert(row, detected, recipe.data)
-    where = row.where or f"row {row.index}"
+    where, shape = row.where or f"row {row.index}", detected.format
     # A column that some row has is there, as null, in every row of the loaded dataset.
     data = {**dict.fromkeys(detected.fields.values()), **row.data}
     settings = with_fields(settings_of(recipe), detected)
-    if detected.format in ("messages", "sharegpt"):
+    if shape in ("messages", "sharegpt"):
         return read_turns(data, settings, "system" in data, where)
-    if detected.format == "text":
+    if shape == "text":
         value = data.get(detected.fields["text"])
         if value and not isinstance(value, str):
             raise ConversationError(f"{STOPS}: `{detected.fields['text']}` is not text", where=where)
         return Conversation(Kind.TEXT, "text", text=value or "")
-    if detected.format == "segments":
+    if shape == "segments":
         return _segments(data.get("segments"), where)
     kind = settings.type or "alpaca"
     found = instruct_type(kind)
@@ -150,24 +145,20 @@ def _mapping_of(rows: Sequence[Row], column: str, settings: DatasetSettings) -> 
 
 
 def _segments(value: Any, where: str) -> Conversation:
-    if not isinstance(value, (list, tuple)) or not all(
-        isinstance(one, Mapping) and {"label", "text"} <= set(one) for one in value
-    ):
+    listed: Sequence[Any] = value if isinstance(value, (list, tuple)) else [None]
+    if not all(isinstance(one, Mapping) and {"label", "text"} <= set(one) for one in listed):
         raise ConversationError(f"{STOPS}: `segments` is not a list of label and text", where=where)
-    if not all(isinstance(one["text"], str) for one in value):
+    if not all(isinstance(one["text"], str) for one in listed):
         raise ConversationError(f"{STOPS}: the text of a segment is not text", where=where)
-    segments = tuple((one["text"], bool(one["label"])) for one in value)
+    segments = tuple((one["text"], bool(one["label"])) for one in listed)
     return Conversation(Kind.TEXT, "segments", text="".join(text for text, _ in segments), extra={"segments": segments})
 
 
 def _needs(
     needed: Sequence[str], columns: Mapping[str, Any], format_: str, fields: Mapping[str, str], reason: str
 ) -> Detection:
-    missing = [name for name in needed if name not in columns]
-    if missing:
-        return refusal(
-            f"there is no column `{missing[0]}`",
-            f"{reason}, reads it and raises KeyError",
-            "name the type that fits the columns",
-        )
+    fix = "name the type that fits the columns"
+    for name in needed:
+        if name not in columns:
+            return refusal(f"there is no column `{name}`", f"{reason}, reads it and raises KeyError", fix)
     return Detection(format_, fields, reason=reason, given_labels="")

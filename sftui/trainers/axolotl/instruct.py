@@ -8,7 +8,7 @@ and user_defined. The texts are what the trainer writes, to the letter; they dif
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from string import Formatter
 from typing import Any
 
@@ -75,6 +75,7 @@ _ORCA = InstructStyle(
     "### Human:\n{instruction}\n### Assistant:\n",
     "### System:\n{system}\n",
 )
+_BARE = InstructStyle("{instruction}", "{instruction}", "")
 _TLDR = InstructStyle(
     "USER: Summarize the following article as a TL;DR.\n{instruction}\n{input}\nASSISTANT:",
     "USER: Summarize the following article as a TL;DR.\n{instruction}\nASSISTANT:",
@@ -100,21 +101,30 @@ class InstructType:
     """
 
     read: Read
-    style: InstructStyle
+    style: InstructStyle = INSTRUCT
     system: tuple[str, str] = (_WITH_INPUT, _WITHOUT_INPUT)
     from_row: Callable[[Row], Any] | None = None
     always_system: bool = False
     eos: int = 1
-    columns: tuple[str, ...] = field(default=("instruction", "output"))
+    columns: tuple[str, ...] = ("instruction", "output")
 
 
-def _of(instruction: str, response: str, given: str | None = None) -> Read:
-    """Reads columns by name; the input may be missing, the others may not."""
+def _of(instruction: str, response: str, given: str | None = None, **more: Any) -> InstructType:
+    """A type that reads columns by name; the input may be missing, the others may not."""
 
     def read(row: Row) -> tuple[Any, Any, Any]:
         return row[instruction], (row.get(given, "") if given else ""), row[response]
 
-    return read
+    return InstructType(read, **{"columns": (instruction, response), **more})
+
+
+def _context(question: str, answer: Callable[[Row], Any], *columns: str) -> InstructType:
+    """A type that asks a column with an article above it."""
+
+    def read(row: Row) -> tuple[Any, Any, Any]:
+        return row["article"] + "\n===\n" + row[question], "", answer(row)
+
+    return InstructType(read, CHAT, (_CONTEXT, _CONTEXT), columns=("article", question, *columns))
 
 
 def _choices(row: Row) -> tuple[Any, Any, Any]:
@@ -122,64 +132,39 @@ def _choices(row: Row) -> tuple[Any, Any, Any]:
     return row["question"], "\n".join(f'- "{choice}"' for choice in row["choices"]), answer
 
 
-_ALPACA = InstructType(_of("instruction", "output", "input"), INSTRUCT)
-_NONE = ("", "")
-_BARE = InstructStyle("{instruction}", "{instruction}", "")
-_STYLED: Mapping[str, tuple[InstructType, bool]] = {
-    # base type → the type, and whether a style after the colon (alpaca:chat) changes how it writes
-    "alpaca": (_ALPACA, True),
-    "gpteacher": (
-        replace(_ALPACA, read=_of("instruction", "response", "input"), columns=("instruction", "response")),
-        True,
+_ALPACA = _of("instruction", "output", "input")
+_NONE, _SHORT = ("", ""), (_CONCISE, _CONCISE_WITHOUT)
+_STYLED: Mapping[str, InstructType] = {
+    # base type → the type, which a style after the colon (alpaca:chat) may write in another way
+    "alpaca": _ALPACA,
+    "gpteacher": _of("instruction", "response", "input"),
+    "oasst": _of("INSTRUCTION", "RESPONSE"),
+    "jeopardy": InstructType(
+        lambda row: (row["question"], row["category"], "what is " + row["answer"]),
+        columns=("question", "category", "answer"),
     ),
-    "oasst": (replace(_ALPACA, read=_of("INSTRUCTION", "RESPONSE"), columns=("INSTRUCTION", "RESPONSE")), True),
-    "jeopardy": (
-        replace(
-            _ALPACA,
-            read=lambda row: (row["question"], row["category"], "what is " + row["answer"]),
-            columns=("question", "category", "answer"),
-        ),
-        True,
+    "explainchoice": InstructType(_choices, system=(_EXPLAIN, _EXPLAIN), columns=("question", "choices")),
+    "concisechoice": InstructType(
+        _choices, replace(CHAT, system="{system}"), (_CHOOSE, _CHOOSE), columns=("question", "choices")
     ),
-    "explainchoice": (
-        replace(_ALPACA, read=_choices, system=(_EXPLAIN, _EXPLAIN), columns=("question", "choices")),
-        True,
-    ),
-    "concisechoice": (
-        InstructType(
-            _choices, InstructStyle(CHAT.turn, CHAT.without_input), (_CHOOSE, _CHOOSE), columns=("question", "choices")
-        ),
-        False,
-    ),
-    "summarizetldr": (InstructType(_of("article", "summary"), _TLDR, _NONE, columns=("article", "summary")), False),
+    "summarizetldr": _of("article", "summary", style=_TLDR, system=_NONE),
 }
-_W_SYSTEM = InstructType(
-    _of("instruction", "output", "input"),
-    CHAT,
-    from_row=lambda row: row["system"],
-    columns=("instruction", "output", "system"),
+_ONE_STYLE = ("concisechoice", "summarizetldr")
+"""Those that a style does not change."""
+_W_SYSTEM = replace(
+    _ALPACA, style=CHAT, from_row=lambda row: row["system"], columns=("instruction", "output", "system")
 )
-_OPEN_ORCA = replace(
-    _W_SYSTEM,
-    read=_of("question", "response"),
+_OPEN_ORCA = _of(
+    "question",
+    "response",
     from_row=lambda row: row["system_prompt"],
     columns=("question", "response", "system_prompt"),
 )
-_CONTEXT_QA = InstructType(
-    lambda row: (row["article"] + "\n===\n" + row["question"], "", row["answer"]),
-    CHAT,
-    (_CONTEXT, _CONTEXT),
-    columns=("article", "question", "answer"),
-)
 _LOADED: Mapping[str, InstructType] = {
     "alpaca_chat": replace(_ALPACA, style=CHAT),
-    "alpaca_chat.load_concise": replace(_ALPACA, style=CHAT, system=(_CONCISE, _CONCISE_WITHOUT)),
-    "alpaca_chat.load_qa": InstructType(
-        _of("question", "answer"), CHAT, (_CONCISE, _CONCISE_WITHOUT), columns=("question", "answer")
-    ),
-    "alpaca_chat.load_camel_ai": InstructType(
-        _of("message_1", "message_2"), CHAT, (_CONCISE, _CONCISE_WITHOUT), columns=("message_1", "message_2")
-    ),
+    "alpaca_chat.load_concise": replace(_ALPACA, style=CHAT, system=_SHORT),
+    "alpaca_chat.load_qa": _of("question", "answer", style=CHAT, system=_SHORT),
+    "alpaca_chat.load_camel_ai": _of("message_1", "message_2", style=CHAT, system=_SHORT),
     "alpaca_chat.load_no_prompt": replace(_ALPACA, style=CHAT, system=_NONE),
     "alpaca_instruct": _ALPACA,
     "alpaca_instruct.load_no_prompt": replace(_ALPACA, system=_NONE),
@@ -189,13 +174,9 @@ _LOADED: Mapping[str, InstructType] = {
     "alpaca_w_system.load_open_orca": replace(_OPEN_ORCA, style=_ORCA),
     "alpaca_w_system.load_open_orca_chatml": replace(_OPEN_ORCA, style=CHATML),
     "orcamini": replace(_OPEN_ORCA, style=_ORCAMINI, always_system=True),
-    "context_qa": _CONTEXT_QA,
-    "context_qa.load_404": replace(
-        _CONTEXT_QA,
-        read=lambda row: (row["article"] + "\n===\n" + row["unanswerable_question"], "", _NO_ANSWER),
-        columns=("article", "unanswerable_question"),
-    ),
-    "metharme": InstructType(_of("prompt", "generation"), _BARE, _NONE, eos=3, columns=("prompt", "generation")),
+    "context_qa": _context("question", lambda row: row["answer"], "answer"),
+    "context_qa.load_404": _context("unanswerable_question", lambda row: _NO_ANSWER),
+    "metharme": _of("prompt", "generation", style=_BARE, system=_NONE, eos=3),
 }
 USER_DEFINED = {
     "system_prompt": "",
@@ -217,14 +198,11 @@ def instruct_type(name: str | Mapping[str, Any]) -> InstructType | None:
     if loaded is not None:
         return loaded
     base, _, style = name.partition(":")
-    if base not in _STYLED:
-        return None
-    found, styled = _STYLED[base]
-    if not style or not styled:
-        return found
+    if not style or base in _ONE_STYLE or base not in _STYLED:
+        return _STYLED.get(base)
     if style not in STYLES:
         raise RecipeError(f"Axolotl has no prompt style `{style}`", fix=f"say one of {', '.join(STYLES)}")
-    return replace(found, style=STYLES[style])
+    return replace(_STYLED[base], style=STYLES[style])
 
 
 def _user_defined(stated: Mapping[str, Any]) -> InstructType:
@@ -270,18 +248,13 @@ def read_instruct(row: Row, kind: InstructType, where: str) -> Conversation:
         pieces += [(text, Part.INJECTED) for text, _ in _filled(kind.style.system, {"system": system})]
     template = kind.style.turn if given else kind.style.without_input
     pieces += _filled(template, {"instruction": instruction, "input": given} if given else {"instruction": instruction})
-    prompt, spans, at = "", [], 0
+    prompt, spans = "", []
     for text, part in pieces:
+        if text:
+            spans.append(Span(len(prompt), len(prompt) + len(text), -1 if part is Part.INJECTED else 0, part))
         prompt += text
-        spans.append(Span(at, at + len(text), -1 if part is Part.INJECTED else 0, part))
-        at += len(text)
-    return Conversation(
-        Kind.STRINGS,
-        "columns",
-        prompt=prompt,
-        completion=response or "",
-        extra={"spans": tuple(span for span in spans if span.end > span.start), "eos": kind.eos},
-    )
+    extra = {"spans": tuple(spans), "eos": kind.eos}
+    return Conversation(Kind.STRINGS, "columns", prompt=prompt, completion=response or "", extra=extra)
 
 
 def _filled(template: str, values: Mapping[str, Any]) -> list[tuple[str, Part]]:

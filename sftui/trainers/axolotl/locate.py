@@ -89,33 +89,24 @@ class Locator:
 
         if more or after is None:
             text, steps = plainly()[0], self.template.steps
-        else:
-            text, steps = render_text(
-                self._asked([*self.turns[:before], turn, *self.turns[after:]]), self.template, plainly
-            )
+        else:  # asked for as the text of the row is
+            turns, how = [*self.turns[:before], turn, *self.turns[after:]], (self.special_tokens, self.options)
+            asked = RenderRequest(turns, self.tools, self._variables(), {}, *how, None, False, False, (), self.now)
+            text, steps = render_text(asked, self.template, plainly)
         self.spent[0] += steps + count + len(text) // 100
         return text
-
-    def _asked(self, turns: Sequence[Turn]) -> RenderRequest:
-        """The text of these turns, asked for as that of the row is."""
-        special, options = self.special_tokens, self.options
-        return RenderRequest(
-            turns, self.tools, self._variables(), {}, special, options, None, False, False, (), self.now
-        )
 
     def _variables(self) -> Mapping[str, Any]:
         return {**self.special_tokens, **self.options.kwargs}
 
     def _from_text(self, index: int, content_only: bool, reasoning_only: bool) -> Span | None:
-        starts, ends = [], []
+        places = []
         for dummy in DUMMIES:
             other = self.render(index, self._twin(index, content_only, reasoning_only, dummy), index + 1)
             if not other:
                 return None
-            start, end = differing(self.text, other)
-            starts.append(start)
-            ends.append(end)
-        start, end = min(starts), max(ends)
+            places.append(differing(self.text, other))
+        start, end = min(start for start, _ in places), max(end for _, end in places)
         if end <= start:
             return NOT_FOUND
         first = bisect_right(self.tokens.ends, start)

@@ -18,38 +18,32 @@ from sftui.runs import Runs, RunWriter, clipped, joined, places_of, together
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.axolotl.locate import NOT_FOUND, Locator
 from sftui.trainers.axolotl.settings import DatasetSettings
+from sftui.trainers.axolotl.turns import STOPS
 from sftui.trainers.remembering import last_asked
 
 NEAR = 3
 """A terminator counts as a turn's own when it is at most so many tokens behind its content."""
 
 
-class _Mask:
+class _Mask(RunWriter[tuple[bool, Reason | None]]):
     """Whether each token of a row is trained, and why, while it is drawn; a reason of None: nothing was said of it."""
-
-    def __init__(self, size: int) -> None:
-        self.marks: RunWriter[tuple[bool, Reason | None]] = RunWriter(size, (False, None))
-        self.notes: list[str] = []
 
     def train(self, start: int, end: int, reason: Reason) -> None:
         """Train the tokens of a range, as far as it lies in the row."""
-        self.marks.put(start, end, (True, reason))
+        self.put(start, end, (True, reason))
 
-    def leave(self, index: int, reason: Reason) -> None:
-        """Say why a token is not trained, where nothing was said of it."""
-        if self.marks.at(index) == (False, None):
-            self.marks.put(index, index + 1, (False, reason))
-
-    def __len__(self) -> int:
-        return len(self.marks)
+    def mark(self, index: int, on: bool, reason: Reason, off: Reason) -> None:
+        """Train a token, or say why it is not trained where nothing was said of it."""
+        if on or self.at(index) == (False, None):
+            self.put(index, index + 1, (True, reason) if on else (False, off))
 
 
 def draw(locator: Locator, settings: DatasetSettings) -> tuple[Runs[bool], Runs[Reason], tuple[str, ...]]:
     """A flag and a reason per token, and what Axolotl would warn of; RecipeError where it refuses."""
     ids = locator.tokens.input_ids
-    mask = _Mask(len(ids))
-    eot_ids, notes = eot_token_ids(locator.tokenizer, settings, locator.template.source)
-    mask.notes.extend(notes)
+    mask = _Mask(len(ids), (False, None))
+    eot_ids, warned = eot_token_ids(locator.tokenizer, settings, locator.template.source)
+    notes = [*warned]
     eos_id = locator.tokenizer.facts.eos_id
     kinds: Sequence[tuple[Collection[int], str]] = (
         (eot_ids, settings.train_on_eot),
@@ -64,22 +58,20 @@ def draw(locator: Locator, settings: DatasetSettings) -> tuple[Runs[bool], Runs[
             by_flag[index] = wanted
         if not wanted and "all" not in (settings.train_on_eos, settings.train_on_eot):
             if index == len(locator.turns) - 1:
-                mask.notes.append("the last turn is not trained, which Axolotl warns of")
+                notes.append("the last turn is not trained, which Axolotl warns of")
             continue
-        end = _train_turn(locator, index, wanted, flagged, mask)
+        end = _train_turn(locator, index, wanted, flagged, mask, notes)
         for kind, (_, option) in enumerate(kinds):
             found = _first(places[kind], end, len(ids))
             if found == -1 or abs(found - end) > NEAR:
                 continue
             last[kind] = found
-            if option == "all" or (option == "turn" and wanted):
-                mask.train(found, found + 1, Reason.TERMINATOR)
-            else:
-                mask.leave(found, Reason.TERMINATOR_OFF)
+            on = option == "all" or (option == "turn" and wanted)
+            mask.mark(found, on, Reason.TERMINATOR, Reason.TERMINATOR_OFF)
     for place, (_, option) in zip(last, kinds):
         if option == "last" and place != -1:
             mask.train(place, place + 1, Reason.TERMINATOR)
-    return (*_filled(mask.marks.runs(), locator, settings, by_flag), tuple(mask.notes))
+    return (*_filled(mask.runs(), locator, settings, by_flag), tuple(notes))
 
 
 def _wanted(turn: object, settings: DatasetSettings) -> tuple[bool, bool]:
@@ -94,20 +86,19 @@ def _wanted(turn: object, settings: DatasetSettings) -> tuple[bool, bool]:
     return settings.train_on_inputs or turn.get("role") in settings.roles_to_train, False
 
 
-def _train_turn(locator: Locator, index: int, wanted: bool, flagged: bool, mask: _Mask) -> int:
+def _train_turn(locator: Locator, index: int, wanted: bool, flagged: bool, mask: _Mask, notes: list[str]) -> int:
     """Train a turn's content, and say where it ends; -1 where Axolotl does not find it."""
     turn = locator.turns[index]
     detail, reasoning_detail = turn.get("training_detail"), turn.get("reasoning_training_detail")
     reasons = turn.get(locator.thinking_key) is not None
     start, end = locator.find(index, content_only=bool((detail or reasoning_detail) and reasons))
     if wanted and (start, end) == NOT_FOUND:
-        mask.notes.append(f"Axolotl finds no content in message {index} and trains none of it")
-    reason = Reason.FLAG if flagged else Reason.ASSISTANT
+        notes.append(f"Axolotl finds no content in message {index} and trains none of it")
     if wanted and start != -1:
         if detail:
             _train_parts(mask, turn.get("content"), "content", detail, start, locator)
         elif not reasoning_detail:
-            mask.train(start, end, reason)
+            mask.train(start, end, Reason.FLAG if flagged else Reason.ASSISTANT)
     if wanted and reasoning_detail and reasons:
         first, _ = locator.find(index, reasoning_only=True)
         if first != -1:
@@ -117,14 +108,11 @@ def _train_turn(locator: Locator, index: int, wanted: bool, flagged: bool, mask:
 
 def _train_parts(mask: _Mask, text: object, name: str, detail: object, start: int, locator: Locator) -> None:
     if not isinstance(text, str):
-        raise RecipeError("Axolotl stops the whole run at this row", why=f"a training detail needs `{name}` to be text")
+        raise RecipeError(STOPS, why=f"a training detail needs `{name}` to be text")
     for offset, on in enumerate(trained_tokens(text, detail, locator.tokenizer)):
         if start + offset >= len(mask):
             break
-        if on:
-            mask.train(start + offset, start + offset + 1, Reason.FLAG)
-        else:
-            mask.leave(start + offset, Reason.FLAG_OFF)
+        mask.mark(start + offset, on, Reason.FLAG, Reason.FLAG_OFF)
 
 
 @last_asked
@@ -137,13 +125,10 @@ def eot_token_ids(
     tokens = settings.eot_tokens if settings.eot_tokens is not None else () if eos is None else (eos,)
     if eos is not None and tokens == (eos,):
         if eos not in template and "eos_token" not in template:
-            notes.append(
-                f"EOS {eos} is not in the chat template: the turn's terminator is not trained (set eot_tokens)"
-            )
+            why = "the turn's terminator is not trained (set eot_tokens)"
+            notes.append(f"EOS {eos} is not in the chat template: {why}")
     else:
-        for token in tokens:
-            if token not in template:
-                notes.append(f"EOT {token} is not in the chat template")
+        notes += [f"EOT {token} is not in the chat template" for token in tokens if token not in template]
         tokens = tuple(token for token in tokens if token in template)
         for token in tokens:
             if len(tokenizer.encode(token)) != 1:
@@ -195,9 +180,7 @@ def _masked_because(
     trained = by_flag.get(owner)
     if trained is False:
         return Reason.FLAG_OFF
-    if trained is None and not (
-        settings.train_on_inputs or locator.turns[owner].get("role") in settings.roles_to_train
-    ):
+    if trained is None and not _wanted(locator.turns[owner], settings)[0]:
         return Reason.ROLE
     return {Part.TERMINATOR: Reason.TERMINATOR_OFF, Part.SEPARATOR: Reason.TRAILING}.get(part, Reason.BOUNDARY)
 
@@ -210,9 +193,7 @@ def trained_tokens(text: str, details: Any, tokenizer: LoadedTokenizer) -> list[
     ranges = _ranges(details)
     starts = tokenizer.encode(text).starts
     if not starts:
-        raise RecipeError(
-            "Axolotl stops the whole run at this row", why="the text with a training detail has no tokens"
-        )
+        raise RecipeError(STOPS, why="the text with a training detail has no tokens")
     # A token reaches to the character before the next one begins, whatever its own offsets say.
     places = [(start, after - 1) for start, after in zip(starts, [*starts[1:], len(text)])]
     adjusted = [one for one in (_adjusted(item, places) for item in ranges) if one is not None]
@@ -246,8 +227,5 @@ def _adjusted(item: Range, places: Sequence[tuple[int, int]]) -> Range | None:
 
 
 def _broken(why: str) -> RecipeError:
-    return RecipeError(
-        "Axolotl stops the whole run at this row",
-        why=f"its training detail cannot be read: {why}",
-        fix="store a list of begin_offset, end_offset and train",
-    )
+    fix = "store a list of begin_offset, end_offset and train"
+    return RecipeError(STOPS, why=f"its training detail cannot be read: {why}", fix=fix)

@@ -16,6 +16,7 @@ from sftui.model import Batch, Example, Pack
 from sftui.recipe import Recipe
 from sftui.side_files import object_of
 from sftui.trainers.axolotl import AxolotlOptions
+from sftui.trainers.base import end_to_end
 
 BIN_SIZE = 200
 """sample_packing_bin_size: no more rows than this in one bin."""
@@ -34,20 +35,13 @@ NUMBERED = (
 
 def first_fit(lengths: Sequence[int], capacity: int, most: int, group: int) -> list[list[int]]:
     """Row positions in bins, `group` rows at a time: the first bin with room."""
-    starts = range(0, len(lengths), max(group, 1))
-    return [
-        one
-        for start in starts
-        for one in _group(lengths, range(start, min(start + group, len(lengths))), capacity, most)
-    ]
-
-
-def _group(lengths: Sequence[int], members: Sequence[int], capacity: int, most: int) -> list[list[int]]:
     room: list[int] = []
     bins: list[list[int]] = []
-    for index in members:
-        size = lengths[index]
-        place = next((i for i, left in enumerate(room) if left >= size and len(bins[i]) < most), None)
+    first = 0
+    for index, size in enumerate(lengths):
+        if index % max(group, 1) == 0:
+            first = len(bins)
+        place = next((i for i in range(first, len(bins)) if room[i] >= size and len(bins[i]) < most), None)
         if place is None:
             room.append(capacity - size)
             bins.append([index])
@@ -82,10 +76,9 @@ def capacity_of(recipe: Recipe, sequence_len: int) -> tuple[int, int]:
 def real_batches(recipe: Recipe) -> bool:
     """multipack_real_batches; unset, it is off for attention that keeps packed documents apart by position ids."""
     own = AxolotlOptions.of(recipe)
-    if own.multipack_real_batches is not None:
-        return own.multipack_real_batches
     attention = own.attn_implementation
-    return recipe.batch.attention != "none" if attention is None else not varlen(attention)
+    unset = recipe.batch.attention != "none" if attention is None else not varlen(attention)
+    return unset if own.multipack_real_batches is None else own.multipack_real_batches
 
 
 def varlen(attention: str) -> bool:
@@ -95,26 +88,16 @@ def varlen(attention: str) -> bool:
 
 def packs_of(examples: Sequence[Example], bins: Sequence[Sequence[int]], attention: str) -> Iterator[Pack]:
     """Bins as packs: position ids start anew in each document, the mask counts documents or is all ones."""
-    for members in bins:
-        yield _pack([(index, examples[index]) for index in members], attention)
+    return (_pack([(index, examples[index]) for index in members], attention) for members in bins)
 
 
 def _pack(held: Sequence[tuple[int, Example]], attention: str) -> Pack:
-    ids: list[int] = []
-    labels: list[int] = []
-    places: list[int] = []
     mask: list[int] = []
-    documents = []
-    for number, (index, example) in enumerate(held, 1):
-        size = len(example.input_ids)
-        documents.append((index, 0, size))
-        ids += example.input_ids
-        labels += example.labels
-        places += range(size)
+    for number, (_, example) in enumerate(held, 1):
         mask += [value * (number if attention == "doc_ids" else 1) for value in example.attention_mask]
-    return Pack(
-        tuple(documents), tuple(ids), tuple(labels), tuple(places), None if attention == "none" else tuple(mask)
-    )
+    documents = tuple((index, 0, len(example.input_ids)) for index, example in held)
+    columns = end_to_end([(example, 0, len(example.input_ids)) for _, example in held])
+    return Pack(documents, *columns, None if attention == "none" else tuple(mask))
 
 
 def rectangle(packs: Sequence[Pack], recipe: Recipe, width: int, pad_id: int, side: str) -> Batch:

@@ -7,6 +7,7 @@ to a limit; EOS follows where there is room; a BOS before the response goes.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -40,11 +41,10 @@ def prompt_and_response(
     """The two parts of a row, the first `prompt` characters being the prompt; messages are 0 and 1."""
     first = _part(rendered, 0, prompt, tokenizer, limit, eos=0, skip_empty=eos == 1)
     second = _part(rendered, prompt, len(rendered.text), tokenizer, limit, eos=eos, strip_bos=True, skip_empty=eos == 1)
-    size = len(first.tokens)
-    return EncodedPart(
-        _joined([_owned(first.tokens, 0), _owned(second.tokens, 1)]),
-        merged([*first.kept, *((start + size, end + size) for start, end in second.kept)]),
-    )
+    size, behind = len(first.tokens), len(second.tokens)
+    owners = joined([(size, 0), (behind, 1)])  # of those that stand for no text, too
+    kept = [*first.kept, *((start + size, end + size) for start, end in second.kept)]
+    return EncodedPart(replace(_joined([first.tokens, second.tokens]), messages=owners), merged(kept))
 
 
 def completion(rendered: RenderedText, tokenizer: LoadedTokenizer, sequence_len: int | None) -> EncodedPart:
@@ -70,11 +70,10 @@ def chunks(kept: Ranges, size: int | None, least: int) -> tuple[Ranges, ...]:
 def merged(ranges: Sequence[tuple[int, int]], most: int | None = None) -> Ranges:
     """Ranges in order with neighbours joined, and no more than `most` positions of them."""
     found: list[tuple[int, int]] = []
-    left = most
+    left = sys.maxsize if most is None else most
     for start, end in ranges:
-        if left is not None:
-            end = min(end, start + left)
-            left -= max(end - start, 0)
+        end = min(end, start + left)
+        left -= max(end - start, 0)
         if end <= start:
             continue
         if found and found[-1][1] == start:
@@ -137,12 +136,8 @@ def _ending(tokenizer: LoadedTokenizer) -> Tokens:
     """The EOS token; TokenizerError where there is none."""
     facts = tokenizer.facts
     if facts.eos_id is None:
-        raise TokenizerError(
-            "Axolotl cannot append EOS",
-            where=facts.name,
-            why="the tokenizer has no EOS token",
-            fix="set special_tokens.eos_token",
-        )
+        why, fix = "the tokenizer has no EOS token", "set special_tokens.eos_token"
+        raise TokenizerError("Axolotl cannot append EOS", where=facts.name, why=why, fix=fix)
     return Tokens(flat((facts.eos_id,)), (NOWHERE,), (NOWHERE,), joined([(1, NOWHERE)]), joined([(1, Part.INJECTED)]))
 
 
@@ -151,11 +146,6 @@ def _moved(tokens: Tokens, by: int) -> Tokens:
         return tuple(place if place == NOWHERE else place + by for place in places)
 
     return replace(tokens, starts=move(tokens.starts), ends=move(tokens.ends)) if by else tokens
-
-
-def _owned(tokens: Tokens, message: int) -> Tokens:
-    """Every token given to one message, those that stand for no text too."""
-    return replace(tokens, messages=joined([(len(tokens), message)]))
 
 
 def _joined(parts: Sequence[Tokens]) -> Tokens:

@@ -43,12 +43,8 @@ def entry_of(config: Mapping[str, Any], where: str) -> dict[str, Any]:
             fix="set it to false, or sample_packing to true",
         )
     entry = {key: first[key] for key in ("path", "name", "split", "data_files") if first.get(key) is not None}
-    return {
-        "split": "train",
-        **entry,
-        "type": (first.get("type") or TYPE) if packs else TYPE,
-        "field": first.get("text_column") or "text",
-    }
+    kind = (first.get("type") or TYPE) if packs else TYPE
+    return {"split": "train", **entry, "type": kind, "field": first.get("text_column") or "text"}
 
 
 def encoded(rendered: RenderedText, tokenizer: LoadedTokenizer, recipe: Recipe) -> Tokens:

@@ -88,54 +88,39 @@ def padded_for_packing(config: Mapping[str, Any], written: Mapping[str, Any]) ->
 
 
 def _checked(key: str, value: Any, where: str) -> Any:
-    if key in NUMBERS:
-        number = _number(key, value, where)
-        if key == "sequence_len" and number < 1:
-            why = "Axolotl then drops every row, or cuts it to nothing"
-            raise RecipeError(f"`{key}` cannot be {number}", where=where, why=why, fix="give 1 or more")
-        return number
-    if key in SHARES:
-        return _share(key, value, where)
-    if key in SWITCHES:
-        return _switch(key, value, where)
-    if key in LISTS and not isinstance(value, list):
-        raise _refused(key, value, "a list", where)
-    if key in MAPPINGS and not isinstance(value, Mapping):
-        raise _refused(key, value, "a mapping", where)
-    if key in CHOICES and value not in CHOICES[key]:
-        raise _refused(key, value, f"one of {', '.join(CHOICES[key])}", where)
-    if key == "roles" and not all(isinstance(sources, list) for sources in value.values()):
-        raise _refused(key, value, "a list for each role", where)
+    wanted, number = "", number_of(value)
+    if key in NUMBERS and not _is_number(value, whole=True):
+        wanted = "a whole number"
+    elif key == "sequence_len" and number < 1:
+        why = "Axolotl then drops every row, or cuts it to nothing"
+        raise RecipeError(f"`{key}` cannot be {int(number)}", where=where, why=why, fix="give 1 or more")
+    elif key in SHARES and not 0 <= number < math.inf:
+        wanted = "a share below 1, or a number of rows"
+    elif key in SWITCHES and not (isinstance(value, bool) or str(value).lower() in _YES + _NO):
+        wanted = "true or false"
+    elif key in LISTS and not isinstance(value, list):
+        wanted = "a list"
+    elif key in MAPPINGS and not isinstance(value, Mapping):
+        wanted = "a mapping"
+    elif key in CHOICES and value not in CHOICES[key]:
+        wanted = f"one of {', '.join(CHOICES[key])}"
+    elif key == "roles" and not all(isinstance(sources, list) for sources in value.values()):
+        wanted = "a list for each role"
+    if wanted:
+        raise RecipeError(f"{key} is `{value}`", where=where, why="Axolotl's schema refuses it", fix=f"say {wanted}")
     if key == "special_tokens":
         return {name: token for name, token in value.items() if name in SPECIAL_TOKENS}  # it passes over any other name
-    return value
+    if key in SWITCHES:
+        return str(value).lower() in _YES
+    return int(number) if key in NUMBERS else number if key in SHARES else value
 
 
-def _number(key: str, value: Any, where: str) -> int:
+def number_of(value: Any) -> float:
+    """A value as a number; NaN for what is none."""
     try:
-        number = float(value)
-        if number == int(number):
-            return int(number)
+        return float(value)
     except (TypeError, ValueError, OverflowError):
-        pass
-    raise _refused(key, value, "a whole number", where)
-
-
-def _share(key: str, value: Any, where: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not 0 <= number < math.inf:
-        raise _refused(key, value, "a share below 1, or a number of rows", where)
-    return number
-
-
-def _switch(key: str, value: Any, where: str) -> bool:
-    word = str(value).lower()
-    if isinstance(value, bool) or word in _YES + _NO:
-        return word in _YES
-    raise _refused(key, value, "true or false", where)
+        return math.nan
 
 
 def stopped(key: str, value: Any, known: KnownKeys, *, dataset: bool = False) -> str | None:
@@ -196,7 +181,3 @@ def _is_number(value: Any, *, whole: bool) -> bool:
         return not whole or number == int(number)
     except (ValueError, OverflowError):
         return False
-
-
-def _refused(key: str, value: Any, wanted: str, where: str) -> RecipeError:
-    return RecipeError(f"{key} is `{value}`", where=where, why="Axolotl's schema refuses it", fix=f"say {wanted}")

@@ -58,22 +58,19 @@ class DatasetSettings:
 def settings_of(recipe: Recipe) -> DatasetSettings:
     """The recipe in Axolotl's terms; RecipeError for a value that its schema refuses."""
     own, keys, fields = AxolotlOptions.of(recipe), recipe.data.message_keys, recipe.data.fields
-    eos = own.train_on_eos or ("none" if recipe.mask.terminator == "mask" else "turn")
+    eos, roles = own.train_on_eos or ("none" if recipe.mask.terminator == "mask" else "turn"), recipe.data.role_map
     if recipe.mask.rule not in ("turn_content", "all", "auto"):
         raise RecipeError(
             f"Axolotl has no mask.rule `{recipe.mask.rule}`", fix="set it to turn_content, or all for train_on_inputs"
         )
     thinking = own.template_thinking_key or "reasoning_content"
-    mapping = {**DEFAULT_MAPPING, **own.message_property_mappings}
-    for ours, theirs in (("role", "role"), ("content", "content"), ("reasoning", thinking)):
-        if ours in keys:
-            mapping[theirs] = keys[ours]
-    roles = recipe.data.role_map
+    names = {"role": "role", "content": "content", "reasoning": thinking}
+    said = {theirs: keys[ours] for ours, theirs in names.items() if ours in keys}
     return DatasetSettings(
         type=_type(recipe),
         field_messages=fields.get("messages", "messages"),
         field=own.field or fields.get("text") or "text",
-        mapping=mapping,
+        mapping={**DEFAULT_MAPPING, **own.message_property_mappings, **said},
         roles=roles,
         roles_to_train=tuple(roles.get(role, role) for role in recipe.mask.roles),
         train_on_inputs=recipe.mask.rule == "all",
@@ -105,11 +102,11 @@ def _type(recipe: Recipe) -> str | Mapping[str, Any]:
 
 def ineffective(recipe: Recipe) -> tuple[str, ...]:
     """Keys of Axolotl's own that have no effect in it, in a sentence each."""
-    own, found = AxolotlOptions.of(recipe), []
-    if own.field_tools not in (None, "tools") or recipe.data.fields.get("tools", "tools") != "tools":
-        found.append("field_tools has no effect: Axolotl never hands it to its prompter and reads the column `tools`")
-    if own.field_thinking not in (None, "reasoning_content"):
-        found.append(
-            "field_thinking has no effect: Axolotl fills message_property_mappings first, which switches it off"
-        )
-    return tuple(found)
+    own = AxolotlOptions.of(recipe)
+    tools = own.field_tools not in (None, "tools") or recipe.data.fields.get("tools", "tools") != "tools"
+    thinking = own.field_thinking not in (None, "reasoning_content")
+    found = (
+        "field_tools has no effect: Axolotl never hands it to its prompter and reads the column `tools`" * tools,
+        "field_thinking has no effect: Axolotl fills message_property_mappings first, which switches it off" * thinking,
+    )
+    return tuple(filter(None, found))

@@ -6,6 +6,7 @@ Source: axolotl 0.19.0, utils/schemas/config.py and datasets.py, utils/config/__
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sftui.side_files import object_of
 from sftui.trainers import versions
 from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.axolotl.packing import varlen
+from sftui.trainers.axolotl.schema import number_of
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
 from sftui.trainers.table import (
@@ -31,9 +33,9 @@ from sftui.trainers.table import (
     rule,
     same,
     silent,
+    words,
 )
 
-OVER = {"truncate": "cut_right", "raise": "error"}
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
 # The older flags in the order in which Axolotl asks for them.
 FLAGS: Mapping[str, str] = _TOLD["attention flags"]
@@ -46,23 +48,6 @@ NO_EVALUATION = ("val_set_size", "eval_sample_packing", "seed")
 def _tokenizer(config: Config, recipe: Recipe, where: str) -> Said:
     name = config.get("tokenizer_config") or config.get("base_model_config") or config.get("base_model")
     return {"tokenizer.name": str(name)} if name else {}
-
-
-def _written_length(recipe: Recipe, path: str, value: str) -> Keys | Noted:
-    name = next((name for name, ours in OVER.items() if ours == value), None)
-    if name is None:
-        return {}, (f"length.over = {value!r} has no key in Axolotl's config",)
-    return {("excess_length_strategy",): name}
-
-
-def _length(config: Config, recipe: Recipe, where: str) -> Said:
-    return {"length.over": {**OVER, "drop": "drop"}[config.get("excess_length_strategy") or "drop"]}
-
-
-def _written_rule(recipe: Recipe, path: str, value: str) -> Noted:
-    if value == "all":
-        return {("train_on_inputs",): True}, ()
-    return {}, (f"mask.rule = {value!r} has no key in Axolotl's config: it trains the content of turns",)
 
 
 def _other_tokens(config: Config, recipe: Recipe, where: str) -> Said:
@@ -104,18 +89,13 @@ def _packing(config: Config, recipe: Recipe, where: str) -> Said:
         return {}
     attention = attention_of(config)
     isolated = attention in ("sdpa", "eager") or varlen(attention or "")
-    return {
-        "pack.strategy": "multipack",
-        "pack.isolate": isolated,
-        "batch.attention": "none" if isolated else "doc_ids",
-    }
+    attends = "none" if isolated else "doc_ids"
+    return {"pack.strategy": "multipack", "pack.isolate": isolated, "batch.attention": attends}
 
 
-def _written_packing(recipe: Recipe, path: str, value: Any) -> Keys | Noted:
+def _written_packing(recipe: Recipe, path: str, value: Any) -> Keys | Noted | None:
     if path == "pack.strategy":
-        if value == "multipack":
-            return {("sample_packing",): True}
-        return {}, (f"pack.strategy = {value!r} has no key in Axolotl's config",)
+        return {("sample_packing",): True} if value == "multipack" else None
     if recipe.pack.strategy == "multipack" and recipe.batch.attention == "none":
         return {}
     return {}, (
@@ -154,8 +134,8 @@ TOP: tuple[KeyEntry, ...] = (
     same("min_sample_len", "length.min_tokens", says=bool),
     same("sample_packing_group_size", "pack.group", says=bool),
     same("micro_batch_size", "batch.size", says=bool),
-    rule("excess_length_strategy", "length.over", _length, _written_length),
-    rule("train_on_inputs", "mask.rule", flag("train_on_inputs", "mask.rule", "all").read, _written_rule),
+    words("excess_length_strategy", "length.over", {"truncate": "cut_right", "raise": "error"}),
+    flag("train_on_inputs", "mask.rule", "all", "it trains the content of turns"),
     same("tokenizer_type", "tokenizer.type", says=lambda named: bool(named) and named != "AutoTokenizer"),
     *(same(f"special_tokens.{name}", f"tokenizer.{name}", null=False, convert=str) for name in SPECIAL),
     rule("special_tokens", "own.special_tokens", _other_tokens, _written_tokens),
@@ -164,7 +144,7 @@ TOP: tuple[KeyEntry, ...] = (
     rule(" ".join(NO_EVALUATION), "", _aside, needless),
     same("chat_template_kwargs", "render.kwargs", says=bool, convert=dict),
     rule("sample_packing", "pack.strategy pack.isolate", _packing, _written_packing),
-    rule("pad_to_multiple_of", "", same("pad_to_multiple_of", "batch.multiple", says=bool).read, needless),
+    replace(same("pad_to_multiple_of", "batch.multiple", says=bool), knobs=()),
     rule("pad_to_sequence_len", "batch.pad_to batch.multiple", _padding, _written_padding),
     rule(
         "attn_implementation " + " ".join(FLAGS),
@@ -186,21 +166,15 @@ def _message_keys(config: Config, recipe: Recipe, where: str) -> Said:
     entry, keys = _entry(config), {}
     mapping = {str(key): str(value) for key, value in (entry.get("message_property_mappings") or {}).items()}
     for ours in ("role", "content"):
-        legacy = entry.get(f"message_field_{ours}")
+        key, stated, mapped = f"message_field_{ours}", ours in mapping, mapping.pop(ours, ours)
+        legacy = entry.get(key)
         # its validator asks whether the key is there, be it null (utils/schemas/utils.py)
-        if f"message_field_{ours}" in entry and ours in mapping and mapping[ours] != legacy:
-            raise RecipeError(
-                f"message_field_{ours} and message_property_mappings.{ours} say different things",
-                where=where,
-                fix="keep one of them",
-            )
-        source = legacy or mapping.pop(ours, ours)
-        mapping.pop(ours, None)
-        if source != DEFAULT_MAPPING[ours]:
-            keys[ours] = str(source)
-    for ours, key in FIELDS.items():
-        if entry.get(key):
-            keys[ours] = str(entry[key])
+        if key in entry and stated and mapped != legacy:
+            what = f"{key} and message_property_mappings.{ours} say different things"
+            raise RecipeError(what, where=where, fix="keep one of them")
+        if (legacy or mapped) != ours:
+            keys[ours] = str(legacy or mapped)
+    keys |= {ours: str(entry[key]) for ours, key in FIELDS.items() if entry.get(key)}
     return {"data.message_keys": keys} | ({"own.message_property_mappings": mapping} if mapping else {})
 
 
@@ -208,18 +182,14 @@ FIELDS = {"train_flag": "message_field_training", "train_detail": "message_field
 
 
 def _written_message_keys(recipe: Recipe, path: str, value: Mapping[str, str]) -> Keys:
-    if path == "own.message_property_mappings":
-        return {("datasets", "message_property_mappings", name): key for name, key in value.items()}
-    names = {"role": "role", "content": "content"}
-    names["reasoning"] = AxolotlOptions.of(recipe).template_thinking_key or "reasoning_content"
-    mapped = {name: value[ours] for ours, name in names.items() if ours in value and value[ours] != ours}
-    if "reasoning" in value:
-        mapped[names["reasoning"]] = value["reasoning"]
-    return {("datasets", "message_property_mappings", name): key for name, key in mapped.items()}
-
-
-def _written_flags(recipe: Recipe, path: str, value: Mapping[str, str]) -> Keys:
-    return {("datasets", key): value[ours] for ours, key in FIELDS.items() if ours in value}
+    mapped, flags = value, dict[str, str]()
+    if path == "data.message_keys":
+        mapped = {ours: value[ours] for ours in DEFAULT_MAPPING if value.get(ours, ours) != ours}
+        if "reasoning" in value:
+            mapped[AxolotlOptions.of(recipe).template_thinking_key or "reasoning_content"] = value["reasoning"]
+        flags = {key: value[ours] for ours, key in FIELDS.items() if ours in value}
+    keys: Keys = {("datasets", "message_property_mappings", name): key for name, key in mapped.items()}
+    return keys | {("datasets", key): name for key, name in flags.items()}
 
 
 def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Keys:
@@ -262,10 +232,7 @@ def _weight(config: Config, recipe: Recipe, where: str) -> Said:
     weight = _entry(config).get("weight")
     if weight is None or not versions.since(recipe, (0, 20)):
         return {}
-    try:
-        share = float(weight)
-    except (TypeError, ValueError, OverflowError):
-        share = 0.0
+    share = number_of(weight)
     if not 0 < share <= 1:
         why = "Axolotl's schema refuses it"
         raise RecipeError(f"weight is `{weight}`", where=where, why=why, fix="say a share above 0 and up to 1")
@@ -295,13 +262,14 @@ def _written_terminator(recipe: Recipe, path: str, value: str) -> Keys:
     return {("datasets", "train_on_eos"): "none"} if masked else {}
 
 
-def choice_of(config: Config, entry: Mapping[str, Any]) -> tuple[str, Any]:
+def _template(config: Config, recipe: Recipe, where: str) -> Said:
     """render.template for a dataset, and the inline text that goes with it.
 
     The top-level choice replaces the tokenizer's own template, so a dataset that asks for the
     tokenizer's gets it too. A dataset's chat_template_jinja counts only with `chat_template: jinja`
     beside it: without, its schema says tokenizer_default first (SFTDataset.check_chat_template_config).
     """
+    entry = _entry(config)
     name, jinja = entry.get("chat_template"), entry.get("chat_template_jinja")
     if name is None or name == TOKENIZER or str(name).startswith(FALLBACK):
         more = config.get("chat_template_jinja")
@@ -309,16 +277,11 @@ def choice_of(config: Config, entry: Mapping[str, Any]) -> tuple[str, Any]:
         if top is not None:
             name, jinja = top, more
     if name is None or name == TOKENIZER or entry.get("type", CHAT) != CHAT:
-        return "tokenizer", None
-    if name == JINJA and isinstance(jinja, str) and "{" not in jinja:
-        return f"file:{jinja}", None
-    return f"axolotl/{name}", jinja
-
-
-def _template(config: Config, recipe: Recipe, where: str) -> Said:
-    template, inline = choice_of(config, _entry(config))
-    kept = isinstance(inline, str) and template == f"axolotl/{JINJA}"
-    return {"render.template": template} | ({"own.chat_template_jinja": inline} if kept else {})
+        return {"render.template": "tokenizer"}
+    inline = jinja if name == JINJA and isinstance(jinja, str) else None
+    if inline is not None and "{" not in inline:
+        return {"render.template": f"file:{inline}"}
+    return {"render.template": f"axolotl/{name}"} | ({} if inline is None else {"own.chat_template_jinja": inline})
 
 
 def _written_template(recipe: Recipe, path: str, value: str) -> Keys:
@@ -326,12 +289,10 @@ def _written_template(recipe: Recipe, path: str, value: str) -> Keys:
     if path != "render.template" or template == "tokenizer":
         return {}
     kind, _, name = template.partition("/")
-    if kind != "axolotl":
-        return {place: JINJA, ("datasets", "chat_template_jinja"): template.partition(":")[2]}
-    if name != JINJA:
+    if kind == "axolotl" and name != JINJA:
         return {place: name}
-    inline = AxolotlOptions.of(recipe).chat_template_jinja
-    return {place: name, ("datasets", "chat_template_jinja"): inline}
+    inline = AxolotlOptions.of(recipe).chat_template_jinja if kind == "axolotl" else template.partition(":")[2]
+    return {place: JINJA, ("datasets", "chat_template_jinja"): inline}
 
 
 DATASET: tuple[KeyEntry, ...] = (
@@ -350,10 +311,7 @@ DATASET: tuple[KeyEntry, ...] = (
         "datasets.message_property_mappings datasets.message_field_role datasets.message_field_content",
         "data.message_keys own.message_property_mappings",
         _message_keys,
-        lambda recipe, path, value: (
-            _written_message_keys(recipe, path, value)
-            | (_written_flags(recipe, path, value) if path == "data.message_keys" else {})
-        ),
+        _written_message_keys,
     ),
     same("datasets.roles_to_train", "mask.roles", null=False, convert=lambda roles: tuple(map(str, roles))),
     rule("datasets.train_on_eos", "mask.terminator", nothing, _written_terminator),

@@ -13,6 +13,7 @@ and content only.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
@@ -101,35 +102,30 @@ def message_keys(source: str, field_messages: str) -> frozenset[str]:
         tree = Environment(autoescape=True, extensions=[Ignored, "jinja2.ext.loopcontrols"]).parse(source)
     except TemplateSyntaxError as error:
         raise TemplateError("Axolotl cannot analyse the chat template", why=str(error)) from error
-    read: dict[str, set[str]] = {}
+    read: defaultdict[str, set[str]] = defaultdict(set)
     indexed: set[str] = set()
     assigned: dict[str, str] = {}
     for node in _walk(tree):
+        base = _base(node.node) if isinstance(node, (nodes.Getattr, nodes.Getitem, nodes.Assign)) else None
+        if base is None:
+            continue
         if isinstance(node, nodes.Getattr):
-            base = _base(node.node)
-            if base:
-                read.setdefault(base, set()).add(node.attr)
-        elif isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
-            base = _base(node.node)
-            if base and isinstance(node.arg.value, (int, float)):
-                indexed.add(base)
-            elif base and isinstance(node.arg.value, str):
-                read.setdefault(base, set()).add(node.arg.value)
-        elif isinstance(node, nodes.Assign) and isinstance(node.target, nodes.Name):
-            base = _base(node.node)
-            if base:
-                assigned[node.target.name] = base
-    found = set(read.get("message", ()))
+            read[base].add(node.attr)
+        elif isinstance(node, nodes.Assign):
+            assigned.update({node.target.name: base} if isinstance(node.target, nodes.Name) else {})
+        elif isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, (int, float)):
+            indexed.add(base)
+        elif isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str):
+            read[base].add(node.arg.value)
+    found = set(read["message"])
     # A variable with this very name is taken for a slice of the messages, and what is made of it followed.
-    todo, seen = (
-        ([f"{field_messages}_slice"] if field_messages in indexed and f"{field_messages}_slice" in read else []),
-        set(),
-    )
+    part = f"{field_messages}_slice"
+    todo, seen = [part] if field_messages in indexed and part in read else [], set[str]()
     while todo:
         name = todo.pop()
         if name not in seen:
             seen.add(name)
-            found |= read.get(name, set())
+            found |= read[name]
             todo += [target for target, source_name in assigned.items() if source_name == name]
     return frozenset(found)
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
@@ -28,6 +27,7 @@ from sftui.model import (
     Message,
     Pack,
     Part,
+    Piece,
     Reason,
     RenderedText,
     Row,
@@ -57,14 +57,22 @@ from sftui.trainers.base import (
     stored_tokens,
 )
 from sftui.trainers.held_out import HeldOut
+from sftui.trainers.pieces import text_of
 from sftui.trainers.pins import rendering_by
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.stages import to_render
 
 PACKS = "multipack"
+SHUFFLED = (
+    "Axolotl shuffles the rows before training (shuffle_merged_datasets); they are shown in the order of the dataset"
+)
+DEDUPLICATED = "dataset_exact_deduplication leaves out rows that become equal; sftui shows them all"
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
 NOT_VARIABLES: tuple[str, ...] = tuple(_TOLD["not variables"].split())
 """Arguments of apply_chat_template that chat_template_kwargs would set instead of variables of the template."""
+
+
+_WHOLE, _BY_PART = (Tokenize(mode=mode, add_special_tokens=False) for mode in ("whole", "per_part"))
 
 
 class Axolotl(Trainer):
@@ -87,24 +95,16 @@ class Axolotl(Trainer):
         )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        found: list[str] = []
-        if recipe.pack.strategy == PACKS and not AxolotlOptions.of(recipe).curriculum_sampling:
-            found.append(packing.RANDOM)
-        elif AxolotlOptions.of(recipe).shuffle_merged_datasets:
-            found.append(
-                "Axolotl shuffles the rows before training (shuffle_merged_datasets); they are shown in the order of"
-                " the dataset"
-            )
-        held = self.held_out(recipe)
-        if held is not None:
-            found.append(held.sentence(self.title))
-        if AxolotlOptions.of(recipe).dataset_exact_deduplication:
-            found.append("dataset_exact_deduplication leaves out rows that become equal; sftui shows them all")
-        if AxolotlOptions.of(recipe).weight is not None:
-            found.append(_sampled(AxolotlOptions.of(recipe)))
-        if recipe.pack.strategy == PACKS and recipe.batch.attention == "doc_ids":
-            found.append(packing.NUMBERED)
-        return (*found, *ineffective(recipe))
+        own, held, packs = AxolotlOptions.of(recipe), self.held_out(recipe), recipe.pack.strategy == PACKS
+        random = packs and not own.curriculum_sampling
+        found = (
+            packing.RANDOM if random else SHUFFLED if own.shuffle_merged_datasets else "",
+            held.sentence(self.title) if held is not None else "",
+            DEDUPLICATED if own.dataset_exact_deduplication else "",
+            _sampled(own) if own.weight is not None else "",
+            packing.NUMBERED if packs and recipe.batch.attention == "doc_ids" else "",
+        )
+        return (*filter(None, found), *ineffective(recipe))
 
     def brings_template(self, recipe: Recipe) -> bool:
         from sftui.trainers.axolotl.templates import FALLBACK, REGISTRY
@@ -119,16 +119,11 @@ class Axolotl(Trainer):
             return None
         before = [key for key in ("weight", "dataset_exact_deduplication") if getattr(own, key)]
         unsure = f"{' and '.join(before)} leave{'' if before[1:] else 's'} out rows before" if before else ""
-        shuffled = own.shuffle_merged_datasets and not own.curriculum_sampling
-        return HeldOut(
-            "val_set_size",
-            float(size),
-            own.seed,
-            drawn=False,
-            shuffled=shuffled,
-            unsure=unsure,
-            packs=own.eval_sample_packing is not False,
+        shuffled, packs = (
+            own.shuffle_merged_datasets and not own.curriculum_sampling,
+            own.eval_sample_packing is not False,
         )
+        return HeldOut("val_set_size", float(size), own.seed, False, shuffled, unsure=unsure, packs=packs)
 
     def trained_roles(self, recipe: Recipe) -> tuple[str, ...]:
         if recipe.mask.rule != "turn_content":
@@ -169,17 +164,11 @@ class Axolotl(Trainer):
         keys = made.data.message_keys
         if "reasoning" in data.message_keys and own.template_thinking_key not in (None, "reasoning_content"):
             keys = {**keys, "reasoning": "reasoning_content"}
-        mappings = {
-            theirs: key for theirs, key in own.message_property_mappings.items() if theirs not in DEFAULT_MAPPING
-        }
-        return replace(
-            made,
-            data=replace(made.data, message_keys=keys),
-            mask=replace(made.mask, roles=tuple(data.role_map.get(role, role) for role in made.mask.roles)),
-            own=replace(
-                own, type=CHAT if own.type else None, field=None, field_tools=None, message_property_mappings=mappings
-            ),
-        )
+        mappings = {name: key for name, key in own.message_property_mappings.items() if name not in DEFAULT_MAPPING}
+        kind = CHAT if own.type else None
+        own = replace(own, type=kind, field=None, field_tools=None, message_property_mappings=mappings)
+        trained = replace(made.mask, roles=tuple(data.role_map.get(role, role) for role in made.mask.roles))
+        return replace(made, data=replace(made.data, message_keys=keys), mask=trained, own=own)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         return ShapedRow(conversation)
@@ -191,24 +180,18 @@ class Axolotl(Trainer):
         if conversation.kind is Kind.STRINGS:
             prompt, response = conversation.prompt or "", conversation.completion or ""
             answer = (Span(len(prompt), len(prompt) + len(response), 1, Part.CONTENT),) if response else ()
-            return RenderedText(text=prompt + response, spans=(*conversation.extra["spans"], *answer))
+            return RenderedText(prompt + response, (*conversation.extra["spans"], *answer))
         if "segments" in conversation.extra:
             return _segments(conversation.extra["segments"], recipe.mask.rule == "all")
         if conversation.kind is Kind.TEXT:
             text = conversation.text or ""
-            return RenderedText(text=text, spans=(Span(0, len(text), -1, Part.CONTENT),) if text else ())
+            return RenderedText(text, (Span(0, len(text), NOWHERE, Part.CONTENT),) if text else ())
         _refuse_kwargs(recipe)
         template = _template(conversation, recipe, tools)
         turns = _turns(conversation, recipe, template)
         chat = replace(conversation, messages=tuple(Message(turn) for turn in turns), extra={})
-        return to_render()(
-            chat,
-            template,
-            special_tokens=tools.special_tokens,
-            options=_options(recipe),
-            prompt_messages=None,
-            spans=spans,
-        )
+        special, options = tools.special_tokens, _options(recipe)
+        return to_render()(chat, template, special_tokens=special, options=options, prompt_messages=None, spans=spans)
 
     def texts(
         self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
@@ -222,8 +205,7 @@ class Axolotl(Trainer):
         elif conversation.kind is Kind.TEXT:
             yield ToEncode(rendered.text, True, True)
         else:
-            mode: Literal["whole", "per_part"] = "per_part" if "segments" in conversation.extra else "whole"
-            yield from texts_of(rendered, tools.tokenizer, Tokenize(mode=mode, add_special_tokens=False))
+            yield from texts_of(rendered, tools.tokenizer, _BY_PART if "segments" in conversation.extra else _WHOLE)
 
     def tokenize(
         self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
@@ -234,12 +216,12 @@ class Axolotl(Trainer):
         if conversation.kind is Kind.STRINGS:
             return self._two_parts(rendered, shaped, recipe, tools).tokens
         if "segments" in conversation.extra:
-            return tokenize(rendered, tokenizer, Tokenize(mode="per_part", add_special_tokens=False))
+            return tokenize(rendered, tokenizer, _BY_PART)
         if conversation.kind is Kind.TEXT and _pretrains(recipe):
             return pretrain.encoded(rendered, tokenizer, recipe)
         if conversation.kind is Kind.TEXT:
             return parts.completion(rendered, tokenizer, recipe.length.max).tokens
-        return tokenize(rendered, tokenizer, Tokenize(mode="whole", add_special_tokens=False))
+        return tokenize(rendered, tokenizer, _WHOLE)
 
     def _two_parts(
         self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
@@ -252,10 +234,8 @@ class Axolotl(Trainer):
     def label(
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        conversation, notes = (
-            shaped.conversation,
-            () if rendered.exact else ("who wrote which token is a best effort here",),
-        )
+        conversation = shaped.conversation
+        notes: tuple[str, ...] = () if rendered.exact else ("who wrote which token is a best effort here",)
         everything: parts.Ranges = ((0, len(tokens)),) if len(tokens) else ()
         labels: Sequence[int] = tokens.ids
         if conversation.kind is Kind.TOKENS:
@@ -276,27 +256,15 @@ class Axolotl(Trainer):
         else:
             template = _template(conversation, recipe, tools)
             turns = _turns(conversation, recipe, template)
-            settings = settings_of(recipe)
-            locator = Locator(
-                turns,
-                conversation.tools,
-                template,
-                tools.special_tokens,
-                _options(recipe),
-                tools.tokenizer,
-                rendered.text,
-                tokens,
-                settings.thinking_key,
-                versions.since(recipe, (0, 19)),
-                template.now(),
-            )
+            settings, by_text = settings_of(recipe), versions.since(recipe, (0, 19))
+            row = (turns, conversation.tools, template, tools.special_tokens, _options(recipe), tools.tokenizer)
+            locator = Locator(*row, rendered.text, tokens, settings.thinking_key, by_text, template.now())
             flags, reasons, more = mask.draw(locator, settings)
             notes = (*notes, *more)
+        drawn = (flags, reasons)
         if labels is tokens.ids:
-            made = label_rules.on_ids(tokens, (flags, reasons), everything, notes=notes)
-        else:
-            made = label_rules.with_stored(labels, (flags, reasons), everything, notes=notes)
-        return tokens, _kept(made, recipe)
+            return tokens, _kept(label_rules.on_ids(tokens, drawn, everything, notes=notes), recipe)
+        return tokens, _kept(label_rules.with_stored(labels, drawn, everything, notes=notes), recipe)
 
     def _chunked(
         self, tokens: Tokens, rendered: RenderedText, mask: label_rules.Drawn, recipe: Recipe, tools: Toolbox
@@ -306,28 +274,20 @@ class Axolotl(Trainer):
         kept: parts.Ranges = ((0, len(tokens)),)
         if size is not None and len(tokens) >= size * parts.COMPLETION_LIMIT:
             kept = parts.completion(rendered, tools.tokenizer, size).kept
-        runs = parts.chunks(kept, size, recipe.length.min_tokens or 2)
-        dropped = (
-            None
-            if runs
-            else (
-                f"{len(tokens)} tokens: Axolotl drops what has fewer than {recipe.length.min_tokens or 2}"
-                " (min_sample_len)"
-            )
-        )
+        least = recipe.length.min_tokens or 2
+        runs = parts.chunks(kept, size, least)
+        short = f"{len(tokens)} tokens: Axolotl drops what has fewer than {least} (min_sample_len)"
         notes = (f"sequence_len {size} cuts the text into {len(runs)} rows",) if len(runs) > 1 else ()
         ranges = tuple(one for run in runs for one in run)
-        return label_rules.on_ids(tokens, mask, ranges, dropped, notes)
+        return label_rules.on_ids(tokens, mask, ranges, None if runs else short, notes)
 
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
         if shaped.conversation.kind is not Kind.TEXT or "segments" in shaped.conversation.extra:
             return super().examples(tokens, labels, shaped, recipe, tools)
-        if _pretrains(recipe):
-            made = label_rules.example(tokens, labels, recipe)
-            return (made,) if made is not None else ()
-        runs = parts.chunks(labels.kept, recipe.length.max, recipe.length.min_tokens or 2)
+        least, pretrains = recipe.length.min_tokens or 2, _pretrains(recipe)
+        runs = (labels.kept,) if pretrains else parts.chunks(labels.kept, recipe.length.max, least)
         found = (label_rules.example(tokens, replace(labels, kept=run), recipe) for run in runs)
         return tuple(one for one in found if one is not None)
 
@@ -367,18 +327,14 @@ class Axolotl(Trainer):
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         pad_id, note = pad_token_id(recipe, tools)
         side = tools.tokenizer.facts.padding_side if recipe.batch.pad_side == "tokenizer" else recipe.batch.pad_side
-        multiple = recipe.batch.multiple
-        if multiple is not None and recipe.length.max is not None:
+        multiple = recipe.batch.multiple or 1
+        if recipe.batch.multiple and recipe.length.max is not None:
             # pad_to_sequence_len is on with packing unless it is false: widths are multiples of the padded sequence_len
             multiple = -(-recipe.length.max // multiple) * multiple
-        width = max(len(pack.input_ids) for pack in packs)
-        width = -(-width // multiple) * multiple if multiple else width
+        width = -(-max(len(pack.input_ids) for pack in packs) // multiple) * multiple
+        notes = (note, "" if AxolotlOptions.of(recipe).curriculum_sampling else packing.RANDOM)
         batch = packing.rectangle(packs, recipe, width, pad_id or 0, side)
-        notes = (
-            *((note,) if note else ()),
-            *(() if AxolotlOptions.of(recipe).curriculum_sampling else (packing.RANDOM,)),
-        )
-        return replace(batch, notes=notes)
+        return replace(batch, notes=tuple(filter(None, notes)))
 
 
 def _sequentially(recipe: Recipe) -> bool:
@@ -421,45 +377,35 @@ def _refuse_kwargs(recipe: Recipe) -> None:
 
 
 def _segments(segments: Sequence[tuple[str, bool]], all_trained: bool) -> RenderedText:
-    from sftui.model import Piece
-
     pieces = tuple(
         Piece(text, number, Part.CONTENT, trained=label or all_trained) for number, (text, label) in enumerate(segments)
     )
-    spans, at = [], 0
-    for piece in pieces:
-        if piece.text:
-            spans.append(Span(at, at + len(piece.text), piece.message, piece.part))
-        at += len(piece.text)
-    return RenderedText(text="".join(piece.text for piece in pieces), spans=tuple(spans), pieces=pieces)
+    return text_of(pieces)
 
 
 def _response(tokens: Tokens, train_on_inputs: bool) -> label_rules.Drawn:
     before = (train_on_inputs, Reason.WHOLE if train_on_inputs else Reason.PROMPT)
-    found: list[tuple[int, tuple[bool, Reason]]] = []
-    for start, end, owner, part in together(tokens.messages, tokens.parts):
+
+    def verdict(start: int, owner: int, part: Part) -> tuple[bool, Reason]:
         put = part is Part.INJECTED and tokens.starts[start] == NOWHERE
-        response = (True, Reason.APPENDED if put else Reason.COMPLETION)
-        found.append((end - start, response if owner == 1 else before))
-    return label_rules.drawn(found)
+        return (True, Reason.APPENDED if put else Reason.COMPLETION) if owner == 1 else before
+
+    runs = together(tokens.messages, tokens.parts)
+    return label_rules.drawn((end - start, verdict(start, owner, part)) for start, end, owner, part in runs)
 
 
 def _kept(labels: Labels, recipe: Recipe) -> Labels:
     """What is left after min_sample_len, excess_length_strategy and, with packing, the drop of unlabelled rows."""
-    length, ranges = recipe.length, labels.kept
-    count = covered(ranges)
-    least = length.min_tokens or 2
-    kept, dropped = ranges, None
+    length, kept, dropped = recipe.length, labels.kept, None
+    count, least = covered(kept), length.min_tokens or 2
     if count < least:
         dropped = f"{count} tokens: Axolotl drops rows of fewer than {least} (min_sample_len)"
     elif length.max is not None and count > length.max:
         if length.over == "drop":
-            dropped = (
-                f"{count} tokens, more than sequence_len {length.max}: Axolotl drops the row (excess_length_strategy:"
-                " drop)"
-            )
+            over = f"{count} tokens, more than sequence_len {length.max}"
+            dropped = f"{over}: Axolotl drops the row (excess_length_strategy: drop)"
         elif length.over == "cut_right":
-            kept = parts.merged(ranges, length.max)
+            kept = parts.merged(kept, length.max)
         elif length.over == "error":
             raise RecipeError(
                 "Axolotl stops the whole run at this row",
@@ -480,10 +426,8 @@ def _sampled(own: AxolotlOptions) -> str:
     A config that names no seed leaves it None: schemas/validation.py set_default_seed runs where the key is written.
     """
     drawn = "without a seed, so others in each run" if own.seed is None else f"with seed {own.seed}"
-    return (
-        f"Axolotl takes {own.weight:.4g} of the rows (weight), rounded down and at least one, from a shuffle {drawn};"
-        " sftui shows them all"
-    )
+    share = f"Axolotl takes {own.weight:.4g} of the rows (weight), rounded down and at least one"
+    return f"{share}, from a shuffle {drawn}; sftui shows them all"
 
 
 def _pretrains(recipe: Recipe) -> bool:

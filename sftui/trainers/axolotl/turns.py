@@ -136,15 +136,12 @@ def _transformed(
     sources = set(settings.mapping.values())
     for key, value in message.items():
         # A key that the template reads wins over a mapped one of the same name, as in Axolotl.
-        if (
-            key not in sources
-            and value is not None
-            and (key in template_keys if template_keys is not None else key not in turn)
-        ):
+        read = key in template_keys if template_keys is not None else key not in turn
+        if read and key not in sources and value is not None:
             turn[key] = value
     calls = turn.get("tool_calls")
     if isinstance(calls, list) and template_keys is not None:
-        turn["tool_calls"] = [_parsed_call(call, where) for call in calls]
+        turn["tool_calls"] = [_parsed(call, "arguments", "the arguments of a tool call", where) for call in calls]
     return turn
 
 
@@ -183,12 +180,12 @@ def _joined_parts(parts: Sequence[Any], where: str) -> tuple[str, list[dict[str,
     return "".join(texts), details if stated else None
 
 
-def _parsed_call(call: Any, where: str) -> Any:
+def _parsed(call: Any, key: str, what: str, where: str) -> Any:
+    """A tool, or a call of one, with what its function has as JSON text under a key parsed."""
     function = call.get("function") if isinstance(call, Mapping) else None
-    if not isinstance(function, Mapping) or not isinstance(function.get("arguments"), str):
+    if not isinstance(function, Mapping) or not isinstance(function.get(key), str):
         return call
-    arguments = _json(function["arguments"], "the arguments of a tool call", where)
-    return {**call, "function": {**function, "arguments": arguments}}
+    return {**call, "function": {**function, key: _json(function[key], what, where)}}
 
 
 def _tools(tools: Any, where: str) -> Any:
@@ -199,19 +196,7 @@ def _tools(tools: Any, where: str) -> Any:
         return None
     if not isinstance(tools, list):
         raise _stop("the tools are not a list", where, "Unknown tools format")
-    found = []
-    for tool in tools:
-        function = tool.get("function") if isinstance(tool, Mapping) else None
-        if isinstance(function, Mapping) and isinstance(function.get("parameters"), str):
-            tool = {
-                **tool,
-                "function": {
-                    **function,
-                    "parameters": _json(function["parameters"], "the parameters of a tool", where),
-                },
-            }
-        found.append(tool)
-    return found or None
+    return [_parsed(tool, "parameters", "the parameters of a tool", where) for tool in tools] or None
 
 
 def _json(text: str, what: str, where: str) -> Any:

@@ -24,20 +24,13 @@ NAMED = ("bos_token", "eos_token", "unk_token", "pad_token")
 
 def prepared(tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
     """The tokenizer as Axolotl makes it; RecipeError for what it refuses, TokenizerError for what sftui cannot add."""
-    own = AxolotlOptions.of(recipe)
-    special = {
-        **{name: token for name, token in own.special_tokens.items() if token is not None},
-        **{
-            f"{name}_token": token
-            for name, token in (
-                ("bos", recipe.tokenizer.bos_token),
-                ("eos", recipe.tokenizer.eos_token),
-                ("pad", recipe.tokenizer.pad_token),
-            )
-            if token is not None
-        },
-    }
-    more = _list(special.pop("additional_special_tokens", None), "additional_special_tokens")
+    own, named = AxolotlOptions.of(recipe), recipe.tokenizer
+    tokens = {"bos_token": named.bos_token, "eos_token": named.eos_token, "pad_token": named.pad_token}
+    said = [*own.special_tokens.items(), *tokens.items()]
+    special = {name: token for name, token in said if token is not None}
+    more = special.pop("additional_special_tokens", [])
+    if isinstance(more, str) or not isinstance(more, Sequence):
+        raise RecipeError("additional_special_tokens must be a list of tokens", fix="write it as in Axolotl's config")
     unknown = sorted(set(special) - set(NAMED))
     if unknown:
         raise RecipeError(
@@ -51,7 +44,7 @@ def prepared(tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
     values = {name: str(token) for name, token in special.items()}
     tokenizer = _named(_with_tokens(tokenizer, list(values.values()), special=True), values)
     tokenizer = _with_tokens(tokenizer, own.tokens, special=False)
-    tokenizer = _with_tokens(tokenizer, more, special=True)
+    tokenizer = _with_tokens(tokenizer, list(map(str, more)), special=True)
     facts = tokenizer.facts
     if facts.pad_token is None and facts.eos_token is not None:
         tokenizer = _named(tokenizer, {"pad_token": facts.eos_token})
@@ -75,17 +68,11 @@ def _with_tokens(tokenizer: LoadedTokenizer, tokens: Sequence[str], *, special: 
         return tokenizer
     backend = _copy(tokenizer, f"the tokens {', '.join(one.content for one in wanted)}")
     new = [one.content for one in wanted if tokenizer.token_id(one.content) is None]
-    if special:
-        backend.add_special_tokens(wanted)
-    else:
-        backend.add_tokens(wanted)
+    (backend.add_special_tokens if special else backend.add_tokens)(wanted)
     made = _loaded(tokenizer, backend)
-    if not new:
-        return made
     names = ", ".join(f"{token} ({made.token_id(token)})" for token in new)
-    return replace_facts(
-        made, notes=(*made.facts.notes, f"the config adds {names}: the model has no trained embedding for what is new")
-    )
+    note = f"the config adds {names}: the model has no trained embedding for what is new"
+    return LoadedTokenizer(made.facts.noting(note), made.engine) if new else made
 
 
 def _flags(token: Any) -> tuple[bool, ...]:
@@ -98,12 +85,11 @@ def _named(tokenizer: LoadedTokenizer, names: Mapping[str, str]) -> LoadedTokeni
         return tokenizer
     changes: dict[str, Any] = {"special_tokens": {**tokenizer.facts.special_tokens, **names}}
     for name, token in names.items():
-        kind = name.removesuffix("_token")
-        if kind in ("bos", "eos", "pad", "unk"):
-            changes[name], changes[f"{kind}_id"] = token, tokenizer.token_id(token)
-    made = replace_facts(tokenizer, **changes)
-    facts = made.facts
-    return replace_facts(made, adds_bos=facts.bos_id in facts.front, adds_eos=facts.eos_id in facts.back)
+        if name in NAMED:
+            changes[name], changes[f"{name.removesuffix('_token')}_id"] = token, tokenizer.token_id(token)
+    facts = replace(tokenizer.facts, **changes)
+    facts = replace(facts, adds_bos=facts.bos_id in facts.front, adds_eos=facts.eos_id in facts.back)
+    return LoadedTokenizer(facts, tokenizer.engine)
 
 
 def _overridden(tokenizer: LoadedTokenizer, wanted: Mapping[int, str]) -> LoadedTokenizer:
@@ -152,16 +138,3 @@ def _copy(tokenizer: LoadedTokenizer, what: str) -> Any:
 def _loaded(tokenizer: LoadedTokenizer, backend: Any) -> LoadedTokenizer:
     facts = replace(tokenizer.facts, vocab_size=max(tokenizer.facts.vocab_size, backend.get_vocab_size()))
     return LoadedTokenizer(facts, FastEngine(backend, split_special_tokens=facts.split_special_tokens))
-
-
-def replace_facts(tokenizer: LoadedTokenizer, **changes: Any) -> LoadedTokenizer:
-    """The same engine with other facts."""
-    return LoadedTokenizer(replace(tokenizer.facts, **changes), tokenizer.engine)
-
-
-def _list(value: Any, name: str) -> list[str]:
-    if value is None:
-        return []
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise RecipeError(f"{name} must be a list of tokens", fix="write it as in Axolotl's config")
-    return [str(token) for token in value]
