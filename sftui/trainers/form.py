@@ -73,13 +73,15 @@ class Form:
     changes: Callable[[Draft, OpenedConfig, Keys], Keys] = lambda draft, opened, changes: changes
     """The changes to the user's config, at their places there."""
     edited: Callable[[Draft, OpenedConfig, Keys], WrittenFile] = edited
+    kind: str = "key"
+    """What a knob's key is called."""
     in_its_order: bool = False
     """Whether keys are written in the order of the table, not of the knobs."""
 
     def keys_of(self, recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
         """The keys that differ from the trainer's defaults, and a sentence on each knob that none says."""
         usual = self.usual(preset)
-        keys, losses = written(recipe, usual, self.table, self.title, in_its_order=self.in_its_order)
+        keys, losses = written(recipe, usual, self.table, self.title, self.kind, in_its_order=self.in_its_order)
         return self.corrected(recipe, keys, losses), losses
 
     def write(self, recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Facts) -> WrittenConfig:

@@ -128,7 +128,7 @@ def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, know
         note = "" if key in TOKENIZER_KEYS else UNMODELLED
         if key == "_component_" and model not in MODELS:
             note = f"sftui models the tokenizers {', '.join(MODELS)}"
-        notes.append(wrong.pop(key, None) or _note(f"tokenizer.{key}", value, note))
+        notes.append(wrong.pop(key) if key in wrong else _note(f"tokenizer.{key}", value, note))
     notes += wrong.values()
     template = block.get("prompt_template")
     choices = (*TEMPLATES, *(MODEL_TEMPLATES if model in sentencepieces.MODELS else ()))

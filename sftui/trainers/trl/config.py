@@ -97,25 +97,15 @@ def _shuffled(config: Config, recipe: Recipe, where: str) -> Said:
 TABLE = (
     same("max_length", "length.max"),
     same("pad_to_multiple_of", "batch.multiple", convert=_multiple),
-    same("eos_token", "tokenizer.eos_token"),
-    same("pad_token", "tokenizer.pad_token"),
-    same("per_device_train_batch_size", "batch.size"),
     same("model_name_or_path", "tokenizer.name"),
     same("model_revision", "tokenizer.revision"),
     # argparse takes what is no text unconverted, and TRL asks whether it is true
     *sft.entries(flat=same("padding_free", "batch.flatten", convert=bool)),
-    same("dataset_text_field", "own.dataset_text_field", unless="text"),
     rule("dataset_text_field", "data.fields", nothing, _written_columns),
     rule("shuffle_dataset seed", "", _shuffled, needless),
     *(rule(name, f"own.{name}", nothing, as_is(name)) for name in ("shuffle_dataset", "seed")),
     keyless("data.format", "TRL reads messages, prompt and completion, text, or ids", *FORMATS),
-    same(
-        "chat_template_path",
-        "render.template",
-        says=lambda file: isinstance(file, str) and _is_file(file),
-        convert=lambda file: f"file:{file}",
-        write=sft.written_file("chat_template_path"),
-    ),
+    sft.template("chat_template_path", lambda file: isinstance(file, str) and _is_file(file)),
     silent("pack.group", "tokenizer.transformers"),
 )
 KEYS = keys_read(TABLE)

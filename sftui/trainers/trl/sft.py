@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sftui.recipe import Recipe
-from sftui.trainers.table import Config, KeyEntry, Keys, Said, Write, nothing, rule, words
+from sftui.trainers.table import Config, KeyEntry, Keys, Said, nothing, rule, same, words
 
 RENAMED = {"bfd-requeue": "bfd_split"}
 PACKINGS = ("bfd", "bfd_split", "wrapped")
@@ -31,6 +31,10 @@ def entries(flat: KeyEntry, beside: Callable[[Config], bool] = lambda config: Fa
         return said
 
     return (
+        same("eos_token", "tokenizer.eos_token"),
+        same("pad_token", "tokenizer.pad_token"),
+        same("per_device_train_batch_size", "batch.size"),
+        same("dataset_text_field", "own.dataset_text_field", unless="text"),
         words("truncation_mode", "length.over", {"keep_end": "cut_left"}),
         rule("completion_only_loss assistant_only_loss", "mask.rule own.completion_only_loss", trained, written_mask),
         rule("", "batch.flatten pack.isolate", nothing, follows_packing),
@@ -72,6 +76,10 @@ def written_packing(recipe: Recipe, path: str, value: Any) -> Keys | None:
     return {("packing",): True} | ({} if value == "bfd" else {("packing_strategy",): value})
 
 
-def written_file(key: str) -> Write:
+def template(key: str, says: Callable[[Any], bool]) -> KeyEntry:
     """A template in a file stands under a key; others are told by what is written beside the config."""
-    return lambda recipe, path, value: {(key,): value[5:]} if value.startswith("file:") else {}
+
+    def write(recipe: Recipe, path: str, value: Any) -> Keys:
+        return {(key,): value[5:]} if value.startswith("file:") else {}
+
+    return same(key, "render.template", says=says, convert=lambda file: f"file:{file}", write=write)

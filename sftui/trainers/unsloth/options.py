@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
 from sftui.trainers.config import DatasetRef, Facts, OpenedConfig, WrittenConfig, WrittenFile, plain
+from sftui.trainers.form import Draft, Form
 from sftui.trainers.known import KeyRules, KnownKeys
 from sftui.trainers.pins import pins_of
 from sftui.trainers.table import (
@@ -25,19 +25,17 @@ from sftui.trainers.table import (
     Noted,
     Said,
     as_is,
-    changes_of,
     keys_read,
     nothing,
     read_into,
     rule,
     same,
     silent,
-    written,
 )
 from sftui.trainers.training import write_training
 from sftui.trainers.trl import sft
+from sftui.trainers.trl.formats import PAIR
 from sftui.trainers.versions import at_least, parse
-from sftui.trainers.yaml_edit import edit
 
 IN_RESPONSES = ("force_match", "mask_out_tokens")
 """Options of its own that stand among the arguments of train_on_responses_only."""
@@ -103,15 +101,11 @@ TABLE = (
     same("revision", "tokenizer.revision"),
     rule("max_length max_seq_length", "length.max", _length, as_is("max_length")),
     same("pad_to_multiple_of", "batch.multiple"),
-    same("eos_token", "tokenizer.eos_token"),
-    same("pad_token", "tokenizer.pad_token"),
-    same("per_device_train_batch_size", "batch.size"),
     rule("", "pack.strategy", nothing, _splitting),
     *sft.entries(flat=same("padding_free", "batch.flatten"), beside=lambda config: config.get("responses") is not None),
     same("standardize", "own.standardize", null=False),
     same("text_from", "own.text_from", null=False),
     rule("formatting formatting_func", "own.formatting_func", _formatting, lambda *_: {("formatting",): True}),
-    same("dataset_text_field", "own.dataset_text_field", unless="text"),
     same("trl_version", "own.trl_version", null=False),
     rule(
         "responses responses.force_match responses.mask_out_tokens",
@@ -119,13 +113,7 @@ TABLE = (
         _responses,
         _said_in_responses,
     ),
-    same(
-        "chat_template",
-        "render.template",
-        says=bool,
-        convert=lambda file: f"file:{file}",
-        write=sft.written_file("chat_template"),
-    ),
+    sft.template("chat_template", bool),
     silent("data.format", "data.fields", "pack.group", "tokenizer.transformers"),
 )
 KEYS = keys_read(TABLE)
@@ -141,56 +129,56 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     if not data:
         raise RecipeError("the options name no data", where=path, fix="set data to a file or a Hub name")
     paths = tuple(map(str, data)) if isinstance(data, list) else (str(data),)
-    split, subset = config.get("split"), config.get("data_subset")
-    reference = DatasetRef(
-        ", ".join(paths), paths, recipe, str(split) if split else None, str(subset) if subset else None
-    )
+    split, subset = (str(config[key]) if config.get(key) else None for key in ("split", "data_subset"))
+    reference = DatasetRef(", ".join(paths), paths, recipe, split, subset)
     return OpenedConfig(preset.trainer, path, text, (reference,), tuple(notes), config=config)
+
+
+def _corrected(recipe: Recipe, keys: Keys, losses: list[str]) -> Keys:
+    """With all that train_on_responses_only is told."""
+    mask, said = recipe.mask, recipe.own.said()
+    if mask.rule != "markers":
+        return keys
+    arguments = {
+        "instruction_part": mask.instruction_marker,
+        "response_part": mask.response_marker,
+        "last_response_only": True if mask.turns == "last" else None,
+        **{name: plain(said[name]) for name in IN_RESPONSES if name in said},
+    }
+    return {**keys, ("responses",): {name: value for name, value in arguments.items() if value is not None}}
+
+
+def _more(draft: Draft) -> None:
+    if draft.recipe.render.template != "tokenizer":
+        draft.template_file("chat_template")
+
+
+def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
+    length = "max_seq_length" if "max_seq_length" in parse_yaml(opened.text, opened.path) else "max_length"
+    return {(length,) if place == ("max_length",) else place: value for place, value in changes.items()}
+
+
+FORM = Form(
+    "Unsloth",
+    "options.yaml",
+    TABLE,
+    lambda draft: {},
+    corrected=_corrected,
+    more=_more,
+    changes=_changes,
+    kind="argument",
+)
+keys_of = FORM.keys_of
 
 
 def write(recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Facts) -> WrittenConfig:
     """A Python snippet with the arguments; and, where a file of options was opened, that file changed."""
-    keys, losses = keys_of(recipe, preset)
-    files = []
-    template = facts.template_source if recipe.render.template != "tokenizer" else None
-    if template:
-        files.append(WrittenFile("chat_template.jinja", str(template)))
-        keys["chat_template"] = "chat_template.jinja"
-    if opened is not None:
-        before, _ = keys_of(opened.recipe, preset)
-        if "max_seq_length" in parse_yaml(opened.text, opened.path):
-            keys, before = (_renamed(one, "max_length", "max_seq_length") for one in (keys, before))
-        changes = changes_of(_placed(keys), _placed(before))
-        files.insert(0, WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path)))
-    snippet = _snippet(recipe, keys_of(recipe, preset)[0], facts, bool(template))
-    return WrittenConfig(
-        (*files[:1], *snippet.files, *files[1:]) if opened is not None else (*snippet.files, *files),
-        tuple(losses),
-        ("Unsloth has no config file: the Python goes into your script", *snippet.notes),
-    )
-
-
-def _placed(keys: Mapping[str, Any]) -> Keys:
-    return {(key,): value for key, value in keys.items()}
-
-
-def _renamed(keys: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
-    return {new if key == old else key: value for key, value in keys.items()}
-
-
-def keys_of(recipe: Recipe, preset: Recipe) -> tuple[dict[str, Any], list[str]]:
-    """The options that differ from Unsloth's own, and the knobs for which it has no argument."""
-    found, losses = written(recipe, preset, TABLE, "Unsloth", "argument")
-    keys: dict[str, Any] = {str(place[0]): value for place, value in found.items()}
-    mask, said = recipe.mask, recipe.own.said()
-    if mask.rule == "markers":
-        given = {"instruction_part": mask.instruction_marker, "response_part": mask.response_marker}
-        keys["responses"] = {
-            **{name: value for name, value in given.items() if value is not None},
-            **({"last_response_only": True} if mask.turns == "last" else {}),
-            **{name: plain(said[name]) for name in IN_RESPONSES if name in said},
-        }
-    return keys, losses
+    made = FORM.write(recipe, preset, opened, facts)
+    main, *others = made.files
+    arguments = {str(place[0]): value for place, value in keys_of(recipe, preset)[0].items()}
+    snippet = _snippet(recipe, arguments, facts, bool(others))
+    notes = ("Unsloth has no config file: the Python goes into your script", *snippet.notes)
+    return WrittenConfig((*([main] if opened is not None else []), *snippet.files, *others), made.losses, notes)
 
 
 def splits(preset: str) -> bool:
@@ -204,10 +192,12 @@ def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Facts, template: bo
     said = {key: value for key, value in keys.items() if key in SAID}
     split = json.dumps(facts.split or "train")
     load = f"{facts.loader!r}, data_files={facts.data!r}" if facts.loader else f"{facts.data or 'DATASET'!r}"
-    length = {"max_seq_length": (recipe.length.max, "")}
     made = write_training(recipe.preset, {}, facts)
-    calls: dict[str, dict[str, tuple[Any, str]]] = {"from_pretrained": length, "get_peft_model": {}, "SFTConfig": {}}
-    calls["SFTConfig"] = {key: (value, "") for key, value in {"max_length": recipe.length.max, **said}.items()}
+    calls: dict[str, dict[str, tuple[Any, str]]] = {
+        "from_pretrained": {"max_seq_length": (recipe.length.max, "")},
+        "get_peft_model": {},
+        "SFTConfig": {key: (value, "") for key, value in {"max_length": recipe.length.max, **said}.items()},
+    }
     for place, value in made.keys.items():
         call, name = ("SFTConfig", place[0]) if len(place) == 1 or place[0] not in calls else (place[0], place[1])
         if call == "SFTConfig" and len(place) > 1:  # a mapping among its arguments
@@ -233,25 +223,15 @@ def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Facts, template: bo
     if template:
         lines.append('tokenizer.chat_template = open("chat_template.jinja", encoding="utf-8").read()')
     lines += ["", f"dataset = load_dataset({load}, split={split})"]
-    renamed = {
-        theirs: ours
-        for ours, theirs in recipe.data.fields.items()
-        if ours in ("prompt", "completion") and ours != theirs
-    }
+    renamed = {theirs: ours for ours, theirs in recipe.data.fields.items() if ours in PAIR and ours != theirs}
     if renamed:
         lines.append(f"dataset = dataset.rename_columns({renamed!r})")
     if keys.get("standardize"):
         lines.append("dataset = standardize_data_formats(dataset)")
     column = keys.get("text_from")
     if column:
-        lines += [
-            "dataset = dataset.map(",
-            '    lambda rows: {"text": [tokenizer.apply_chat_template(one, tokenize=False) for one in rows['
-            + repr(str(column))
-            + "]]},",
-            "    batched=True,",
-            ")",
-        ]
+        texts = f"[tokenizer.apply_chat_template(one, tokenize=False) for one in rows[{str(column)!r}]]"
+        lines += ["dataset = dataset.map(", f'    lambda rows: {{"text": {texts}}},', "    batched=True,", ")"]
     lines += ["", *_call("arguments = SFTConfig(", calls["SFTConfig"])]
     lines.append("trainer = SFTTrainer(model=model, processing_class=tokenizer, train_dataset=dataset, args=arguments)")
     if "responses" in keys:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sftui.errors import RecipeError, SftuiError
+from sftui.model import common_prefix
 from sftui.templates import ChatTemplate
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.unsloth.markers import find_marker, named_specials
@@ -37,14 +39,13 @@ class _Probe:
     text: str
 
     def render(self, messages: Sequence[dict[str, Any]], prompt: bool = False) -> str:
-        return _render(self.template, self.tokenizer, messages, prompt)
+        tokens = self.tokenizer.facts.template_tokens
+        return self.template.text(messages, add_generation_prompt=prompt, variables=tokens)[0]
 
-    def turns(self, count: int) -> list[dict[str, Any]]:
-        turn = [
-            {"role": "user", "content": self.question(QUESTION)},
-            {"role": "assistant", "content": self.answer(ANSWER)},
-        ]
-        return turn * count
+    def turn(self, question: Any = None, answer: Any = None) -> list[dict[str, Any]]:
+        """A question and an answer, those of the probe where no others are given."""
+        asked, said = question or self.question(QUESTION), answer or self.answer(ANSWER)
+        return [{"role": "user", "content": asked}, {"role": "assistant", "content": said}]
 
 
 def find_parts(template: ChatTemplate, tokenizer: LoadedTokenizer, *, newest: bool) -> tuple[str, str]:
@@ -53,7 +54,7 @@ def find_parts(template: ChatTemplate, tokenizer: LoadedTokenizer, *, newest: bo
     asked_gap, answer_gap = _usual_gap(probe.text, ANSWER, QUESTION), _usual_gap(probe.text, QUESTION, ANSWER)
     facts = tokenizer.facts
     eos, bos = facts.eos_token or "", facts.bos_token or ""
-    open_end = probe.turns(3)[:-1]
+    open_end = (probe.turn() * 3)[:-1]
     prompted, plain = probe.render(open_end, True), probe.render(open_end)
     header = "" if prompted == plain else _without_shared(_tail(prompted), _tail(plain), probe.specials)[0]
     if header and answer_gap.endswith(header) and len(header) < len(answer_gap):
@@ -92,33 +93,17 @@ def _probe(template: ChatTemplate, tokenizer: LoadedTokenizer) -> _Probe:
     for question, answer in ((plain, plain), (parts, parts), (parts, plain)):
         probe = _Probe(template, tokenizer, specials, question, answer, "")
         try:
-            text = probe.render(probe.turns(3))
+            text = probe.render(probe.turn() * 3)
         except SftuiError:
             continue
         if QUESTION in text and ANSWER in text:
-            return _Probe(template, tokenizer, specials, question, answer, text)
+            return replace(probe, text=text)
     raise RecipeError("Unsloth finds no turns in this chat template", fix=_FIX)
-
-
-def _render(
-    template: ChatTemplate, tokenizer: LoadedTokenizer, messages: Sequence[dict[str, Any]], prompt: bool
-) -> str:
-    return template.text(messages, add_generation_prompt=prompt, variables=tokenizer.facts.template_tokens)[0]
-
-
-def _places(text: str, needle: str) -> list[int]:
-    return [found.start() for found in re.finditer(re.escape(needle), text)]
 
 
 def _gaps(text: str, before: str, after: str) -> list[str]:
     """What stands between each `before` and the next `after`."""
-    starts, found = _places(text, after), []
-    for place in _places(text, before):
-        end = place + len(before)
-        following = [start for start in starts if start >= end]
-        if following:
-            found.append(text[end : min(following)])
-    return found
+    return re.findall(f"(?={re.escape(before)}(.*?){re.escape(after)})", text, re.DOTALL)
 
 
 def _usual_gap(text: str, before: str, after: str) -> str:
@@ -127,7 +112,7 @@ def _usual_gap(text: str, before: str, after: str) -> str:
 
 
 def _tail(text: str) -> str:
-    return text[text.rfind(QUESTION) + len(QUESTION) :] if QUESTION in text else ""
+    return text.rpartition(QUESTION)[2] if QUESTION in text else ""
 
 
 def _strip_front(text: str, *prefixes: str) -> str:
@@ -170,14 +155,10 @@ def _without_image(asked: str, answer: str, user_end: str, probe: _Probe) -> tup
     if not user_end or not answer.startswith(user_end) or len(user_end) >= len(answer):
         return asked, answer
     content = [{"type": "text", "text": QUESTION}, {"type": "image"}]
-    try:
-        text = probe.render(
-            [{"role": "user", "content": content}, {"role": "assistant", "content": probe.answer(ANSWER)}]
-        )
-    except SftuiError:
-        return asked, answer
-    if answer not in text and answer[len(user_end) :] in text:
-        return _strip_front(asked, user_end), answer[len(user_end) :]
+    with suppress(SftuiError):
+        text = probe.render(probe.turn(content))
+        if answer not in text and answer[len(user_end) :] in text:
+            return _strip_front(asked, user_end), answer[len(user_end) :]
     return asked, answer
 
 
@@ -187,15 +168,11 @@ def _without_thinking(answer: str, probe: _Probe) -> str:
     if not found or not found.start():
         return answer
     tag, block, header = found.group(1), answer[found.start() :], answer[: found.start()]
-    thinking = probe.answer(f"<{tag}>rZ9</{tag}>{ANSWER}")
-    try:
-        text = probe.render(
-            [{"role": "user", "content": probe.question(QUESTION)}, {"role": "assistant", "content": thinking}]
-        )
-    except SftuiError:
-        return answer
-    place = text.rfind(header)
-    return header if place >= 0 and not text[place + len(header) :].startswith(block) else answer
+    with suppress(SftuiError):
+        text = probe.render(probe.turn(None, probe.answer(f"<{tag}>rZ9</{tag}>{ANSWER}")))
+        _, there, rest = text.rpartition(header)
+        return header if there and not rest.startswith(block) else answer
+    return answer
 
 
 def _shared_header(answer: str, answer_gap: str, asked_gap: str, probe: _Probe) -> str:
@@ -205,9 +182,7 @@ def _shared_header(answer: str, answer_gap: str, asked_gap: str, probe: _Probe) 
     if not gaps or at < 0 or answer in gaps[-1] or not gaps[-1].startswith(answer_gap[:at]):
         return answer
     usual, last = answer_gap[at:], gaps[-1][at:]
-    same = 0
-    while same < min(len(usual), len(last)) and usual[same] == last[same]:
-        same += 1
+    same = common_prefix(usual, last)
     while same and not usual[same - 1].isspace() and not any(usual[:same].endswith(token) for token in probe.specials):
         same -= 1
     shared = usual[:same]
@@ -216,16 +191,13 @@ def _shared_header(answer: str, answer_gap: str, asked_gap: str, probe: _Probe) 
 
 def _proven(part: str, name: str, ids: Sequence[int], tokenizer: LoadedTokenizer, newest: bool) -> str:
     """The marker as it stands, or after a space or a new line, whichever is found twice in the probe's ids."""
-    counts = []
+    counts = {}
     for candidate in (part, " " + part, "\n" + part):
         marker = find_marker(candidate, tokenizer, force=True, edges=newest)
-        counts.append((candidate, sum(marker.at(ids, at) for at in range(len(ids))) if marker.core else 0))
-    for candidate, count in counts:
-        if count >= 2:
-            return candidate
-    for candidate, count in counts[:2]:
-        if count:
-            return candidate
+        counts[candidate] = sum(marker.at(ids, at) for at in range(len(ids))) if marker.core else 0
+    twice = [candidate for candidate, count in counts.items() if count >= 2]
+    for candidate in (*twice, *(candidate for candidate in [*counts][:2] if counts[candidate])):
+        return candidate
     raise RecipeError(
         f"Unsloth cannot find the {name} reliably",
         why=f"its ids do not come back in a rendered conversation ({part!r})",

@@ -81,7 +81,7 @@ def _unsloth(recipe: Recipe) -> dict[str, Any]:
     from sftui.trainers import preset
     from sftui.trainers.unsloth.options import keys_of
 
-    keys, _ = keys_of(recipe, preset(recipe.preset))
+    keys = {str(place[0]): value for place, value in keys_of(recipe, preset(recipe.preset))[0].items()}
     steps = {key: value for key, value in keys.items() if key in SCRIPT_STEPS}
     config = {key: value for key, value in keys.items() if key not in (*SCRIPT_STEPS, *NOT_SFT_CONFIG)}
     config.setdefault("max_length", recipe.length.max)
