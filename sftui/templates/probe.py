@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from sftui import bound
@@ -95,28 +95,27 @@ def probe(
     """Render every shape and judge it. `special_tokens` of the tokenizer (None: usual ones stand for them), `kwargs`
     the recipe's; `ids` and `special_ids` encode where a tokenizer is given. No error of the template is raised."""
     variables = {**(_STANDS_FOR if special_tokens is None else special_tokens), **(kwargs or {})}
-    try:
-        bench = _Bench(template, variables)
-    except bound.OverBound as error:
-        why = f"{error.what}: {error.why}" if error.why else error.what
-        return ProbeReport((), (ShapeProblem("limits", ERROR, shapes()[0].name, why),), why)
     outcomes: list[ShapeOutcome] = []
     found: list[ShapeProblem] = []
-    stopped = ""
-    for shape in shapes():
-        try:
+    shape, stopped = shapes()[0], ""
+    try:
+        bench = _Bench(template, variables)
+        for shape in shapes():
             outcomes.append(bench.outcome(shape))
             found += bench.judge(outcomes[-1])
-        except bound.OverBound as error:
-            stopped = f"{error.what}: {error.why}" if error.why else error.what
-            found.append(ShapeProblem("limits", ERROR, shape.name, stopped))
-            break
-    if not stopped:
+    except bound.OverBound as error:
+        stopped = _told(error)
+        found.append(ShapeProblem("limits", ERROR, shape.name, stopped))
+    else:
         try:
             found += bench.whole(ids, special_ids or {})
         except bound.OverBound as error:
             stopped = error.what
     return ProbeReport(tuple(outcomes), tuple(dict.fromkeys(found)), stopped)
+
+
+def _told(error: TemplateError) -> str:
+    return f"{error.what}: {error.why}" if error.why else error.what
 
 
 def grouped(problems: Iterable[ShapeProblem]) -> tuple[Group, ...]:
@@ -161,32 +160,30 @@ class _Bench:
     def attempt(self, name: str) -> str | None:
         return self.outcome(self.by_name[name]).text
 
-    def text(self, shape: ProbeShape, messages: Sequence[Message], prompt: bool = False) -> str:
-        """TemplateError where the template refuses."""
-        return self.template.text(
-            self._given(messages),
-            tools=shape.tools,
-            add_generation_prompt=prompt,
-            variables={**self.variables, **shape.kwargs},
-            now=_NOON,
-        )[0]
-
-    def _draw(self, name: str, count: int, prompt: bool) -> str | None:
-        shape = self.by_name[name]
+    def text(
+        self, shape: ProbeShape, messages: Sequence[Message], prompt: bool = False, template: ChatTemplate | None = None
+    ) -> str | TemplateError:
+        """The text, or why the template refuses; OverBound where it goes over its limits."""
         try:
-            return self.text(shape, shape.messages[:count], prompt)
-        except bound.OverBound:
-            raise
-        except TemplateError:
-            return None
-
-    def outcome(self, shape: ProbeShape) -> ShapeOutcome:
-        try:
-            return ShapeOutcome(shape, self.text(shape, shape.messages))
+            return (template or self.template).text(
+                self._given(messages),
+                tools=shape.tools,
+                add_generation_prompt=prompt,
+                variables={**self.variables, **shape.kwargs},
+                now=_NOON,
+            )[0]
         except bound.OverBound:
             raise
         except TemplateError as error:
-            return ShapeOutcome(shape, None, f"{error.what}: {error.why}" if error.why else error.what)
+            return error
+
+    def _draw(self, name: str, count: int, prompt: bool) -> str | None:
+        text = self.text(self.by_name[name], self.by_name[name].messages[:count], prompt)
+        return text if isinstance(text, str) else None
+
+    def outcome(self, shape: ProbeShape) -> ShapeOutcome:
+        text = self.text(shape, shape.messages)
+        return ShapeOutcome(shape, text) if isinstance(text, str) else ShapeOutcome(shape, None, _told(text))
 
     # --- one shape --------------------------------------------------------------------------------
 
@@ -219,23 +216,17 @@ class _Bench:
     def _stopped(self, shape: ProbeShape) -> ShapeProblem:
         from sftui.templates import sandbox
 
-        try:
-            self.text(shape, shape.messages)
-        except TemplateError as error:
-            if isinstance(error.__cause__, sandbox.RaisedByTemplate):
-                return self._of(shape, "refuses", f"refuses: {error.what.partition(': ')[2]}", grade=FACT)
-            return self._of(shape, "crash", f"stops by accident: {error.why or error.what}")
-        raise AssertionError("the template gave a text this time")
+        error = self.text(shape, shape.messages)
+        if isinstance(error, str):
+            raise AssertionError("the template gave a text this time")
+        if isinstance(error.__cause__, sandbox.RaisedByTemplate):
+            return self._of(shape, "refuses", f"refuses: {error.what.partition(': ')[2]}", grade=FACT)
+        return self._of(shape, "crash", f"stops by accident: {error.why or error.what}")
 
     def _older(self, shape: ProbeShape) -> str | None:
         """The text under the oldest transformers whose rules are known; None where that stops."""
-        values = {**self.variables, **shape.kwargs}
-        try:
-            return self.oldest.text(self._given(shape.messages), tools=shape.tools, variables=values, now=_NOON)[0]
-        except bound.OverBound:
-            raise
-        except TemplateError:
-            return None
+        text = self.text(shape, shape.messages, template=self.oldest)
+        return text if isinstance(text, str) else None
 
     def _versions(self, shape: ProbeShape, text: str) -> Iterator[ShapeProblem]:
         older, version = self._older(shape), BEHAVIOURS[0].version
@@ -260,9 +251,7 @@ class _Bench:
             yield self._of(
                 shape,
                 "python",
-                f"writes an argument as Python prints it: {found.group()}"
-                if argument
-                else f"writes what Python prints: {found.group()}",
+                f"writes {'an argument as Python prints it' if argument else 'what Python prints'}: {found.group()}",
                 _nearest(shape, text, found.start()),
                 _around(text, found.start()),
                 WARNING if argument else "",
@@ -273,48 +262,34 @@ class _Bench:
         """What is lost, written twice or changed."""
         last = max((i for i, one in enumerate(shape.messages) if one["role"] == "assistant"), default=-1)
         for number, message in enumerate(shape.messages):
-            said = str(message["role"])
-            thoughts = _thoughts(message)
-            for words, thought in ((birds(message.get("content")), False), (thoughts, True)):
-                words = tuple(word for word in words if thought or word not in thoughts)
-                lost = [word for word in words if word not in text]
-                if lost and not thought:
-                    grade = WARNING if said == "tool" and not (self.calls or self.tools) else ""
-                    what = (
-                        f"the {said} message is not in the text"
-                        if said in _ROLES
-                        else "leaves out a role it does not know"
-                    )
-                    yield self._of(shape, "lost", what, number, "" if said in _ROLES else said, grade)
-                elif lost and number < last:
-                    yield self._of(shape, "history", "drops the reasoning of earlier answers", number, grade=FACT)
-                elif lost:
-                    grade = "" if self.reasons else FACT
-                    what = "the reasoning is not in the text" if self.reasons else "knows no reasoning: drops it"
-                    yield self._of(shape, "lost", what, number, grade=grade)
-                for word in words:
-                    if text.count(word) > _count(shape, word):
-                        yield self._of(
-                            shape,
-                            "twice",
-                            f"the {said} message is written twice",
-                            number,
-                            _around(text, text.rfind(word)),
-                        )
-                        break
+            role, thoughts, of = str(message["role"]), _thoughts(message), partial(self._of, shape, message=number)
+            words = tuple(word for word in birds(message.get("content")) if word not in thoughts)
+            if any(word not in text for word in words):
+                if role in _ROLES:
+                    grade = WARNING if role == "tool" and not (self.calls or self.tools) else ""
+                    yield of("lost", f"the {role} message is not in the text", grade=grade)
+                else:
+                    yield of("lost", "leaves out a role it does not know", excerpt=role)
+            yield from self._twice(shape, text, number, words)
+            if any(word not in text for word in thoughts):
+                if number < last:
+                    yield of("history", "drops the reasoning of earlier answers", grade=FACT)
+                elif self.reasons:
+                    yield of("lost", "the reasoning is not in the text")
+                else:
+                    yield of("lost", "knows no reasoning: drops it", grade=FACT)
+            yield from self._twice(shape, text, number, thoughts)
             yield from self._called(shape, text, number, message)
             content = message.get("content")
             if isinstance(content, str) and content.strip():
                 if shape.exact and not stands_in(content, text) and birds(content)[0] in text:
-                    yield self._of(
-                        shape,
+                    yield of(
                         "changed",
-                        f"what the {said} says is changed",
-                        number,
-                        _around(text, text.find(birds(content)[0])),
+                        f"what the {role} says is changed",
+                        excerpt=_around(text, text.find(birds(content)[0])),
                     )
                 if shape.name == "edges" and content not in text and content.strip() in text:
-                    yield self._of(shape, "trims", f"trims white space of {said} messages", number, grade=FACT)
+                    yield of("trims", f"trims white space of {role} messages", grade=FACT)
         names = [word for one in shape.tools or () for word in birds(one)]
         if any(word not in text for word in names) or (
             names and shape.name.startswith("tools") and "osprey" not in text
@@ -325,6 +300,12 @@ class _Bench:
                 yield self._of(shape, "tools", "knows no tools: leaves them out", grade=WARNING)
         if shape.kwargs.get("documents") and "whimbrel" not in text:
             yield self._of(shape, "documents", "leaves out documents", grade=FACT)
+
+    def _twice(self, shape: ProbeShape, text: str, number: int, words: Iterable[str]) -> Iterator[ShapeProblem]:
+        word = next((word for word in words if text.count(word) > _count(shape, word)), None)
+        if word is not None:
+            said = f"the {shape.messages[number]['role']} message is written twice"
+            yield self._of(shape, "twice", said, number, _around(text, text.rfind(word)))
 
     def _called(self, shape: ProbeShape, text: str, number: int, message: Message) -> Iterator[ShapeProblem]:
         calls = message.get("tool_calls") or ()
@@ -359,24 +340,14 @@ class _Bench:
                 at = common_prefix(prompt, whole)
                 if shape.messages[number - 1]["role"] == "system" or shape.messages[0]["role"] == "assistant":
                     continue
-                yield self._of(
-                    shape,
-                    "prefix",
-                    "the prompt does not begin the text with the answer",
-                    number,
-                    f"{_around(prompt, at)} ≠ {_around(whole, at)}",
-                )
+                said = "the prompt does not begin the text with the answer"
+                yield self._of(shape, "prefix", said, number, f"{_around(prompt, at)} ≠ {_around(whole, at)}")
                 return
             if shape.name == "plain" and prompt == self.draw(shape.name, number, False):
                 header = whole[len(prompt) :].partition("By the")[0].strip()
                 if header:
-                    yield self._of(
-                        shape,
-                        "prompt",
-                        "add_generation_prompt adds nothing, and the answer has a header",
-                        number,
-                        header,
-                    )
+                    said = "add_generation_prompt adds nothing, and the answer has a header"
+                    yield self._of(shape, "prompt", said, number, header)
                 else:
                     yield self._of(shape, "prompt", "has no generation prompt and needs none", number, grade=FACT)
 
@@ -439,13 +410,8 @@ class _Bench:
             before = re.sub(_CONTROL, " ", prompt[: prompt.find("Where")])
             own = re.findall(r"[^\W\d_]{3,}", before)
             if len(own) >= 4:
-                yield self._of(
-                    shape,
-                    "system",
-                    "writes a system text of its own",
-                    excerpt=" ".join(before.split())[:80],
-                    grade=FACT,
-                )
+                said = "writes a system text of its own"
+                yield self._of(shape, "system", said, excerpt=" ".join(before.split())[:80], grade=FACT)
         if self.features.date:
             yield self._of(shape, "date", "may write today's date", grade=FACT)
         if not self.features.generation_tag:
@@ -454,14 +420,8 @@ class _Bench:
         early, all_of_it = self.draw("two-turns", 2, False), self.draw("two-turns", 4, False)
         if early is not None and all_of_it is not None and not all_of_it.startswith(early.rstrip()):
             at = common_prefix(early, all_of_it)
-            yield self._of(
-                turns,
-                "rewrites",
-                "an answer is written otherwise once a turn follows",
-                1,
-                f"{_around(early, at)} ≠ {_around(all_of_it, at)}",
-                FACT,
-            )
+            said = "an answer is written otherwise once a turn follows"
+            yield self._of(turns, "rewrites", said, 1, f"{_around(early, at)} ≠ {_around(all_of_it, at)}", FACT)
         if ids is not None:
             yield from self._injected(ids, special)
 
@@ -479,21 +439,10 @@ class _Bench:
                 content = f"{shape.messages[number]['content']} {word} so"
                 messages = [*shape.messages]
                 messages[number] = {**messages[number], "content": content}
-                try:
-                    bent = self.text(shape, messages)
-                except bound.OverBound:
-                    raise
-                except TemplateError:
-                    continue
-                if content in bent and list(ids(bent)).count(token) > own.count(token):
-                    yield self._of(
-                        shape,
-                        "injection",
-                        f"control words in a {role} message become control tokens",
-                        number,
-                        f"{word} → {token}",
-                        WARNING,
-                    )
+                bent = self.text(shape, messages)
+                if isinstance(bent, str) and content in bent and list(ids(bent)).count(token) > own.count(token):
+                    said = f"control words in a {role} message become control tokens"
+                    yield self._of(shape, "injection", said, number, f"{word} → {token}", WARNING)
                     break
 
 
