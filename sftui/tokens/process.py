@@ -9,6 +9,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,26 @@ ANSWERING = 120.0
 may never come to an end."""
 _SECRET = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 _FOREIGN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX")
+
+
+def start_bound(
+    command: Sequence[str], variables: Mapping[str, str], **options: Any
+) -> tuple[subprocess.Popen[Any], ExitStack]:
+    """A process in a session of its own, and what ends it with all that it started where that is closed (not on
+    Windows): both hold an end of a pipe, so that it lives no longer than this process."""
+    theirs, ours = os.pipe() if os.name == "posix" else (-1, -1)
+    lifeline, passed = ExitStack(), ExitStack()
+    if ours >= 0:
+        lifeline.callback(os.close, ours)
+        passed.callback(os.close, theirs)
+        variables = {**variables, LIFELINE: str(theirs)}
+        options["pass_fds"] = (theirs,)
+    with passed:
+        try:
+            return subprocess.Popen(command, env=variables, start_new_session=True, **options), lifeline
+        except OSError:
+            lifeline.close()
+            raise
 
 
 class RemoteTokenizer:
@@ -61,7 +82,7 @@ class TokenizerProcess(RemoteTokenizer):
         self.environment = environment
         self.place = place
         self._process: subprocess.Popen[str] | None = None
-        self._lifeline = -1
+        self._lifeline = ExitStack()
         self._asking = threading.RLock()
 
     def load(self) -> dict[str, Any]:
@@ -102,10 +123,8 @@ class TokenizerProcess(RemoteTokenizer):
     def close(self) -> None:
         """End the process, whatever it is at."""
         process, self._process = self._process, None
-        if self._lifeline >= 0:
-            with contextlib.suppress(OSError):
-                os.close(self._lifeline)  # the watcher then kills what works
-            self._lifeline = -1
+        with contextlib.suppress(OSError):
+            self._lifeline.close()  # the watcher then kills what works
         if process is None:
             return
         with contextlib.suppress(OSError):
@@ -124,40 +143,29 @@ class TokenizerProcess(RemoteTokenizer):
             self.close()
 
     def _start(self) -> subprocess.Popen[str]:
-        theirs, ours = os.pipe() if os.name == "posix" else (-1, -1)
         try:
-            process = self._process = subprocess.Popen(
+            self._process, self._lifeline = start_bound(
                 [str(self.environment.python), str(self._script())],
+                self._variables(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
                 encoding="utf-8",
-                env=self._variables(theirs),
-                pass_fds=(theirs,) if theirs >= 0 else (),
-                start_new_session=True,
             )
         except OSError as error:
-            if ours >= 0:
-                os.close(ours)
             raise TokenizerError(
                 f"{self.environment.python} cannot be run", why=(error.strerror or str(error)).lower()
             ) from error
-        finally:
-            if theirs >= 0:
-                os.close(theirs)
-        self._lifeline = ours
-        return process
+        return self._process
 
-    def _variables(self, lifeline: int) -> dict[str, str]:
+    def _variables(self) -> dict[str, str]:
         hub = self.place.kind == "hub"
         left_out = (*(() if hub else _SECRET), *(() if self.environment.own else _FOREIGN))
         found = {name: value for name, value in os.environ.items() if name not in left_out}
         found.update(TRANSFORMERS_NO_ADVISORY_WARNINGS="1", TOKENIZERS_PARALLELISM="false", PYTHONIOENCODING="utf-8")
         if not hub:
             found["HF_HUB_OFFLINE"] = "1"
-        if lifeline >= 0:
-            found[LIFELINE] = str(lifeline)
         return found
 
     def _exchange(self, process: subprocess.Popen[str], request: Mapping[str, Any], limit: float) -> dict[str, Any]:

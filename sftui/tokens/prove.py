@@ -21,7 +21,6 @@ from typing import Any
 
 from sftui.errors import TokenizerError
 from sftui.tokens import cache, environments, four
-from sftui.tokens.autotokenizer import LIFELINE
 from sftui.tokens.compare import (
     Wanted,
     added_contents,
@@ -35,7 +34,7 @@ from sftui.tokens.environments import Environment, own_environment
 from sftui.tokens.loading import loaded_otherwise
 from sftui.tokens.locate import Location, fingerprint, locate
 from sftui.tokens.probes import probe_strings
-from sftui.tokens.process import TokenizerProcess
+from sftui.tokens.process import TokenizerProcess, start_bound
 
 PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 LIMIT = 420.0
@@ -68,20 +67,18 @@ def prove(
         # Started in the package's own folder: with -m the current folder comes first on sys.path,
         # and a data folder may hold a file called json.py. The child changes back by itself.
         request = Path(folder) / "asked.json"
-        request.write_text(
-            json.dumps(
-                {
-                    "name": name,
-                    "revision": revision,
-                    "root": str(root.absolute()),
-                    "cwd": os.getcwd(),
-                    "answer": str(answer),
-                    "environment": _as_json(environment),
-                    "loader": loader,
-                }
-            ),
-            encoding="utf-8",
-        )
+        stated = {
+            "name": name,
+            "revision": revision,
+            "root": str(root.absolute()),
+            "cwd": os.getcwd(),
+            "answer": str(answer),
+            "environment": None
+            if environment is None or environment.own
+            else [str(environment.python), dict(environment.versions), environment.origin],
+            "loader": loader,
+        }
+        request.write_text(json.dumps(stated), encoding="utf-8")
         code, lines = _run(request, name)
         try:
             found = json.loads(answer.read_text(encoding="utf-8"))
@@ -102,44 +99,24 @@ def prove(
 
 
 def _run(request: Path, name: str) -> tuple[int, list[str]]:
-    """The exit code and last words of the process that proves; TokenizerError where it takes longer than LIMIT.
-
-    It lives no longer than this process: both hold an end of a pipe that the other closes by ending.
-    """
-    theirs, ours = os.pipe() if os.name == "posix" else (-1, -1)
-    variables = {**os.environ, LIFELINE: str(theirs)} if theirs >= 0 else dict(os.environ)
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "sftui.tokens.prove", str(request)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            cwd=PACKAGE_PARENT,
-            env=variables,
-            pass_fds=(theirs,) if theirs >= 0 else (),
-            start_new_session=True,
-        )
-    finally:
-        if theirs >= 0:
-            os.close(theirs)
-    try:
-        _, errors = process.communicate(timeout=LIMIT)
-    except subprocess.TimeoutExpired:
-        if ours >= 0:
-            os.close(ours)
-            ours = -1
-        else:
-            process.kill()
-        process.communicate()
-        raise TokenizerError(
-            "the tokenizer cannot be used",
-            where=name,
-            why=f"comparing it with AutoTokenizer took longer than {LIMIT:.0f} seconds, and was ended",
-            fix="look at the normalizer and the patterns in its tokenizer.json: one may repeat without end",
-        ) from None
-    finally:
-        if ours >= 0:
-            os.close(ours)
+    """The exit code and last words of the process that proves; TokenizerError where it takes longer than LIMIT."""
+    command = [sys.executable, "-m", "sftui.tokens.prove", str(request)]
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    process, lifeline = start_bound(command, os.environ, cwd=PACKAGE_PARENT, **quiet)
+    with lifeline:
+        try:
+            _, errors = process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            lifeline.close()
+            if os.name != "posix":
+                process.kill()
+            process.communicate()
+            raise TokenizerError(
+                "the tokenizer cannot be used",
+                where=name,
+                why=f"comparing it with AutoTokenizer took longer than {LIMIT:.0f} seconds, and was ended",
+                fix="look at the normalizer and the patterns in its tokenizer.json: one may repeat without end",
+            ) from None
     return process.returncode, errors.decode("utf-8", "replace").strip().splitlines()
 
 
@@ -148,13 +125,9 @@ def make_proof(
     revision: str | None,
     root: Path,
     environment: Environment | None = None,
-    texts: Sequence[str] = (),
     loader: str = "",
 ) -> str:
-    """Load the reference, compare, write the proof; returns its key. `texts` are compared besides the probe strings.
-
-    TokenizerError, OSError.
-    """
+    """Load the reference, compare, write the proof; returns its key. TokenizerError, OSError."""
     from sftui.tokens.observe import observations
     from sftui.tokens.reference import read_facts
     from sftui.tokens.refusal import no_vocabulary
@@ -177,26 +150,20 @@ def make_proof(
     four_too = four.redone(place) if facts.is_fast and not loader else None
     redone = four_too.backend if four_too is not None else None
     probes = probe_strings([*_in_one_only(reported, redone), *facts.special_tokens.values(), *added_contents(reported)])
-    probes = tuple(dict.fromkeys((*probes, *texts)))
     answers = wanted(reference, probes)
     if not facts.random and count_other_ids(answers, wanted(reference, probes)):
         facts = replace(facts, random="a cause that its files do not name")
     facts = replace(facts, doubled=doubled(reported, place, reference.ask))
-    backend: str | None = None
-    if facts.is_fast:
-        backend, differ = reported["backend"], backend_differences(reported, answers, probes)
-        if facts.random:
-            backend = None
-            facts = replace(facts, engine="transformers").noting(
-                f"{facts.random}: each time a text is encoded it gets other ids, so nothing is proven of it, and"
-                " AutoTokenizer itself encodes: slower to start, and more memory"
-            )
-        elif differ:
-            backend = None
-            facts = replace(facts, engine="transformers").noting(
-                f"the serialised backend differs from AutoTokenizer on {differ} of {len(probes)} probe strings, "
-                "so AutoTokenizer itself encodes: slower to start, and more memory"
-            )
+    backend: str | None = reported["backend"] if facts.is_fast else None
+    why = ""
+    if facts.random and backend is not None:
+        why = f"{facts.random}: each time a text is encoded it gets other ids, so nothing is proven of it, and"
+    elif backend is not None and (differ := backend_differences(reported, answers, probes)):
+        why = f"the serialised backend differs from AutoTokenizer on {differ} of {len(probes)} probe strings, so"
+    if why:
+        backend = None
+        facts = replace(facts, engine="transformers")
+        facts = facts.noting(f"{why} AutoTokenizer itself encodes: slower to start, and more memory")
     facts = replace(facts, probes=len(probes) if backend is not None else 0)
     measured = redone is not None and not facts.random  # what is drawn twice differs by itself
     elsewhere = {four.version(): count_other_ids_in(redone, answers, probes)} if measured else {}
@@ -277,12 +244,6 @@ def _against_ours(place: Location, environment: Environment, answers: Any, probe
     )
 
 
-def _as_json(environment: Environment | None) -> dict[str, Any] | None:
-    if environment is None or environment.own:
-        return None
-    return {"python": str(environment.python), "versions": dict(environment.versions), "origin": environment.origin}
-
-
 def main(arguments: list[str]) -> None:
     """Prove what the JSON file asks, and leave the answer in the file it names."""
     from sftui.tokens.autotokenizer import stay_with_caller
@@ -290,23 +251,19 @@ def main(arguments: list[str]) -> None:
     stay_with_caller()
     request = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     os.chdir(request["cwd"])
-    stated = request["environment"]
-    environment = (
-        Environment(Path(stated["python"]), stated["versions"], stated["origin"]) if stated is not None else None
-    )
+    environment = None
+    if request["environment"] is not None:
+        python, versions, origin = request["environment"]
+        environment = Environment(Path(python), versions, origin)
+    name, revision = request["name"], request["revision"]
+    found: dict[str, Any] = {}
     try:
-        found: dict[str, Any] = {
-            "key": make_proof(
-                request["name"], request["revision"], Path(request["root"]), environment, loader=request["loader"]
-            )
-        }
-    except TokenizerError as error:
-        found = {"error": {"what": error.what, "where": error.where, "why": error.why, "fix": error.fix}}
+        found["key"] = make_proof(name, revision, Path(request["root"]), environment, request["loader"])
     except Exception as error:
         from sftui.tokens.refusal import explain
 
-        problem = explain(error, Location(request["name"], "unknown", request["name"], revision=request["revision"]))
-        found = {"error": {"what": problem.what, "where": problem.where, "why": problem.why, "fix": problem.fix}}
+        problem = explain(error, Location(name, "unknown", name, revision=revision))
+        found["error"] = {"what": problem.what, "where": problem.where, "why": problem.why, "fix": problem.fix}
     Path(request["answer"]).write_text(json.dumps(found), encoding="utf-8")
 
 

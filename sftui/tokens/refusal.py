@@ -23,11 +23,14 @@ READ_FILES = (
 )
 """The JSON files of a folder that loading a tokenizer reads; another broken one is not to blame."""
 MODEL_FILES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tiktoken.model")
+AGAIN = "fetch the file again"
 LOGIN = "log in with `hf auth login` or set HF_TOKEN"
 
 
 Fault = Mapping[str, Any]
 """One exception as `autotokenizer.faults` lists it."""
+Reason = tuple[str, str] | None
+"""Why, and what to do about it."""
 
 
 def explain(error: BaseException, place: Location) -> TokenizerError:
@@ -42,19 +45,16 @@ def explain_faults(chain: Sequence[Fault], place: Location, missing: Sequence[st
 
     Told from the classes of the exception and of all that led to it, by name; only then from messages.
     """
-    for refusal in (
-        _from_hub(chain, place),
-        _from_pointer(place),
-        _from_code_request(chain, place),
-        _from_missing_library(chain, place, missing),
-        _from_files(chain, place),
-        _from_system(chain, place),
-    ):
-        if refusal is not None:
-            return refusal
-    names = chain[0]["names"]
-    kind = "" if {"ValueError", "OSError"} & set(names) else f"{names[0]}: "
-    return _refused(place, kind + _first_line(chain[0]))
+    reason = (
+        _from_hub(chain, place)
+        or _from_pointer(place)
+        or _from_code_request(chain)
+        or _from_missing_library(chain, missing)
+        or _from_files(chain, place)
+        or _from_system(chain)
+        or _from_words(chain[0])
+    )
+    return _refused(place, *reason)
 
 
 def no_vocabulary(place: Location, size: int) -> TokenizerError:
@@ -66,43 +66,33 @@ def no_vocabulary(place: Location, size: int) -> TokenizerError:
     )
 
 
-def _from_hub(chain: Sequence[Fault], place: Location) -> TokenizerError | None:
+def _from_hub(chain: Sequence[Fault], place: Location) -> Reason:
     status = next((code for fault in chain if (code := fault["status"])), None)
     page = f"https://huggingface.co/{place.argument}"
     if _any(chain, "GatedRepoError"):
         if status == 403:
-            return _refused(
-                place, "the repository is gated and your account has no access to it yet", f"ask for access at {page}"
-            )
-        return _refused(place, "the repository is gated", f"ask for access at {page}, then {LOGIN}")
+            return "the repository is gated and your account has no access to it yet", f"ask for access at {page}"
+        return "the repository is gated", f"ask for access at {page}, then {LOGIN}"
     if _any(chain, "RevisionNotFoundError"):
-        return _refused(place, f"the repository has no revision {place.revision or 'main'!r}", f"see {page}/refs")
+        return f"the repository has no revision {place.revision or 'main'!r}", f"see {page}/refs"
     if _any(chain, "RepositoryNotFoundError"):
-        return _refused(
-            place, "the Hub has no such repository, or it is private", f"check the name; for a private one {LOGIN}"
-        )
+        return "the Hub has no such repository, or it is private", f"check the name; for a private one {LOGIN}"
+    network = "check the network, or give a folder"
     if _any(chain, "OfflineModeIsEnabled", "LocalEntryNotFoundError"):
         if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
-            return _refused(
-                place,
-                "HF_HUB_OFFLINE is set and its files are not in the local Hub cache",
-                f"unset it, or run `hf download {place.argument}` where there is a network",
-            )
-        return _refused(
-            place,
-            "the Hub cannot be reached and its files are not in the local Hub cache",
-            "check the network, or give a folder",
-        )
+            why = "HF_HUB_OFFLINE is set and its files are not in the local Hub cache"
+            return why, f"unset it, or run `hf download {place.argument}` where there is a network"
+        return "the Hub cannot be reached and its files are not in the local Hub cache", network
     if status in (401, 403):
-        return _refused(place, f"the Hub refused access ({status})", LOGIN)
+        return f"the Hub refused access ({status})", LOGIN
     if _any(chain, "HfHubHTTPError"):
-        return _refused(place, f"the Hub answered with an error ({status or _first_line(chain[0])})", "try again later")
+        return f"the Hub answered with an error ({status or _first_line(chain[0])})", "try again later"
     if _any(chain, "NetworkError", "TimeoutException", "ConnectionError", "ProxyError") and place.kind == "hub":
-        return _refused(place, "the Hub cannot be reached", "check the network, or give a folder")
+        return "the Hub cannot be reached", network
     return None
 
 
-def _from_pointer(place: Location) -> TokenizerError | None:
+def _from_pointer(place: Location) -> Reason:
     """A clone made without Git LFS holds three lines of text in place of each large file."""
     files = [place.folder / name for name in (*READ_FILES, *MODEL_FILES)] if place.folder is not None else [place.path]
     for path in files:
@@ -111,65 +101,53 @@ def _from_pointer(place: Location) -> TokenizerError | None:
         except OSError:
             continue
         if pointer and path is not None:
-            return _refused(
-                place, f"{path.name} is a Git LFS pointer, not the file itself", "run `git lfs pull` in that folder"
-            )
+            return f"{path.name} is a Git LFS pointer, not the file itself", "run `git lfs pull` in that folder"
     return None
 
 
-def _from_code_request(chain: Sequence[Fault], place: Location) -> TokenizerError | None:
+def _from_code_request(chain: Sequence[Fault]) -> Reason:
     if _says(chain, "trust_remote_code", "custom code"):
-        return _refused(
-            place,
-            "it needs Python code from its repository (auto_map), which sftui never runs",
-            "give a copy that transformers can load by itself, such as one saved as a fast tokenizer",
-        )
+        why = "it needs Python code from its repository (auto_map), which sftui never runs"
+        return why, "give a copy that transformers can load by itself, such as one saved as a fast tokenizer"
     return None
 
 
-def _from_missing_library(chain: Sequence[Fault], place: Location, absent: Sequence[str]) -> TokenizerError | None:
+def _from_missing_library(chain: Sequence[Fault], absent: Sequence[str]) -> Reason:
     """transformers asks for tiktoken where sentencepiece is what is missing, or fails to parse the file as tiktoken."""
     if not _says(chain, "`tiktoken` is required", "SentencePiece library", "protobuf library", "Error parsing line"):
         return None
     missing = [package for package in absent if package != "tiktoken"] or list(absent)
     if missing:
-        return _refused(
-            place,
-            "its vocabulary is a sentencepiece or tiktoken file, and what reads it is not installed",
-            f"pip install {' '.join(missing)}",
-        )
-    return _refused(
-        place, "its vocabulary file is neither a sentencepiece nor a tiktoken model", "fetch the file again"
-    )
+        why = "its vocabulary is a sentencepiece or tiktoken file, and what reads it is not installed"
+        return why, f"pip install {' '.join(missing)}"
+    return "its vocabulary file is neither a sentencepiece nor a tiktoken model", AGAIN
 
 
-def _from_files(chain: Sequence[Fault], place: Location) -> TokenizerError | None:
+def _from_files(chain: Sequence[Fault], place: Location) -> Reason:
     if _says(chain, "PyMerges", "MergeType"):
-        return _refused(
-            place,
-            "the merges in tokenizer.json are broken",
-            "fetch the file again, or re-save it with a newer transformers",
-        )
+        return "the merges in tokenizer.json are broken", f"{AGAIN}, or re-save it with a newer transformers"
     broken = _broken_json(place)
     if broken is not None:
-        return _refused(place, broken, "fetch the file again")
+        return broken, AGAIN
     if _says(chain, "Couldn't instantiate the backend tokenizer"):
-        return _refused(
-            place,
-            "it has no vocabulary file (tokenizer.json, tokenizer.model, tekken.json or vocab files)",
-            "check that the folder is complete",
-        )
+        why = "it has no vocabulary file (tokenizer.json, tokenizer.model, tekken.json or vocab files)"
+        return why, "check that the folder is complete"
     if _any(chain, "EntryNotFoundError") or _says(chain, "does not appear to have a file named"):
-        return _refused(place, _first_line(chain[0]), "check that the repository holds a tokenizer")
+        return _first_line(chain[0]), "check that the repository holds a tokenizer"
     return None
 
 
-def _from_system(chain: Sequence[Fault], place: Location) -> TokenizerError | None:
+def _from_system(chain: Sequence[Fault]) -> Reason:
     for fault in chain:
         if fault["errno"] is not None and fault["strerror"]:
             file = f" {fault['filename']}" if fault["filename"] else ""
-            return _refused(place, f"{fault['strerror']}{file}")
+            return f"{fault['strerror']}{file}", ""
     return None
+
+
+def _from_words(fault: Fault) -> tuple[str, str]:
+    names = fault["names"]
+    return ("" if {"ValueError", "OSError"} & set(names) else f"{names[0]}: ") + _first_line(fault), ""
 
 
 def _head(path: Path) -> bytes:
