@@ -24,8 +24,7 @@ from sftui.templates import limits, surgery_plan, surgery_write
 from sftui.templates.behaviour import NEWEST, Rendering
 from sftui.templates.render import render
 from sftui.templates.surgery_target import Range, joined, probes, targets
-from sftui.templates.surgery_trace import read_back, with_marks
-from sftui.templates.surgery_tree import Tree, read_tree, without_tags
+from sftui.templates.surgery_tree import Tree, read_back, read_tree, with_marks, without_tags
 from sftui.templates.template import ChatTemplate, compile_template
 
 _NOON = datetime(2026, 1, 2, 12)

@@ -14,10 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 
-from sftui.templates.surgery_trace import NodeWrite
-from sftui.templates.surgery_tree import Leaf, Operand, Tree, quoted
+from sftui.templates.surgery_tree import Leaf, NodeWrite, Operand, Range, Tree, quoted
 
-Range = tuple[int, int]
 Run = tuple["str | None", bool]
 Shape = tuple[Run, ...]
 """Stretches in order: (its text, None where it may be any, whether it is answer)."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sftui.templates.surgery_plan import AnswerPiece, LeafPlan
-from sftui.templates.surgery_tree import Compound, Leaf, Node, Statement, Tree
+from sftui.templates.surgery_tree import Compound, Leaf, Node, Statement, Tree, walk
 
 _BARRIERS = {"break", "continue"}
 
@@ -123,8 +123,6 @@ class _SourceWriter:
         return {number for one, (number, _) in self._tree.loops if node.start <= one.start and one.end <= node.end}
 
     def _leaves_early(self, node: Compound) -> bool:
-        from sftui.templates.surgery_tree import walk
-
         return any(isinstance(one, Statement) and one.name in _BARRIERS for body in node.bodies for one in walk(body))
 
 

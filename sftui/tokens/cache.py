@@ -20,7 +20,7 @@ from typing import Any
 
 from sftui.tokens.environments import Environment, versions
 from sftui.tokens.facts import TokenizerFacts, from_json
-from sftui.tokens.locate import Location, fingerprint, read_json
+from sftui.tokens.locate import Location, fingerprint, read_json, sha256
 from sftui.tokens.quick import packed
 
 FORMAT = 7
@@ -82,10 +82,10 @@ def read(root: Path, key: str) -> Proof | None:
         record = read_json(folder / "proof.json")
         facts = from_json(read_json(folder / "facts.json"))
         backend = folder / "tokenizer.json" if record["backend"] else None
-        if backend is not None and _sha256(backend) != record["backend"]:
+        if backend is not None and sha256(backend) != record["backend"]:
             return None
         quick = folder / QUICK if record.get("quick") else None
-        if quick is not None and _sha256(quick) != record["quick"]:
+        if quick is not None and sha256(quick) != record["quick"]:
             return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -189,11 +189,3 @@ def _put(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()

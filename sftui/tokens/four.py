@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sftui.tokens.locate import Location, read_json
+from sftui.tokens.locate import Location, object_in, read_json
 
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 """transformers 4, SpecialTokensMixin.SPECIAL_TOKENS_ATTRIBUTES without the last, in its order."""
@@ -440,14 +440,6 @@ def _is_token(value: Any) -> bool:
 
 def _content(token: Any) -> Any:
     return getattr(token, "content", token)
-
-
-def object_in(folder: Path, name: str) -> dict[str, Any]:
-    """The JSON object in a file of a folder, empty where there is none; OSError or ValueError as of `read_json`."""
-    if not (folder / name).is_file():
-        return {}
-    found = read_json(folder / name)
-    return found if isinstance(found, dict) else {}
 
 
 @cache

@@ -16,13 +16,12 @@ from sftui.tokens.compare import (
     read_json_backend,
     wanted,
 )
-from sftui.tokens.doubled import doubled
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer
 from sftui.tokens.locate import Location
 from sftui.tokens.probes import probe_strings
 from sftui.tokens.process import PipedEngine, RemoteTokenizer, refused_text
-from sftui.tokens.reference import read_facts
+from sftui.tokens.reference import doubled, read_facts
 
 UNNAMED = "the tokenizer given"
 NEEDED = ("is_fast", "special_tokens_map", "added_tokens_decoder", "convert_tokens_to_ids")

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.tokens import four
-from sftui.tokens.four import object_in
-from sftui.tokens.locate import Location, read_json
+from sftui.tokens.locate import Location, object_in, read_json
 
 FILE = "tokenizer.json"
 """What is said of a version that takes tokenizer.json as it is."""

@@ -122,10 +122,10 @@ def fingerprint(place: Location) -> dict[str, str]:
     if place.path is None:
         return {}
     if place.kind == "file":
-        return {"tokenizer.json": _sha256(place.path)}
+        return {"tokenizer.json": sha256(place.path)}
     if place.kind == "gguf":
         stat = place.path.stat()
-        return {place.path.name: f"{stat.st_size}:{stat.st_mtime_ns}:{_sha256(place.path, GGUF_HEAD)}"}
+        return {place.path.name: f"{stat.st_size}:{stat.st_mtime_ns}:{sha256(place.path, GGUF_HEAD)}"}
     files = [*place.path.glob("*"), *place.path.glob("additional_chat_templates/*.jinja")]
     found = {}
     for path in sorted(files):
@@ -133,13 +133,23 @@ def fingerprint(place: Location) -> dict[str, str]:
             name = path.relative_to(place.path).as_posix()
             stat = path.stat()
             large = stat.st_size > LARGEST_FILE
-            found[name] = f"{stat.st_size}:{stat.st_mtime_ns}" if large else _sha256(path)
+            found[name] = f"{stat.st_size}:{stat.st_mtime_ns}" if large else sha256(path)
     return found
 
 
 def read_json(path: Path) -> Any:
     """A JSON file; OSError or ValueError (also for bytes that are no UTF-8)."""
     return parse_json(read_side_bytes(path, LARGEST_FILE).decode("utf-8"))
+
+
+def object_in(folder: Path | None, name: str) -> dict[str, Any]:
+    """The JSON object in a file of a folder, empty where there is none; OSError, ValueError (also for other JSON)."""
+    if folder is None or not (folder / name).is_file():
+        return {}
+    found = read_json(folder / name)
+    if not isinstance(found, dict):
+        raise ValueError(f"{name} is not a JSON object")
+    return found
 
 
 def _builtin(name: str) -> Location:
@@ -183,7 +193,8 @@ def _looks_like_path(name: str) -> bool:
     )
 
 
-def _sha256(path: Path, limit: int | None = None) -> str:
+def sha256(path: Path, limit: int | None = None) -> str:
+    """The hash of a file, or of so many bytes at its head; OSError."""
     digest = hashlib.sha256()
     left = limit
     with path.open("rb") as file:

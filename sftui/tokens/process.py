@@ -22,8 +22,7 @@ from sftui.tokens.loaded import Engine, RefusedText, TextEncoding
 from sftui.tokens.locate import Location
 from sftui.tokens.reference import load_request
 from sftui.tokens.refusal import explain_faults
-from sftui.tokens.spelling import spell
-from sftui.tokens.surface import Decoding, decoding_of, surfacer
+from sftui.tokens.surface import Decoding, decoding_of, spell, surfacer
 
 SCRIPT = Path(__file__).with_name("autotokenizer.py")
 LOADING = 300.0

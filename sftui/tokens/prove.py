@@ -29,7 +29,6 @@ from sftui.tokens.compare import (
     count_other_ids_in,
     wanted,
 )
-from sftui.tokens.doubled import doubled
 from sftui.tokens.environments import Environment, own_environment
 from sftui.tokens.loading import loaded_otherwise
 from sftui.tokens.locate import Location, fingerprint, locate
@@ -129,7 +128,7 @@ def make_proof(
 ) -> str:
     """Load the reference, compare, write the proof; returns its key. TokenizerError, OSError."""
     from sftui.tokens.observe import observations
-    from sftui.tokens.reference import read_facts
+    from sftui.tokens.reference import doubled, read_facts
     from sftui.tokens.refusal import no_vocabulary
 
     place = locate(name, revision, loader)

@@ -14,7 +14,7 @@ from sftui.tokens.facts import PROVISIONAL, TokenizerFacts
 from sftui.tokens.four import MORE, NAMED, Redone
 from sftui.tokens.given import GivenTokenizer, TokenizerState
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer, is_panic, panic_text
-from sftui.tokens.locate import Location, read_json
+from sftui.tokens.locate import Location, object_in
 from sftui.tokens.release import read_backend
 
 
@@ -26,8 +26,8 @@ def load_raw(place: Location) -> LoadedTokenizer:
         )
     backend = read_backend(place.json, place.name)
     try:
-        config = _object(place.folder, "tokenizer_config.json")
-        legacy = _object(place.folder, "special_tokens_map.json")
+        config = object_in(place.folder, "tokenizer_config.json")
+        legacy = object_in(place.folder, "special_tokens_map.json")
         templates = _templates(place.folder, config)
     except (OSError, ValueError) as error:
         raise TokenizerError("the tokenizer cannot be shown yet", where=place.name, why=str(error)) from error
@@ -92,15 +92,6 @@ def _probed(engine: FastEngine, name: str, special: bool) -> tuple[int, ...]:
         if not isinstance(error, Exception) and not is_panic(error):
             raise
         raise TokenizerError("the tokenizer cannot be shown yet", where=name, why=panic_text(error)) from error
-
-
-def _object(folder: Path | None, name: str) -> dict[str, Any]:
-    if folder is None or not (folder / name).is_file():
-        return {}
-    found = read_json(folder / name)
-    if not isinstance(found, dict):
-        raise ValueError(f"{name} is not a JSON object")
-    return found
 
 
 def _specials(config: Mapping[str, Any], legacy: Mapping[str, Any]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The bytes a token stands for, read from the kind of its decoder and never by decoding it alone.
+"""The bytes a token stands for, and where they are in a text: read from its decoder, never by decoding it alone.
 
 Decoding one id alone loses half characters and leading spaces; the rules here are those of the
 decoders of `tokenizers` 0.23 (ByteLevel, ByteFallback, Metaspace, WordPiece, BPEDecoder).
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from sftui.model import NOWHERE
 
 METASPACE = "▁"
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
@@ -117,6 +119,33 @@ def surfacer(
         return b"" if found is None else surface_of(found, decoding)
 
     return surface
+
+
+def spell(text: str, surfaces: Sequence[bytes]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Character offsets of pieces that spell the text byte for byte; all NOWHERE where they do not.
+
+    One leading space that the text does not have (a dummy prefix) is allowed for. Pieces of one
+    character share its span.
+    """
+    data = text.encode("utf-8")
+    joined = b"".join(surfaces)
+    shift = 1 if joined == b" " + data else 0
+    if joined[shift:] != data:
+        return (NOWHERE,) * len(surfaces), (NOWHERE,) * len(surfaces)
+    character = [0] * (len(data) + 1)
+    at = -1
+    for i, byte in enumerate(data):
+        at += byte & 0xC0 != 0x80
+        character[i] = at
+    character[len(data)] = len(text)
+    starts, ends = [], []
+    place = -shift
+    for surface in surfaces:
+        begin, end = max(0, place), max(0, place + len(surface))
+        starts.append(character[begin])
+        ends.append(character[end - 1] + 1 if end > begin else character[begin])
+        place += len(surface)
+    return tuple(starts), tuple(ends)
 
 
 def _utf8(text: str) -> bytes:

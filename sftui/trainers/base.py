@@ -533,7 +533,7 @@ def stored_tokens(conversation: Conversation, rendered: RenderedText, tools: Too
 
 def byte_offsets(surfaces: Sequence[bytes], pieces: Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Character offsets of tokens in their joined text; tokens inside one character share its span."""
-    from sftui.tokens.spelling import spell
+    from sftui.tokens.surface import spell
 
     spelt = [surface or piece.encode("utf-8", "replace") for surface, piece in zip(surfaces, pieces)]
     starts, ends = spell(b"".join(spelt).decode("utf-8", "replace"), spelt)

@@ -186,12 +186,11 @@ def facts_of(name: str, folder: Path) -> TokenizerFacts:
     from references import load_reference
 
     from sftui.tokens.compare import count_differences, read_json_backend, wanted
-    from sftui.tokens.doubled import doubled
     from sftui.tokens.given import InProcessTokenizer
     from sftui.tokens.locate import Location
     from sftui.tokens.observe import observations
     from sftui.tokens.probes import probe_strings
-    from sftui.tokens.reference import read_facts
+    from sftui.tokens.reference import doubled, read_facts
 
     place = Location(builtin.PREFIX + name, "folder", str(folder), folder)
     reference = load_reference(place)

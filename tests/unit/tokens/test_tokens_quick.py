@@ -139,6 +139,6 @@ def test_a_damaged_quick_form_is_made_again(damage: bytes, make_folder: Any) -> 
     [made] = list(cache.cache_root().iterdir())
     (made / cache.QUICK).write_bytes(damage)
     assert load_tokenizer(folder).encode("Hello", True).ids == ids
-    assert json.loads((made / "proof.json").read_text())["quick"] == cache._sha256(made / cache.QUICK)
+    assert json.loads((made / "proof.json").read_text())["quick"] == cache.sha256(made / cache.QUICK)
     (made / cache.QUICK).write_bytes(damage)
     assert quick.read_quick(made / cache.QUICK) is None

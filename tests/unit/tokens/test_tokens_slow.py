@@ -12,7 +12,7 @@ from sftui.errors import TokenizerError
 from sftui.model import NOWHERE, Part, RenderedText, Span
 from sftui.recipe import Tokenize
 from sftui.tokens import load_tokenizer, token_text, tokenize
-from sftui.tokens.spelling import spell
+from sftui.tokens.surface import spell
 
 
 @pytest.fixture
