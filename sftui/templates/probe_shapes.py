@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 _BIRD = re.compile(
@@ -90,8 +90,25 @@ _C = _call("osprey", {"where": "curlew"})
 _R = _m("tool", "seen a siskin", name="osprey", tool_call_id="call00001")
 
 
+def _said(user: Any, assistant: Any) -> tuple[Message, ...]:
+    return _m("user", user), _m("assistant", assistant)
+
+
+def _called(call: Message, *results: Message) -> tuple[Message, ...]:
+    """A question, a turn of calls, their results (or the usual one) and an answer."""
+    return _U, call, *(results or (_R,)), _A
+
+
 def _with(arguments: Any) -> tuple[Message, ...]:
-    return (_U, _calls(_call("osprey", arguments)), _R, _A)
+    return _called(_calls(_call("osprey", arguments)))
+
+
+_K = _call("kestrel", {"where": "godwit"}, 2)
+_RK = _m("tool", "a fulmar", name="kestrel", tool_call_id="call00002")
+_BOTH = (*_TOOLS, {"type": "function", "function": _OTHER})
+_THOUGHT = {**_A, "reasoning_content": "I recall a bunting."}
+_INLINE = _m("assistant", "<think>\nA bunting?\n</think>\n\nBy the plover.")
+_TURNS = tuple(_m(r, f"{t} number {i}") for i in range(40) for r, t in (("user", "Q"), ("assistant", "A")))
 
 
 def shapes() -> tuple[ProbeShape, ...]:
@@ -101,57 +118,25 @@ def shapes() -> tuple[ProbeShape, ...]:
         ProbeShape("two-turns", (_U, _A, _U2, _A2)),
         ProbeShape("system", (_S, _U, _A)),
         ProbeShape("system-two-turns", (_S, _U, _A, _U2, _A2)),
-        ProbeShape(
-            "many-turns",
-            tuple(_m(r, f"{t} number {i}") for i in range(40) for r, t in (("user", "Q"), ("assistant", "A"))),
-        ),
+        ProbeShape("many-turns", _TURNS),
         ProbeShape("long-turn", (_m("user", "a heron " * 4000), _A)),
-        ProbeShape(
-            "cjk", (_m("user", "苍鹭在哪里？ heron 鷺はどこ"), _m("assistant", "在湖边 plover です")), exact=True
-        ),
-        ProbeShape("emoji", (_m("user", "heron 👩‍👩‍👧 é"), _m("assistant", "plover 🦆")), exact=True),
-        ProbeShape("right-to-left", (_m("user", "heron أين البلشون"), _m("assistant", "plover בנהר")), exact=True),
-        ProbeShape(
-            "code",
-            (_m("user", "if a < b && c > 'heron': \"x\\n\""), _m("assistant", "<b>plover</b> \\ &amp;")),
-            exact=True,
-        ),
-        ProbeShape(
-            "lines", (_m("user", "heron\n\nlinnet\n- one"), _m("assistant", "plover\n\n```\ndunlin\n```")), exact=True
-        ),
+        ProbeShape("cjk", _said("苍鹭在哪里？ heron 鷺はどこ", "在湖边 plover です"), exact=True),
+        ProbeShape("emoji", _said("heron 👩‍👩‍👧 é", "plover 🦆"), exact=True),
+        ProbeShape("right-to-left", _said("heron أين البلشون", "plover בנהר"), exact=True),
+        ProbeShape("code", _said("if a < b && c > 'heron': \"x\\n\"", "<b>plover</b> \\ &amp;"), exact=True),
+        ProbeShape("lines", _said("heron\n\nlinnet\n- one", "plover\n\n```\ndunlin\n```"), exact=True),
         ProbeShape("tools", (_U, _A), _TOOLS),
         ProbeShape("tools-system", (_S, _U, _A), _TOOLS),
-        ProbeShape("call", (_U, _calls(_C), _R, _A), _TOOLS),
-        ProbeShape("call-null-content", (_U, _calls(_C, content=None), _R, _A), _TOOLS),
-        ProbeShape("call-with-words", (_U, _calls(_C, content="Let me ask the gannet."), _R, _A), _TOOLS),
+        ProbeShape("call", _called(_calls(_C)), _TOOLS),
+        ProbeShape("call-null-content", _called(_calls(_C, content=None)), _TOOLS),
+        ProbeShape("call-with-words", _called(_calls(_C, content="Let me ask the gannet.")), _TOOLS),
         ProbeShape("call-json-arguments", _with('{"where": "curlew"}'), _TOOLS),
         ProbeShape("call-last", (_U, _calls(_C)), _TOOLS),
-        ProbeShape("call-without-tools", (_U, _calls(_C), _R, _A)),
+        ProbeShape("call-without-tools", _called(_calls(_C))),
         ProbeShape("call-later", (_U, _A, _U2, _calls(_C), _R, _A2), _TOOLS),
-        ProbeShape(
-            "calls-in-turn",
-            (
-                _U,
-                _calls(_C),
-                _R,
-                _calls(_call("kestrel", {"where": "godwit"}, 2)),
-                _m("tool", "a fulmar", name="kestrel", tool_call_id="call00002"),
-                _A,
-            ),
-            (*_TOOLS, {"type": "function", "function": _OTHER}),
-        ),
-        ProbeShape(
-            "parallel-calls",
-            (
-                _U,
-                _calls(_C, _call("kestrel", {"where": "godwit"}, 2)),
-                _R,
-                _m("tool", "a fulmar", name="kestrel", tool_call_id="call00002"),
-                _A,
-            ),
-            (*_TOOLS, {"type": "function", "function": _OTHER}),
-        ),
-        ProbeShape("result-json", (_U, _calls(_C), {**_R, "content": '{"seen": "siskin", "n": [1, 2]}'}, _A), _TOOLS),
+        ProbeShape("calls-in-turn", _called(_calls(_C), _R, _calls(_K), _RK), _BOTH),
+        ProbeShape("parallel-calls", _called(_calls(_C, _K), _R, _RK), _BOTH),
+        ProbeShape("result-json", _called(_calls(_C), {**_R, "content": '{"seen": "siskin", "n": [1, 2]}'}), _TOOLS),
         ProbeShape("arguments-empty", _with({}), _TOOLS),
         ProbeShape("arguments-empty-json", _with("{}"), _TOOLS),
         ProbeShape("arguments-nested", _with({"where": {"near": ["curlew", {"by": "godwit"}]}}), _TOOLS),
@@ -160,36 +145,32 @@ def shapes() -> tuple[ProbeShape, ...]:
         ),
         ProbeShape("arguments-quotes", _with({"where": "a \"curlew\" <b> & c:\\d 'e'\nf"}), _TOOLS),
         ProbeShape("arguments-unicode", _with({"where": "curlew Zürich 東京 🦆"}), _TOOLS),
-        ProbeShape("reasoning", (_U, {**_A, "reasoning_content": "I recall a bunting."})),
-        ProbeShape("reasoning-earlier", (_U, {**_A, "reasoning_content": "I recall a bunting."}, _U2, _A2)),
-        ProbeShape("reasoning-and-call", (_U, _calls(_C, reasoning_content="I recall a bunting."), _R, _A), _TOOLS),
-        ProbeShape(
-            "think-inline", (_U, _m("assistant", "<think>\nA bunting?\n</think>\n\nBy the plover.")), marked=True
-        ),
-        ProbeShape(
-            "think-inline-earlier",
-            (_U, _m("assistant", "<think>\nA bunting?\n</think>\n\nBy the plover."), _U2, _A2),
-            marked=True,
-        ),
+        ProbeShape("reasoning", (_U, _THOUGHT)),
+        ProbeShape("reasoning-earlier", (_U, _THOUGHT, _U2, _A2)),
+        ProbeShape("reasoning-and-call", _called(_calls(_C, reasoning_content="I recall a bunting.")), _TOOLS),
+        ProbeShape("think-inline", (_U, _INLINE), marked=True),
+        ProbeShape("think-inline-earlier", (_U, _INLINE, _U2, _A2), marked=True),
         ProbeShape("thinking-on", (_U, _A), kwargs={"enable_thinking": True}),
         ProbeShape("thinking-off", (_U, _A), kwargs={"enable_thinking": False}),
         ProbeShape("ends-with-user", (_U, _A, _U2)),
     ]
+    bare = {"name": "osprey", "arguments": {"where": "curlew"}}
+    long_id = "call_9b1deb4d3b7d4bad"
     odd = [
         ProbeShape("content-null", (_U, _m("assistant", None))),
         ProbeShape("content-null-user", (_m("user", None), _A)),
         ProbeShape("content-missing", (_U, {"role": "assistant"})),
-        ProbeShape("call-content-missing", (_U, {"role": "assistant", "tool_calls": [_C]}, _R, _A), _TOOLS),
+        ProbeShape("call-content-missing", _called({"role": "assistant", "tool_calls": [_C]}), _TOOLS),
         ProbeShape("answer-empty", (_U, _m("assistant", ""))),
         ProbeShape("answer-empty-earlier", (_U, _m("assistant", ""), _U2, _A2)),
         ProbeShape("user-empty", (_m("user", ""), _A)),
         ProbeShape("system-empty", (_m("system", ""), _U, _A)),
-        ProbeShape("blank", (_m("user", " \n "), _m("assistant", "\n\n"))),
-        ProbeShape("edges", (_m("user", "  \n heron \n"), _m("assistant", "\n plover \n\n"))),
+        ProbeShape("blank", _said(" \n ", "\n\n")),
+        ProbeShape("edges", _said("  \n heron \n", "\n plover \n\n")),
         ProbeShape("parts", (_parts("user", "Where is", " the heron?"), _parts("assistant", "By the plover."))),
         ProbeShape("parts-system", (_parts("system", "You know the avocet."), _U, _A)),
         ProbeShape(
-            "parts-result", (_U, _calls(_C), {**_R, "content": [{"type": "text", "text": "seen a siskin"}]}, _A), _TOOLS
+            "parts-result", _called(_calls(_C), {**_R, "content": [{"type": "text", "text": "seen a siskin"}]}), _TOOLS
         ),
         ProbeShape("parts-of-strings", (_m("user", ["Where is the heron?"]), _A)),
         ProbeShape("content-mapping", (_m("user", {"heron": "linnet"}), _A)),
@@ -198,37 +179,28 @@ def shapes() -> tuple[ProbeShape, ...]:
         ProbeShape("tools-both-ways", (_U, _A), (*_TOOLS, _OTHER)),
         ProbeShape("tools-empty", (_U, _A), ()),
         ProbeShape("tools-no-parameters", (_U, _A), ({"type": "function", "function": {"name": "osprey"}},)),
-        ProbeShape("call-bare", (_U, _calls({"name": "osprey", "arguments": {"where": "curlew"}}), _R, _A), _TOOLS),
+        ProbeShape("call-bare", _called(_calls(bare)), _TOOLS),
         ProbeShape(
             "call-without-id",
-            (
-                _U,
-                _calls({"type": "function", "function": {"name": "osprey", "arguments": {"where": "curlew"}}}),
-                _m("tool", "seen a siskin"),
-                _A,
-            ),
+            _called(_calls({"type": "function", "function": bare}), _m("tool", "seen a siskin")),
             _TOOLS,
         ),
-        ProbeShape(
-            "call-id-long",
-            (_U, _calls({**_C, "id": "call_9b1deb4d3b7d4bad"}), {**_R, "tool_call_id": "call_9b1deb4d3b7d4bad"}, _A),
-            _TOOLS,
-        ),
+        ProbeShape("call-id-long", _called(_calls({**_C, "id": long_id}), {**_R, "tool_call_id": long_id}), _TOOLS),
         ProbeShape("calls-null", (_U, {**_A, "tool_calls": None})),
         ProbeShape("calls-empty", (_U, {**_A, "tool_calls": []})),
         ProbeShape("arguments-null", _with(None), _TOOLS),
         ProbeShape(
             "arguments-missing",
-            (_U, _calls({"type": "function", "id": "call00001", "function": {"name": "osprey"}}), _R, _A),
+            _called(_calls({"type": "function", "id": "call00001", "function": {"name": "osprey"}})),
             _TOOLS,
         ),
         ProbeShape("arguments-no-json", _with("curlew, please"), _TOOLS),
         ProbeShape("result-last", (_U, _calls(_C), _R), _TOOLS),
-        ProbeShape("result-empty", (_U, _calls(_C), {**_R, "content": ""}, _A), _TOOLS),
+        ProbeShape("result-empty", _called(_calls(_C), {**_R, "content": ""}), _TOOLS),
         ProbeShape("result-without-call", (_U, _R, _A), _TOOLS),
-        ProbeShape("result-mapping", (_U, _calls(_C), {**_R, "content": {"seen": "siskin"}}, _A), _TOOLS),
-        ProbeShape("result-as-ipython", (_U, _calls(_C), {**_R, "role": "ipython"}, _A), _TOOLS),
-        ProbeShape("result-as-function", (_U, _calls(_C), {**_R, "role": "function"}, _A), _TOOLS),
+        ProbeShape("result-mapping", _called(_calls(_C), {**_R, "content": {"seen": "siskin"}}), _TOOLS),
+        ProbeShape("result-as-ipython", _called(_calls(_C), {**_R, "role": "ipython"}), _TOOLS),
+        ProbeShape("result-as-function", _called(_calls(_C), {**_R, "role": "function"}), _TOOLS),
         ProbeShape("results-then-user", (_U, _calls(_C), _R, _U2, _A2), _TOOLS),
         ProbeShape("system-middle", (_U, _A, _S, _U2, _A2)),
         ProbeShape("system-twice", (_S, _m("system", "And the wagtail."), _U, _A)),
@@ -250,18 +222,9 @@ def shapes() -> tuple[ProbeShape, ...]:
         ProbeShape("think-open", (_U, _m("assistant", "<think>a bunting? By the plover.")), marked=True),
         ProbeShape("think-close", (_U, _m("assistant", "a bunting? </think> By the plover.")), marked=True),
         ProbeShape("think-in-user", (_m("user", "What is </think> of a heron?"), _A), marked=True, exact=True),
-        ProbeShape(
-            "jinja-in-content", (_m("user", "{{ 7 * 7 }} heron {% raw %}"), _m("assistant", "{# plover #}")), exact=True
-        ),
+        ProbeShape("jinja-in-content", _said("{{ 7 * 7 }} heron {% raw %}", "{# plover #}"), exact=True),
         ProbeShape("python-in-content", (_m("user", "None, True or {'heron': ['a']}?"), _A), exact=True, pythonic=True),
-        ProbeShape(
-            "json-in-content",
-            (_m("user", json.dumps({"heron": None})), _m("assistant", '{"plover": true}')),
-            exact=True,
-        ),
+        ProbeShape("json-in-content", _said(json.dumps({"heron": None}), '{"plover": true}'), exact=True),
         ProbeShape("documents", (_U, _A), kwargs={"documents": [{"title": "Birds", "text": "whimbrel"}]}),
     ]
-    return (
-        *(ProbeShape(s.name, s.messages, s.tools, s.kwargs, True, s.exact, s.pythonic, s.marked) for s in usual),
-        *odd,
-    )
+    return (*(replace(shape, usual=True) for shape in usual), *odd)

@@ -145,19 +145,25 @@ def joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
 
 def probes() -> list[Conversation]:
     """Conversations of every kind that templates tell apart; a template need not take all of them."""
-    user, other = {"role": "user", "content": "What is red?"}, {"role": "user", "content": "And what is blue?"}
-    system = {"role": "system", "content": "Be brief."}
-    first, second = {"role": "assistant", "content": "A rose is."}, {"role": "assistant", "content": "The sea\nis."}
-    result = {"role": "tool", "name": "lookup", "tool_call_id": "call00001", "content": "12 C"}
-    thought = {**first, "reasoning_content": "I think of flowers."}
-    inline = {"role": "assistant", "content": "<think>\nOf flowers.\n</think>\n\nA rose is."}
 
-    def call(*calls: Any, said: str | None = "") -> dict[str, Any]:
-        return {"role": "assistant", "content": said, "tool_calls": list(calls)}
+    def said(role: str, content: Any, **more: Any) -> dict[str, Any]:
+        return {"role": role, "content": content, **more}
+
+    def answer(content: Any, **more: Any) -> dict[str, Any]:
+        return said("assistant", content, **more)
+
+    def call(*calls: Any, content: str | None = "") -> dict[str, Any]:
+        return answer(content, tool_calls=list(calls))
 
     def parts(role: str, *texts: str) -> dict[str, Any]:
-        return {"role": role, "content": [{"type": "text", "text": text} for text in texts]}
+        return said(role, [{"type": "text", "text": text} for text in texts])
 
+    user, other, system = said("user", "What is red?"), said("user", "And what is blue?"), said("system", "Be brief.")
+    first, second, empty = answer("A rose is."), answer("The sea\nis."), answer("")
+    result = {"role": "tool", "name": "lookup", "tool_call_id": "call00001", "content": "12 C"}
+    thought = {**first, "reasoning_content": "I think of flowers."}
+    inline = answer("<think>\nOf flowers.\n</think>\n\nA rose is.")
+    blank, blank_lines = "<think></think>", "<think>\n\n</think>\n\n"
     chats: list[list[dict[str, Any]]] = [
         [user, first],
         [system, user, first],
@@ -165,41 +171,26 @@ def probes() -> list[Conversation]:
         [system, user, first, other, second, user, first],
         [user],
         [user, first, other],
-        [user, {"role": "assistant", "content": ""}],
-        [user, {"role": "assistant", "content": ""}, other, second],
+        [user, empty],
+        [user, empty, other, second],
         [user, thought],
         [user, thought, other, {**second, "reasoning_content": "Of water."}],
         [user, inline],
-        [user, inline, other, {"role": "assistant", "content": "<think>\nOf water.\n</think>\n\nThe sea is."}],
+        [user, inline, other, answer("<think>\nOf water.\n</think>\n\nThe sea is.")],
         [user, inline, other, second],
-        [
-            user,
-            {"role": "assistant", "content": "<think>\n\n</think>\n\nA rose is."},
-            other,
-            {"role": "assistant", "content": "<think></think>The sea is."},
-        ],
-        [
-            user,
-            {"role": "assistant", "content": "<think></think>A rose is."},
-            other,
-            {"role": "assistant", "content": "<think>\n\n</think>\n\nThe sea is."},
-        ],
-        [
-            user,
-            {"role": "assistant", "content": "  A rose \n"},
-            other,
-            {"role": "assistant", "content": "\n\nThe sea "},
-        ],
+        [user, answer(f"{blank_lines}A rose is."), other, answer(f"{blank}The sea is.")],
+        [user, answer(f"{blank}A rose is."), other, answer(f"{blank_lines}The sea is.")],
+        [user, answer("  A rose \n"), other, answer("\n\nThe sea ")],
         [user, call(_CALL), result, first],
         [user, call(_CALL), result, first, other, second],
         [user, call(_CALL)],
         [user, call(_CALL), result],
-        [user, call(_CALL, said="Let me see."), result, first],
+        [user, call(_CALL, content="Let me see."), result, first],
         [user, call(_CALL, _SECOND), result, {**result, "content": "4 m"}, first],
-        [user, call(_CALL, _SECOND, said="Both."), result, first],
-        [user, call(_CALL, said=None), result, first],
+        [user, call(_CALL, _SECOND, content="Both."), result, first],
+        [user, call(_CALL, content=None), result, first],
         [user, call(_TEXT_CALL), result, first],
-        [user, call(_TEXT_CALL, said=None), result, first, other, second],
+        [user, call(_TEXT_CALL, content=None), result, first, other, second],
         [user, {**call(_CALL), "reasoning_content": "I must look."}, result, thought],
         [user, first, second],
         [user, first, other, call(_CALL), result, second],
@@ -213,7 +204,7 @@ def probes() -> list[Conversation]:
             parts("assistant", "The sea."),
         ],
     ]
-    return [_chat(one, tools) for one in chats for tools in (None, _TOOLS)]
+    return [_chat(chat, tools) for chat in chats for tools in (None, _TOOLS)]
 
 
 def _chat(messages: Sequence[Mapping[str, Any]], tools: Any) -> Conversation:

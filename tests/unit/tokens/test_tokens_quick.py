@@ -13,6 +13,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 
 from sftui.tokens import builtin, cache, load_tokenizer, quick
 from sftui.tokens.loaded import FastEngine
+from sftui.tokens.locate import sha256
 from sftui.tokens.probes import probe_strings
 
 TEXTS = ["Hello wörld\n\n 12", "<|im_start|>user\nab  ab<|im_end|>", "a\0b \x1e", "", " <s>ab</s>"]
@@ -139,6 +140,6 @@ def test_a_damaged_quick_form_is_made_again(damage: bytes, make_folder: Any) -> 
     [made] = list(cache.cache_root().iterdir())
     (made / cache.QUICK).write_bytes(damage)
     assert load_tokenizer(folder).encode("Hello", True).ids == ids
-    assert json.loads((made / "proof.json").read_text())["quick"] == cache.sha256(made / cache.QUICK)
+    assert json.loads((made / "proof.json").read_text())["quick"] == sha256(made / cache.QUICK)
     (made / cache.QUICK).write_bytes(damage)
     assert quick.read_quick(made / cache.QUICK) is None
