@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -66,38 +67,32 @@ class GapComparison:
         """Told what another render wrote behind the same beginning."""
 
 
+@dataclass(eq=False)
 class GapReader:
     """Splits the stretches between contents; renders leading messages alone, each kind of gap once."""
 
-    def __init__(
-        self,
-        text: str,
-        messages: Sequence[Mapping[str, Any]],
-        draw: Callable[[Sequence[Mapping[str, Any]]], str | None],
-        literals: Sequence[str],
-        bos: str,
-        probes: int,
-        comparing: GapComparison,
-    ) -> None:
-        self._text = text
-        self._messages = messages
-        self._draw = draw
-        self._bos = bos
-        self._probes = probes
-        self._comparing = comparing
-        self._special = special_pattern(tuple(literals))
-        self._opener = opener_of(text, self._special, bos)
+    text: str
+    messages: Sequence[Mapping[str, Any]]
+    draw: Callable[[Sequence[Mapping[str, Any]]], str | None]
+    literals: Sequence[str]
+    bos: str
+    probes: int
+    comparing: GapComparison
+
+    def __post_init__(self) -> None:
+        self._special = special_pattern(tuple(self.literals))
+        self._opener = opener_of(self.text, self._special, self.bos)
         self._borders: dict[tuple[str, str], int | None] = {}
         self._terminators: set[str] = set()
 
     def between(self, start: int, end: int, before: int | None, after: int | None) -> list[Span]:
         """Spans of `text[start:end]`, which follows message `before` and leads to message `after`."""
         spans: list[Span] = []
-        self._comparing.between(self._text[start:end])
+        self.comparing.between(self.text[start:end])
         if before is None:
             bos = (
-                len(self._bos)
-                if self._bos and self._text.startswith(self._bos, start) and start + len(self._bos) <= end
+                len(self.bos)
+                if self.bos and self.text.startswith(self.bos, start) and start + len(self.bos) <= end
                 else 0
             )
             spans.append(Span(start, start + bos, NOWHERE, Part.BOS))
@@ -109,7 +104,7 @@ class GapReader:
             spans.append(Span(start, stop, before, Part.TERMINATOR))
             spans.append(Span(stop, border, before, Part.SEPARATOR))
             if stop > start:
-                self._terminators.add(self._text[start:stop])
+                self._terminators.add(self.text[start:stop])
             start = border
         return spans + (
             self._closing(start, end, before) if after is None else self._opening(start, end, before, after)
@@ -117,9 +112,9 @@ class GapReader:
 
     def _end_of_turn(self, start: int, end: int, before: int, after: int | None) -> tuple[int, int, int]:
         """Where the terminator begins, where it ends, and where the white space after it does."""
-        gap = self._text[start:end]
+        gap = self.text[start:end]
         # Messages behind the last one shown may have left their headers.
-        last = before == len(self._messages) - 1
+        last = before == len(self.messages) - 1
         border = self._last_border(gap, start) if last else self._border(gap, start, before)
         sure = border is not None
         if last and border is None:
@@ -127,7 +122,7 @@ class GapReader:
         limit = len(gap) if border is None else border
         literal = self._special.search(gap, 0, limit)
         said = 0
-        if literal is not None and self._messages[before].get("tool_calls"):
+        if literal is not None and self.messages[before].get("tool_calls"):
             # What closes the call after its last argument was said by the assistant too.
             literal = literal if border is None else self._behind_calls(gap, limit, sure) or literal
             said = literal.start()
@@ -176,33 +171,33 @@ class GapReader:
     def _last_border(self, gap: str, start: int) -> int | None:
         """How much of the last gap stays when a question follows; None where that says nothing, or one token ends it
         anyway."""
-        if self._probes <= 0 or len(list(islice(self._special.finditer(gap), 2))) < 2:
+        if self.probes <= 0 or len(list(islice(self._special.finditer(gap), 2))) < 2:
             return None
-        self._probes -= 1
-        followed = self._draw([*self._messages, {"role": "user", "content": make_mark(self._text, "n")}])
+        self.probes -= 1
+        followed = self.draw([*self.messages, {"role": "user", "content": make_mark(self.text, "n")}])
         tail = self._tail(followed, start)
         return None if tail is None else self._common(gap, tail) or None
 
     def _tail(self, drawn: str | None, start: int) -> str | None:
         """What another render wrote behind the same beginning; None where it began otherwise."""
-        if drawn is None or not self._comparing.starts(drawn, self._text[:start]):
+        if drawn is None or not self.comparing.starts(drawn, self.text[:start]):
             return None
         tail = drawn[start:]
-        self._comparing.behind(tail)
+        self.comparing.behind(tail)
         return tail
 
     def _border(self, gap: str, start: int, before: int) -> int | None:
         """How much of a gap the leading messages alone write too: there the next message begins."""
-        key = (gap, str(self._messages[before].get("role")))
+        key = (gap, str(self.messages[before].get("role")))
         if key not in self._borders:
             self._borders[key] = self._measure(gap, start, before)
         return self._borders[key]
 
     def _measure(self, gap: str, start: int, before: int) -> int | None:
-        if self._probes <= 0:
+        if self.probes <= 0:
             return None
-        self._probes -= 1
-        tail = self._tail(self._draw(self._messages[: before + 1]), start)
+        self.probes -= 1
+        tail = self._tail(self.draw(self.messages[: before + 1]), start)
         if tail is None:
             return None
         common = self._common(gap, tail)
@@ -221,7 +216,7 @@ class GapReader:
 
     def _opening(self, start: int, end: int, before: int | None, after: int) -> list[Span]:
         """Header of the next message, and before or after it what the template says by itself."""
-        head = self._text[start:end]
+        head = self.text[start:end]
         own = 0
         for terminator in self._ends():
             at = head.rfind(terminator)
@@ -239,9 +234,9 @@ class GapReader:
         think = _THINK.search(head, own)
         if think is not None:
             stop = min(stop, think.start())
-        elif self._messages[after].get("role") not in ("system", "developer") or not head[stop:].strip():
+        elif self.messages[after].get("role") not in ("system", "developer") or not head[stop:].strip():
             stop = len(head)
-        message = self._messages[after]
+        message = self.messages[after]
         thinks = any(message.get(key) for key in ("reasoning_content", "thinking", "reasoning")) or "</think>" in str(
             message.get("content")
         )
@@ -262,12 +257,12 @@ class GapReader:
 
     def _closing(self, start: int, end: int, before: int | None) -> list[Span]:
         """What follows the last message: an EOS of the template still ends its turn."""
-        rest = self._text[start:end]
+        rest = self.text[start:end]
         literal = self._special.match(rest)
-        if literal is None or before != len(self._messages) - 1 or self._opens(literal):
+        if literal is None or before != len(self.messages) - 1 or self._opens(literal):
             return [Span(start, end, NOWHERE, Part.INJECTED)]
         stop = start + literal.end()
-        white = _WHITE.match(self._text, stop, end)
+        white = _WHITE.match(self.text, stop, end)
         border = white.end() if white else stop
         return [
             Span(start, stop, before, Part.TERMINATOR),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,25 +133,22 @@ def read_marked(text: str, skeleton: str, mark: str, slots: Sequence[Slots]) -> 
     return places if at == len(text) else None
 
 
+_FORMS: tuple[Callable[[str], str], ...] = (
+    *(str, str.rstrip, str.lstrip, str.strip),
+    *(lambda text: text.strip("\n"), lambda text: text.lstrip("\n"), lambda text: text.rstrip("\n")),
+    *(lambda text: json.dumps(text, ensure_ascii=False)[1:-1], lambda text: json.dumps(text)[1:-1]),
+    lambda text: repr(text)[1:-1],
+)
+
+
 def forms(text: str) -> Iterator[str]:
     """The ways templates write a text: as it is, trimmed, inside JSON, or inside a list as Python prints it."""
     seen = set()
-    for raw in (
-        text,
-        text.rstrip(),
-        text.lstrip(),
-        text.strip(),
-        text.strip("\n"),
-        text.lstrip("\n"),
-        text.rstrip("\n"),
-    ):
-        if raw not in seen:
-            seen.add(raw)
-            yield raw
-    for quoted in (json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1], repr(text)[1:-1]):
-        if quoted not in seen:
-            seen.add(quoted)
-            yield quoted
+    for written in _FORMS:
+        form = written(text)
+        if form not in seen:
+            seen.add(form)
+            yield form
 
 
 def stands_in(text: str, stretch: str) -> bool:

@@ -16,7 +16,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -25,6 +25,7 @@ from sftui.model import Part, RenderedText, Span, common_prefix
 from sftui.recipe import Render
 from sftui.templates import limits
 from sftui.templates.gaps import GapComparison, opener_of, special_pattern, writes_thoughts
+from sftui.templates.limits import Lost
 from sftui.templates.marks import slots_of, stands_in
 from sftui.templates.spans import ABSENT, LEAVES_OUT, attribute
 
@@ -128,16 +129,17 @@ class RenderRequest(NamedTuple):
         return tuple(dict.fromkeys([*(token for token in found if token), *self.special_literals]))
 
 
+@dataclass(slots=True, eq=False)
 class _Shape:
     """What is known of the rows of one shape."""
 
-    __slots__ = ("seen", "tries", "used", "ways")
+    seen: int = 0
+    tries: int = 0
+    used: int = 0
+    ways: list[_Skeleton] = field(default_factory=list)
 
-    def __init__(self) -> None:
-        self.seen = self.tries = self.used = 0
-        self.ways: list[_Skeleton] = []
 
-
+@dataclass(slots=True, eq=False)
 class Sighting:
     """A row that may be put together: `rendered` is that, None where it is not known how.
 
@@ -145,15 +147,15 @@ class Sighting:
     texts opens with a thought. `steps` are those that the template takes for it, where they are known.
     """
 
-    __slots__ = ("complete", "due", "edges", "rendered", "request", "shape", "steps", "texts", "thinks")
-
-    def __init__(
-        self, request: RenderRequest, shape: _Shape, texts: list[str], edges: tuple[Edge, ...], thinks: bool
-    ) -> None:
-        self.request, self.shape, self.texts, self.edges, self.thinks = request, shape, texts, edges, thinks
-        self.rendered: RenderedText | None = None
-        self.complete = self.due = False
-        self.steps: int | None = None
+    request: RenderRequest
+    shape: _Shape
+    texts: list[str]
+    edges: tuple[Edge, ...]
+    thinks: bool
+    rendered: RenderedText | None = None
+    complete: bool = False
+    due: bool = False
+    steps: int | None = None
 
 
 class Skeletons:
@@ -618,7 +620,7 @@ def _followed(sighting: Sighting, template: TemplateFacts, rendered: RenderedTex
 
 
 def _skeleton(sighting: Sighting, template: TemplateFacts, spans: bool) -> _Skeleton:
-    from sftui.templates.tracing import Lost, Recording
+    from sftui.templates.tracing import Recording
 
     request = sighting.request
     recording = Recording(sighting.texts, request.now)
@@ -634,7 +636,7 @@ def _skeleton(sighting: Sighting, template: TemplateFacts, spans: bool) -> _Skel
     prompt = follow(messages[: request.prompt], True)[0] if request.prompt is not None else None
     for some in (parts, prompt or ()):
         if _most(some) > limits.OUTPUT_LIMIT or len(_Rope(some).literals()) > MOST_LITERAL:
-            raise _lost("it may write too much")
+            raise Lost("it may write too much")
     plan = None
     if spans:
         try:
@@ -646,12 +648,6 @@ def _skeleton(sighting: Sighting, template: TemplateFacts, spans: bool) -> _Skel
     return _Skeleton(recording, _Rope(parts), None if prompt is None else _Rope(prompt), generation, template, plan)
 
 
-def _lost(why: str) -> Exception:
-    from sftui.templates.tracing import Lost
-
-    return Lost(why)
-
-
 def _place(before: Sequence[Any], parts: Sequence[Any]) -> Place:
     """Where in a text the parts that it begins with end."""
     for at, part in enumerate(before):
@@ -660,9 +656,9 @@ def _place(before: Sequence[Any], parts: Sequence[Any]) -> Place:
             if isinstance(other, str) and at == len(before) - 1 and other.startswith(part):
                 return (at, len(part)) if len(part) < len(other) else (at + 1, 0)
             if other != part:
-                raise _lost("what a block gave stands elsewhere")
+                raise Lost("what a block gave stands elsewhere")
         elif isinstance(other, str) or other is None or other.register != part.register:
-            raise _lost("what a block gave stands elsewhere")
+            raise Lost("what a block gave stands elsewhere")
     return len(before), 0
 
 
@@ -737,11 +733,11 @@ class _SureComparisons(GapComparison):
 
     def between(self, gap: str) -> None:
         if self._words.seed in gap:
-            raise _lost("a text that is no content")
+            raise Lost("a text that is no content")
 
     def behind(self, tail: str) -> None:
         if self._words.seed in tail:
-            raise _lost("a text behind the same beginning")
+            raise Lost("a text behind the same beginning")
 
     def _certain(self, one: str, at: int, other: str, where: int, end: int) -> None:
         """Two characters that are not the same, the first or the last that are not: where one of them begins or ends a
@@ -753,9 +749,9 @@ class _SureComparisons(GapComparison):
             return
         word, place, letter = (found, at, other[where]) if found is not None else (against, where, one[at])
         if word is None or (found is not None and against is not None) or letter == "\\":
-            raise _lost("a comparison with a text")
+            raise Lost("a comparison with a text")
         if place != (word[0] if end == 0 else word[1] - 1):
-            raise _lost("a comparison inside a text")
+            raise Lost("a comparison inside a text")
         self.unlike.add((word[2], end, letter))
 
 
@@ -768,14 +764,14 @@ def _planned(
 
     request = sighting.request
     if sighting.thinks:
-        raise _lost("a thought inside a text")
+        raise Lost("a thought inside a text")
     literals = _Rope(parts).literals()
     words = _Words(len(sighting.texts), edges, literals)
     sure = _SureComparisons(words)
     registers = _Registers(recording, words.texts)
     messages = _filled(request.messages, words.texts)
     if _read(messages) is None or any(slots_of(message).other for message in messages):
-        raise _lost("content that is no text")
+        raise Lost("content that is no text")
     texts = dict(zip(words.texts, recording.texts))
     steps = written = 0
 
@@ -789,21 +785,21 @@ def _planned(
         finally:
             steps += template.traced_steps + len(some)
         if _most(drawn) > limits.OUTPUT_LIMIT or words.seed in _Rope(drawn).literals():
-            raise _lost("it may write too much")
+            raise Lost("it may write too much")
         written += _most(drawn)
         return "".join(registers.shown(drawn))
 
     shown = registers.shown(parts)
     text = "".join(shown)
     if _MARKED in literals:
-        raise _lost("marks")
+        raise Lost("marks")
     found = attribute(
         text, messages, draw, literals=request.literals, bos=request.bos, injected=request.injected, comparing=sure
     )
     if steps + written // 100 + len(request.messages) > limits.SPAN_WORK:
-        raise _lost("too much work")
+        raise Lost("too much work")
     if not found.exact or not all(note.endswith((ABSENT, LEAVES_OUT)) for note in found.notes):
-        raise _lost("not proven")
+        raise Lost("not proven")
     at = [0, *accumulate(map(len, shown))]
 
     def place(position: int) -> Place:
@@ -817,11 +813,11 @@ def _planned(
                 return piece, inside
             if inside >= len(word.rstrip()):
                 return piece + 1, inside - len(word)
-        raise _lost("a border inside a text")
+        raise Lost("a border inside a text")
 
     anything = not edges and not sure.trims and registers.alike and _apart(parts, registers)
     if not edges and sighting.edges and not anything:
-        raise _lost("white space at the ends of texts")
+        raise Lost("white space at the ends of texts")
     special = special_pattern(request.literals)
     return _Plan(
         tuple((*place(one.start), *place(one.end), one.message, one.part) for one in found.spans),
@@ -886,7 +882,7 @@ class _Registers:
         for part in parts:
             value = part if isinstance(part, str) else self._values[part.register]
             if value is None:
-                raise _lost("something else is made of a text")
+                raise Lost("something else is made of a text")
             if not isinstance(part, str):
                 self._used.setdefault(self._texts[part.register], set()).add(self._kinds[part.register])
             out.append(value)

@@ -39,31 +39,31 @@ def written(tree: Tree, plans: Mapping[int, LeafPlan], sets: Mapping[int, int]) 
     return writer.body(tree.body, 0, len(tree.source))
 
 
+@dataclass(eq=False)
 class _SourceWriter:
-    def __init__(self, tree: Tree, plans: Mapping[int, LeafPlan], sets: Mapping[int, tuple[Leaf, LeafPlan]]) -> None:
-        self._tree = tree
-        self._plans = plans
-        self._sets = sets
+    tree: Tree
+    plans: Mapping[int, LeafPlan]
+    sets: Mapping[int, tuple[Leaf, LeafPlan]]
 
     def body(self, nodes: list[Node], start: int, end: int) -> str:
         chunks: list[_Chunk] = []
         at = start
         for node in nodes:
-            chunks.append(_Chunk(self._tree.source[at : node.start]))
+            chunks.append(_Chunk(self.tree.source[at : node.start]))
             chunks += self._node(node)
             at = node.end
-        chunks.append(_Chunk(self._tree.source[at:end]))
+        chunks.append(_Chunk(self.tree.source[at:end]))
         return _tagged([chunk for chunk in chunks if chunk.text])
 
     def _node(self, node: Node) -> list[_Chunk]:
-        source = self._tree.source[node.start : node.end]
+        source = self.tree.source[node.start : node.end]
         if isinstance(node, Statement):
-            if node.start in self._sets:
-                return [_Chunk(_split(*self._sets[node.start]), wall=True)]
+            if node.start in self.sets:
+                return [_Chunk(_split(*self.sets[node.start]), wall=True)]
             return [_Chunk(source, wall=node.plain_set or node.name in _BARRIERS)]
         if isinstance(node, Compound):
             return [self._compound(node, source)]
-        plan = self._plans.get(node.number)
+        plan = self.plans.get(node.number)
         data = "{{ " + node.operands[0].source + " }}" if node.kind == "data" else ""
         if plan is None:
             return [_Chunk(source, None, node.opening, node.closing, data=data)]
@@ -85,7 +85,7 @@ class _SourceWriter:
         guards: set[tuple[str, int | None]] = set()
         walled = False
         for leaf in self._inside(node):
-            plan = self._plans.get(leaf.number)
+            plan = self.plans.get(leaf.number)
             if plan is None:
                 continue
             states |= {piece.answer for piece in plan.every_piece}
@@ -108,19 +108,19 @@ class _SourceWriter:
             return _Chunk(source, True, node.opening, node.closing, next(iter(needed))[0] if needed else "")
         text, at = "", node.start
         for (start, end), nodes in zip(node.regions, node.bodies):
-            text += self._tree.source[at:start] + self.body(nodes, start, end)
+            text += self.tree.source[at:start] + self.body(nodes, start, end)
             at = end
-        return _Chunk(text + self._tree.source[at : node.end], False, node.opening, node.closing)
+        return _Chunk(text + self.tree.source[at : node.end], False, node.opening, node.closing)
 
     def _inside(self, node: Compound) -> list[Leaf]:
         return [
             leaf
-            for leaf in self._tree.leaves
+            for leaf in self.tree.leaves
             if leaf.kind != "set" and node.start <= leaf.start and leaf.end <= node.end
         ]
 
     def _loops(self, node: Compound) -> set[int]:
-        return {number for one, (number, _) in self._tree.loops if node.start <= one.start and one.end <= node.end}
+        return {number for one, (number, _) in self.tree.loops if node.start <= one.start and one.end <= node.end}
 
     def _leaves_early(self, node: Compound) -> bool:
         return any(isinstance(one, Statement) and one.name in _BARRIERS for body in node.bodies for one in walk(body))

@@ -14,6 +14,7 @@ import operator
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
 from typing import Any
@@ -26,7 +27,7 @@ from jinja2.utils import Namespace
 
 from sftui.templates import limits, sandbox
 from sftui.templates.behaviour import Rendering
-from sftui.templates.limits import LimitExceeded
+from sftui.templates.limits import LimitExceeded, Lost
 from sftui.templates.marks import make_mark
 
 MOST_STEPS, MOST_CHARACTERS = 20_000, 4_000_000
@@ -58,10 +59,6 @@ _READING: dict[type, frozenset[str]] = {
     dict: frozenset(("get", "items", "keys", "values", "copy")),
 }
 """Methods of containers that compare what they hold by operators, or do not look at it."""
-
-
-class Lost(Exception):
-    """The template does something with a text that is not followed."""
 
 
 class TemplateRefusal(Exception):
@@ -135,22 +132,18 @@ def _register(arg: Any) -> Any:
     return arg
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Text:
     """A text of the conversation, or what a step made of one: any value at all, and no string to Python.
 
     With `parts` it is those one after the other, each a string or a `Text` without parts. `solid` ones are never blank.
     """
 
-    __slots__ = ("parts", "recording", "register", "solid", "value")
-
-    def __init__(
-        self, recording: Recording, value: Any, register: int, parts: tuple[Any, ...] = (), solid: bool = False
-    ) -> None:
-        self.recording = recording
-        self.value = value
-        self.register = register
-        self.parts = parts
-        self.solid = solid
+    recording: Recording
+    value: Any
+    register: int
+    parts: tuple[Any, ...] = ()
+    solid: bool = False
 
     def solved(self) -> Text:
         """The same in a register of its own."""
@@ -268,14 +261,12 @@ class Text:
         return joined(parts)
 
 
+@dataclass(frozen=True, slots=True)
 class _Method:
     """A method of a text that a template has got hold of."""
 
-    __slots__ = ("name", "text")
-
-    def __init__(self, text: Text, name: str) -> None:
-        self.text = text
-        self.name = name
+    text: Text
+    name: str
 
 
 def joined(parts: Iterable[Any]) -> Any:

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 NUMBERS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
-STRING, ARRAY = 8, 9
+UINT32, STRING, ARRAY, UINT64 = 4, 8, 9, 10
 VERSIONS = (2, 3)
 READER = "transformers.integrations.gguf.reader"
 
@@ -64,62 +64,79 @@ def stand_in() -> None:
     sys.modules[READER] = module
 
 
+class GgufHead:
+    """The metadata at the head of a file, passed over value by value; ValueError, struct.error and UnicodeDecodeError
+    for what is damaged."""
+
+    noun, versions = "a string", str(VERSIONS)
+
+    def __init__(self, data: mmap.mmap) -> None:
+        self.data, self.place = data, 24
+        if data[:4] != b"GGUF":
+            raise ValueError("it is not a GGUF file")
+        version, self.tensors, self.count = struct.unpack_from("<IQQ", data, 4)
+        if version not in VERSIONS:
+            raise ValueError(f"it is GGUF version {version}, and only {self.versions} can be read")
+
+    def number(self, kind: int) -> Any:
+        """The number that stands here."""
+        (value,) = struct.unpack_from(NUMBERS[kind], self.data, self.place)
+        self.place += struct.calcsize(NUMBERS[kind])
+        return value
+
+    def pass_numbers(self, kind: int, count: int) -> int:
+        """Where so many numbers begin."""
+        # A plain multiplication would let a damaged count ask for more memory than the file has bytes.
+        return self._pass(int(count * struct.calcsize(NUMBERS[kind])), "an array")
+
+    def pass_text(self) -> int:
+        """Where the text that stands here begins, with its length before it."""
+        (length,) = struct.unpack_from("<Q", self.data, self.place)
+        return self._pass(int(8 + length), self.noun)
+
+    def text(self) -> str:
+        """The text that stands here."""
+        begin = self.pass_text()
+        return self.data[begin + 8 : self.place].decode("utf-8")
+
+    def _pass(self, size: int, what: str) -> int:
+        begin = self.place
+        if begin + size > len(self.data):
+            raise struct.error(f"{what} runs past the end")
+        self.place = begin + size
+        return begin
+
+
 def _read(data: mmap.mmap, string_arrays: Container[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    if data[:4] != b"GGUF":
-        raise ValueError("it is not a GGUF file")
-    version, tensors, count = struct.unpack_from("<IQQ", data, 4)
-    if version not in VERSIONS:
-        raise ValueError(f"it is GGUF version {version}, and only {VERSIONS} can be read")
-    place = 24
+    head = GgufHead(data)
     metadata: dict[str, Any] = {}
-    for _ in range(count):
-        key, place = _string(data, place)
-        (kind,) = struct.unpack_from("<I", data, place)
-        metadata[key], place = _value(data, place + 4, kind, key in string_arrays)
+    for _ in range(head.count):
+        key = head.text()
+        metadata[key] = _value(head, head.number(UINT32), key in string_arrays)
     if "general.architecture" not in metadata:
         raise ValueError("it is a GGUF file without general.architecture")
     names = []
-    for _ in range(tensors):
-        name, place = _string(data, place)
-        (dimensions,) = struct.unpack_from("<I", data, place)
-        place += 4 + 8 * dimensions + 4 + 8
-        names.append(name)
+    for _ in range(head.tensors):
+        names.append(head.text())
+        head.place += 8 * head.number(UINT32) + 4 + 8
     return metadata, tuple(names)
 
 
-def _value(data: mmap.mmap, place: int, kind: int, keep: bool) -> tuple[Any, int]:
+def _value(head: GgufHead, kind: int, keep: bool) -> Any:
     if kind in NUMBERS:
-        return struct.unpack_from(NUMBERS[kind], data, place)[0], place + struct.calcsize(NUMBERS[kind])
+        return head.number(kind)
     if kind == STRING:
-        return _string(data, place)
+        return head.text()
     if kind != ARRAY:
         raise ValueError(f"its metadata holds a value of the unknown type {kind}")
-    inner, count = struct.unpack_from("<IQ", data, place)
-    place += 12
+    inner, count = head.number(UINT32), head.number(UINT64)
     if inner in NUMBERS:
-        # A plain multiplication would let a damaged count ask for more memory than the file has bytes.
-        width = struct.calcsize(NUMBERS[inner])
-        if place + count * width > len(data):
-            raise struct.error("an array runs past the end")
-        return list(struct.unpack_from(f"<{count}{NUMBERS[inner][1]}", data, place)), place + count * width
+        begin = head.pass_numbers(inner, count)
+        return list(struct.unpack_from(f"<{count}{NUMBERS[inner][1]}", head.data, begin))
     if inner != STRING:
         raise ValueError(f"its metadata holds an array of the unknown type {inner}")
-    values = []
+    if keep:
+        return [head.text() for _ in range(count)]
     for _ in range(count):
-        value, place = _string(data, place) if keep else ("", _skip(data, place))
-        if keep:
-            values.append(value)
-    return (values if keep else count), place
-
-
-def _string(data: mmap.mmap, place: int) -> tuple[str, int]:
-    end = _skip(data, place)
-    return data[place + 8 : end].decode("utf-8"), end
-
-
-def _skip(data: mmap.mmap, place: int) -> int:
-    (length,) = struct.unpack_from("<Q", data, place)
-    end = int(place + 8 + length)
-    if end > len(data):
-        raise struct.error("a string runs past the end")
-    return end
+        head.pass_text()
+    return count

@@ -13,12 +13,12 @@ import mmap
 import stat
 import struct
 from array import array
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sftui.tokens.gguf import ARRAY, NUMBERS, STRING, VERSIONS
+from sftui.tokens.gguf import ARRAY, NUMBERS, STRING, UINT32, UINT64, VERSIONS, GgufHead
 
 TEMPLATE = "tokenizer.chat_template"
 MOST_KEYS, MOST_KEY = 20_000, 1 << 16
@@ -74,15 +74,38 @@ def read_gguf_chat(path: Path, ids: Collection[int] = ()) -> GgufChat:
                 raise ValueError(f"it is a damaged GGUF file ({error})") from error
 
 
-class _Head:
+class _Head(GgufHead):
     """The metadata of a file, gone through once: plain values by their key, and where the vocabulary's texts stand."""
 
+    noun, versions = "a text", " and ".join(map(str, VERSIONS))
+
     def __init__(self, data: mmap.mmap) -> None:
-        self._data = data
+        super().__init__(data)
         self._passed = 0
         self._tokens = array("Q")
         self._values: dict[str, Any] = {}
-        self._read()
+        if self.count > MOST_KEYS:
+            raise ValueError(f"it claims {self.count:,} keys of metadata, and more than {MOST_KEYS:,} are none")
+        templates = 0
+        for _ in range(self.count):
+            key = self._short(MOST_KEY, "a key")
+            kind, wanted = self.number(UINT32), key.startswith("tokenizer.")
+            if kind == STRING:
+                templates += key.startswith(TEMPLATE)
+                if templates > MOST_TEMPLATES:
+                    raise ValueError(f"it holds more than {MOST_TEMPLATES} chat templates")
+                if wanted:
+                    self._values[key] = self._short(MOST_TEXT, key[:60])
+                else:
+                    self.pass_text()
+            elif kind == ARRAY:
+                self._array(key)
+            elif kind in NUMBERS:
+                value = self.number(kind)
+                if wanted:
+                    self._values[key] = value
+            else:
+                raise ValueError(f"its metadata holds a value of the unknown type {kind}")
 
     def chat(self, ids: Collection[int]) -> GgufChat:
         values, model = self._values, self._values.get("tokenizer.ggml.model")
@@ -122,77 +145,29 @@ class _Head:
         if token is None or not 0 <= token < len(self._tokens):
             return None
         place = self._tokens[token]
-        return self._data[place + 8 : self._end(place)].decode("utf-8", "replace")
+        (length,) = struct.unpack_from("<Q", self.data, place)
+        return self.data[place + 8 : place + 8 + length].decode("utf-8", "replace")
 
-    def _read(self) -> None:
-        data = self._data
-        if data[:4] != b"GGUF":
-            raise ValueError("it is not a GGUF file")
-        version, _, count = struct.unpack_from("<IQQ", data, 4)
-        if version not in VERSIONS:
-            raise ValueError(f"it is GGUF version {version}, and only {' and '.join(map(str, VERSIONS))} can be read")
-        if count > MOST_KEYS:
-            raise ValueError(f"it claims {count:,} keys of metadata, and more than {MOST_KEYS:,} are none")
-        place, templates = 24, 0
-        for _ in range(count):
-            key, place = self._text(place, MOST_KEY, "a key")
-            (kind,) = struct.unpack_from("<I", data, place)
-            place += 4
-            if kind == STRING:
-                wanted = key.startswith("tokenizer.")
-                templates += key.startswith(TEMPLATE)
-                if templates > MOST_TEMPLATES:
-                    raise ValueError(f"it holds more than {MOST_TEMPLATES} chat templates")
-                if wanted:
-                    self._values[key], place = self._text(place, MOST_TEXT, key[:60])
-                else:
-                    place = self._end(place)
-            elif kind == ARRAY:
-                place = self._array(place, key)
-            elif kind in NUMBERS:
-                if key.startswith("tokenizer."):
-                    (self._values[key],) = struct.unpack_from(NUMBERS[kind], data, place)
-                place += struct.calcsize(NUMBERS[kind])
-            else:
-                raise ValueError(f"its metadata holds a value of the unknown type {kind}")
-
-    def _array(self, place: int, key: str) -> int:
-        inner, count = struct.unpack_from("<IQ", self._data, place)
-        place += 12
+    def _array(self, key: str) -> None:
+        inner, count = self.number(UINT32), self.number(UINT64)
         if inner in NUMBERS:
-            end = int(place + count * struct.calcsize(NUMBERS[inner]))
-            if end > len(self._data):
-                raise struct.error("an array runs past the end")
-            return end
+            self.pass_numbers(inner, count)
+            return
         if inner != STRING:
-            raise ValueError(f"its metadata holds an array of the unknown type {inner}")
+            raise ValueError(f"its metadata holds a value of the unknown type {inner}")
         self._passed += count
-        if self._passed > MOST_TEXTS or count * 8 > len(self._data):
+        if self._passed > MOST_TEXTS or count * 8 > len(self.data):
             raise ValueError(f"its metadata claims {count:,} texts in one array")
         tokens = key == "tokenizer.ggml.tokens"
         if tokens and count > MOST_TOKENS:
             raise ValueError(f"it claims a vocabulary of {count:,} tokens")
-        for at in self._texts(place, count):
+        for _ in range(count):
+            at = self.pass_text()
             if tokens:
                 self._tokens.append(at)
-            place = self._end(at)
-        return place
 
-    def _texts(self, place: int, count: int) -> Iterator[int]:
-        for _ in range(count):
-            yield place
-            place = self._end(place)
-
-    def _text(self, place: int, most: int, what: str) -> tuple[str, int]:
-        end = self._end(place)
-        if end - place - 8 > most:
+    def _short(self, most: int, what: str) -> str:
+        text_at = self.pass_text() + 8
+        if self.place - text_at > most:
             raise ValueError(f"{what} in its metadata has more than {most:,} bytes")
-        return self._data[place + 8 : end].decode("utf-8"), end
-
-    def _end(self, place: int) -> int:
-        """Behind the text that begins here."""
-        (length,) = struct.unpack_from("<Q", self._data, place)
-        end = int(place + 8 + length)
-        if end > len(self._data):
-            raise struct.error("a text runs past the end")
-        return end
+        return self.data[text_at : self.place].decode("utf-8")

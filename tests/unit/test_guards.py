@@ -27,7 +27,8 @@ from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data
 from sftui.sources import SourceSpec, captured, open_source
 from sftui.templates import compile_template
-from sftui.templates.tracing import Lost, Recording
+from sftui.templates.limits import Lost
+from sftui.templates.tracing import Recording
 from sftui.tokens import process
 from sftui.tokens.environments import Environment
 from sftui.tokens.locate import fingerprint, locate, read_json
