@@ -68,15 +68,14 @@ class Rule:
     """All that is said of one code.
 
     `grade` is one of `GRADES`, `scope` is `row`, `setup` or `dataset`. `data` is what to do to the data, which holds
-    for every trainer whose `fixes.json` does not name a key of its own against it; `spared` are trainers that it does
-    not concern, so that there is nothing to do. `repair` are what `sftui repair` can do to the data against it, by the
-    names that it takes, the gentlest first; a gentler one may have nothing to do in a row, e.g. no text can be put in
-    place of an answer that is null. `tags`: some of its findings are repaired by generation tags in the chat template.
-    `share`: which part of the rows has it is reported with its count. `moves` names where a fix of the recipe or the
-    template may move labels, as the tests' `fix_proof.place_of` draws it. `aliases` are codes of the project's
-    reference that are reported under this one. `leads_to`: what its errors and warnings mean for what the
-    model learns, of rules of rows and of the set-up. `bad` raises it and `good` does not; `more` raise it where another
-    fix is offered, or where a repair has something to do. ValueError for a trainer that there is not.
+    for every trainer whose `fixes.json` does not name a key of its own against it, or nothing. `repair` are what
+    `sftui repair` can do to the data against it, by the names that it takes, the gentlest first; a gentler one may
+    have nothing to do in a row, e.g. no text can be put in place of an answer that is null. `tags`: some of its
+    findings are repaired by generation tags in the chat template. `share`: which part of the rows has it is reported
+    with its count. `moves` names where a fix of the recipe or the template may move labels, as the tests'
+    `fix_proof.place_of` draws it. `aliases` are codes of the project's reference that are reported under this one.
+    `leads_to`: what its errors and warnings mean for what the model learns, of rules of rows and of the set-up. `bad`
+    raises it and `good` does not; `more` raise it where another fix is offered, or where a repair has something to do.
     """
 
     code: str
@@ -86,7 +85,6 @@ class Rule:
     explanation: str
     scope: str = "row"
     data: str = ""
-    spared: tuple[str, ...] = ()
     repair: tuple[str, ...] = ()
     tags: bool = False
     share: bool = False
@@ -96,10 +94,6 @@ class Rule:
     bad: Case = field(kw_only=True)
     good: Case = FINE
     more: tuple[Case, ...] = ()
-
-    def __post_init__(self) -> None:
-        if strange := {*self.spared} - {*NAMED}:
-            raise ValueError(f"{self.code} spares {', '.join(sorted(strange))}, which is no trainer")
 
     @property
     def severity(self) -> Severity:
@@ -114,4 +108,4 @@ class Rule:
         """What to do against it under a trainer; hand-written loops all do the same. "" where there is nothing that
         this trainer could be given: what another one reads would lead nowhere."""
         name = BY_HAND if traits_of(trainer).by_hand else trainer
-        return "" if name in self.spared else fixes_of(name).get(self.code, self.data)
+        return fixes_of(name).get(self.code, self.data)

@@ -62,8 +62,8 @@ def folder_of(name: str) -> Path:
 
 @cache
 def fixes_of(name: str) -> Mapping[str, str]:
-    """What to set in a trainer against each finding that it has a key of its own for, by code: its `fixes.json`, or
-    what a trainer of another package declares."""
+    """What to set in a trainer against each finding that it has a key of its own for, by code, nothing where one does
+    not concern it: its `fixes.json`, or what a trainer of another package declares."""
     file = folder_of(name) / "fixes.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else traits_of(name).fixes
 

@@ -29,6 +29,12 @@ def naming(trainer: str, config: Any, data: str, number: int) -> dict[tuple[str 
     return name(config, data, number) if name is not None else {}
 
 
+def runner_request(recipe: Recipe) -> dict[str, Any]:
+    """What the trainer's runner is asked in place of the written config; empty where it reads that."""
+    ask = getattr(import_module(traits_of(recipe.trainer).config), "runner_request", None)
+    return ask(recipe, preset(recipe.preset)) if ask is not None else {}
+
+
 def write_config(recipe: Recipe, opened: OpenedConfig | None, facts: Facts | None = None) -> WrittenConfig:
     """The config that makes the trainer do what the recipe says; RecipeError where it has none.
 

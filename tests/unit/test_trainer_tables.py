@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from trainers import FOLDER
 
-from sftui.trainers import TRAINERS, folder_of, traits_of
+from sftui.findings import CODES
+from sftui.trainers import TRAINERS, fixes_of, folder_of, traits_of
 
 REPO = Path(__file__).resolve().parents[2]
 REAL = tuple(name for name in TRAINERS if not traits_of(name).by_hand)
@@ -50,6 +51,7 @@ def test_a_trainer_has_the_files_that_each_has(name: str) -> None:
     folder = folder_of(name)
     assert [file for file in FILES if not (folder / file.format(folder.name)).is_file()] == []
     assert {file for file in HELD if not (FOLDER / folder.name / f"{file}.py").is_file()} == GAPS.get(name, set())
+    assert [code for code in fixes_of(name) if code not in CODES] == []
 
 
 @pytest.mark.parametrize("page", TEXTS)

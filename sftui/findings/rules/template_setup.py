@@ -429,7 +429,6 @@ TPL014 = Rule(
     "What an unset flag means differs by model size and server, so training and serving may differ.",
     scope="setup",
     data="pass enable_thinking where the rows are rendered, and the same when serving",
-    spared=("torchtune", "mlx-lm", "nemo-automodel", "ms-swift"),
     moves=("nowhere",),
     bad=case(GOOD, template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}")),
     good=case(

@@ -42,7 +42,6 @@ TPL016 = Rule(
     " template does: what is trained is not what a server asks for. Where only white space, an end of text or the"
     " tools differ it is a warning; a default system text, which families add on purpose, is an information.",
     data="use the tokenizer's own template",
-    spared=("trl", "unsloth"),
     share=True,
     moves=("frame",),
     leads_to=Consequence.UNSERVED,

@@ -47,7 +47,6 @@ TOO001 = Rule(
     "OpenAI stores arguments as JSON text, templates of Hugging Face expect a mapping: they escape the text once"
     " more and the model learns arguments full of backslashes. Axolotl"
     " parses the arguments itself.",
-    spared=("axolotl",),
     data="parse the arguments of every tool call with json.loads",
     repair=("parse-json", DROP),
     leads_to=Consequence.GARBLED,

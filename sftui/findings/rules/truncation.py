@@ -91,7 +91,6 @@ TRU010 = Rule(
     "the answer of a later turn is dropped",
     "The trainer makes a sample for each answer, and drops those whose prompt alone fills the length limit: the later"
     " turns of long conversations are never trained.",
-    spared=("trl", "axolotl", "llamafactory", "unsloth", "torchtune", "hf-trainer"),
     repair=(DROP,),
     moves=("cut",),
     leads_to=Consequence.LOST,

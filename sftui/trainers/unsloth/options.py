@@ -247,3 +247,19 @@ def _call(begin: str, arguments: Mapping[str, tuple[Any, str]]) -> list[str]:
         f"    {key}={value!r},{f'  # {comment}' if comment else ''}" for key, (value, comment) in arguments.items()
     )
     return [begin, *lines, ")"]
+
+
+SCRIPT_STEPS = ("standardize", "text_from", "formatting", "responses")
+"""Of Unsloth's options those that the user's own script does, the rest are SFTConfig's."""
+
+NOT_SFT_CONFIG = ("tokenizer", "revision", "chat_template", "trl_version", "eos_token", "pad_token")
+
+
+def runner_request(recipe: Recipe, usual: Recipe) -> dict[str, Any]:
+    """What the runner is asked, in place of a script for it to read."""
+    keys = {str(place[0]): value for place, value in keys_of(recipe, usual)[0].items()}
+    steps = {key: value for key, value in keys.items() if key in SCRIPT_STEPS}
+    config = {key: value for key, value in keys.items() if key not in (*SCRIPT_STEPS, *NOT_SFT_CONFIG)}
+    config.setdefault("max_length", recipe.length.max)
+    tokens = {key: keys[key] for key in ("eos_token", "pad_token") if key in keys}
+    return {"config": config, "dataset": steps, **({"tokens": tokens} if tokens else {})}

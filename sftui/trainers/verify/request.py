@@ -14,6 +14,7 @@ from sftui.recipe_io import parse_yaml
 from sftui.tokens.locate import LARGEST_FILE, WEIGHTS, locate
 from sftui.trainers.config import WrittenConfig
 from sftui.trainers.declared import traits_of
+from sftui.trainers.own_config import runner_request
 
 TEMPLATE = "chat_template.jinja"
 WHERE_ROWS_ARE = (
@@ -21,10 +22,6 @@ WHERE_ROWS_ARE = (
     *("path", "source", "size", "weight", "streaming"),
 )
 """Keys of a file that lists datasets which say where rows are, and which of them are taken."""
-SCRIPT_STEPS = ("standardize", "text_from", "formatting", "responses")
-"""Of Unsloth's options those that the user's own script does, the rest are SFTConfig's."""
-
-NOT_SFT_CONFIG = ("tokenizer", "revision", "chat_template", "trl_version", "eos_token", "pad_token")
 
 
 def make_request(
@@ -43,7 +40,7 @@ def make_request(
     where the tokenizer's own is not used; `dataset` the entry of the config that the rows are of;
     `here` the folder where relative paths of the config begin. RecipeError for rows that are no JSON.
     """
-    name = recipe.trainer
+    asked = runner_request(recipe)
     try:
         json.dumps(list(rows))
     except (TypeError, ValueError) as error:
@@ -60,33 +57,19 @@ def make_request(
     for file in written.files:
         (work / file.name).write_text(file.content, encoding="utf-8")
     main = next((file for file in contents if file.endswith((".yaml", ".yml"))), None)
-    if main is not None and name != "unsloth":
+    if main is not None and not asked:
         text = contents[main]
         if TEMPLATE in contents:
             text = text.replace(TEMPLATE, str(work / TEMPLATE))
         request["config_file"] = str(work / main)
         (work / main).write_text(_one_dataset(text, main, dataset), encoding="utf-8")
-    if (template is not None and TEMPLATE not in contents) or name == "unsloth":
+    if (template is not None and TEMPLATE not in contents) or asked:
         request["chat_template"] = template
-    beside = traits_of(name).data_file
+    beside = traits_of(recipe.trainer).data_file
     if beside in contents:
         entry: Mapping[str, Any] = next(iter(parse_yaml(contents[beside], beside).values()))
         request["dataset"] = {key: value for key, value in entry.items() if key not in WHERE_ROWS_ARE}
-    if name == "unsloth":
-        request.update(_unsloth(recipe))
-    return request
-
-
-def _unsloth(recipe: Recipe) -> dict[str, Any]:
-    from sftui.trainers import preset
-    from sftui.trainers.unsloth.options import keys_of
-
-    keys = {str(place[0]): value for place, value in keys_of(recipe, preset(recipe.preset))[0].items()}
-    steps = {key: value for key, value in keys.items() if key in SCRIPT_STEPS}
-    config = {key: value for key, value in keys.items() if key not in (*SCRIPT_STEPS, *NOT_SFT_CONFIG)}
-    config.setdefault("max_length", recipe.length.max)
-    tokens = {key: keys[key] for key in ("eos_token", "pad_token") if key in keys}
-    return {"config": config, "dataset": steps, **({"tokens": tokens} if tokens else {})}
+    return {**request, **asked}
 
 
 def _one_dataset(text: str, where: str, number: int) -> str:
