@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from importlib.metadata import version as version_of
+from pathlib import Path
 from typing import Any
 
 project = "sftui"
@@ -26,7 +27,20 @@ html_title = f"sftui {version}"
 html_copy_source = False
 html_show_sourcelink = False
 
+_ELSEWHERE = re.compile(r"\]\(\.\./(?:trainers/(?=\w+/page)|\.\./docs/)([\w-]+)(?:/page)?\.md")
 _SECTION = re.compile(r"^## (?P<title>.+)$|^- \[[^\]]+\]\((?P<page>[a-z-]+)\.md\)", re.MULTILINE)
+
+
+def gathered(app: Any, _: Any) -> None:
+    """Let it read the pages of one folder: those of trainers stand in theirs (`sftui/trainers/NAME/page.md`)."""
+    docs, pages = Path(app.srcdir), Path(app.doctreedir) / "pages"
+    pages.mkdir(parents=True, exist_ok=True)
+    files = {file.stem: file for file in docs.glob("*.md")}
+    files |= {file.parent.name.replace("_", "-"): file for file in docs.parent.glob("trainers/*/page.md")}
+    for name, file in files.items():
+        text = _ELSEWHERE.sub(lambda to: f"]({to[1].replace('_', '-')}.md", file.read_text(encoding="utf-8"))
+        (pages / f"{name}.md").write_text(text, encoding="utf-8")
+    app.srcdir = type(app.srcdir)(pages)
 
 
 def side_bar(app: Any, name: str, source: list[str]) -> None:
@@ -43,5 +57,6 @@ def side_bar(app: Any, name: str, source: list[str]) -> None:
 
 
 def setup(app: Any) -> dict[str, bool]:
+    app.connect("config-inited", gathered)
     app.connect("source-read", side_bar)
     return {"parallel_read_safe": True}

@@ -1,4 +1,5 @@
-"""The pages of help: Markdown files next to this one, shown by `sftui help`, by the app and on the web site.
+"""The pages of help: Markdown files next to this one and in folders of trainers (`page.md`), shown by `sftui help`, by
+the app and on the web site.
 
 `index.md` names the pages in their order, each with a line on what it is for; what it does not name is no page.
 """
@@ -15,8 +16,9 @@ from sftui.nearest import nearest
 
 FOLDER = Path(__file__).parent
 INDEX = "index"
-_ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<name>[a-z-]+)\.md\): (?P<line>.+)$", re.MULTILINE)
-_LINK = re.compile(r"\]\((?P<name>[a-z-]+)\.md(?:#[^)]*)?\)")
+_TO = r"\((?:\.\./trainers/(?P<trainer>\w+)/page|(?:\.\./\.\./docs/)?(?P<name>[a-z-]+))\.md(?:#[^)]*)?\)"
+_ENTRY = re.compile(rf"^- \[(?P<title>[^\]]+)\]{_TO}: (?P<line>.+)$", re.MULTILINE)
+_LINK = re.compile(rf"\]{_TO}")
 _SHORTEST = 4
 """Letters of the words of a title by which its page is found, too."""
 
@@ -33,12 +35,19 @@ class Topic:
 @cache
 def topics() -> tuple[Topic, ...]:
     """Every page in the order of the index."""
-    return tuple(Topic(**found.groupdict()) for found in _ENTRY.finditer(markdown(INDEX)))
+    return tuple(Topic(_named(found), found["title"], found["line"]) for found in _ENTRY.finditer(markdown(INDEX)))
+
+
+def _named(link: re.Match[str]) -> str:
+    """The page that a link leads to."""
+    return link["name"] or link["trainer"].replace("_", "-")
 
 
 def markdown(name: str) -> str:
     """The text of a page; FileNotFoundError where there is none of that name."""
-    return (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    own = FOLDER / f"{name}.md"
+    file = own if own.exists() else FOLDER.parent / "trainers" / name.replace("-", "_") / "page.md"
+    return file.read_text(encoding="utf-8")
 
 
 def topic_for(word: str) -> tuple[Topic, bool] | None:
@@ -62,7 +71,7 @@ def topics_that_name(word: str) -> tuple[Topic, ...]:
 
 def topics_linked(name: str) -> tuple[Topic, ...]:
     """The pages that a page leads to, in their order there."""
-    linked = dict.fromkeys(found["name"] for found in _LINK.finditer(markdown(name)))
+    linked = dict.fromkeys(_named(found) for found in _LINK.finditer(markdown(name)))
     by_name = {one.name: one for one in topics()}
     return tuple(by_name[one] for one in linked if one in by_name and one != name)
 

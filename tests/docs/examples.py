@@ -32,6 +32,7 @@ REPO = Path(__file__).resolve().parents[2]
 DOCS = REPO / "sftui" / "docs"
 PAGES = {
     **{path.stem: path for path in sorted(DOCS.glob("*.md"))},
+    **{path.parent.name.replace("_", "-"): path for path in sorted(REPO.glob("sftui/trainers/*/page.md"))},
     "README": REPO / "README.md",
     "sample_data/README": REPO / "sample_data" / "README.md",
 }

@@ -16,7 +16,7 @@ from sftui.repairs.catalogue import TITLES
 from sftui.repairs.rows import DROP_REASONS
 from sftui.safe_yaml import load_yaml
 from sftui.templates import builtin_names
-from sftui.trainers import preset, preset_names, trainer_names, traits_of
+from sftui.trainers import TRAINERS, folder_of, preset, preset_names, trainer_names, traits_of
 from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version
 from sftui.tui.commands.command import show_key
 from sftui.tui.commands.table import COMMANDS as KEYS
@@ -53,6 +53,17 @@ def choices(path: str) -> str:
     """What each choice of a knob does."""
     [info] = [one for one in knobs() if one.path == path]
     return _table([_code(path), "what it does"], [(_code(one), info.meaning(one)) for one in info.choices])
+
+
+def pages(_: str) -> str:
+    """The pages that trainers have of their own, in the index: `page.md` in a trainer's folder says its line."""
+    found = ""
+    for folder in map(folder_of, TRAINERS):
+        text = (folder / "page.md").read_text(encoding="utf-8") if (folder / "page.md").exists() else ""
+        if line := re.search(r"^<!-- index: (.+) -->$", text, re.MULTILINE):
+            title = text.partition("\n")[0].removeprefix("# ")
+            found += f"- [{title}](../trainers/{folder.name}/page.md): {line[1]}\n"
+    return found
 
 
 def all_knobs(section: str) -> str:
@@ -295,6 +306,7 @@ TABLES: dict[str, Callable[[str], str]] = {
     "opening": opening,
     "options": options,
     "own": own_knobs,
+    "pages": pages,
     "presets": presets,
     "repairs": repairs,
     "templates": templates,
