@@ -171,8 +171,8 @@ def _column(column: tuple[str, ...], x: int, width: int, height: int, titled: bo
     if len(column) == 1:
         return {column[0]: Box(x, top, width, max(height - top, 0), titled)}
     upper, lower = column
-    room = height - top - 1
-    lines = room * 2 // 5 + sizes.findings if lower == FINDINGS and upper != TOKENS else room // 2 + sizes.view
+    room, size = height - top - 1, _height_of(column)
+    lines = (room * 2 // 5 if size == "findings" else room // 2) + getattr(sizes, size)
     lines = max(min(lines, room - FEWEST), FEWEST) if room >= 2 * FEWEST else room // 2
     return {upper: Box(x, top, width, room - lines, titled), lower: Box(x, top + room - lines + 1, width, lines, True)}
 
@@ -184,10 +184,10 @@ def _widths(now: Arrangement, sizes: Sizes, width: int, bare: int) -> tuple[int,
     usual, made = [0] * len(now.columns), [0] * len(now.columns)
     for number, column in enumerate(now.columns):
         if number != main:
-            name = column[0] if column[0] in (LIST, RECIPE) else CONVERSATION_PANE
-            usual[number] = _usual(name, now, width, bare)
-            by_hand = {LIST: sizes.list, RECIPE: sizes.recipe, CONVERSATION_PANE: sizes.side}[name]
-            made[number] = max(usual[number] + by_hand, LEAST[name]) if by_hand else usual[number]
+            usual[number] = _usual(column[0], now, width, bare)
+            by_hand = getattr(sizes, _width_of(column))
+            least = LEAST.get(column[0], LEAST[CONVERSATION_PANE])
+            made[number] = max(usual[number] + by_hand, least) if by_hand else usual[number]
     over = sum(made) + LEAST[TOKENS] - room
     for number in sorted(range(len(made)), key=lambda n: usual[n] - made[n]):
         cut = max(0, min(over, made[number] - usual[number]))
@@ -195,6 +195,16 @@ def _widths(now: Arrangement, sizes: Sizes, width: int, bare: int) -> tuple[int,
         over -= cut
     made[main] = max(room - sum(made), 0)
     return tuple(made)
+
+
+def _width_of(column: tuple[str, ...]) -> str:
+    """Which of the `Sizes` is the width of a column."""
+    return {LIST: "list", RECIPE: "recipe"}.get(column[0], "side")
+
+
+def _height_of(column: tuple[str, ...]) -> str:
+    """Which of the `Sizes` is the height of the lower pane of a column."""
+    return "findings" if column[1] == FINDINGS and column[0] != TOKENS else "view"
 
 
 def _usual(name: str, now: Arrangement, width: int, bare: int) -> int:
@@ -239,41 +249,27 @@ def resized(
 
 def _requested(now: Arrangement, holder: str, sizes: Sizes, cells: int, lines: int) -> Sizes:
     """The sizes with one of them changed: the tokens grow at the cost of what stands next to them."""
+    number = next(number for number, column in enumerate(now.columns) if holder in column)
+    column, others = now.columns[number], [column for column in now.columns if holder not in column]
     if lines:
-        column = next(column for column in now.columns if holder in column)
         if len(column) == 1:
             return sizes
-        more = lines if column[1] == holder else -lines
-        if column[1] == FINDINGS and column[0] != TOKENS:
-            return sizes._replace(findings=sizes.findings + more)
-        return sizes._replace(view=sizes.view + more)
-    number = next(number for number, column in enumerate(now.columns) if holder in column)
-    if number != now.main:
-        return _wider(sizes, now.columns[number][0], cells)
-    others = [column for column in now.columns if holder not in column]
-    return _wider(sizes, others[-1][0], -cells) if others else sizes
-
-
-def _wider(sizes: Sizes, first: str, cells: int) -> Sizes:
-    if first == LIST:
-        return sizes._replace(list=sizes.list + cells)
-    if first == RECIPE:
-        return sizes._replace(recipe=sizes.recipe + cells)
-    return sizes._replace(side=sizes.side + cells)
+        name, more = _height_of(column), lines if column[1] == holder else -lines
+    elif number != now.main:
+        name, more = _width_of(column), cells
+    elif others:
+        name, more = _width_of(others[-1]), -cells
+    else:
+        return sizes
+    return sizes._replace(**{name: getattr(sizes, name) + more})
 
 
 def _kept(now: Arrangement, wanted: Sizes, usual: dict[str, Box], after: dict[str, Box]) -> Sizes:
     """What was requested as far as there was room for it, so that the way back begins at once."""
-    kept = wanted
-    if LIST in after:
-        kept = kept._replace(list=after[LIST].width - usual[LIST].width)
-    if RECIPE in after:
-        kept = kept._replace(recipe=after[RECIPE].width - usual[RECIPE].width)
+    kept: dict[str, int] = {}
     for number, column in enumerate(now.columns):
-        if number != now.main and column[0] in SIDES:
-            kept = kept._replace(side=after[column[0]].width - usual[column[0]].width)
+        if number != now.main:
+            kept[_width_of(column)] = after[column[0]].width - usual[column[0]].width
         if len(column) == 2:
-            more = after[column[1]].height - usual[column[1]].height
-            side = column[1] == FINDINGS and column[0] != TOKENS
-            kept = kept._replace(findings=more) if side else kept._replace(view=more)
-    return kept
+            kept[_height_of(column)] = after[column[1]].height - usual[column[1]].height
+    return wanted._replace(**kept)

@@ -44,57 +44,46 @@ def status_cells(status: Status, width: int) -> Line:
     if not status.exact and 0 < status.indexing < 1:
         count += f" ({min(99, int(100 * status.indexing))} %)"
     place = f"row {status.row:,} of {count}" + (f" ({status.order})" if status.order else "")
-    trained = _trained(status)
     state, state_role = _STATES.get(status.state, (status.state, Role.DIM))
-    state += f", {status.version}" if status.version else ""
-    rule = status.rule
     pending = f" {status.pending}" if status.pending else ""
-
-    def length(*parts: str) -> int:
-        return sum(cell_width(part) + 3 for part in (status.side, *parts) if part) - 3 + cell_width(pending) + 2
-
-    repaired, mark, data = status.repaired, status.mark, status.data
-    notes = f"{NOTES} {status.notes:,}" if status.notes else ""
     verdict, grave = _verdict(status)
-    if verdict and length(place, data, mark, repaired, rule.split(" ", 1)[-1], trained, verdict, notes, state) > width:
-        trained, verdict = verdict, ""  # how much is trained says less than what comes of it
-    share_role = Role.ERROR if status.stopped else grave if not verdict and grave is not None else Role.TRAINED
-    rest = length(place, data, mark, repaired, rule, trained, verdict, notes, state)
-    if rest + 6 > width and " " in rule:
-        rule = rule.split(" ", 1)[1]
-        rest = length(place, data, mark, repaired, rule, trained, verdict, notes, state)
-    if rest > width:
-        place = place.removeprefix("row ").replace(" of ", "/")
-        trained = trained.replace(" trained", "")
-        rest = length(place, data, mark, repaired, rule, trained, verdict, notes, state)
-    if rest > width and status.version:
-        state = status.version  # whose ids is more than how far the proof is
-        rest = length(place, data, mark, repaired, rule, trained, verdict, notes, state)
-    if rest > width:
-        repaired, mark, data = repaired[:1], mark[:1], data[:1]
-        notes = notes.replace(" ", "")
-        rest = length(place, data, mark, repaired, rule, trained, verdict, notes, state)
-    room = width - rest - 3
-    source = clip(visible(status.source), room) if room >= 4 else ""
+    parts: dict[str, tuple[str, Role]] = {
+        "side": (status.side, Role.CHANGED),
+        "source": ("", Role.DIM),
+        "place": (place, Role.TITLE),
+        "data": (status.data, Role.ERROR),
+        "mark": (status.mark, Role.KEY),
+        "repaired": (status.repaired, Role.CHANGED),
+        "rule": (status.rule, Role.PLAIN),
+        "trained": (_trained(status), Role.ERROR if status.stopped else Role.TRAINED),
+        "verdict": (verdict, grave or Role.PLAIN),
+        "notes": (f"{NOTES} {status.notes:,}" if status.notes else "", Role.KEY),
+        "state": (state + (f", {status.version}" if status.version else ""), state_role),
+    }
+
+    def put(**texts: str) -> int:
+        """Other texts; how many cells all of them take."""
+        parts.update({name: (text, parts[name][1]) for name, text in texts.items()})
+        return sum(cell_width(text) + 3 for text, _ in parts.values() if text) - 1 + cell_width(pending)
+
+    rule = status.rule.split(" ", 1)[-1]
+    if verdict and put(rule=rule) > width:
+        parts |= {"trained": parts["verdict"], "verdict": ("", Role.PLAIN)}  # how much is trained says less than this
+    if put(rule=status.rule) + 6 > width:
+        put(rule=rule)
+    if put() > width:
+        short = place.removeprefix("row ").replace(" of ", "/")
+        put(place=short, trained=parts["trained"][0].replace(" trained", ""))
+    if put() > width and status.version:
+        put(state=status.version)  # whose ids is more than how far the proof is
+    if put() > width:
+        put(**{name: parts[name][0][:1] for name in ("repaired", "mark", "data")})
+        put(notes=parts["notes"][0].replace(" ", ""))
+    room = width - put() - 3
+    put(source=clip(visible(status.source), room) if room >= 4 else "")
     cells = LineBuilder().add(" ")
-    parts = [
-        (status.side, Role.CHANGED),
-        (source, Role.DIM),
-        (place, Role.TITLE),
-        (data, Role.ERROR),
-        (mark, Role.KEY),
-        (repaired, Role.CHANGED),
-        (rule, Role.PLAIN),
-        (trained, share_role),
-        (verdict, grave or Role.PLAIN),
-        (notes, Role.KEY),
-        (state, state_role),
-    ]
-    first = True
-    for text, role in parts:
-        if text:
-            cells.add("" if first else " · ", Role.DIM).add(text, role)
-            first = False
+    for number, (text, role) in enumerate(part for part in parts.values() if part[0]):
+        cells.add(" · " if number else "", Role.DIM).add(text, role)
     return cells.add(pending, Role.WARNING).line()
 
 

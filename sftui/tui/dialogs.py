@@ -17,7 +17,7 @@ from sftui.tui.contexts import DIALOG
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
 from sftui.tui.themes import Styles
-from sftui.views.cells import Line, LineBuilder, Over, Role, line, wrap
+from sftui.views.cells import Line, Over, Role, line, wrap
 
 EXPORT = 1
 """The answer of a dialog that goes to the export instead."""
@@ -52,13 +52,8 @@ class DialogLines(LineView):
             self.scroll_lines(lines)
 
     def line_cells(self, number: int) -> Line:
-        cells = self.lines[number]
-        if not self.picking or number != self.marked:
-            return cells
-        builder = LineBuilder()
-        for run in cells:
-            builder.add(run.text, run.role, Over.CURSOR)
-        return builder.line()
+        marked = self.picking and number == self.marked
+        return tuple(run._replace(over=Over.CURSOR) if marked else run for run in self.lines[number])
 
 
 class Dialog(ModalScreen[int | None], inherit_bindings=False):
@@ -104,16 +99,13 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         self.bar = Bar("dialog-title")
         self.note = Bar("dialog-note", ground="back")
         self.foot = Bar("dialog-foot", ground="back")
+        self.parts: tuple[LineView, ...] = (self.bar, self.lines, self.note, self.foot)
 
     def compose(self) -> ComposeResult:
-        with Container(id="dialog"):
-            yield self.bar
-            yield self.lines
-            yield self.note
-            yield self.foot
+        yield Container(*self.parts, id="dialog")
 
     def on_mount(self) -> None:
-        for part in (self.bar, self.lines, self.note, self.foot):
+        for part in self.parts:
             part.set_look(self.look)
         self.fit(self.app.size)
 
@@ -125,11 +117,8 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         whole."""
         width = max(8, min(size.width, 100) - 2)
         title = self.title_lines(width)
-        note = (
-            max((len(self.make.left(number, width)) for number in range(len(self.make.texts))), default=0)
-            if isinstance(self.make, Options)
-            else 0
-        )
+        entries = range(len(self.make.texts)) if isinstance(self.make, Options) else ()
+        note = max((len(self.rest(number, width)) for number in entries), default=0)
         self.bar.styles.height, self.note.styles.height = len(title), note
         self.note.display = note > 0
         self.lines.styles.height = max(1, min(len(self.make(width)), size.height - 3 - len(title) - note))
@@ -141,16 +130,17 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         return wrap(line((f" {visible(self.heading)}", Role.TITLE)), width, " ")[:LONGEST_TITLE]
 
     def keys(self) -> str:
-        return (
-            "j k move · Enter selects · Esc closes"
-            if self.lines.picking
-            else f"j k scroll · {self.offer}{f'Enter {self.onward} · ' if self.onward else ''}Esc {self.leave}"
-        )
+        if self.lines.picking:
+            return "j k move · Enter selects · Esc closes"
+        return f"j k scroll · {self.offer}{f'Enter {self.onward} · ' if self.onward else ''}Esc {self.leave}"
+
+    def rest(self, number: int, width: int) -> tuple[Line, ...]:
+        """What a line is too short for."""
+        return self.make.left(number, width) if isinstance(self.make, Options) else ()
 
     def show_rest(self, width: int = 0) -> None:
         """What the marked line is too short for."""
-        if isinstance(self.make, Options):
-            self.note.show(*self.make.left(self.lines.marked, width or self.note.size.width))
+        self.note.show(*self.rest(self.lines.marked, width or self.note.size.width))
 
     def take_key(self, event: events.Key) -> None:
         if event.key == "ctrl+c":

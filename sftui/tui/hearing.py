@@ -7,7 +7,7 @@ from typing import Any
 
 from sftui.model import Inspection
 from sftui.text import many, visible
-from sftui.tui.commands import batch, compare, convert, figures, findings, recipe, repairs, rows, search, why, writing
+from sftui.tui.commands import batch, compare, figures, findings, recipe, repairs, rows, search, why, writing
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.token_pane import changed_tokens
 from sftui.views.cells import Role
@@ -93,7 +93,7 @@ def _source(here: Inspector, event: ev.SourceOpened) -> None:
     here.panes.tokens.show_coming("")
     if event.refused is not None:
         here.panes.tokens.fail(event.refused)
-        here.say(convert.refusal(event.refused), Role.ERROR)
+        here.say(repairs.refusal(event.refused), Role.ERROR)
     elif event.anew:
         here.say(visible(event.anew), Role.WARNING)
     elif new := [note for note in event.notes if note not in here.state.reading.notes]:

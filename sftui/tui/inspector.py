@@ -88,15 +88,13 @@ class Inspector(Protocol):
     def ask(
         self,
         label: str,
-        done: Callable[[str], str | None],
+        done: Callable[[str], None],
         *,
         value: str = "",
-        at_once: Callable[[str], bool] = lambda text: False,
+        raw: bool = False,
+        at_once: tuple[str, ...] = (),
     ) -> None:
-        """Asks for a line; `done` gets it and returns None, or a complaint that keeps the prompt open. `at_once` says
-        for a text that it needs no Enter."""
-
-    def close_prompt(self) -> None: ...
+        """Asks for a line, as `Prompt.ask` does."""
 
     def pick(
         self, title: str, entries: Sequence[tuple[str, str]], then: Callable[[int], None], *, marked: int = 0
@@ -111,7 +109,6 @@ class Inspector(Protocol):
         *,
         offer: str = "",
         exports: bool = False,
-        onward: str = "",
         leave: str = "closes",
     ) -> None:
         """Lines to read in a dialog, and what it offers."""

@@ -15,8 +15,9 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 
+from sftui.errors import SftuiError
 from sftui.tui import tour
-from sftui.tui.arrangement import Arrangement, Box, arrange, place, resized
+from sftui.tui.arrangement import Box, arrange, place, resized
 from sftui.tui.bars import Bar, footer_cells, message_lines, status_cells
 from sftui.tui.body import Body
 from sftui.tui.commands import figures, findings, marks, notes, rows, search, tokens
@@ -95,19 +96,12 @@ class MainScreen(Screen[None], inherit_bindings=False):
             FindingsPane("findings"),
             FiguresPane("figures"),
         )
-        self.by_context: dict[str, LineView] = {
-            LIST: self.panes.rows,
-            RECIPE: self.panes.recipe,
-            TOKENS: self.panes.tokens,
-            DOCUMENT: self.panes.document,
-            CONVERSATION_PANE: self.panes.conversation,
-            FINDINGS: self.panes.findings,
-            FIGURES: self.panes.figures,
-        }
+        contexts = (LIST, RECIPE, TOKENS, DOCUMENT, CONVERSATION_PANE, FINDINGS, FIGURES)
+        self.by_context: dict[str, LineView] = dict(zip(contexts, self.panes, strict=True))
         self.detail = Bar("detail", ground="back")
         self.tour = Bar("tour")
         self.prompt = Prompt(self.say)
-        self.ask, self.close_prompt = self.prompt.ask, self.prompt.close
+        self.ask = self.prompt.ask
         self.footer = Bar("footer")
         self.hints = Memo()
         self.body = Body(self.by_context, self.boxes)
@@ -120,15 +114,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def drawn(self) -> tuple[LineView, ...]:
         """All that is drawn, line by line."""
-        return (
-            self.body.frame,
-            *self.by_context.values(),
-            self.status_bar,
-            self.detail,
-            self.footer,
-            self.tour,
-            self.prompt,
-        )
+        bars = (self.status_bar, self.detail, self.footer, self.tour, self.prompt)
+        return (self.body.frame, *self.by_context.values(), *bars)
 
     def compose(self) -> ComposeResult:
         self.laid_out_for = self.app.size
@@ -204,10 +191,17 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """What comes later, from a timer or a dialog, and draws what follows from it."""
 
         def called() -> None:
-            call()
+            self.attempt(call)
             self.draw()
 
         return called
+
+    def attempt(self, call: Callable[[], None]) -> None:
+        """Calls, and says what went wrong."""
+        try:
+            call()
+        except (SftuiError, OSError) as error:
+            self.say(str(error), Role.ERROR)
 
     def sentence(self) -> Line:
         """The line under the panes: the finding, the knob, the row or the token that is marked."""
@@ -233,10 +227,6 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """Cells of the screen, also before it was laid out."""
         return self.size.width or self.app.size.width
 
-    def arrangement(self, size: Size | None = None) -> Arrangement:
-        width, height = size or self.size or self.app.size
-        return arrange(self.state.open, width, height)
-
     @property
     def bare(self) -> int:
         """Cells of the list of rows without previews."""
@@ -248,7 +238,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def set_panes(self, size: Size | None = None) -> None:
         """Which panes are seen at this size, and who of them holds the keys."""
-        before, self.arranged = self.arranged, self.arrangement(size)
+        before, self.arranged = self.arranged, arrange(self.state.open, *(size or self._cells))
         now = self.arranged
         holder = now.holder(self.state.open.context, self.state.open.view)
         self.state = self.state.put(self.state.open._replace(context=holder))
@@ -303,9 +293,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def on_paste(self, event: events.Paste) -> None:
         """Pasted text goes to the prompt; elsewhere it is no keys and does nothing."""
         if self.prompt.open:
-            self.prompt.press(
-                "", "".join(c for c in event.text.splitlines()[0] if c.isprintable()) if event.text else None
-            )
+            line = event.text.splitlines()[0] if event.text else ""
+            self.prompt.press("", "".join(c for c in line if c.isprintable()))
             self.draw()
 
     def press(self, key: str) -> None:
@@ -334,7 +323,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         if why is not None and why.text:
             self.put(why)
             return False
-        command.run(self, count)
+        self.attempt(lambda: command.run(self, count))
         return True
 
     def on_line_view_clicked(self, message: LineView.Clicked) -> None:
@@ -382,11 +371,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.put(StatusMessage(text, role))
 
     def show_dialog(self, dialog: Dialog, then: Answer = lambda answer: None) -> None:
-        def answered(answer: int | None) -> None:
-            then(answer)
-            self.draw()
-
-        self.app.push_screen(dialog, answered)
+        self.app.push_screen(dialog, lambda answer: self.drawing(lambda: then(answer))())
 
     def pick(
         self, title: str, entries: Sequence[tuple[str, str]], then: Callable[[int], None], *, marked: int = 0
@@ -404,10 +389,9 @@ class MainScreen(Screen[None], inherit_bindings=False):
         *,
         offer: str = "",
         exports: bool = False,
-        onward: str = "",
         leave: str = "closes",
     ) -> None:
-        dialog = Dialog(title, make, self.keymap, self.look, offer=offer, exports=exports, onward=onward, leave=leave)
+        dialog = Dialog(title, make, self.keymap, self.look, offer=offer, exports=exports, leave=leave)
         self.show_dialog(dialog, then)
 
     def later(self, seconds: float, call: Callable[[], None]) -> None:
@@ -458,10 +442,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def show_view(self, *, keep: bool = False) -> None:
         """The view that is open; `keep`: and those that stand there."""
         opened = self.state.open.view
-        if opened is not None:
-            VIEWS[opened].show(self, opened, keep)
-        for name in self.arranged.views if keep else ():
-            if name != opened:
+        for name in dict.fromkeys((opened, *(self.arranged.views if keep else ()))):
+            if name is not None:
                 VIEWS[name].show(self, name, keep)
 
     def paint_view(self, name: str) -> None:
@@ -469,12 +451,12 @@ class MainScreen(Screen[None], inherit_bindings=False):
             VIEWS[name].paint(self, name, True)
 
     def open_help(self, then: Answer) -> None:
-        from sftui.tui.help_dialog import Help
+        from sftui.tui.filtering import Help
 
         self.show_dialog(Help(keys_of(self.state.open.context), self.keymap, self.look), then)
 
     def open_palette(self) -> None:
-        from sftui.tui.palette import Palette
+        from sftui.tui.filtering import Palette
 
         self.show_dialog(Palette(keys_of(self.state.open.context), self.keymap, self.look, self.chosen_in_palette))
 

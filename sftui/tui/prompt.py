@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sftui.errors import SftuiError
 from sftui.text import cell_width, visible
 from sftui.tui.line_view import LineView
 from sftui.views.cells import Line, Over, Role, Segment
@@ -31,6 +32,11 @@ def edit(text: str, cursor: int, key: str, character: str | None) -> tuple[str, 
     return text, max(0, min(places.get(key, cursor), len(text)))
 
 
+def around_cursor(text: str, cursor: int) -> tuple[str, str, str]:
+    """What is shown before the cursor, under it and after it."""
+    return visible(text[:cursor]), visible(text[cursor : cursor + 1]) or " ", visible(text[cursor + 1 :])
+
+
 class Prompt(LineView):
     """Takes the place of the keys in the footer while it is open; the line above shows the question."""
 
@@ -44,22 +50,25 @@ class Prompt(LineView):
         self.open = False
         self.text = ""
         self.cursor = 0
-        self._done: Callable[[str], str | None] = lambda text: None
-        self._at_once: Callable[[str], bool] = lambda text: False
+        self._done: Callable[[str], None] = lambda text: None
+        self._raw = False
+        self._at_once: tuple[str, ...] = ()
 
     def ask(
         self,
         label: str,
-        done: Callable[[str], str | None],
+        done: Callable[[str], None],
         *,
         value: str = "",
-        at_once: Callable[[str], bool] = lambda text: False,
+        raw: bool = False,
+        at_once: tuple[str, ...] = (),
     ) -> None:
-        """Asks; `done` gets the text and returns None, or a complaint that keeps the prompt open.
+        """Asks for a line; `done` gets it, and what it raises is a complaint that keeps the prompt open.
 
-        `at_once` says for a text that it needs no Enter.
+        `raw`: as it was typed, else without blanks around it, and not at all where nothing is left. The texts `at_once`
+        need no Enter.
         """
-        self._done, self._at_once = done, at_once
+        self._done, self._raw, self._at_once = done, raw, at_once
         self.text, self.cursor = value, len(value)
         self._say(label, Role.PLAIN)
         self._show(True)
@@ -77,16 +86,18 @@ class Prompt(LineView):
         else:
             before = self.text
             self.text, self.cursor = edit(self.text, self.cursor, key, character)
-            if self.text != before and self._at_once(self.text):
+            if self.text != before and self.text in self._at_once:
                 self.submit()
             else:
                 self.repaint()
 
     def submit(self) -> None:
         self.close()
-        complaint = self._done(self.text)
-        if complaint is not None:
-            self._say(complaint, Role.ERROR)
+        try:
+            if self._raw or self.text.strip():
+                self._done(self.text if self._raw else self.text.strip())
+        except (SftuiError, OSError) as error:
+            self._say(str(error), Role.ERROR)
             self._show(True)
 
     def _show(self, on: bool) -> None:
@@ -98,11 +109,7 @@ class Prompt(LineView):
 
     def line_cells(self, line: int) -> Line:
         """The text around the cursor: what is left of a narrow screen goes to what was typed last."""
-        before, at, after = (
-            visible(self.text[: self.cursor]),
-            visible(self.text[self.cursor : self.cursor + 1]) or " ",
-            visible(self.text[self.cursor + 1 :]),
-        )
+        before, at, after = around_cursor(self.text, self.cursor)
         room = max(4, self.size.width - cell_width(at) - 2)
         while cell_width(before) > room:
             before = before[1:]

@@ -46,6 +46,11 @@ class StatusMessage(NamedTuple):
     role: Role = Role.PLAIN
 
 
+def unless(done: object, why: str, role: Role = Role.DIM) -> StatusMessage | None:
+    """Why a command comes to nothing, unless it does something."""
+    return None if done else StatusMessage(why, role)
+
+
 class Sizes(NamedTuple):
     """What was made larger or smaller by hand: cells more than usual of the list, the recipe and what stands next to
     the tokens; lines more of the view below them, and of the findings below the conversation."""

@@ -32,7 +32,6 @@ class ThemeColours:
 
     back: str = "default"
     bar: str = "default"
-    raised: str = "default"
     text: str = "default"
     muted: str = "default"
     faint: str = "default"
@@ -51,7 +50,6 @@ PALETTES = {
     "dark": ThemeColours(
         back="#121212",
         bar="#262626",
-        raised="#303030",
         text="#d0d0d0",
         muted="#949494",
         faint="#626262",
@@ -68,7 +66,6 @@ PALETTES = {
     "light": ThemeColours(
         back="#eeeeee",
         bar="#dadada",
-        raised="#d0d0d0",
         text="#262626",
         muted="#626262",
         faint="#9e9e9e",
@@ -175,7 +172,7 @@ class Styles:
 
 
 def textual_theme(name: str) -> Theme:
-    """The Textual theme, for the stock widgets (inputs, the palette) and the rules between panes."""
+    """The Textual theme, for the grounds and the borders that Textual draws."""
     p, flat = PALETTES[name], name in ("ansi", "mono")
     prefix = "ansi_" if flat else ""
     return Theme(
@@ -183,15 +180,7 @@ def textual_theme(name: str) -> Theme:
         dark=name != "light",
         **({"ansi": True} if flat else {}),  # which older releases of Textual do not take
         primary=prefix + p.trained,
-        secondary=prefix + p.accent,
-        accent=prefix + p.special,
-        warning=prefix + p.warning,
-        error=prefix + p.error,
-        success=prefix + p.trained,
         foreground=prefix + p.text,
         background=prefix + p.back,
-        surface=prefix + p.bar,
-        panel=prefix + p.bar,
-        boost=prefix + p.raised,
-        variables={**(BUILTIN_THEMES["ansi-dark"].variables if flat else {}), "rule": prefix + p.faint},
+        variables=BUILTIN_THEMES["ansi-dark"].variables if flat else {},
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from sftui.text import ELLIPSIS, cell_width, split_at
+from sftui.text import ELLIPSIS, cell_width, split_at, visible
 
 
 class Role(str, Enum):
@@ -166,9 +166,14 @@ def wrap(cells: Line, width: int, indent: str = "") -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def text_lines(text: str, width: int, role: Role = Role.PLAIN) -> tuple[Line, ...]:
+def text_lines(text: str, width: int, role: Role = Role.PLAIN, indent: str = "") -> tuple[Line, ...]:
     """Visible text, with real line feeds between its lines, wrapped to `width`."""
-    return tuple(row for part in text.split("\n") for row in wrap(line((part, role)), width))
+    return tuple(row for part in text.split("\n") for row in wrap(line((part, role)), width, indent))
+
+
+def warned(text: str, width: int) -> tuple[Line, ...]:
+    """A warning, wrapped, whatever stands in it."""
+    return wrap(line((visible(text), Role.WARNING)), width)
 
 
 def plain(lines: Iterable[Line]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sftui.model import Inspection, RowSummary
+from sftui.model import Inspection, Problem, RowSummary
 from sftui.text import cell_width, clip, fit, many, prose, share, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 from sftui.views.frame import ACTIVE, HEAVY, LIGHT
@@ -25,6 +25,11 @@ def stop_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     """Why the row stopped, or why the trainer drops it; empty where neither."""
     why = why_stopped(inspection)
     return wrap(line((f"✗ {visible(why)}", Role.ERROR)), width) if why else ()
+
+
+def problem_lines(problem: Problem, width: int) -> tuple[Line, ...]:
+    """Why there is nothing to show."""
+    return wrap(line((f"✗ {problem.sentence()}", Role.ERROR)), width)
 
 
 def row_notes(inspection: Inspection) -> tuple[tuple[str, Role], ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sftui.model import Batch, Inspection, Pack, Problem, RowSummary
 from sftui.recipe import Recipe
+from sftui.views.repairs import RepairCount as RepairCount
 
 if TYPE_CHECKING:
     from sftui.audit.figures import Figures
@@ -279,21 +280,6 @@ class OrderReady:
     rows: array[int] = field(default_factory=lambda: array("L"))
     total: int = 0
     problem: Problem | None = None
-
-
-class RepairCount(NamedTuple):
-    """How many rows repairs change and leave out, and how many each of them touches; in the order of most rows.
-
-    `skipped` rows stay as they are because a repair could not be made on them; `named` are the first of them: number,
-    where, why.
-    """
-
-    rows: int = 0
-    changed: int = 0
-    dropped: int = 0
-    by_repair: tuple[tuple[str, int], ...] = ()
-    skipped: int = 0
-    named: tuple[tuple[int, str, str], ...] = ()
 
 
 class RepairsCounted(NamedTuple):

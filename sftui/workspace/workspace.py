@@ -221,6 +221,11 @@ class Workspace:
         """The data repairs in force, which are in no file before they are exported."""
         return self._history.now.repairs
 
+    @property
+    def written_to(self) -> str | None:
+        """The file that has the repairs in force; None where none has."""
+        return self.written[1].target if self.written is not None and self.written[0] == self.repairs else None
+
     def change(self, path: str, value: Any) -> bool:
         """Set one knob; False where it has that value already. The value must be valid (`recipe_io`)."""
         return self.set_recipe(changed(self.recipe, path, value))
@@ -275,10 +280,8 @@ class Workspace:
             prepared: ExportInput = (
                 pickle.loads(self._prepared) if self._prepared else ExportInput(paths=self.options.paths)
             )
-            written = self.written[1].target if self.written is not None and self.written[0] == self.repairs else None
-            return plan_export(
-                to, folder, self.recipe, self.base_recipe, replace(prepared, repairs=self.repairs, repaired=written)
-            )
+            prepared = replace(prepared, repairs=self.repairs, repaired=self.written_to)
+            return plan_export(to, folder, self.recipe, self.base_recipe, prepared)
 
     # --- inside -----------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tui_driver import running
 
+from sftui.errors import SftuiError
 from sftui.repairs.catalogue import DEDUPLICATE, TITLES
 from sftui.tui.bars import message_lines
 from sftui.views.cells import Role, plain
@@ -32,7 +33,11 @@ async def test_a_long_answer_takes_the_line_of_the_keys_until_the_next_key() -> 
 
 async def test_a_long_complaint_stands_above_the_prompt() -> None:
     async with running((60, 20)) as driven:
-        driven.main.prompt.ask("file", lambda text: LONG, value="x")
+
+        def refuse(text: str) -> None:
+            raise SftuiError(LONG)
+
+        driven.main.prompt.ask("file", refuse, value="x")
         await driven.press("enter")
         told, left, prompt = driven.lines[-3:]
         assert f"{told.strip()} {left.strip()}".startswith(LONG[:100]) and prompt.strip() == "x"

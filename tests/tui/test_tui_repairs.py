@@ -11,7 +11,7 @@ from words_worker import WordsWorker
 from sftui.findings import Finding, Severity
 from sftui.recipe import Recipe, changed
 from sftui.trainers import preset
-from sftui.tui.copying import file_next_to
+from sftui.tui.commands.copying import file_next_to
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 

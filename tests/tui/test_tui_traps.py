@@ -15,7 +15,7 @@ from textual.widget import Widget
 from tui_driver import running
 from words_worker import WordsWorker
 
-from sftui.tui.copying import OSC52_LIMIT, copy_out, editor, read_only_copy, write_out
+from sftui.tui.commands.copying import OSC52_LIMIT, copy_out, editor, read_only_copy, write_out
 from sftui.tui.themes import PALETTES, Styles
 from sftui.views.cells import Over, Role
 from sftui.workspace import events as ev
@@ -182,7 +182,7 @@ def test_T7_colours_survive_256_colours(theme: str) -> None:
     from rich.color import Color, ColorSystem
 
     palette = PALETTES[theme]
-    for name in ("back", "bar", "raised"):
+    for name in ("back", "bar"):
         r, g, b = (int(getattr(palette, name)[i : i + 2], 16) for i in (1, 3, 5))
         assert max(r, g, b) - min(r, g, b) <= 0.15 * max(r, g, b)
     grounds = {Color.parse(getattr(palette, n)).downgrade(ColorSystem.EIGHT_BIT).number for n in ("back", "bar")}

@@ -38,7 +38,7 @@ from sftui.trainers.reading import Reader
 from sftui.trainers.recognise import is_config
 from sftui.trainers.torchtune import special
 from sftui.trainers.versions import parse
-from sftui.tui.copying import copy_out
+from sftui.tui.commands.copying import copy_out
 from sftui.workspace.marks import RowMarks, read_marks
 from sftui.workspace.marks_file import MarksFile
 
@@ -174,7 +174,7 @@ def test_a_table_of_many_keys_or_levels_is_not_written(lower: Lower) -> None:
 
 def test_what_is_too_much_for_a_clipboard_is_not_sent(lower: Lower) -> None:
     sent: list[str] = []
-    lower("sftui.tui.copying.OSC52_LIMIT", 70)
+    lower("sftui.tui.commands.copying.OSC52_LIMIT", 70)
     assert "too many for the clipboard" in copy_out("x" * 2_000, sent.append, {}) and sent == []
     copy_out("x" * 1_000, sent.append, {})
     assert len(sent) == 1

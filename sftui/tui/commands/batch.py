@@ -9,10 +9,10 @@ from functools import partial
 from itertools import takewhile
 
 from sftui.text import many
-from sftui.tui.commands.command import command
+from sftui.tui.commands.command import Command
 from sftui.tui.contexts import BATCH, PACKS
 from sftui.tui.inspector import Inspector
-from sftui.views.cells import Line, Role, line, wrap
+from sftui.views.cells import Line, Role, line, text_lines
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 
@@ -23,7 +23,7 @@ BATCH_HINT = "8B eight rows · ] [ move on · Esc closes"
 PACKS_HINT = "] [ other rows · B batch · Esc closes"
 
 
-@command("batch", "B", "batch", "Look", counted=True)
+@Command("batch", ("B",), "batch", "Look", counted=True)
 def open_batch(here: Inspector, count: int | None) -> None:
     """Shows the next rows as the collator pads them; 8B for eight."""
     if here.state.open.view == BATCH and count is None:
@@ -37,7 +37,7 @@ def open_batch(here: Inspector, count: int | None) -> None:
         here.show_view()
 
 
-@command("packs", "P", "packs", "Look")
+@Command("packs", ("P",), "packs", "Look")
 def open_packs(here: Inspector, count: int | None) -> None:
     """Shows the rows from here on as the trainer packs them: documents, boundaries, waste."""
     here.open_view(PACKS)
@@ -84,28 +84,19 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     if answer is None:
         return (line(("packing …", Role.DIM)),)
     if answer.problem is not None or answer.batch is None:
-        return (
-            *_problem(answer, width),
-            (),
-            line(("c", Role.KEY), (" opens the recipe: pack.strategy, length.max", Role.DIM)),
-        )
+        hint = line(("c", Role.KEY), (" opens the recipe: pack.strategy, length.max", Role.DIM))
+        return (*_problem(answer, width), (), hint)
     ignore = recipe.mask.ignore_index
-    group = (
-        f"the trainer packs {many(recipe.pack.group, 'row')} together"
-        if recipe.pack.group
-        else "the trainer packs all rows together"
-    )
+    group = f"the trainer packs {many(recipe.pack.group, 'row') if recipe.pack.group else 'all rows'} together"
     stored = recipe.pack.strategy == "none"
     rows = f"{many(answer.rows, 'row')} from row {first:,} on"
     packed = f"{recipe.pack.strategy}: {rows} in {many(len(answer.packs), 'pack')}"
-    heads = [((f"as stored: {rows}, a pack each" if stored else packed, Role.TITLE),)]
+    lines = [*text_lines(f"as stored: {rows}, a pack each" if stored else packed, width, Role.TITLE)]
     if not stored:
         flat = "; each batch is flattened into one row" if recipe.batch.flatten else ""
-        heads += [((f"{group}; other rows of its group may share these packs{flat}", Role.DIM),)]
-    lines: list[Line] = [cells for part in heads for cells in wrap(line(*part), width)]
-    lines += takewhile(
-        bool, batch_lines(answer.batch, width, ignore_index=ignore)
-    )  # its strips are drawn a pack each below
+        lines += text_lines(f"{group}; other rows of its group may share these packs{flat}", width, Role.DIM)
+    # its strips are drawn a pack each below
+    lines += takewhile(bool, batch_lines(answer.batch, width, ignore_index=ignore))
     for number, pack in enumerate(answer.packs[:MOST_PACKS]):
         lines += [(), line((f"pack {number}", Role.KEY)), *pack_lines(pack, width, ignore_index=ignore)]
     left = len(answer.packs) - MOST_PACKS
@@ -116,4 +107,4 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
 
 def _problem(answer: ev.BatchReady | ev.PacksReady, width: int) -> tuple[Line, ...]:
     reason = answer.problem.sentence() if answer.problem is not None else "there is nothing to show"
-    return wrap(line((f"✗ {reason}", Role.ERROR)), width)
+    return text_lines(f"✗ {reason}", width, Role.ERROR)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
 from sftui.tui.contexts import ANY, DIALOG, DOCUMENT
@@ -30,7 +29,7 @@ def nothing(here: Inspector, count: int | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One thing the user can do.
+    """One thing the user can do; it decorates the function that does it, whose docstring is then its `help`.
 
     `keys` are alternatives; a key that follows a prefix is written with a space (`y i`). `help` is
     one sentence. `counted` says that a count typed before the key means something. While `when` says why not, the key
@@ -42,15 +41,18 @@ class Command:
     id: str
     keys: tuple[str, ...]
     title: str
-    help: str
     group: str
     context: str = ANY
+    help: str = ""
     counted: bool = False
     run: Run = field(default=nothing, compare=False)
     when: When = field(default=always, compare=False)
     means: str = ""
     was: tuple[str, ...] | None = None
     was_in: str = ""
+
+    def __call__(self, run: Run) -> Command:
+        return replace(self, run=run, help=" ".join((run.__doc__ or "").split()))
 
     @property
     def meaning(self) -> str:
@@ -61,29 +63,6 @@ class Command:
     def fresh(self) -> tuple[str, ...]:
         """The keys that it did not have before: in a user's keymap they may be another command's."""
         return () if self.was is None else tuple(key for key in self.keys if key not in self.was)
-
-
-def command(
-    ident: str,
-    keys: str | tuple[str, ...],
-    title: str,
-    group: str,
-    context: str = ANY,
-    *,
-    counted: bool = False,
-    when: When = always,
-    means: str = "",
-    was: tuple[str, ...] | None = None,
-    was_in: str = "",
-) -> Callable[[Run], Command]:
-    """Declares the function below it as a command, whose help is its docstring; its name in the module is then the
-    command's."""
-
-    def declared(run: Run) -> Command:
-        known, help_text = (keys,) if isinstance(keys, str) else keys, " ".join((run.__doc__ or "").split())
-        return Command(ident, known, title, help_text, group, context, counted, run, when, means, was, was_in)
-
-    return declared
 
 
 MEANS = {
@@ -122,21 +101,11 @@ def moves(context: str, what: str, move: Move | None = None, when: When = always
         ("home", ("home",), "to the start", "Goes to the first one."),
         ("end", last, "to the end", "Goes to the last one."),
     )
-    return tuple(
-        Command(
-            f"{name}.{kind}",
-            keys,
-            title,
-            help_text,
-            "Move",
-            context,
-            kind not in ("home", "end"),
-            nothing if move is None else partial(_moved, move, kind),
-            when,
-            MEANS[kind],
-        )
-        for kind, keys, title, help_text in declared
-    )
+    made = []
+    for kind, keys, title, sentence in declared:
+        run, counted = nothing if move is None else partial(_moved, move, kind), kind not in ("home", "end")
+        made.append(Command(f"{name}.{kind}", keys, title, "Move", context, sentence, counted, run, when, MEANS[kind]))
+    return tuple(made)
 
 
 STEPS = ("down", "up", "page_down", "page_up", "home", "end")
@@ -157,15 +126,6 @@ def steps(kind: str, count: int, page: int, whole: int) -> int:
 
 def _moved(move: Move, kind: str, here: Inspector, count: int | None) -> None:
     move(here, kind, count or 1)
-
-
-def declared_in(module: ModuleType) -> tuple[Command, ...]:
-    """The commands of a module, in the order in which they are declared."""
-    found: list[Command] = []
-    for value in vars(module).values():
-        several = value if isinstance(value, tuple) else (value,)
-        found += [one for one in several if isinstance(one, Command)]
-    return tuple(found)
 
 
 _KEY_NAMES = {

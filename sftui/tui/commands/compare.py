@@ -10,16 +10,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from sftui.errors import SftuiError
 from sftui.recipe import Recipe, changed
-from sftui.text import visible
 from sftui.tui.commands import rows
-from sftui.tui.commands.command import MEANS, command
+from sftui.tui.commands.command import MEANS, Command
+from sftui.tui.commands.recipe import preset_like
 from sftui.tui.contexts import COMPARE, WHY
 from sftui.tui.inspector import Inspector
-from sftui.tui.presets import preset_like
-from sftui.tui.state import StatusMessage
-from sftui.views.cells import Line, Role, line, wrap
+from sftui.tui.state import StatusMessage, unless
+from sftui.views.cells import Line, Role, line, text_lines, warned
+from sftui.views.status import problem_lines
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.history import RecipeChoice
@@ -36,7 +35,7 @@ def _hint(here: Inspector) -> str:
 # — choosing —
 
 
-@command("compare", "C", "compare", "Look")
+@Command("compare", ("C",), "compare", "Look")
 def open_or_close(here: Inspector, count: int | None) -> None:
     """Compares the row under a second recipe, preset or template, and counts differences over the dataset."""
     now = here.state.compared
@@ -49,7 +48,7 @@ def open_or_close(here: Inspector, count: int | None) -> None:
         here.say(f"B: {here.state.compared.description or now.name} · {_hint(here)}")
 
 
-@command("compare.pick", "=", "compare with another", "Look")
+@Command("compare.pick", ("=",), "compare with another", "Look")
 def pick(here: Inspector, count: int | None) -> None:
     """Picks another recipe to compare with."""
     _pick(here)
@@ -64,11 +63,8 @@ def _pick(here: Inspector) -> None:
     entries: list[tuple[str, str]] = []
     if here.workspace.base_recipe != now:
         entries.append(("as opened", "the recipe before your changes"))
-    entries += [
-        (name, "with its defaults; data, tokenizer and template as here")
-        for name in preset_names()
-        if name != now.preset
-    ]
+    words = "with its defaults; data, tokenizer and template as here"
+    entries += [(name, words) for name in preset_names() if name != now.preset]
     if now.preset in preset_names() and preset_like(now, now.preset) != now:
         entries.append((now.preset, "this trainer with its defaults"))
     entries += [(f"template builtin:{name}", "this recipe with another chat template") for name in builtin_names()]
@@ -78,39 +74,30 @@ def _pick(here: Inspector) -> None:
 
 def _picked(here: Inspector, name: str) -> None:
     workspace = here.workspace
-    try:
-        if name == "file:":
-            here.ask("recipe file to compare with", lambda text: _file(here, text))
-        elif name == "as opened":
-            start(here, workspace.base_recipe, name)
-        elif name.startswith("template "):
-            template = name.removeprefix("template ")
-            start(here, changed(workspace.recipe, "render.template", template), template)
-        else:
-            start(here, preset_like(workspace.recipe, name), name)
-    except SftuiError as error:
-        here.say(str(error), Role.ERROR)
+    if name == "file:":
+        here.ask("recipe file to compare with", partial(_file, here))
+    elif name == "as opened":
+        start(here, workspace.base_recipe, name)
+    elif name.startswith("template "):
+        template = name.removeprefix("template ")
+        start(here, changed(workspace.recipe, "render.template", template), template)
+    else:
+        start(here, preset_like(workspace.recipe, name), name)
 
 
-def _file(here: Inspector, text: str) -> str | None:
+def _file(here: Inspector, text: str) -> None:
     from pathlib import Path
 
     from sftui.errors import RecipeError
     from sftui.side_files import read_side_file
     from sftui.trainers import load_recipe
 
-    path = Path(os.path.expanduser(text.strip()))
-    if not text.strip():
-        return None
-    try:
-        other = load_recipe(read_side_file(path, "the recipe", RecipeError), str(path))
-    except SftuiError as error:
-        return str(error)
+    path = Path(os.path.expanduser(text))
+    other = load_recipe(read_side_file(path, "the recipe", RecipeError), str(path))
     here.put(here.state.compared._replace(file=str(path)))
     if other.tokenizer.name is None:
         other = replace(other, tokenizer=here.workspace.recipe.tokenizer)
     start(here, other, path.name)
-    return None
 
 
 # — the comparison —
@@ -167,10 +154,10 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
     if answer is None:
         return (line(("comparing …", Role.DIM)),)
     if answer.problem is not None:
-        return wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)
+        return problem_lines(answer.problem, width)
     return (
         *_counted(here, width, names, count_lines),
-        *(row for text in unmarked_words(answer.unmarked, names) for row in _warned(text, width)),
+        *(row for text in unmarked_words(answer.unmarked, names) for row in warned(text, width)),
         (),
         *_repaired(here, answer, width),
         *_row(here, answer, names, width),
@@ -195,14 +182,12 @@ def _row(here: Inspector, answer: ev.ComparisonReady, names: tuple[str, str], wi
         return ()
 
     def make() -> tuple[Line, ...]:
-        found = compare_lines(compared, names, width, differing=now.differing)
-        if answer.left_out:
-            text = (
-                f"a long row: {len(compared.columns):,} tokens from the first difference on are shown, "
-                f"{answer.left_out:,} are not; {answer.differing:,} differ in all"
-            )
-            found = (*wrap(line((text, Role.WARNING)), width), *found)
-        return found
+        text = (
+            f"a long row: {len(compared.columns):,} tokens from the first difference on are shown, "
+            f"{answer.left_out:,} are not; {answer.differing:,} differ in all"
+        )
+        head = warned(text, width) if answer.left_out else ()
+        return (*head, *compare_lines(compared, names, width, differing=now.differing))
 
     return now.drawn.lines((id(answer), answer.ticket, answer.version, names, width, now.differing), make)
 
@@ -213,12 +198,9 @@ def _counted(
     now = here.state.compared
     count = now.counted
     if count is None or count.count is None:
-        text = (
-            "over the dataset: counting …"
-            if count is None or count.problem is None
-            else f"✗ {count.problem.sentence()}"
-        )
-        return list(wrap(line((text, Role.DIM)), width))
+        problem = count.problem if count is not None else None
+        text = "over the dataset: counting …" if problem is None else f"✗ {problem.sentence()}"
+        return list(text_lines(text, width, Role.DIM))
     found = list(count_lines(count.count, names, width))
     if count.causes is not None and now.other is not None:
         from sftui.views.causes import cause_lines
@@ -260,7 +242,7 @@ def stop_counting(here: Inspector) -> None:
         here.put(now._replace(counting=None))
 
 
-@command("compare.toggle", "v", "A/B", "Look", when=lambda here: _no_b(here, "nothing to compare with"), was=("a",))
+@Command("compare.toggle", ("v",), "A/B", "Look", when=lambda here: _no_b(here, "nothing to compare with"), was=("a",))
 def toggle(here: Inspector, count: int | None) -> None:
     """Switches between the tokens under A and under B."""
     now = here.state.compared
@@ -281,14 +263,12 @@ def toggle(here: Inspector, count: int | None) -> None:
         here.say(f"B: {now.name} …", Role.DIM)
 
 
-@command(
+@Command(
     "compare.differing",
-    "-",
+    ("-",),
     "only what differs",
     "Look",
-    when=lambda here: (
-        None if here.state.open.view == COMPARE else StatusMessage("no comparison; press C to open one", Role.DIM)
-    ),
+    when=lambda here: unless(here.state.open.view == COMPARE, "no comparison; press C to open one"),
 )
 def hide_equal(here: Inspector, count: int | None) -> None:
     """Hides what is equal in the comparison."""
@@ -302,9 +282,7 @@ def hide_equal(here: Inspector, count: int | None) -> None:
 
 
 def _no_b(here: Inspector, missing: str = "no comparison") -> StatusMessage | None:
-    if here.state.compared.other is not None:
-        return None
-    return StatusMessage(f"{missing}; press C to pick a second recipe", Role.DIM)
+    return unless(here.state.compared.other is not None, f"{missing}; press C to pick a second recipe")
 
 
 def _show_b(here: Inspector) -> None:
@@ -350,12 +328,11 @@ def _back_to_a(here: Inspector) -> None:
 
 def _b_hidden(here: Inspector) -> StatusMessage | None:
     """Why there is no B on screen to be put in force."""
-    if here.state.open.view == COMPARE or here.state.compared.on_b:
-        return _no_b(here)
-    return StatusMessage("nothing to apply here: f lists findings and their fixes, C compares", Role.DIM)
+    hidden = here.state.open.view != COMPARE and not here.state.compared.on_b
+    return unless(not hidden, "nothing to apply here: f lists findings and their fixes, C compares") or _no_b(here)
 
 
-@command("compare.take", "a", "use recipe B", "Recipe", when=_b_hidden, means=MEANS["apply"], was=("+",))
+@Command("compare.take", ("a",), "use recipe B", "Recipe", when=_b_hidden, means=MEANS["apply"], was=("+",))
 def take(here: Inspector, count: int | None) -> None:
     """Makes recipe B, while it is compared or shown, the current one; u undoes it."""
     now = here.state.compared
@@ -378,7 +355,3 @@ def applied(here: Inspector, repair: str) -> None:
     """Say what was put in force, and its count as soon as that is known."""
     here.put(here.state.repairing._replace(reporting=repair))
     here.say(f"applied: {repair} · counting … · u undoes it, x exports it")
-
-
-def _warned(text: str, width: int) -> tuple[Line, ...]:
-    return wrap(line((visible(text), Role.WARNING)), width)

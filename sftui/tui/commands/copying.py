@@ -1,21 +1,34 @@
 """Copy, write, print on exit, open in the editor: the row, its ids, labels, text, template.
 
-One text per subject; four ways out.
+One text per subject; four ways out. Nobody can know whether a clipboard took what was sent, so the answer says what
+was tried. Inside tmux with its default `set-clipboard external` a bare OSC 52 never arrives, but `tmux load-buffer
+-w -` does (trap T8).
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
-from collections.abc import Callable
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sftui.errors import SftuiError
+from sftui.errors import ExportError, SftuiError
+from sftui.text import many
 from sftui.tui.commands.command import Command
-from sftui.tui.commands.inputs import inputs
-from sftui.tui.copying import copy_out, editor, read_only_copy, write_out
 from sftui.tui.inspector import Inspector
 from sftui.views.cells import Role
+
+if TYPE_CHECKING:
+    from sftui.session.inputs import Inputs
 
 ENDINGS = {"row": "json", "ids": "json", "labels": "json", "text": "txt", "template": "jinja"}
 
@@ -80,23 +93,33 @@ def _file_name(here: Inspector, what: str) -> str:
 # — the ways out —
 
 
+def inputs(here: Inspector, recipes: bool = True) -> Inputs:
+    """The files that whoever opened this, the recipe in force or a comparison reads, which are never written over.
+
+    `recipes=False` leaves out the recipe and the config that were opened, which an export writes back.
+    """
+    from sftui.session.inputs import inputs_of
+
+    workspace, compared = here.workspace, here.state.compared
+    used = [workspace.base_recipe, workspace.recipe, *([compared.other] if compared.other is not None else [])]
+    return inputs_of(workspace.options, compared.file, recipes=recipes, used=used)
+
+
+def write(here: Inspector, text: str, name: str) -> str:
+    """Writes a file and says so; SftuiError or OSError where that cannot be."""
+    return write_out(text, name, inputs(here))
+
+
 def _copy(here: Inspector, what: str, text: str) -> None:
     here.say(copy_out(text, here.terminal.write_to_terminal, os.environ) + _caveat(here, what))
 
 
 def _write(here: Inspector, what: str, text: str) -> None:
-    def done(path: str) -> str | None:
-        name = path.strip()
-        if not name:
-            return None
-        try:
-            said = write_out(text, name, inputs(here))
-        except (SftuiError, OSError) as error:
-            return str(error)
-        here.say(said + _caveat(here, what))
-        return None
-
-    here.ask(f"file for the {what}{_caveat(here, what)}", done, value=_file_name(here, what))
+    here.ask(
+        f"file for the {what}{_caveat(here, what)}",
+        lambda name: here.say(write(here, text, name) + _caveat(here, what)),
+        value=_file_name(here, what),
+    )
 
 
 def _print_on_exit(here: Inspector, what: str, text: str) -> None:
@@ -106,8 +129,6 @@ def _print_on_exit(here: Inspector, what: str, text: str) -> None:
 
 def _edit(here: Inspector, what: str, text: str) -> None:
     """A read-only copy in the editor; sftui waits and comes back as it was."""
-    import subprocess
-
     from textual.app import SuspendNotSupported
 
     try:
@@ -143,8 +164,8 @@ def _way(verb: str, key: str, out: Out, after: str, help_text: str, *, shown: bo
             f"{verb}.{what}",
             (f"{key} {letter}",) if shown else (),
             f"{verb} the {what}{after}",
-            help_text.format(words, " as the trainer receives them" if what in ("ids", "labels") else ""),
             "Copy",
+            help=help_text.format(words, " as the trainer receives them" if what in ("ids", "labels") else ""),
             run=partial(_take, out, what),
             was=None if shown else (f"{key} {letter}",),
         )
@@ -157,11 +178,92 @@ WRITE = _way("write", "w", _write, "", "Writes {} to a file you name.")
 PRINT = _way("print", "p", _print_on_exit, " on exit", "Prints {} once sftui has quit.", shown=False)
 EDIT = tuple(
     Command(
-        f"edit.{what}", (f"e {letter}",), f"{what} in the editor", help_text, "Copy", run=partial(_take, _edit, what)
+        f"edit.{what}", (f"e {letter}",), f"{what} in the editor", "Copy", help=words, run=partial(_take, _edit, what)
     )
-    for what, letter, help_text in (
+    for what, letter, words in (
         ("row", "e", "Opens a read-only copy of the row in $VISUAL or $EDITOR."),
         ("text", "t", "Opens a read-only copy of the rendered text."),
         ("template", "c", "Opens a read-only copy of the chat template."),
     )
 )
+
+
+# — the clipboard, files and the editor —
+
+OSC52_LIMIT = 74_994
+"""Bytes of text beyond which xterm and others drop the sequence without a word."""
+
+
+def copy_out(text: str, write: Callable[[str], None], environment: Mapping[str, str]) -> str:
+    """Sends `text` to the clipboard and says what was tried."""
+    data = text.encode("utf-8", "backslashreplace")
+    size = many(len(text), "character")
+    if environment.get("TMUX") and shutil.which("tmux"):
+        try:
+            done = subprocess.run(
+                ["tmux", "load-buffer", "-w", "-"],
+                input=data,
+                timeout=2,
+                check=False,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            if done.returncode == 0:
+                return f"sent {size} to tmux (prefix ] pastes) and the system clipboard"
+        except (OSError, subprocess.SubprocessError):
+            pass
+    if len(data) > OSC52_LIMIT:
+        return f"{size} are too many for the clipboard; press w to write a file"
+    write(f"\x1b]52;c;{base64.b64encode(data).decode('ascii')}\x07")
+    return f"sent {size} to the terminal's clipboard (OSC 52); if nothing arrives, press w to write a file"
+
+
+def write_out(text: str, named: str, inputs: Inputs) -> str:
+    """Writes atomically; a name that ends with `!` may be there already. ExportError where it may not, or is an
+    input."""
+    from sftui.exports.files import write_atomically
+
+    target = Path(os.path.expanduser(named.removesuffix("!")))
+    inputs.refuse(target)
+    if target.exists() and not named.endswith("!"):
+        raise ExportError(f"{target} already exists", fix="end the name with ! to overwrite it")
+    write_atomically(target, text.encode("utf-8", "backslashreplace"))
+    return f"wrote {target}"
+
+
+def editor(environment: Mapping[str, str]) -> list[str]:
+    """$VISUAL, else $EDITOR, else the first of a few that is there; SftuiError where there is none."""
+    for name in ("VISUAL", "EDITOR"):
+        try:
+            words = shlex.split(environment.get(name, ""))
+        except ValueError as error:
+            raise SftuiError(f"${name} cannot be read", why=str(error), fix="fix its quotes") from error
+        if words:
+            if shutil.which(words[0]) is None:
+                raise SftuiError(f"${name} names {words[0]}, which is not there", fix="set it to an editor that is")
+            return words
+    for fallback in ("nano", "vim", "vi"):
+        if shutil.which(fallback):
+            return [fallback]
+    raise SftuiError("there is no editor", fix="set $VISUAL or $EDITOR")
+
+
+@contextmanager
+def read_only_copy(text: str, name: str) -> Iterator[Path]:
+    """A read-only file with `text`, gone afterwards whatever happens."""
+    folder = Path(tempfile.mkdtemp(prefix="sftui-"))
+    try:
+        path = folder / name
+        path.write_bytes(text.encode("utf-8", "backslashreplace"))
+        os.chmod(path, 0o400)
+        yield path
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def file_next_to(data: str, what: str, ending: str = ".jsonl") -> str:
+    """A name for a file made from the data: `train-repaired.jsonl`."""
+    stem = re.sub(
+        r"[^\w.-]+", "", re.split(r"\.(?:jsonl|ndjson|json|csv|tsv|parquet|gz|zst)\b", Path(data).name)[0]
+    ).strip("-.")
+    return f"{stem or 'data'}-{what}{ending}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sftui.tui.commands import tokens
-from sftui.tui.commands.command import MEANS, Command, command, moves, steps
+from sftui.tui.commands.command import MEANS, Command, moves, steps
 from sftui.tui.contexts import CONVERSATION_PANE, DIALOG, DOCUMENT, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.document_pane import DocumentPane
@@ -26,28 +26,28 @@ def _move(here: Inspector, kind: str, count: int) -> None:
 MOVES = moves(DOCUMENT, "line", _move)
 
 
-@command("document.right", ("l", "right"), "scroll right", "Move", DOCUMENT, counted=True, means=MEANS["right"])
+@Command("document.right", ("l", "right"), "scroll right", "Move", DOCUMENT, counted=True, means=MEANS["right"])
 def right(here: Inspector, count: int | None) -> None:
     """Scrolls a wide pane to the right; on a token's card, goes to the next token."""
-    pane = _held(here)
-    if pane.name_of_view == WHY:
-        tokens.act(here, Action.RIGHT, count or 1)
-        return
-    pane.scroll_columns((count or 1) * COLUMNS, pane.widest)
+    _across(here, Action.RIGHT, count or 1)
 
 
-@command("document.left", ("h", "left"), "scroll left", "Move", DOCUMENT, counted=True, means=MEANS["left"])
+@Command("document.left", ("h", "left"), "scroll left", "Move", DOCUMENT, counted=True, means=MEANS["left"])
 def left(here: Inspector, count: int | None) -> None:
     """Scrolls a wide pane back to the left; on a token's card, goes to the previous token."""
+    _across(here, Action.LEFT, count or 1)
+
+
+def _across(here: Inspector, action: Action, count: int) -> None:
     pane = _held(here)
     if pane.name_of_view == WHY:
-        tokens.act(here, Action.LEFT, count or 1)
-        return
-    pane.scroll_columns(-(count or 1) * COLUMNS, pane.widest)
+        tokens.act(here, action, count)
+    else:
+        pane.scroll_columns((COLUMNS if action is Action.RIGHT else -COLUMNS) * count, pane.widest)
 
 
-def _answer(name: str, key: str, title: str, help_text: str, means: str, was: tuple[str, ...] | None = None) -> Command:
-    return Command(f"dialog.{name}", (key,), title, help_text, "Move", DIALOG, means=MEANS[means], was=was)
+def _answer(name: str, key: str, title: str, words: str, means: str, was: tuple[str, ...] | None = None) -> Command:
+    return Command(f"dialog.{name}", (key,), title, "Move", DIALOG, words, means=MEANS[means], was=was)
 
 
 DIALOG_MOVES = moves(DIALOG, "line")

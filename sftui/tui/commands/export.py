@@ -9,10 +9,10 @@ from sftui.errors import SftuiError
 from sftui.recipe import Preset
 from sftui.text import many, visible
 from sftui.tui.commands import marks, writing
-from sftui.tui.commands.command import MEANS, command
-from sftui.tui.commands.inputs import inputs
+from sftui.tui.commands.command import MEANS, Command
+from sftui.tui.commands.copying import inputs
 from sftui.tui.inspector import Inspector
-from sftui.views.cells import Line, Role, line, wrap
+from sftui.views.cells import Line, Role, line, text_lines, warned
 from sftui.views.knobs import diff_text_lines
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def targets(preset: str) -> tuple[tuple[str, str], ...]:
     return (RECIPE, *own, *others, script) if own else (RECIPE, script, *others)
 
 
-@command("export", "x", "export", "Recipe", means=MEANS["export"])
+@Command("export", ("x",), "export", "Recipe", means=MEANS["export"])
 def export(here: Inspector, count: int | None) -> None:
     """Writes the recipe, a config, or the repaired data; shows the difference first."""
     ask(here)
@@ -67,10 +67,12 @@ def _where(here: Inspector, target: str) -> None:
         marks.export(here)
         return
     what = {"recipe": "recipe.yaml", "preprocess": "preprocess.py"}.get(target, f"the config of {target}")
-    here.ask(f"folder for {what}", lambda text: _plan(here, target, text.strip() or "."), value="sftui-export")
+    here.ask(
+        f"folder for {what}", lambda text: _plan(here, target, text.strip() or "."), value="sftui-export", raw=True
+    )
 
 
-def _plan(here: Inspector, target: str, folder: str) -> str | None:
+def _plan(here: Inspector, target: str, folder: str) -> None:
     try:
         plan = here.workspace.plan_export(target, folder)
         read = inputs(here, recipes=False)
@@ -78,23 +80,16 @@ def _plan(here: Inspector, target: str, folder: str) -> str | None:
             if file.diff or not file.exists:
                 read.refuse(file.path)
     except (SftuiError, OSError) as error:
-        here.close_prompt()
         here.say(str(error), Role.ERROR)
-        return None
-    lost = here.panes.rows.lost()
+        return
+    known, words = here.panes.rows.lost() or (0, "")
+    verdict = f"✗ {words} in all {many(known, 'row')} looked at: f shows why" if known else ""
     here.read(
         f"export to {folder}: nothing is written yet",
-        lambda width: (*_verdict(lost, width), *plan_lines(plan, width)),
+        lambda width: (*((*text_lines(verdict, width, Role.ERROR), ()) if verdict else ()), *plan_lines(plan, width)),
         lambda answer: _answered(here, plan, target, answer is not None),
         offer="a overwrites · " if plan.overwrites else "a writes it · ",
     )
-    return None
-
-
-def _verdict(lost: tuple[int, str] | None, width: int) -> tuple[Line, ...]:
-    """What becomes of the rows that are known, where no answer of any reaches the model."""
-    text = f"✗ {lost[1]} in all {many(lost[0], 'row')} looked at: f shows why" if lost is not None else ""
-    return (*wrap(line((text, Role.ERROR)), width), ()) if text else ()
 
 
 def _answered(here: Inspector, plan: ExportPlan, target: str, wanted: bool) -> None:
@@ -122,9 +117,9 @@ def _write(here: Inspector, plan: ExportPlan) -> None:
 
 def plan_lines(plan: ExportPlan, width: int) -> Sequence[Line]:
     """What an export would write: the correction it states, then each file's difference."""
-    lines = [*wrap(line((visible(plan.first_line), Role.TITLE)), width)]
+    lines = [*text_lines(visible(plan.first_line), width, Role.TITLE)]
     for note in plan.notes:
-        lines += wrap(line((f"! {visible(note)}", Role.WARNING)), width)
+        lines += warned(f"! {note}", width)
     for file in plan.files:
         state = "unchanged" if not file.diff and file.exists else "changes" if file.exists else "new"
         lines += [(), line((f"{visible(str(file.path))} ", Role.KEY), (state, Role.DIM))]

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 
 from sftui.text import clip, many, visible
 from sftui.tui.commands import findings, marks, repairs, rows
-from sftui.tui.commands.command import MEANS, command, moves, steps
+from sftui.tui.commands.command import MEANS, Command, moves, steps
 from sftui.tui.contexts import FIGURES, FINDINGS, TOKENS
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.figures_pane import Owned
-from sftui.tui.state import StatusMessage
-from sftui.views.cells import Line, Over, Role, line, wrap
+from sftui.tui.state import StatusMessage, unless
+from sftui.views.cells import Line, Over, Role, line, text_lines, wrap
+from sftui.views.findings import GLYPHS, ROLES
 from sftui.views.grid import Action
+from sftui.views.status import problem_lines
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.requests import GROUPS, REPAIRED
@@ -40,13 +42,12 @@ MOST_GROUPS = 30
 """Groups of each kind to pick from, the largest."""
 WIDEST_ORDER, WIDEST_SHOWN = 16, 40
 """Cells of the status line, and of what is said, that name what the list shows."""
-GLYPHS = {"error": ("✗", Role.ERROR), "warning": ("!", Role.WARNING), "info": ("i", Role.DIM)}
 
 
 # — the audit —
 
 
-@command("figures", "A", "figures", "Look")
+@Command("figures", ("A",), "figures", "Look")
 def open_view(here: Inspector, count: int | None) -> None:
     """Audits the whole dataset in the background: figures and findings by code."""
     now = here.state.audited
@@ -61,12 +62,10 @@ def _start(here: Inspector) -> None:
 
 def _figures_hidden(here: Inspector) -> StatusMessage | None:
     """An audit that is not on screen is not stopped or started by a letter."""
-    return (
-        None if here.state.open.view == FIGURES else StatusMessage("the audit is not on screen; A shows it", Role.DIM)
-    )
+    return unless(here.state.open.view == FIGURES, "the audit is not on screen; A shows it")
 
 
-@command("audit.stop", "X", "stop the audit", "Look", when=_figures_hidden)
+@Command("audit.stop", ("X",), "stop the audit", "Look", when=_figures_hidden)
 def stop_or_start(here: Inspector, count: int | None) -> None:
     """Stops the audit, or resumes it."""
     if cancel(here):
@@ -98,12 +97,9 @@ def on_audit(here: Inspector, event: ev.AuditReady) -> None:
         return
     here.put(here.state.audited.answered(event))
     if not here.state.audited.running and here.state.open.view != FIGURES:
-        here.say(
-            event.problem.sentence()
-            if event.problem is not None
-            else f"audit done: {_worst(event)} · A shows it, F filters rows",
-            Role.ERROR if any(one.severity == "error" for one in event.verdict) else Role.PLAIN,
-        )
+        done = f"audit done: {_worst(event)} · A shows it, F filters rows"
+        role = Role.ERROR if any(sentence.severity == "error" for sentence in event.verdict) else Role.PLAIN
+        here.say(event.problem.sentence() if event.problem is not None else done, role)
     here.paint_view(FIGURES)
 
 
@@ -135,8 +131,9 @@ def hint(here: Inspector) -> str:
 
 def lines(here: Inspector, width: int) -> Owned:
     """What was done in this session, then what the audit found."""
+    blocks = [_unowned(marks.lines(here, width)), _unowned(repairs.lines(here, width)), *_audited(here, width)]
     made: list[tuple[Line, str]] = []
-    for block in (_unowned(marks.lines(here, width)), _unowned(repairs.lines(here, width)), _audited(here, width)):
+    for block in blocks:
         kept = list(block)
         while kept and not kept[-1][0]:
             kept.pop()
@@ -144,31 +141,27 @@ def lines(here: Inspector, width: int) -> Owned:
     return tuple(made)
 
 
-def _audited(here: Inspector, width: int) -> Owned:
+def _audited(here: Inspector, width: int) -> Sequence[Owned]:
     answer = here.state.audited.answer
     if answer is None:
         text = "auditing …" if here.state.audited.running else "not audited under this recipe; press X"
-        return _unowned((line((text, Role.DIM)),))
+        return (_unowned((line((text, Role.DIM)),)),)
     if answer.problem is not None:
-        return _unowned(wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width))
+        return (_unowned(problem_lines(answer.problem, width)),)
     blocks = [_unowned(_progress(here, answer, width)), _verdict(here, answer, width), _codes(here, answer, width)]
     if answer.figures is not None:
         from sftui.views.figures import figure_lines
 
         figures = figure_lines(answer.figures, width)
         blocks.append(tuple((_under_cursor(here, cells, by), by) for cells, by in figures))
-    made: list[tuple[Line, str]] = []
-    for block in blocks:
-        made += [((), ""), *block] if made and block else block
-    return tuple(made)
+    return blocks
 
 
 def _verdict(here: Inspector, answer: ev.AuditReady, width: int) -> Owned:
     """What training does with the data; nothing where all is well so far."""
     made: list[tuple[Line, str]] = []
     for severity, sentence, by in answer.verdict:
-        glyph, role = GLYPHS[severity]
-        block = wrap(line((f"{glyph} {visible(sentence)}", role)), width, "  ")
+        block = text_lines(f"{GLYPHS[severity]} {visible(sentence)}", width, ROLES[severity], "  ")
         made += [(_under_cursor(here, cells, by), by) for cells in block]
     return tuple(made)
 
@@ -184,19 +177,18 @@ def _codes(here: Inspector, answer: ev.AuditReady, width: int) -> Owned:
     if not answer.codes:
         return ()
     made = [(line(("Findings", Role.TITLE), ("  Enter shows the rows of one, R repairs them", Role.DIM)), "")]
-    widest = max(len(f"{one.count:,}") for one in answer.codes)
-    for one in worst_first(answer.codes):
-        glyph, role = GLYPHS[one.severity]
-        whole = one.code == marked(here)
-        first = f"row {one.first:,}: " if one.first is not None else ""
-        head = f" {one.code}  {one.count:>{widest},}  "
-        words = visible((f"{one.share}; " if one.share else "") + first + one.sentence)
-        cells = _under_cursor(here, line((glyph, role), (head, Role.KEY)), one.code)
-        if whole:
-            block = wrap((*cells, *line((words, Role.PLAIN))), width, "    ")
+    widest = max(len(f"{found.count:,}") for found in answer.codes)
+    for found in worst_first(answer.codes):
+        first = f"row {found.first:,}: " if found.first is not None else ""
+        head = f" {found.code}  {found.count:>{widest},}  "
+        words = visible((f"{found.share}; " if found.share else "") + first + found.sentence)
+        cells = line((GLYPHS[found.severity], ROLES[found.severity]), (head, Role.KEY))
+        cells = _under_cursor(here, cells, found.code)
+        if found.code == marked(here):
+            block = wrap((*cells, *line(words)), width, "    ")
         else:
-            block = ((*cells, *line((clip(words, max(4, width - len(head) - 1)), Role.PLAIN))),)
-        made += [(cells, one.code) for cells in block]
+            block = ((*cells, *line(clip(words, max(4, width - len(head) - 1)))),)
+        made += [(cells, found.code) for cells in block]
     return tuple(made)
 
 
@@ -206,10 +198,8 @@ def _progress(here: Inspector, answer: ev.AuditReady, width: int) -> tuple[Line,
     of = f" of {answer.total:,}" if answer.total is not None else ""
     left = f" · {_time(answer.left)} left" if answer.left is not None else ""
     state = "auditing" if here.state.audited.running else "stopped at"
-    return wrap(
-        line((f"{state} {answer.rows:,}{of} rows", Role.WARNING), (f" · {answer.rate:,.0f} rows/s{left}", Role.DIM)),
-        width,
-    )
+    speed = f" · {answer.rate:,.0f} rows/s{left}"
+    return wrap(line((f"{state} {answer.rows:,}{of} rows", Role.WARNING), (speed, Role.DIM)), width)
 
 
 # — the findings —
@@ -225,8 +215,8 @@ def _marked(here: Inspector) -> ev.CodeCount | None:
 
 def marked(here: Inspector) -> str:
     """What is marked, a code or the rows behind a number: the worst code, unless another line was chosen."""
-    one = _marked(here)
-    return one.code if one is not None else here.state.audited.chosen
+    found = _marked(here)
+    return found.code if found is not None else here.state.audited.chosen
 
 
 def _of_figures(chosen: str) -> bool:
@@ -240,37 +230,32 @@ def choose(here: Inspector, by: str) -> None:
 
 def _no_finding(here: Inspector) -> StatusMessage | None:
     """Why there is nothing to explain."""
-    if _marked(here) is not None:
-        return None
     chosen = _of_figures(here.state.audited.chosen)
-    return StatusMessage(
-        "only findings have a page; Enter lists the rows" if chosen else "no findings to explain", Role.DIM
-    )
+    words = "only findings have a page; Enter lists the rows" if chosen else "no findings to explain"
+    return unless(_marked(here), words)
 
 
 def _no_rows(here: Inspector) -> StatusMessage | None:
     """Why what is marked has no rows."""
-    one, now = _marked(here), here.state.audited
-    if one is None:
-        none = StatusMessage("no findings yet" if now.running else "no findings", Role.DIM)
-        return None if now.answer is not None and _of_figures(now.chosen) else none
-    if one.first is None:
-        return StatusMessage(f"{one.code} is about the set-up, not single rows: W explains it", Role.DIM)
-    return None
+    found, now = _marked(here), here.state.audited
+    if found is None:
+        listed = now.answer is not None and _of_figures(now.chosen)
+        return unless(listed, "no findings yet" if now.running else "no findings")
+    return unless(found.first is not None, f"{found.code} is about the set-up, not single rows: W explains it")
 
 
 def sentence(here: Inspector) -> Line:
     """What Enter does with what is marked."""
-    one, now = _marked(here), here.state.audited
-    if one is None and now.answer is not None and _of_figures(now.chosen):
+    found, now = _marked(here), here.state.audited
+    if found is None and now.answer is not None and _of_figures(now.chosen):
         words = dict(ORDERS).get(now.chosen) or now.chosen.replace(":", "", 1)
         return line((" Enter", Role.KEY), (f" lists the rows: {visible(words)}", Role.DIM))
-    if one is None:
+    if found is None:
         return line((" no findings" + (" so far" if now.running else ""), Role.DIM)) if now.answer else ()
-    if one.first is None:
-        return line((f" {one.code} is about the set-up, not single rows:", Role.DIM), (" W", Role.KEY), " explains")
-    which = "some rows" if one.examples else "all rows"
-    return line((" Enter", Role.KEY), (f" goes to row {one.first:,} and lists {which} with {one.code}", Role.DIM))
+    if found.first is None:
+        return line((f" {found.code} is about the set-up, not single rows:", Role.DIM), (" W", Role.KEY), " explains")
+    which = "some rows" if found.examples else "all rows"
+    return line((" Enter", Role.KEY), (f" goes to row {found.first:,} and lists {which} with {found.code}", Role.DIM))
 
 
 def _move(here: Inspector, kind: str, count: int) -> None:
@@ -285,9 +270,9 @@ def _move(here: Inspector, kind: str, count: int) -> None:
 MOVES = moves(FIGURES, "line", _move, lambda here: None if marked(here) else StatusMessage())
 
 
-@command(
+@Command(
     "figures.rows",
-    "enter",
+    ("enter",),
     "rows behind it",
     "Findings",
     FIGURES,
@@ -303,8 +288,8 @@ def to_rows(here: Inspector, count: int | None) -> None:
     here.workspace.ask(rq.OrderRequest, by)
 
 
-@command(
-    "figures.explain", "W", "why it matters", "Findings", FIGURES, when=_no_finding, means=MEANS["why"], was=("?",)
+@Command(
+    "figures.explain", ("W",), "why it matters", "Findings", FIGURES, when=_no_finding, means=MEANS["why"], was=("?",)
 )
 def explain(here: Inspector, count: int | None) -> None:
     """Explains the finding."""
@@ -344,7 +329,7 @@ def on_findings(here: Inspector, event: ev.FindingsReady) -> None:
 # — the row list —
 
 
-@command("order", "F", "filter or sort rows", "Rows")
+@Command("order", ("F",), "filter or sort rows", "Rows")
 def pick_order(here: Inspector, count: int | None) -> None:
     """Filters or sorts the row list by finding, group, length, … (after the audit)."""
     from sftui.audit.listing import listed_by
@@ -359,14 +344,8 @@ def pick_order(here: Inspector, count: int | None) -> None:
         return
     entries = [ORDERS[0], *own]
     if answer is not None:
-        entries += [
-            *ORDERS[1:],
-            *(
-                (one.code, f"{one.count:,} × {one.sentence}")
-                for one in worst_first(answer.codes)
-                if one.first is not None
-            ),
-        ]
+        codes = [found for found in worst_first(answer.codes) if found.first is not None]
+        entries += [*ORDERS[1:], *((found.code, f"{found.count:,} × {found.sentence}") for found in codes)]
     listings = [by for by, _ in entries]
     title = "which rows"
     for kind, field in GROUPS.items():
@@ -429,18 +408,14 @@ def _unowned(lines: Sequence[Line]) -> Owned:
 
 def worst_first(codes: Sequence[ev.CodeCount]) -> list[ev.CodeCount]:
     """Errors, then warnings, then infos; those of one severity as they came."""
-    return sorted(codes, key=lambda one: list(GLYPHS).index(one.severity))
+    return sorted(codes, key=lambda found: list(GLYPHS).index(found.severity))
 
 
 def _worst(event: ev.AuditReady) -> str:
     """What the findings lead to, the worst of it; else how many there are."""
     if event.verdict:
         return visible(event.verdict[0].sentence)
-    parts = [
-        f"{count:,} {name}{'s' if count != 1 else ''}"
-        for name, count in zip(("error", "warning"), event.found)
-        if count
-    ]
+    parts = [many(count, name) for name, count in zip(("error", "warning"), event.found) if count]
     return ", ".join(parts) or "no error and no warning"
 
 

@@ -9,16 +9,14 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sftui.errors import SftuiError
 from sftui.text import visible
 from sftui.tui.commands import compare, repairs, rows, search
-from sftui.tui.commands.command import MEANS, command, moves, steps
-from sftui.tui.commands.inputs import inputs
+from sftui.tui.commands.command import MEANS, Command, moves, steps
+from sftui.tui.commands.copying import write
 from sftui.tui.contexts import FINDINGS, TOKENS
-from sftui.tui.copying import write_out
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import StatusMessage
-from sftui.views.cells import Line, Role, line, wrap
+from sftui.views.cells import Line, Role, line, text_lines
 from sftui.views.grid import Action
 from sftui.views.knobs import new_values
 from sftui.workspace import SearchQuery
@@ -80,9 +78,8 @@ def _no_cure(here: Inspector) -> StatusMessage | None:
     chosen = [name for name, _ in repairs.cures(here, finding, in_force=True)]
     if chosen:
         verb = "are" if len(chosen) > 1 else "is"
-        return StatusMessage(
-            f"{' and '.join(chosen)} {verb} applied already and cannot fix {finding.code} here", Role.WARNING
-        )
+        words = f"{' and '.join(chosen)} {verb} applied already and cannot fix {finding.code} here"
+        return StatusMessage(words, Role.WARNING)
     key = "" if own is None else f": {own.trainer_keys.get(here.workspace.recipe.trainer) or own.title}"
     return StatusMessage(f"no recipe knob fixes {finding.code}{key}", Role.WARNING)
 
@@ -107,18 +104,17 @@ def sentence(here: Inspector) -> Line:
     elif own is not None and own.template:
         ways.insert(0, "generation tags in the chat template")
     if not ways:
-        return line(
-            (f" {finding.code}: no automatic fix; press", Role.DIM), (" W", Role.KEY), (" for advice", Role.DIM)
-        )
+        words = f" {finding.code}: no automatic fix; press"
+        return line((words, Role.DIM), (" W", Role.KEY), (" for advice", Role.DIM))
     return line((" a", Role.KEY), (" applies ", Role.DIM), (" or ".join(ways), Role.PLAIN))
 
 
 # — to the tokens —
 
 
-@command(
+@Command(
     "findings.tokens",
-    "enter",
+    ("enter",),
     "to its tokens",
     "Findings",
     FINDINGS,
@@ -170,7 +166,7 @@ def _mark(here: Inspector, finding: Finding) -> None:
 # — why —
 
 
-@command("findings.explain", "W", "why it matters", "Findings", FINDINGS, when=_none, means=MEANS["why"], was=("?",))
+@Command("findings.explain", ("W",), "why it matters", "Findings", FINDINGS, when=_none, means=MEANS["why"], was=("?",))
 def explain(here: Inspector, count: int | None) -> None:
     """Explains the finding and its fix in every trainer."""
     finding = _marked(here)
@@ -183,28 +179,17 @@ def explain_code(here: Inspector, code: str) -> None:
     from sftui.findings import explain as page_of
 
     title, _, rest = page_of(code).partition("\n")
-
-    def page(width: int) -> list[Line]:
-        return [
-            cells for part in rest.strip("\n").split("\n") for cells in wrap(line((part, Role.PLAIN)), width, "    ")
-        ]
-
-    here.read(title, page)
+    here.read(title, lambda width: text_lines(rest.strip("\n"), width, indent="    "))
 
 
 # — fixes —
 
 
-def _fixed(here: Inspector, finding: Finding) -> Recipe | None:
-    """The recipe with a finding's fix; None, said aloud, where that cannot be."""
+def _fixed(recipe: Recipe, finding: Finding) -> Recipe:
+    """The recipe with a finding's fix."""
     from sftui.recipe import with_changes
 
-    try:
-        recipe = with_changes(here.workspace.recipe, finding.fix.changes if finding.fix is not None else ())
-    except SftuiError as error:
-        here.say(str(error), Role.ERROR)
-        return None
-    return recipe
+    return with_changes(recipe, finding.fix.changes if finding.fix is not None else ())
 
 
 def _tried(here: Inspector) -> bool:
@@ -216,16 +201,15 @@ def _tried(here: Inspector) -> bool:
     return False
 
 
-@command("findings.preview", "d", "what the fix changes", "Findings", FINDINGS, when=_no_cure)
+@Command("findings.preview", ("d",), "what the fix changes", "Findings", FINDINGS, when=_no_cure)
 def preview(here: Inspector, count: int | None) -> None:
     """Shows the row and its labels before and after the fix or repair, and counts rows that change."""
     if _tried(here):
-        repairs.cure(
-            here, _marked(here), "what it changes", partial(_preview_fix, here), partial(repairs.preview, here)
-        )
+        fix, repair = partial(_preview_fix, here), partial(repairs.preview, here)
+        repairs.cure(here, _marked(here), "what it changes", fix, repair)
 
 
-@command("findings.apply", "a", "apply the fix", "Findings", FINDINGS, when=_no_cure, means=MEANS["apply"])
+@Command("findings.apply", ("a",), "apply the fix", "Findings", FINDINGS, when=_no_cure, means=MEANS["apply"])
 def apply(here: Inspector, count: int | None) -> None:
     """Applies the fix to the recipe, or the repair to the data; u undoes it, x exports it."""
     if _tried(here):
@@ -241,14 +225,10 @@ def _preview_fix(here: Inspector) -> None:
     if finding.fix.template is not None and not finding.fix.changes:
         _tag(here, finding)
         return
-    recipe = _fixed(here, finding)
-    if recipe is not None:
-        values = new_values(finding.fix.changes)
-        compare.start(
-            here, recipe, f"{finding.code}'s fix", description=f"the fix of {finding.code} ({values})", of_finding=True
-        )
-        tags = f" · {TAGS}" if finding.fix.template is not None else ""
-        here.say(f"{finding.code}: a applies this, Esc closes{tags}")
+    name, words = f"{finding.code}'s fix", f"the fix of {finding.code} ({new_values(finding.fix.changes)})"
+    compare.start(here, _fixed(here.workspace.recipe, finding), name, description=words, of_finding=True)
+    tags = f" · {TAGS}" if finding.fix.template is not None else ""
+    here.say(f"{finding.code}: a applies this, Esc closes{tags}")
 
 
 def _apply_fix(here: Inspector) -> None:
@@ -259,11 +239,7 @@ def _apply_fix(here: Inspector) -> None:
         return
     if finding.fix.template is not None:
         _tag(here, finding)
-        return
-    recipe = _fixed(here, finding)
-    if recipe is None:
-        return
-    if here.workspace.set_recipe(recipe):
+    elif here.workspace.set_recipe(_fixed(here.workspace.recipe, finding)):
         changes = ", ".join(f"{change.path} → {change.after}" for change in finding.fix.changes)
         here.say(f"applied: {changes} · u undoes it, x exports")
     else:
@@ -291,64 +267,50 @@ def on_tags(here: Inspector, event: ev.TagsReady) -> None:
     proof = f"same text and correct mask in {event.proven:,} conversations; sftui template proves it on every row"
 
     def page(width: int) -> list[Line]:
-        return [*wrap(line((proof, Role.GOOD)), width), (), *diff_text_lines(event.diff.rstrip("\n"), width)]
+        return [*text_lines(proof, width, Role.GOOD), (), *diff_text_lines(event.diff.rstrip("\n"), width)]
 
     def answered(answer: int | None) -> None:
         if answer is None:
             here.say("nothing was written", Role.DIM)
         else:
-            here.ask(
-                "file for the chat template",
-                lambda text: _write(here, finding, event.source, text),
-                value="chat_template.jinja",
-            )
+            done = partial(_write, here, finding, event.source)
+            here.ask("file for the chat template", done, value="chat_template.jinja")
 
     here.read(f"{visible(event.name)} with generation tags", page, answered, offer="a writes it · ")
 
 
-def _write(here: Inspector, finding: Finding, source: str, text: str) -> str | None:
+def _write(here: Inspector, finding: Finding, source: str, name: str) -> None:
     """Write the template, and put it and the rest of the fix into the recipe."""
     from pathlib import Path
 
-    from sftui.recipe import changed, with_changes
+    from sftui.recipe import changed
 
-    name = text.strip()
-    if not name:
-        return None
-    try:
-        written = write_out(source, name, inputs(here))
-        path = Path(os.path.expanduser(name.removesuffix("!")))
-        recipe = changed(here.workspace.recipe, "render.template", f"file:{path}")
-        recipe = with_changes(recipe, finding.fix.changes if finding.fix is not None else ())
-    except (SftuiError, OSError) as error:
-        return str(error)
-    here.workspace.set_recipe(recipe)
+    written = write(here, source, name)
+    path = Path(os.path.expanduser(name.removesuffix("!")))
+    here.workspace.set_recipe(_fixed(changed(here.workspace.recipe, "render.template", f"file:{path}"), finding))
     here.say(f"{written}; the recipe uses it now · u undoes that, x exports")
-    return None
 
 
-@command("findings.waive", "I", "waive it", "Findings", FINDINGS, when=_none, was=("i",))
+@Command("findings.waive", ("I",), "waive it", "Findings", FINDINGS, when=_none, was=("i",))
 def waive(here: Inspector, count: int | None) -> None:
     """Ignores the finding, with a reason that the recipe keeps; u undoes it."""
     finding = _marked(here)
     if finding is not None:
         where = f" in row {finding.row:,}" if finding.row is not None else ""
-        here.ask(
-            f"reason for ignoring {finding.code}{where} (Esc cancels)", lambda text: _waive(here, finding, text.strip())
-        )
+        label = f"reason for ignoring {finding.code}{where} (Esc cancels)"
+        here.ask(label, lambda text: _waive(here, finding, text.strip()), raw=True)
 
 
-def _waive(here: Inspector, finding: Finding, reason: str) -> str | None:
+def _waive(here: Inspector, finding: Finding, reason: str) -> None:
     from sftui.recipe import changed
 
     if not reason:
         here.say(f"{finding.code} is not ignored: a reason is needed", Role.DIM)
-        return None
+        return
     recipe = here.workspace.recipe
     waiver = {"code": finding.code, "reason": reason, **({"rows": finding.row} if finding.row is not None else {})}
     here.workspace.set_recipe(changed(recipe, "waivers", (*recipe.waivers, waiver)))
     here.say(f"{finding.code} is ignored: {reason} · u undoes it, x exports the recipe")
-    return None
 
 
 # — other rows —
@@ -356,19 +318,19 @@ def _waive(here: Inspector, finding: Finding, reason: str) -> str | None:
 ANY_FINDING = SearchQuery("finding", "any")
 
 
-@command("findings.next", ">", "next row with findings", "Findings", was=("n",), was_in=FINDINGS)
+@Command("findings.next", (">",), "next row with findings", "Findings", was=("n",), was_in=FINDINGS)
 def next_row(here: Inspector, count: int | None) -> None:
     """Goes to the next row with an error or a warning."""
     search.start(here, ANY_FINDING, True)
 
 
-@command("findings.previous", "<", "previous row with findings", "Findings", was=("N",), was_in=FINDINGS)
+@Command("findings.previous", ("<",), "previous row with findings", "Findings", was=("N",), was_in=FINDINGS)
 def previous_row(here: Inspector, count: int | None) -> None:
     """Goes to the previous row with an error or a warning."""
     search.start(here, ANY_FINDING, False)
 
 
-@command("findings", "f", "findings", "Look")
+@Command("findings", ("f",), "findings", "Look")
 def open_view(here: Inspector, count: int | None) -> None:
     """Shows what is wrong with this row and with the set-up."""
     here.open_view(FINDINGS)

@@ -5,12 +5,13 @@ They are in force at once and are saved behind the screen's back.
 
 from __future__ import annotations
 
+from functools import partial
+
 from sftui.errors import SftuiError
 from sftui.tui.commands import notes, rows
-from sftui.tui.commands.command import command
-from sftui.tui.commands.inputs import inputs
+from sftui.tui.commands.command import Command
+from sftui.tui.commands.copying import file_next_to, write
 from sftui.tui.contexts import FIGURES
-from sftui.tui.copying import file_next_to, write_out
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import StatusMessage
 from sftui.views.cells import Line, Role, line, wrap
@@ -41,25 +42,7 @@ def load(here: Inspector) -> None:
 # — marking —
 
 
-@command("marks.keep", "r k", "mark keep", "Review")
-def keep(here: Inspector, count: int | None) -> None:
-    """Marks the row as keep; again removes the mark."""
-    _mark(here, "keep")
-
-
-@command("marks.drop", "r d", "mark drop", "Review")
-def drop(here: Inspector, count: int | None) -> None:
-    """Marks the row as drop: exports of the data leave it out."""
-    _mark(here, "drop")
-
-
-@command("marks.flag", "r f", "mark flag", "Review")
-def flag(here: Inspector, count: int | None) -> None:
-    """Flags the row for another look."""
-    _mark(here, "flag")
-
-
-def _mark(here: Inspector, kind: str) -> None:
+def _mark(kind: str, here: Inspector, count: int | None) -> None:
     """Mark the row, or take that mark away again."""
     row = here.state.row
     _put(here, here.state.kept.marks.toggled(row, kind), row)
@@ -69,11 +52,22 @@ def _mark(here: Inspector, kind: str) -> None:
         here.say(f"row {row:,}: no longer {kind}", Role.DIM)
 
 
-@command("marks.note", "r n", "note on the row", "Review")
+MARKING = tuple(
+    Command(f"marks.{kind}", (f"r {kind[0]}",), f"mark {kind}", "Review", help=words, run=partial(_mark, kind))
+    for kind, words in (
+        ("keep", "Marks the row as keep; again removes the mark."),
+        ("drop", "Marks the row as drop: exports of the data leave it out."),
+        ("flag", "Flags the row for another look."),
+    )
+)
+
+
+@Command("marks.note", ("r n",), "note on the row", "Review")
 def note(here: Inspector, count: int | None) -> None:
     """Adds a note to the row; an empty one removes it."""
     row = here.state.row
-    here.ask(f"note on row {row:,}; empty removes it", lambda text: _noted(here, row, text), value=here.state.mark.note)
+    label, note = f"note on row {row:,}; empty removes it", here.state.mark.note
+    here.ask(label, lambda text: _noted(here, row, text), value=note, raw=True)
 
 
 def _noted(here: Inspector, row: int, text: str) -> None:
@@ -105,25 +99,27 @@ def _none_marked(here: Inspector) -> StatusMessage | None:
     return StatusMessage("no row is marked: rk keep, rd drop, rf flag, rn note", Role.DIM)
 
 
-@command("marks.next", "r ]", "next marked row", "Review", when=_none_marked)
-def following(here: Inspector, count: int | None) -> None:
-    """Goes to the next row with a mark or a note."""
-    _go(here, True)
-
-
-@command("marks.previous", "r [", "previous marked row", "Review", when=_none_marked)
-def previous(here: Inspector, count: int | None) -> None:
-    """Goes to the previous row with a mark or a note."""
-    _go(here, False)
-
-
-def _go(here: Inspector, forward: bool) -> None:
+def _go(word: str, here: Inspector, count: int | None) -> None:
     """The next marked row, or the one before."""
-    row = here.state.kept.marks.beyond(here.state.row, forward, here.state.total)
+    row = here.state.kept.marks.beyond(here.state.row, word == "next", here.state.total)
     if row == here.state.row:
         here.say("no other row is marked", Role.DIM)
     elif row is not None:
         rows.go(here, row)
+
+
+THROUGH = tuple(
+    Command(
+        f"marks.{word}",
+        (f"r {key}",),
+        f"{word} marked row",
+        "Review",
+        help=f"Goes to the {word} row with a mark or a note.",
+        run=partial(_go, word),
+        when=_none_marked,
+    )
+    for word, key in (("next", "]"), ("previous", "["))
+)
 
 
 # — listing them —
@@ -131,18 +127,9 @@ def _go(here: Inspector, forward: bool) -> None:
 
 def orders(here: Inspector) -> list[tuple[str, str]]:
     """What the row list may be filtered by because of marks."""
+    words = {"": "every marked row", NOTED: "rows with a note", **{kind: f"rows marked {kind}" for kind in KINDS}}
     counted = ((by, len(rows_of(here, by)), what) for by, what in ORDERS.items())
-    return [
-        (
-            by,
-            (
-                f"{count:,} ×"
-                f" {f'rows marked {what}' if what in KINDS else 'rows with a note' if what else 'every marked row'}"
-            ),
-        )
-        for by, count, what in counted
-        if count
-    ]
+    return [(by, f"{count:,} × {words[what]}") for by, count, what in counted if count]
 
 
 def rows_of(here: Inspector, by: str) -> list[int]:
@@ -156,17 +143,8 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
     marks = here.state.kept.marks
     if not marks:
         return ()
-    return (
-        *wrap(
-            line(
-                ("Review marks", Role.TITLE),
-                (f"  {marks.words()}", Role.PLAIN),
-                ("  F lists them, x exports", Role.DIM),
-            ),
-            width,
-        ),
-        (),
-    )
+    words = f"  {marks.words()}"
+    return (*wrap(line(("Review marks", Role.TITLE), words, ("  F lists them, x exports", Role.DIM)), width), ())
 
 
 # — taking them out —
@@ -175,17 +153,10 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
 def export(here: Inspector) -> None:
     """Ask for a file and write the marks into it."""
     name = file_next_to(here.workspace.options.paths[0], "marks")
-    words = here.state.kept.marks.words()
-    here.ask(f"file for the review marks ({words})", lambda text: _export(here, text), value=name)
+    here.ask(f"file for the review marks ({here.state.kept.marks.words()})", partial(_export, here), value=name)
 
 
-def _export(here: Inspector, text: str) -> str | None:
-    name, marks = text.strip(), here.state.kept.marks
-    if not name:
-        return None
-    try:
-        written = write_out(marks.to_text(), name, inputs(here))
-    except (SftuiError, OSError) as error:
-        return str(error)
+def _export(here: Inspector, name: str) -> None:
+    marks = here.state.kept.marks
+    written = write(here, marks.to_text(), name)
     here.say(f"{written}: {marks.words()} · sftui repair --marks leaves out what is marked drop")
-    return None

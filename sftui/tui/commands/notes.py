@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sftui.model import Inspection
 from sftui.text import visible
-from sftui.tui.commands.command import command
+from sftui.tui.commands.command import Command
 from sftui.tui.inspector import Inspector
 from sftui.views.cells import Line, Role
 from sftui.views.status import note_lines, row_notes
@@ -51,7 +51,7 @@ class NoteCount:
         return self._count
 
 
-@command("notes", "i", "notes", "Look", was=())
+@Command("notes", ("i",), "notes", "Look", was=())
 def read(here: Inspector, count: int | None) -> None:
     """Shows the notes on this row, the data and the recipe that ⓘ counts."""
     found = _notes(here)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sftui.text import visible
 from sftui.tui.commands import export, figures, rows, search, writing
-from sftui.tui.commands.command import MEANS, command
+from sftui.tui.commands.command import MEANS, Command
 from sftui.tui.dialogs import EXPORT, ONWARD
 from sftui.tui.inspector import Inspector
 from sftui.tui.themes import TITLES
@@ -14,7 +14,7 @@ from sftui.views.knobs import change_text
 from sftui.workspace.history import RecipeChoice, UnsavedWork, unexported
 
 
-@command("palette", (":", "ctrl+p"), "palette", "Help")
+@Command("palette", (":", "ctrl+p"), "palette", "Help")
 def palette(here: Inspector, count: int | None) -> None:
     """Finds any command by name; a number goes to that row."""
     if count is not None:
@@ -23,13 +23,13 @@ def palette(here: Inspector, count: int | None) -> None:
         here.open_palette()
 
 
-@command("help", ("?", "f1"), "help", "Help")
+@Command("help", ("?", "f1"), "help", "Help")
 def show_help(here: Inspector, count: int | None) -> None:
     """Shows keys, signs and concepts, those of this pane first, filtered by what you type; Enter lists the pages."""
     here.open_help(lambda answer: _pages(here) if answer == ONWARD else None)
 
 
-@command("help.pages", (), "pages of help", "Help", was=("H",))
+@Command("help.pages", (), "pages of help", "Help", was=("H",))
 def help_pages(here: Inspector, count: int | None) -> None:
     """Lists the pages of help: labels, templates, trainers, …"""
     _pages(here)
@@ -49,7 +49,7 @@ def _pages(here: Inspector, marked: int = 0) -> None:
     here.pick("help", [(one.title, one.line) for one in found], picked, marked=marked)
 
 
-@command("theme", (), "theme", "Help", was=("t",))
+@Command("theme", (), "theme", "Help", was=("t",))
 def theme(here: Inspector, count: int | None) -> None:
     """Neutral dark, neutral light, ansi (your palette), mono."""
     names = list(TITLES)
@@ -58,7 +58,7 @@ def theme(here: Inspector, count: int | None) -> None:
     here.say(f"theme: {TITLES[name]}")
 
 
-@command("mouse", (), "mouse", "Help", was=("m",))
+@Command("mouse", (), "mouse", "Help", was=("m",))
 def mouse(here: Inspector, count: int | None) -> None:
     """Turns sftui's use of the mouse on or off."""
     # Textual asks for the mouse at the start; giving it back makes the terminal's own selection work.
@@ -66,13 +66,13 @@ def mouse(here: Inspector, count: int | None) -> None:
     here.say("mouse on: sftui uses it" if on else "mouse off: select and copy as usual")
 
 
-@command("redraw", "ctrl+l", "draw again", "Help")
+@Command("redraw", ("ctrl+l",), "draw again", "Help")
 def redraw(here: Inspector, count: int | None) -> None:
     """Draws the whole screen again, as after another program wrote on it."""
     here.redraw()
 
 
-@command("suspend", "ctrl+z", "suspend", "Help")
+@Command("suspend", ("ctrl+z",), "suspend", "Help")
 def suspend(here: Inspector, count: int | None) -> None:
     """Goes back to the shell; fg returns."""
     here.terminal.action_suspend_process()
@@ -88,7 +88,7 @@ def lost(here: Inspector) -> UnsavedWork:
     return unexported(RecipeChoice(workspace.recipe, workspace.repairs), RecipeChoice(here.state.kept.recipe, written))
 
 
-@command("quit", "q", "quit", "Help", means=MEANS["leave"])
+@Command("quit", ("q",), "quit", "Help", means=MEANS["leave"])
 def leave(here: Inspector, count: int | None) -> None:
     """Quits; asks once if there are unsaved changes."""
     # At once where everything is in a file, else after one question.
@@ -122,7 +122,7 @@ def farewell(here: Inspector) -> str:
     return f"{left.words()}: {', '.join(words for _, words in lost_parts(left))}"
 
 
-@command("interrupt", "ctrl+c", "interrupt", "Help")
+@Command("interrupt", ("ctrl+c",), "interrupt", "Help")
 def interrupt(here: Inspector, count: int | None) -> None:
     """Cancels a running search or audit, else quits at once."""
     if not (search.cancel(here) or writing.cancel(here) or figures.cancel(here)):
@@ -151,7 +151,7 @@ def lost_lines(lost: UnsavedWork, width: int) -> list[Line]:
     ]
 
 
-@command("tour", "f2", "tour", "Program")
+@Command("tour", ("f2",), "tour", "Program")
 def toggle(here: Inspector, count: int | None) -> None:
     """Starts the tour of the inspector in six steps, or leaves it."""
     here.put(toggled(here.state.tour))

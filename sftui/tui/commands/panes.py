@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from sftui.tui.commands import compare, search, writing
-from sftui.tui.commands.command import MEANS, command
+from sftui.tui.commands.command import MEANS, Command
 from sftui.tui.contexts import FINDINGS, RECIPE, TOKENS
 from sftui.tui.inspector import Inspector
 
 
-@command("pane.next", "tab", "next pane", "Move")
+@Command("pane.next", ("tab",), "next pane", "Move")
 def following(here: Inspector, count: int | None) -> None:
     """Focuses the next pane."""
     here.next_pane(1)
 
 
-@command("pane.previous", "shift+tab", "previous pane", "Move")
+@Command("pane.previous", ("shift+tab",), "previous pane", "Move")
 def previous(here: Inspector, count: int | None) -> None:
     """Focuses the previous pane."""
     here.next_pane(-1)
 
 
-@command("close", "escape", "close or cancel", "Move", means=MEANS["close"])
+@Command("close", ("escape",), "close or cancel", "Move", means=MEANS["close"])
 def close(here: Inspector, count: int | None) -> None:
     """Cancels input or a search, else closes the side pane."""
     # What Esc closes, innermost first: a search, a message, a pane alone, a pane; else back to the tokens.

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sftui.errors import SftuiError
-from sftui.recipe import changed
+from sftui.recipe import Recipe, changed
 from sftui.text import visible
-from sftui.tui.commands.command import MEANS, command, moves, steps
+from sftui.tui.commands.command import MEANS, Command, moves, steps
 from sftui.tui.contexts import RECIPE
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.recipe_pane import PRESET
-from sftui.tui.presets import preset_like
-from sftui.tui.state import StatusMessage
+from sftui.tui.state import StatusMessage, unless
 from sftui.views.cells import Role
 from sftui.views.knobs import change_text, value_text
 from sftui.workspace import events as ev
@@ -34,19 +35,7 @@ MOVES = moves(RECIPE, "knob", _move)
 # — changing a knob —
 
 
-@command("recipe.next", ("l", "right"), "next choice", "Recipe", RECIPE, means=MEANS["right"])
-def next_choice(here: Inspector, count: int | None) -> None:
-    """Changes the knob to its next choice."""
-    _cycle(here, 1)
-
-
-@command("recipe.previous", ("h", "left"), "previous choice", "Recipe", RECIPE, means=MEANS["left"])
-def previous_choice(here: Inspector, count: int | None) -> None:
-    """Changes the knob to its previous choice."""
-    _cycle(here, -1)
-
-
-def _cycle(here: Inspector, step: int) -> None:
+def _cycle(step: int, here: Inspector, count: int | None) -> None:
     """The next choice of a knob that has choices; others are typed."""
     info = here.panes.recipe.knob
     value, choices = here.panes.recipe.value(info), _choices(here)
@@ -59,7 +48,22 @@ def _cycle(here: Inspector, step: int) -> None:
         _put(here, info.path, choices[(at + step) % len(choices)])
 
 
-@command("recipe.edit", "enter", "edit the knob", "Recipe", RECIPE, means=MEANS["enter"])
+CYCLING = tuple(
+    Command(
+        f"recipe.{word}",
+        keys,
+        f"{word} choice",
+        "Recipe",
+        RECIPE,
+        f"Changes the knob to its {word} choice.",
+        run=partial(_cycle, step),
+        means=MEANS[keys[1]],
+    )
+    for step, word, keys in ((1, "next", ("l", "right")), (-1, "previous", ("h", "left")))
+)
+
+
+@Command("recipe.edit", ("enter",), "edit the knob", "Recipe", RECIPE, means=MEANS["enter"])
 def edit(here: Inspector, count: int | None) -> None:
     """Types a value, or picks the next choice."""
     info = here.panes.recipe.knob
@@ -76,10 +80,10 @@ def edit(here: Inspector, count: int | None) -> None:
     from sftui.recipe_io import quoted
 
     text = "" if value is None else quoted(value) if isinstance(value, str) else value_text(value)
-    here.ask(f"{info.path}: {info.doc}", lambda typed: _typed(here, info.path, typed), value=text)
+    here.ask(f"{info.path}: {info.doc}", partial(_typed, here, info.path), value=text, raw=True)
 
 
-@command("recipe.reset", "backspace", "reset the knob", "Recipe", RECIPE, was=("backspace", "d"))
+@Command("recipe.reset", ("backspace",), "reset the knob", "Recipe", RECIPE, was=("backspace", "d"))
 def reset(here: Inspector, count: int | None) -> None:
     """Resets the knob to its value when opened."""
     info = here.panes.recipe.knob
@@ -94,63 +98,68 @@ def _choices(here: Inspector) -> tuple[Any, ...]:
         return tuple(preset_names())
     from sftui.trainers.own_config import choices_of
 
-    recipe = here.workspace.recipe
-    return choices_of(recipe, info)
+    return choices_of(here.workspace.recipe, info)
 
 
-def _typed(here: Inspector, path: str, text: str) -> str | None:
+def _typed(here: Inspector, path: str, text: str) -> None:
     from sftui.recipe_io import parse_value
 
-    try:
-        value = parse_value(path, text, here.workspace.recipe)
-    except SftuiError as error:
-        return str(error)
-    _put(here, path, value)
-    return None
+    _put(here, path, parse_value(path, text, here.workspace.recipe))
 
 
 def _put(here: Inspector, path: str, value: Any) -> None:
     """A knob's value; another preset fills every knob but what says which data and tokenizer are read."""
-    workspace = here.workspace
-    try:
-        if path == PRESET.path:
-            done = workspace.set_recipe(preset_like(workspace.recipe, value))
-        else:
-            done = workspace.change(path, value)
-    except SftuiError as error:
-        here.say(str(error), Role.ERROR)
-        return
-    if not done:
+    now = here.workspace.recipe
+    if not here.workspace.set_recipe(preset_like(now, value) if path == PRESET.path else changed(now, path, value)):
         here.say(f"{path} is {value_text(value)} already", Role.DIM)
+
+
+def preset_like(now: Recipe, name: str) -> Recipe:
+    """A preset with the data, tokenizer and chat template of `now`.
+
+    A template of one trainer's own registry is nothing to another one, which then keeps its own.
+    """
+    from sftui.trainers import preset
+
+    filled = preset(name)
+    kind = now.render.template.partition(":")[0]
+    own = "/" in kind and kind.partition("/")[0] != filled.trainer
+    render = filled.render if own else replace(filled.render, template=now.render.template)
+    return replace(filled, data=now.data, tokenizer=now.tokenizer, render=render)
 
 
 # — finding a knob —
 
 
-@command("recipe.find", "/", "find a knob", "Recipe", RECIPE, means=MEANS["search"])
+@Command("recipe.find", ("/",), "find a knob", "Recipe", RECIPE, means=MEANS["search"])
 def find(here: Inspector, count: int | None) -> None:
     """Finds knobs by name, trainer's key, meaning or value."""
 
     def answer(text: str) -> None:
-        if text.strip():
-            here.put(here.state.kept._replace(looked_for=text.strip()))
-            _find(here, 1)
+        here.put(here.state.kept._replace(looked_for=text))
+        _find(here, 1)
 
     here.ask("find a knob by name, trainer's key, meaning or value", answer)
 
 
 def _nothing_looked_for(here: Inspector) -> StatusMessage | None:
-    return None if here.state.kept.looked_for else StatusMessage("No search yet; press /", Role.DIM)
+    return unless(here.state.kept.looked_for, "No search yet; press /")
 
 
-@command("recipe.find_next", "n", "next match", "Recipe", RECIPE, when=_nothing_looked_for, means=MEANS["next"])
+@Command("recipe.find_next", ("n",), "next match", "Recipe", RECIPE, when=_nothing_looked_for, means=MEANS["next"])
 def find_next(here: Inspector, count: int | None) -> None:
     """Goes to the next match."""
     _find(here, 1)
 
 
-@command(
-    "recipe.find_previous", "N", "previous match", "Recipe", RECIPE, when=_nothing_looked_for, means=MEANS["previous"]
+@Command(
+    "recipe.find_previous",
+    ("N",),
+    "previous match",
+    "Recipe",
+    RECIPE,
+    when=_nothing_looked_for,
+    means=MEANS["previous"],
 )
 def find_previous(here: Inspector, count: int | None) -> None:
     """Goes to the previous match."""
@@ -175,19 +184,19 @@ def _find(here: Inspector, step: int) -> None:
 # — from anywhere —
 
 
-@command("recipe", "c", "recipe", "Recipe")
+@Command("recipe", ("c",), "recipe", "Recipe")
 def toggle(here: Inspector, count: int | None) -> None:
     """Opens the recipe: every knob that decides labels, edited live."""
     here.put(here.state.open.recipe_toggled())
 
 
-@command("undo", "u", "undo", "Recipe", counted=True)
+@Command("undo", ("u",), "undo", "Recipe", counted=True)
 def undo(here: Inspector, count: int | None) -> None:
     """Undoes the last change of the recipe or of the repairs."""
     _replay(here, here.workspace.undo, count or 1, "undo")
 
 
-@command("redo", ("U", "ctrl+r"), "redo", "Recipe", counted=True)
+@Command("redo", ("U", "ctrl+r"), "redo", "Recipe", counted=True)
 def redo(here: Inspector, count: int | None) -> None:
     """Redoes the change."""
     _replay(here, here.workspace.redo, count or 1, "redo")
@@ -208,13 +217,12 @@ def _replay(here: Inspector, step: Callable[[], bool], times: int, word: str) ->
     if before.waivers != now.waivers:
         parts.append(f"waivers {len(before.waivers)} → {len(now.waivers)}")
     after = here.workspace.repairs
-    parts += [f"{one} is no longer applied" for one in repairs if one not in after] + [
-        f"{one} is applied" for one in after if one not in repairs
-    ]
+    parts += [f"{name} is no longer applied" for name in repairs if name not in after]
+    parts += [f"{name} is applied" for name in after if name not in repairs]
     here.say(f"{word}: {', '.join(parts)}")
 
 
-@command("template", "T", "chat template", "Recipe")
+@Command("template", ("T",), "chat template", "Recipe")
 def pick_template(here: Inspector, count: int | None) -> None:
     """Picks a chat template: the family's, a built-in, or a file."""
     from sftui.templates import builtin_names
@@ -239,19 +247,15 @@ def pick_template(here: Inspector, count: int | None) -> None:
 
 def _template(here: Inspector, name: str) -> None:
     if name == "file:":
-        here.ask("file with a chat template", lambda text: _template_file(here, text.strip()))
+        here.ask("file with a chat template", partial(_template_file, here))
     else:
         _put(here, "render.template", name)
 
 
-def _template_file(here: Inspector, path: str) -> str | None:
-
-    if not path:
-        return None
+def _template_file(here: Inspector, path: str) -> None:
     if not os.path.isfile(os.path.expanduser(path)):
-        return f"there is no file {path}"
+        raise SftuiError(f"there is no file {path}")
     _put(here, "render.template", f"file:{os.path.expanduser(path)}")
-    return None
 
 
 def template_missing(here: Inspector, event: ev.TokenizerChanged) -> bool:
@@ -259,25 +263,18 @@ def template_missing(here: Inspector, event: ev.TokenizerChanged) -> bool:
     return here.workspace.recipe.render.template == "tokenizer" and not getattr(event.facts, "chat_templates", None)
 
 
-@command("tokenizer", "K", "tokenizer", "Recipe")
+@Command("tokenizer", ("K",), "tokenizer", "Recipe")
 def type_tokenizer(here: Inspector, count: int | None) -> None:
     """Loads another tokenizer; Enter on the same name retries."""
     now = here.workspace.recipe.tokenizer.name or ""
 
-    def answer(text: str) -> str | None:
-        name = text.strip()
-        if not name:
-            return None
+    def answer(name: str) -> None:
         if name == now:
             here.workspace.reopen()
             here.say(f"loading {visible(name)} again", Role.DIM)
-            return None
-        try:
+        else:
             recipe = changed(changed(here.workspace.recipe, "tokenizer.name", name), "tokenizer.revision", None)
-        except SftuiError as error:
-            return str(error)
-        here.workspace.set_recipe(recipe)
-        here.say(f"tokenizer {visible(name)} · u undoes it")
-        return None
+            here.workspace.set_recipe(recipe)
+            here.say(f"tokenizer {visible(name)} · u undoes it")
 
     here.ask("tokenizer: a Hub name, folder, tokenizer.json or builtin:NAME", answer, value=now)

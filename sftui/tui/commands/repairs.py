@@ -7,20 +7,23 @@ They stand in the workspace's history, with the recipe: `u` takes back either.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sftui.text import many, visible
-from sftui.tui.commands import rows
-from sftui.tui.commands.command import command
+from sftui.tui.commands import rows, writing
+from sftui.tui.commands.command import Command
 from sftui.tui.commands.compare import applied, start
 from sftui.tui.contexts import FIGURES
 from sftui.tui.inspector import Inspector
+from sftui.tui.panes.token_pane import CONVERT
 from sftui.views.cells import Line, Role, line
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 
 if TYPE_CHECKING:
     from sftui.findings import Finding
+    from sftui.model import Problem
 
 HINT = "a applies it, Esc goes back"
 
@@ -56,11 +59,11 @@ def cure(
     if len(entries) == 1:
         repair(entries[0][0])
         return
-    here.pick(
-        f"{finding.code}: {verb}",
-        entries,
-        lambda number: fix() if own is not None and number == 0 else repair(entries[number][0]),
-    )
+    do: list[Callable[[], None]] = [
+        *([fix] if own is not None else []),
+        *(partial(repair, name) for name, _ in repairs),
+    ]
+    here.pick(f"{finding.code}: {verb}", entries, lambda number: do[number]())
 
 
 def preview(here: Inspector, name: str) -> None:
@@ -78,7 +81,7 @@ def apply(here: Inspector, name: str) -> None:
 # — all of them —
 
 
-@command("repairs", "R", "repairs of the data", "Recipe")
+@Command("repairs", ("R",), "repairs of the data", "Recipe")
 def pick(here: Inspector, count: int | None) -> None:
     """Picks repairs to apply to the rows; the file is not changed, export writes a new one."""
     from sftui.repairs.catalogue import DROP, TITLES, fixes_for
@@ -143,10 +146,11 @@ def on_counted(here: Inspector, event: ev.RepairsCounted) -> None:
     if now.reporting in now.seen and not dict(event.counted.by_repair).get(now.reporting):
         _without_effect(here, now.reporting, event.counted)
         return
-    here.say(
-        f"{_words(event)}; {_where(here)} · u undoes it, {'M writes it' if _converts(here) else 'x exports it'}",
-        Role.WARNING if event.counted.skipped else Role.PLAIN,
-    )
+    from sftui.findings.rule import TO_MESSAGES
+
+    writes = "M writes it" if now.seen[-1:] == (TO_MESSAGES,) else "x exports it"
+    role = Role.WARNING if event.counted.skipped else Role.PLAIN
+    here.say(f"{_words(event)}; {_where(here)} · u undoes it, {writes}", role)
 
 
 def _without_effect(here: Inspector, name: str, counted: ev.RepairCount) -> None:
@@ -155,24 +159,14 @@ def _without_effect(here: Inspector, name: str, counted: ev.RepairCount) -> None
 
     here.workspace.set_repairs(tuple(one for one in here.workspace.repairs if one != name))
     text = f"{name} changes none of {many(counted.rows, 'row')}, so it is not applied"
-    why = f"; {visible(skipped_words(counted)[0])}" if counted.skipped else ""
+    why = f"; {visible(skipped_words(counted.skipped, counted.named)[0])}" if counted.skipped else ""
     here.say(text + why, Role.WARNING)
-
-
-def _converts(here: Inspector) -> bool:
-    from sftui.findings.rule import TO_MESSAGES
-
-    return here.state.repairing.seen[-1:] == (TO_MESSAGES,)
 
 
 def _where(here: Inspector) -> str:
     """Where the repairs in force are: over the rows on screen alone, or in a file that was written."""
-    written = here.workspace.written
-    return (
-        f"in {visible(written[1].target)}"
-        if written is not None and written[0] == here.workspace.repairs
-        else "not saved yet"
-    )
+    target = here.workspace.written_to
+    return f"in {visible(target)}" if target is not None else "not saved yet"
 
 
 def _words(event: ev.RepairsCounted) -> str:
@@ -195,12 +189,29 @@ def orders(here: Inspector) -> list[tuple[str, str]]:
 
 def lines(here: Inspector, width: int) -> tuple[Line, ...]:
     """What the repairs in force do, for the figures; none where there are none."""
-    from sftui.views.repairs import repair_count_lines
-
     if not here.workspace.repairs:
         return ()
-    counted = here.state.repairing.counted
     head = line((f"Repairs, {_where(here)}", Role.TITLE), ("  R picks them, x exports", Role.DIM))
-    if counted is None:
-        return (head, *repair_count_lines(None, None, False, width), ())
-    return (head, *repair_count_lines(counted.counted, counted.total, counted.done, width), ())
+    return (head, *writing.counted_lines(here, width), ())
+
+
+# — rows of another shape as messages —
+
+
+@Command("convert", ("M",), "make messages of the rows", "Recipe", was=())
+def convert(here: Inspector, count: int | None) -> None:
+    """Shows the rows as messages with tool_calls and tools; pressed again, it writes them to a new file."""
+    from sftui.findings.rule import TO_MESSAGES
+
+    # A repair of the data like others, so that `u` takes it back and `x` writes the config that reads the new file.
+    if TO_MESSAGES in here.workspace.repairs:
+        writing.ask(here, "messages")
+        return
+    apply(here, TO_MESSAGES)
+    here.say("applied: the rows as messages · M writes them to a new file, u undoes it")
+
+
+def refusal(problem: Problem) -> str:
+    """Why the trainer does not read the rows, behind the key that helps where one does."""
+    sentence = problem.sentence()
+    return f"M makes messages of the rows · {sentence}" if CONVERT in problem.fix else sentence

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
+from sftui.errors import SftuiError
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.text import many
 from sftui.tui.commands import notes
-from sftui.tui.commands.command import MEANS, command
+from sftui.tui.commands.command import MEANS, Command
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Status
 from sftui.views.cells import Role
@@ -19,51 +21,45 @@ PATIENCE = 0.15
 """Seconds the tokens of another row may stay on screen before the pane says that it waits."""
 
 
-@command("row.next", "]", "next row", "Rows", counted=True)
+@Command("row.next", ("]",), "next row", "Rows", counted=True)
 def following(here: Inspector, count: int | None) -> None:
     """Shows the next row."""
     step(here, count or 1)
 
 
-@command("row.previous", "[", "previous row", "Rows", counted=True)
+@Command("row.previous", ("[",), "previous row", "Rows", counted=True)
 def previous(here: Inspector, count: int | None) -> None:
     """Shows the previous row."""
     step(here, -(count or 1))
 
 
-@command("row.last", "G", "last row", "Rows", counted=True, means=MEANS["end"])
+@Command("row.last", ("G",), "last row", "Rows", counted=True, means=MEANS["end"])
 def to_last(here: Inspector, count: int | None) -> None:
     """Shows the last row, or with a count that row (12G)."""
     go(here, here.state.status.last if count is None else count)
 
 
-@command("row.goto", "g", "go to row", "Rows", counted=True)
+@Command("row.goto", ("g",), "go to row", "Rows", counted=True)
 def goto(here: Inspector, count: int | None) -> None:
     """Asks for a row number; 12g and :12 go at once, gg is the first row."""
     # The prompt for a row: a number, +n, -n, g for the first, $ for the last.
     if count is not None:
         go(here, count)
         return
-    here.ask(
-        "row: a number, +5, -5, g first, $ last",
-        lambda text: _answer(here, text),
-        at_once=lambda text: text in ("g", "$", "G"),
-    )
+    here.ask("row: a number, +5, -5, g first, $ last", partial(_answer, here), at_once=("g", "$", "G"))
 
 
-def _answer(here: Inspector, text: str) -> str | None:
-    text = text.strip().replace(",", "").replace("_", "")
-    if text in ("g", "$", "G", ""):
-        if text:
-            go(here, 0 if text == "g" else here.state.status.last)
-        return None
-    if _NUMBER.fullmatch(text) is None:
-        return f"{text[:20]} is not a row number"
-    go(here, max(0, here.state.row + int(text)) if text[0] in "+-" else int(text))
-    return None
+def _answer(here: Inspector, text: str) -> None:
+    text = text.replace(",", "").replace("_", "")
+    if text in ("g", "$", "G"):
+        go(here, 0 if text == "g" else here.state.status.last)
+    elif text and _NUMBER.fullmatch(text) is None:
+        raise SftuiError(f"{text[:20]} is not a row number")
+    elif text:
+        go(here, max(0, here.state.row + int(text)) if text[0] in "+-" else int(text))
 
 
-@command("reopen", ("D", "f5"), "reload the data", "Rows")
+@Command("reopen", ("D", "f5"), "reload the data", "Rows")
 def reopen(here: Inspector, count: int | None) -> None:
     """Reloads the data from disk; keeps recipe, repairs, marks and place."""
     here.panes.rows.set_order(None)
@@ -129,18 +125,17 @@ def show_figures(here: Inspector, inspection: Inspection, recipe: Recipe | None 
     elif inspection.stopped_at is not None:
         stopped = f"✗ stopped at {inspection.stopped_at.value}"
     total = inspection.received if inspection.received is not None else len(table) if table else None
-    here.put(
-        here.state.status._replace(
-            rule=f"{recipe.preset} {recipe.mask.rule}",
-            side=side,
-            trained=inspection.trained,
-            verdict=None if side else here.panes.rows.verdict(inspection.row.index),
-            total=total,
-            stopped=stopped,
-            evaluates=inspection.evaluates,
-            repaired=_repaired(inspection, len(here.workspace.repairs)),
-        )
+    status = here.state.status._replace(
+        rule=f"{recipe.preset} {recipe.mask.rule}",
+        side=side,
+        trained=inspection.trained,
+        verdict=None if side else here.panes.rows.verdict(inspection.row.index),
+        total=total,
+        stopped=stopped,
+        evaluates=inspection.evaluates,
+        repaired=_repaired(inspection, len(here.workspace.repairs)),
     )
+    here.put(status)
 
 
 def _repaired(inspection: Inspection, repairs: int) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import partial
 
-from sftui.errors import SftuiError
 from sftui.text import many
 from sftui.tui.commands import rows, why
-from sftui.tui.commands.command import MEANS, command
+from sftui.tui.commands.command import MEANS, Command
 from sftui.tui.contexts import FINDINGS
 from sftui.tui.inspector import Inspector
-from sftui.tui.state import Hit, Hits, Search, StatusMessage
+from sftui.tui.state import Hit, Hits, Search, StatusMessage, unless
 from sftui.views.cells import Role
 from sftui.views.grid import Action, hit_starts
 from sftui.workspace import SearchQuery
@@ -29,39 +29,34 @@ def parse_query(text: str) -> SearchQuery:
     return SearchQuery("text", text)
 
 
-@command("search", "/", "search", "Search", means=MEANS["search"])
+@Command("search", ("/",), "search", "Search", means=MEANS["search"])
 def ask(here: Inspector, count: int | None) -> None:
     """Searches text, or re:PATTERN, token:TEXT, id:NUMBER, finding:CODE; Esc cancels."""
-    here.ask("search: text, re:PATTERN, token:TEXT, id:NUMBER, finding:CODE", lambda text: _answer(here, text))
+    here.ask("search: text, re:PATTERN, token:TEXT, id:NUMBER, finding:CODE", partial(_answer, here), raw=True)
 
 
-def _answer(here: Inspector, text: str) -> str | None:
-    if not text:
-        return None
+def _answer(here: Inspector, text: str) -> None:
     from sftui.views.search import check_query
 
-    query = parse_query(text)
-    try:
+    if text:
+        query = parse_query(text)
         if query.kind != FINDING:
             check_query(query.kind, query.text)
-    except SftuiError as error:
-        return str(error)
-    _search(here, Search(query, here.state.row, True))
-    return None
+        _search(here, Search(query, here.state.row, True))
 
 
 def _nothing_searched(here: Inspector) -> StatusMessage | None:
-    return StatusMessage("No search yet; press /", Role.DIM) if here.state.searching.query is None else None
+    return unless(here.state.searching.query, "No search yet; press /")
 
 
-@command("search.next", "n", "next hit", "Search", counted=True, when=_nothing_searched, means=MEANS["next"])
+@Command("search.next", ("n",), "next hit", "Search", counted=True, when=_nothing_searched, means=MEANS["next"])
 def following(here: Inspector, count: int | None) -> None:
     """Goes to the next hit, across rows."""
     _step(here, True, count or 1)
 
 
-@command(
-    "search.previous", "N", "previous hit", "Search", counted=True, when=_nothing_searched, means=MEANS["previous"]
+@Command(
+    "search.previous", ("N",), "previous hit", "Search", counted=True, when=_nothing_searched, means=MEANS["previous"]
 )
 def previous(here: Inspector, count: int | None) -> None:
     """Goes to the previous hit, across rows."""
@@ -185,11 +180,7 @@ def _at_the_end(here: Inspector, search: Search, unread: int) -> None:
         _search(here, again)
         return
     what = "an error or a warning" if query == SearchQuery(FINDING, "any") else f"{query.kind} {query.text}"
-    rest = (
-        f" in what can be read; {unread:,} {'rows' if unread > 1 else 'row'} could not be"
-        if unread
-        else " in the rows that can be read"
-        if "damaged" in here.state.status.data
-        else ""
-    )
+    rest = " in the rows that can be read" if "damaged" in here.state.status.data else ""
+    if unread:
+        rest = f" in what can be read; {many(unread, 'row')} could not be"
     here.say(f"no {'other ' if query.kind == FINDING else ''}row has {what}{rest}", Role.WARNING)

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib import import_module
 
-from sftui.tui.commands.command import Command, declared_in
+from sftui.tui.commands.command import Command
 from sftui.tui.contexts import ANY, DIALOG
 
 SUBJECTS = (
     *("tokens", "why", "row_list", "documents", "rows", "panes", "search", "views", "notes", "batch"),
-    *("findings", "figures", "compare", "marks", "recipe", "repairs", "convert", "export", "copying", "own"),
+    *("findings", "figures", "compare", "marks", "recipe", "repairs", "export", "copying", "own"),
 )
 """The modules that declare commands, in the order of the palette."""
 COMMANDS: tuple[Command, ...] = tuple(
-    one for subject in SUBJECTS for one in declared_in(import_module(f"sftui.tui.commands.{subject}"))
+    found
+    for subject in SUBJECTS
+    for value in vars(import_module(f"sftui.tui.commands.{subject}")).values()
+    for found in (value if isinstance(value, tuple) else (value,))
+    if isinstance(found, Command)
 )
 BY_ID = {command.id: command for command in COMMANDS}
 

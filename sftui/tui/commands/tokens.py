@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from sftui.tui.commands import why
-from sftui.tui.commands.command import MEANS, Command, Run, moves
+from sftui.tui.commands.command import MEANS, Command, moves
 from sftui.tui.contexts import TOKENS
 from sftui.tui.inspector import Inspector
 from sftui.views.cells import Role
@@ -18,14 +18,6 @@ STILL = {
     Action.PREVIOUS_MESSAGE: "no message begins before this token",
 }
 """What is said where a jump finds nothing, since nothing moves."""
-LINES = {
-    "down": Action.DOWN,
-    "up": Action.UP,
-    "page_down": Action.PAGE_DOWN,
-    "page_up": Action.PAGE_UP,
-    "home": Action.HOME,
-    "end": Action.END,
-}
 
 
 def act(here: Inspector, action: Action, count: int) -> None:
@@ -35,61 +27,27 @@ def act(here: Inspector, action: Action, count: int) -> None:
     why.follow(here)
 
 
-def _acts(action: Action) -> Run:
-    return partial(_act, action)
+def _act(name: str, here: Inspector, count: int | None) -> None:
+    act(here, Action(name), count or 1)
 
 
-def _act(action: Action, here: Inspector, count: int | None) -> None:
-    act(here, action, count or 1)
-
-
-def _move(here: Inspector, kind: str, count: int) -> None:
-    act(here, LINES[kind], count)
-
-
-def _mover(
-    name: str, keys: tuple[str, ...], title: str, help_text: str, action: Action, *, counted: bool = True
-) -> Command:
-    return Command(
-        f"tokens.{name}", keys, title, help_text, "Move", TOKENS, counted, _acts(action), means=MEANS.get(name, "")
-    )
+def _mover(name: str, keys: tuple[str, ...], title: str, words: str, *, counted: bool = True) -> Command:
+    run, means = partial(_act, name), MEANS.get(name, "")
+    return Command(f"tokens.{name}", keys, title, "Move", TOKENS, words, counted, run, means=means)
 
 
 ALONG = (
-    _mover("right", ("l", "right"), "next token", "Moves to the next token.", Action.RIGHT),
-    _mover("left", ("h", "left"), "previous token", "Moves to the previous token.", Action.LEFT),
+    _mover("right", ("l", "right"), "next token", "Moves to the next token."),
+    _mover("left", ("h", "left"), "previous token", "Moves to the previous token."),
 )
-BY_LINES = moves(TOKENS, "line", _move)
+BY_LINES = moves(TOKENS, "line", lambda here, kind, count: act(here, Action(kind), count))
 FURTHER = (
-    _mover("half_down", ("ctrl+d",), "half a page down", "Moves half a page down.", Action.HALF_DOWN),
-    _mover("half_up", ("ctrl+u",), "half a page up", "Moves half a page up.", Action.HALF_UP),
-    _mover(
-        "line_home",
-        ("^",),
-        "start of the line",
-        "Goes to the first token of the line.",
-        Action.LINE_HOME,
-        counted=False,
-    ),
-    _mover(
-        "line_end", ("$",), "end of the line", "Goes to the last token of the line.", Action.LINE_END, counted=False
-    ),
-    _mover(
-        "next_change", ("}",), "next change of mask", "Goes to where training starts or stops next.", Action.NEXT_CHANGE
-    ),
-    _mover(
-        "previous_change",
-        ("{",),
-        "previous change of mask",
-        "Goes back to where training started or stopped.",
-        Action.PREVIOUS_CHANGE,
-    ),
-    _mover("next_message", (")",), "next message", "Goes to the start of the next message.", Action.NEXT_MESSAGE),
-    _mover(
-        "previous_message",
-        ("(",),
-        "previous message",
-        "Goes to the start of this message, or of the one before.",
-        Action.PREVIOUS_MESSAGE,
-    ),
+    _mover("half_down", ("ctrl+d",), "half a page down", "Moves half a page down."),
+    _mover("half_up", ("ctrl+u",), "half a page up", "Moves half a page up."),
+    _mover("line_home", ("^",), "start of the line", "Goes to the first token of the line.", counted=False),
+    _mover("line_end", ("$",), "end of the line", "Goes to the last token of the line.", counted=False),
+    _mover("next_change", ("}",), "next change of mask", "Goes to where training starts or stops next."),
+    _mover("previous_change", ("{",), "previous change of mask", "Goes back to where training started or stopped."),
+    _mover("next_message", (")",), "next message", "Goes to the start of the next message."),
+    _mover("previous_message", ("(",), "previous message", "Goes to the start of this message, or of the one before."),
 )

@@ -9,11 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sftui.recipe import Recipe, with_changes
-from sftui.tui.commands.command import MEANS, command
+from sftui.tui.commands.command import MEANS, Command
 from sftui.tui.contexts import TOKENS, WHY
 from sftui.tui.inspector import Inspector
-from sftui.tui.state import StatusMessage, WhyState
-from sftui.views.cells import Line, Role, line, wrap
+from sftui.tui.state import StatusMessage, WhyState, unless
+from sftui.views.cells import Line, Role, line, text_lines
 from sftui.views.knobs import new_values
 from sftui.views.table import LEARNT
 from sftui.workspace import events as ev
@@ -27,12 +27,11 @@ HINT = "t trains or masks it · h l others · Esc closes"
 
 def _under_b(here: Inspector) -> StatusMessage | None:
     """The card is of the recipe in force: tokens under the second one are not explained by it."""
-    if not here.state.compared.on_b:
-        return None
-    return StatusMessage("these are the tokens under B; v goes back to A, a makes B the current recipe", Role.DIM)
+    words = "these are the tokens under B; v goes back to A, a makes B the current recipe"
+    return unless(not here.state.compared.on_b, words)
 
 
-@command("tokens.explain", "enter", "why", "Look", TOKENS, when=_under_b, means=MEANS["enter"])
+@Command("tokens.explain", ("enter",), "why", "Look", TOKENS, when=_under_b, means=MEANS["enter"])
 def explain(here: Inspector, count: int | None) -> None:
     """Shows why the token under the cursor is trained or masked, and what would change that."""
     if here.panes.tokens.table is not None or here.state.open.view == WHY:
@@ -67,7 +66,7 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
 
     tokens, recipe, elsewhere = here.panes.tokens, here.workspace.recipe, _under_b(here)
     if elsewhere is not None:
-        return wrap(line((elsewhere.text, elsewhere.role)), width)
+        return text_lines(elsewhere.text, width, elsewhere.role)
     if tokens.table is None or tokens.inspection is None:
         return (line((f"loading row {here.state.row:,} …", Role.DIM)),)
     return why_lines(
@@ -154,16 +153,15 @@ def _stop_counting(here: Inspector) -> None:
 def _no_way(here: Inspector) -> StatusMessage | None:
     """Why there is nothing that turns the label over."""
     now = here.state.why
-    if here.state.open.view != WHY:
-        return StatusMessage("no token is explained: Enter on one says why", Role.DIM)
-    if (elsewhere := _under_b(here)) is not None:
-        return elsewhere
-    if now.answer is None:
-        return StatusMessage("still trying what would change this token; try again in a moment", Role.DIM)
-    return StatusMessage("no setting changes this token alone", Role.WARNING) if not now.answer.ways else None
+    return (
+        unless(here.state.open.view == WHY, "no token is explained: Enter on one says why")
+        or _under_b(here)
+        or unless(now.answer, "still trying what would change this token; try again in a moment")
+        or unless(now.answer and now.answer.ways, "no setting changes this token alone", Role.WARNING)
+    )
 
 
-@command("why.turn", "t", "train or mask it", "Look", when=_no_way, was=())
+@Command("why.turn", ("t",), "train or mask it", "Look", when=_no_way, was=())
 def turn(here: Inspector, count: int | None) -> None:
     """Trains the token that is explained, or masks it, by the change that the card names; u takes it back."""
     now, table = here.state.why, here.panes.tokens.table

@@ -6,15 +6,15 @@ Asks for a file, says what would be written, and lets the worker write; Esc or c
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 from sftui.errors import SftuiError
 from sftui.text import visible
-from sftui.tui.commands.inputs import inputs
+from sftui.tui.commands.copying import file_next_to, inputs
 from sftui.tui.contexts import FIGURES
-from sftui.tui.copying import file_next_to
 from sftui.tui.inspector import Inspector
-from sftui.views.cells import Line, Role, line, wrap
+from sftui.views.cells import Line, Role, line, text_lines, warned, wrap
 from sftui.workspace import events as ev
 
 
@@ -28,29 +28,20 @@ def ask(here: Inspector, what: str = "repaired") -> None:
 
     ending = PARQUET if traits_of(here.workspace.recipe.preset).stored_as_parquet else ".jsonl"
     name = file_next_to(here.workspace.options.paths[0], what, ending)
-    here.ask(
-        "new file for the repaired data; the log of changes goes next to it",
-        lambda text: _named(here, text),
-        value=name,
-    )
+    here.ask("new file for the repaired data; the log of changes goes next to it", partial(_named, here), value=name)
 
 
-def _named(here: Inspector, text: str) -> str | None:
+def _named(here: Inspector, name: str) -> None:
     from sftui.session.repairing import check_targets
 
-    if not text.strip():
-        return None
-    target = os.path.expanduser(text.strip())
+    target = os.path.expanduser(name)
     log = f"{target.rsplit('.', 1)[0]}.log.jsonl"
-    try:
-        check_targets(here.workspace.options.paths, target, log)
-        read = inputs(here)
-        for file in (target, log):
-            read.refuse(Path(file))
-        if not Path(target).parent.exists():
-            return f"there is no folder {Path(target).parent}"
-    except SftuiError as error:
-        return str(error)
+    check_targets(here.workspace.options.paths, target, log)
+    read = inputs(here)
+    for file in (target, log):
+        read.refuse(Path(file))
+    if not Path(target).parent.exists():
+        raise SftuiError(f"there is no folder {Path(target).parent}")
     there = [path for path in (target, log) if Path(path).exists()]
     here.read(
         "export the repaired data: nothing is written yet",
@@ -58,51 +49,43 @@ def _named(here: Inspector, text: str) -> str | None:
         lambda answer: here.say("nothing was written", Role.DIM) if answer is None else _write(here, target, log),
         offer="a overwrites · " if there else "a writes it · ",
     )
-    return None
 
 
 def lines(here: Inspector, target: str, log: str, width: int) -> tuple[Line, ...]:
     """What would be written, and what it leaves out."""
     from sftui.sources.files import format_of
-    from sftui.views.repairs import repair_count_lines
 
-    workspace, counted = here.workspace, here.state.repairing.counted
+    workspace = here.workspace
     lines: list[Line] = []
     typed = "each place of one type" if format_of(target) == "parquet" else "untouched ones keep every byte"
     for path, what in ((target, f"the rows as repaired; {typed}"), (log, "what was changed or left out, row by row")):
-        state = "already exists and is overwritten" if Path(path).exists() else "new"
-        lines += wrap(
-            line(
-                (f"{visible(path)} ", Role.KEY),
-                (state, Role.WARNING if state != "new" else Role.DIM),
-                (f" · {what}", Role.DIM),
-            ),
-            width,
-            "  ",
-        )
-    lines += [(), *wrap(line((f"{visible(', '.join(workspace.options.paths))} stays as it is", Role.PLAIN)), width), ()]
+        exists = Path(path).exists()
+        state = ("already exists and is overwritten", Role.WARNING) if exists else ("new", Role.DIM)
+        lines += wrap(line((f"{visible(path)} ", Role.KEY), state, (f" · {what}", Role.DIM)), width, "  ")
+    lines += [(), *text_lines(f"{visible(', '.join(workspace.options.paths))} stays as it is", width), ()]
     if workspace.repairs:
         lines += wrap(line(("repairs  ", Role.KEY), (", ".join(workspace.repairs), Role.PLAIN)), width, " " * 9)
-        if counted is None:
-            lines += repair_count_lines(None, None, False, width)
-        else:
-            lines += repair_count_lines(counted.counted, counted.total, counted.done, width)
+        lines += counted_lines(here, width)
     dropped = here.state.kept.marks.rows_with("drop")
     if dropped:
         listed = ", ".join(f"{row:,}" for row in dropped[:8]) + (" …" if len(dropped) > 8 else "")
         text = f"{len(dropped):,} {'row is' if len(dropped) == 1 else 'rows are'} left out too: {listed}"
         lines += wrap(line(("marked drop  ", Role.KEY), (text, Role.PLAIN)), width, " " * 13)
         if here.marks_file.stale:
-            lines += wrap(
-                line(
-                    (
-                        "! the data was changed after its rows were marked: check whether the marks still fit",
-                        Role.WARNING,
-                    )
-                ),
-                width,
+            lines += warned(
+                "! the data was changed after its rows were marked: check whether the marks still fit", width
             )
     return tuple(lines)
+
+
+def counted_lines(here: Inspector, width: int) -> tuple[Line, ...]:
+    """What the repairs in force do, as far as it was counted."""
+    from sftui.views.repairs import repair_count_lines
+
+    known = here.state.repairing.counted
+    if known is None:
+        return repair_count_lines(None, None, False, width)
+    return repair_count_lines(known.counted, known.total, known.done, width)
 
 
 def _write(here: Inspector, target: str, log: str) -> None:
