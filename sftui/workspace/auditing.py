@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -95,37 +95,31 @@ class AuditRun:
     def order(self, session: OpenData, request: OrderRequest, version: int) -> Iterator[OrderReady]:
         """Rows by what is requested, as far as the audit came, or the count of the repairs."""
         if request.by in REPAIRED:
-            rows = getattr(session.overlay, REPAIRED[request.by], array("L"))
-            yield OrderReady(request.ticket, version, request.by, rows[:MOST_ORDERED], len(rows))
-            return
-        gathered = self._gathered
-        if gathered is None:
-            raise SftuiError("the dataset has not been audited yet", fix="press A")
-        tokens, trained = self._tokens, self._trained
-        listed = gathered.listing.rows(request.by) if gathered.listing is not None else None
-        if listed is not None:
-            yield OrderReady(request.ticket, version, request.by, array("L", listed[:MOST_ORDERED]), len(listed))
-            return
-        known = [row for row, count in enumerate(tokens) if count != UNKNOWN]
-        if request.by in ("longest", "shortest"):
-            rows = sorted(known, key=tokens.__getitem__, reverse=request.by == "longest")
-        elif request.by in ("most trained", "least trained"):
-            rows = sorted(
-                known, key=lambda row: trained[row] / max(1, tokens[row]), reverse=request.by == "most trained"
-            )
-        elif request.by == "dropped":
-            rows = [row for row, count in enumerate(tokens) if count == UNKNOWN]
-        elif request.by in ("error", "warning"):
-            codes = [one for one in gathered.found.codes.values() if one.severity.value == request.by]
-            rows = sorted({row for one in codes for row in one.rows})
+            rows: Sequence[int] = getattr(session.overlay, REPAIRED[request.by], ())
+        elif self._gathered is not None:
+            rows = self._rows(self._gathered, request.by)
         else:
-            found = gathered.found.codes.get(request.by)
-            rows = (
-                sorted(set(found.rows) or {row for kept in found.kept for row in kept.finding.rows})
-                if found is not None
-                else []
-            )
+            raise SftuiError("the dataset has not been audited yet", fix="press A")
         yield OrderReady(request.ticket, version, request.by, array("L", rows[:MOST_ORDERED]), len(rows))
+
+    def _rows(self, gathered: Audit, by: str) -> Sequence[int]:
+        tokens, trained = self._tokens, self._trained
+        listed = gathered.listing.rows(by) if gathered.listing is not None else None
+        if listed is not None:
+            return listed
+        known = [row for row, count in enumerate(tokens) if count != UNKNOWN]
+        if by in ("longest", "shortest"):
+            return sorted(known, key=tokens.__getitem__, reverse=by == "longest")
+        if by in ("most trained", "least trained"):
+            return sorted(known, key=lambda row: trained[row] / max(1, tokens[row]), reverse=by == "most trained")
+        if by == "dropped":
+            return [row for row, count in enumerate(tokens) if count == UNKNOWN]
+        codes = gathered.found.codes
+        if by in ("error", "warning"):
+            return sorted({row for code in codes.values() if code.severity.value == by for row in code.rows})
+        found = codes.get(by)
+        rows = set(found.rows) or {row for kept in found.kept for row in kept.finding.rows} if found is not None else ()
+        return sorted(rows)
 
 
 def _event(request: AuditRequest, version: int, gathered: Audit, progress: AuditProgress) -> AuditReady:
@@ -146,25 +140,18 @@ def _event(request: AuditRequest, version: int, gathered: Audit, progress: Audit
         if one.kept
     )
     found = gathered.found.severities
+    verdict = []
+    for line in gathered.verdict():
+        by = listed_by("verdict", line.consequence) if line.rows < line.of else ""
+        verdict.append(VerdictLine(line.severity.value, f"{line.sentence} ({line.code})", by))
     return AuditReady(
         request.ticket,
         version,
-        progress.rows,
-        progress.total,
-        progress.rate,
-        progress.left,
-        progress.done,
+        *(progress.rows, progress.total, progress.rate, progress.left, progress.done),
         brief(gathered.figures(packing=progress.done), whole=progress.done),
         codes,
         (found[Severity.ERROR], found[Severity.WARNING]),
-        verdict=tuple(
-            VerdictLine(
-                one.severity.value,
-                f"{one.sentence} ({one.code})",
-                listed_by("verdict", one.consequence) if one.rows < one.of else "",
-            )
-            for one in gathered.verdict()
-        ),
+        verdict=tuple(verdict),
     )
 
 
@@ -172,7 +159,8 @@ def brief(figures: Figures, *, whole: bool = False) -> Figures:
     """Figures small enough to travel often: the largest groups, the rest of them as one; `whole`: every group, once."""
     from sftui.audit.figures import SourceFigure
 
-    def groups(all_of: tuple[GroupFigure, ...]) -> tuple[GroupFigure, ...]:
+    def groups(name: str) -> tuple[GroupFigure, ...]:
+        all_of: tuple[GroupFigure, ...] = getattr(figures, name)
         largest = all_of if whole else all_of[:MOST_SENT]
         shown, rest = tuple([replace(group, rows=group.rows[:FIRST_ROWS]) for group in largest]), all_of[len(largest) :]
         if not rest:
@@ -187,23 +175,12 @@ def brief(figures: Figures, *, whole: bool = False) -> Figures:
 
     def sources(all_of: tuple[SourceFigure, ...]) -> tuple[SourceFigure, ...]:
         shown, rest = all_of[:MOST_SENT], all_of[MOST_SENT:]
-        if not rest:
-            return shown
-        return (
-            *shown,
-            SourceFigure(
-                f"{len(rest):,} more",
-                *(sum(getattr(source, name) for source in rest) for name in ("rows", "tokens", "trained", "dropped")),
-            ),
-        )
+        sums = [sum(getattr(source, name) for source in rest) for name in ("rows", "tokens", "trained", "dropped")]
+        return (*shown, SourceFigure(f"{len(rest):,} more", *sums)) if rest else shown
 
     return replace(
         figures,
-        drops=groups(figures.drops),
-        stops=groups(figures.stops),
-        signatures=groups(figures.signatures),
-        branches=groups(figures.branches),
-        finding_sets=groups(figures.finding_sets),
+        **{name: groups(name) for name in ("drops", "stops", "signatures", "branches", "finding_sets")},
         by_role=counts(figures.by_role),
         by_special=counts(figures.by_special),
         sources=sources(figures.sources),

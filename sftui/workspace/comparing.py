@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from array import array
 from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import replace
@@ -22,6 +21,7 @@ from sftui.session.ready import Ready, prove_rows, row_texts, tokenized, tokeniz
 from sftui.session.splitting import settling, unsure_of
 from sftui.workspace.events import ComparisonReady, CountReady, RepairCount
 from sftui.workspace.requests import CompareRequest, CountRequest
+from sftui.workspace.watching import Pace
 
 if TYPE_CHECKING:
     from sftui.comparison import RowComparison
@@ -53,18 +53,10 @@ class Comparison:
         found = compare_row(made, unsure=unsure_of(splits))
         shown = _shown(found)
         diff = "" if request.repairs is None else row_diff(made[0].row, made[1].row)
-        yield ComparisonReady(
-            request.ticket,
-            version,
-            request.recipe,
-            shown,
-            made[1],
-            len(found.columns) - len(shown.columns),
-            found.differing_tokens,
-            repairs=request.repairs,
-            diff=diff,
-            unmarked=tuple(split.note for split in splits) if unsure_of(splits) else (),
-        )
+        unmarked = tuple(split.note for split in splits) if unsure_of(splits) else ()
+        left_out, differing = len(found.columns) - len(shown.columns), found.differing_tokens
+        ready = partial(ComparisonReady, request.ticket, version, request.recipe, repairs=request.repairs)
+        yield ready(shown, made[1], left_out, differing, diff=diff, unmarked=unmarked)
 
     def count(
         self, first: OpenData, request: CountRequest, version: int, settled: Callable[[], None] = lambda: None
@@ -81,18 +73,15 @@ class Comparison:
         if not known:
             settled()
         unsure = unsure_of(session.settle_split(most=0) for session in (first, other))
-        counted, reported, differing = ComparisonCount(keep=1), time.monotonic(), array("q")
+        counted, pace, differing = ComparisonCount(keep=1), Pace(REPORT_EVERY), array("q")
+        ready = partial(CountReady, request.ticket, version)
         for row in first.stored.source.rows():
             found = _compared(first, other, row, unsure)
             counted = counted.plus(found)
             if request.causes and found.differs:
                 differing.append(row.index)
-            if time.monotonic() - reported > REPORT_EVERY:
-                reported = time.monotonic()
-                yield CountReady(request.ticket, version, counted, first.count_now(), repaired=_repaired(other))
-            else:
-                yield None
-        whole = CountReady(request.ticket, version, counted, counted.rows, True, repaired=_repaired(other))
+            yield ready(counted, first.count_now(), repaired=_repaired(other)) if pace.due() else None
+        whole = ready(counted, counted.rows, True, repaired=_repaired(other))
         yield whole
         if request.repairs is None and isinstance(first, Ready) and isinstance(other, Ready):
             rows = chosen(differing)
@@ -153,20 +142,20 @@ def row_diff(before: Row, after: Row) -> str:
 
 def _in_thread(work: Callable[[], OpenData]) -> Generator[None, None, OpenData]:
     """Do what may wait for another process in a thread."""
-    made: list[OpenData] = []
-    failed = [SftuiError("the second tokenizer could not be loaded")]
+    made: list[OpenData | SftuiError] = []
 
     def load() -> None:
         try:
             made.append(work())
         except SftuiError as error:
-            failed[0] = error
+            made.append(error)
 
     thread = threading.Thread(target=load, name="sftui-second-tokenizer", daemon=True)
     thread.start()
     while thread.is_alive():
         thread.join(WAIT)
         yield None
-    if not made:
-        raise failed[0]
-    return made[0]
+    found = made[0] if made else SftuiError("the second tokenizer could not be loaded")
+    if isinstance(found, SftuiError):
+        raise found
+    return found

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from sftui import bound
 from sftui.starting import COMMAND, IdleWorker
@@ -18,29 +18,6 @@ from sftui.workspace.requests import Request
 LOG_TAIL = 20_000
 LOOK = 0.2
 """Seconds between two looks at what the worker takes."""
-
-
-class Connection(Protocol):
-    """A worker, wherever it works, as the workspace sees it: each method as `Link` has it."""
-
-    @property
-    def pid(self) -> int: ...
-
-    def send(self, request: Request) -> bool: ...
-
-    def kill(self) -> None: ...
-
-    def exit_code(self) -> int | None: ...
-
-    def overrun(self) -> bound.Overrun | None: ...
-
-    def log_tail(self) -> str: ...
-
-
-Connect = Callable[
-    [Callable[[Any], None], Callable[[Connection], None], tuple[str, ...], IdleWorker | None], Connection
-]
-"""Starts a worker: who hears its events, who hears that it ended, its command, and one that was started already."""
 
 
 class Link:
@@ -139,3 +116,7 @@ def _open(end: IO[bytes] | None) -> IO[bytes]:
     if end is None:
         raise OSError("the worker process was started without a pipe")
     return end
+
+
+Connect = Callable[[Callable[[Any], None], Callable[[Link], None], tuple[str, ...], IdleWorker | None], Link]
+"""Starts a worker: who hears its events, who hears that it ended, its command, and one that was started already."""

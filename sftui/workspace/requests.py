@@ -195,42 +195,38 @@ Question: TypeAlias = (
 )
 Request: TypeAlias = "OpenRequest | SetRecipe | Question | Cancel"
 
-SCREEN, LASTING, ONCE = "screen", "lasting", "once"
-"""How long a question stands: on screen, and answered again under every recipe; lasting, the same in slices; or once,
-until it is answered."""
-
-
 SHARED = ("ticket", "index", "token", "recipe", "repairs", "by", "target", "log")
 """What an answer says of its question."""
 
 
 class QuestionKind(NamedTuple):
-    """A kind of question: the event that answers it (several may), how long it stands, and what that event holds, but
-    for why and what it says of its question, where there is no answer; None: a `WorkerFailed` says that."""
+    """A kind of question: the event that answers it (several may), what that event holds, but for why and what it says
+    of its question, where there is no answer (None: a `WorkerFailed` says that), and whether it stands until it is
+    answered `once` or is answered again under every recipe."""
 
     answer: Any
-    stands: str
     unanswered: Mapping[str, Any] | None = None
+    once: bool = False
 
 
 QUESTIONS: Mapping[type, QuestionKind] = {
-    RowRequest: QuestionKind(ev.RowReady, SCREEN),
-    BatchRequest: QuestionKind(ev.BatchReady, SCREEN, {"batch": None}),
-    FindingsRequest: QuestionKind(ev.FindingsReady, LASTING, {}),
-    WhyRequest: QuestionKind(ev.WhyReady, LASTING, {}),
-    CompareRequest: QuestionKind(ev.ComparisonReady, LASTING, {}),
-    PacksRequest: QuestionKind(ev.PacksReady, LASTING, {}),
-    TagsRequest: QuestionKind(ev.TagsReady, ONCE, {}),
-    OrderRequest: QuestionKind(ev.OrderReady, ONCE, {}),
+    RowRequest: QuestionKind(ev.RowReady),
+    BatchRequest: QuestionKind(ev.BatchReady, {"batch": None}),
+    FindingsRequest: QuestionKind(ev.FindingsReady, {}),
+    WhyRequest: QuestionKind(ev.WhyReady, {}),
+    CompareRequest: QuestionKind(ev.ComparisonReady, {}),
+    PacksRequest: QuestionKind(ev.PacksReady, {}),
+    TagsRequest: QuestionKind(ev.TagsReady, {}, once=True),
+    OrderRequest: QuestionKind(ev.OrderReady, {}, once=True),
     # A list that cannot be made: each of its rows says itself what is wrong with it.
-    SummariesRequest: QuestionKind(ev.SummariesReady, SCREEN),
-    SearchRequest: QuestionKind(ev.SearchFound, ONCE, {"row": None, "finished": True}),
-    WriteRequest: QuestionKind(ev.RepairsWritten, ONCE, {}),
-    SplitWanted: QuestionKind(None, ONCE),
-    CountRequest: QuestionKind(ev.CountReady, LASTING, {}),
-    RepairsRequest: QuestionKind(ev.RepairsCounted, LASTING, {"counted": ev.RepairCount(), "done": True}),
-    AuditRequest: QuestionKind(ev.AuditReady, LASTING, {"rows": 0}),
-    HitsRequest: QuestionKind(ev.HitsCounted, LASTING, {"done": True}),
+    SummariesRequest: QuestionKind(ev.SummariesReady),
+    SearchRequest: QuestionKind(ev.SearchFound, {"row": None, "finished": True}, once=True),
+    WriteRequest: QuestionKind(ev.RepairsWritten, {}, once=True),
+    SplitWanted: QuestionKind(None, once=True),
+    CountRequest: QuestionKind(ev.CountReady, {}),
+    RepairsRequest: QuestionKind(ev.RepairsCounted, {"counted": ev.RepairCount(), "done": True}),
+    AuditRequest: QuestionKind(ev.AuditReady, {"rows": 0}),
+    HitsRequest: QuestionKind(ev.HitsCounted, {"done": True}),
 }
 """Every question, the most urgent first; jobs in slices keep the same order."""
 

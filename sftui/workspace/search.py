@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from array import array
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from sftui.session.ready import Ready, tokenizer_of
 from sftui.views.grid import hit_starts
 from sftui.workspace.events import HitsCounted, SearchFound
 from sftui.workspace.requests import HitsRequest, SearchRequest
+from sftui.workspace.watching import Pace
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
@@ -37,30 +37,21 @@ def search(now: Now, request: SearchRequest) -> Iterator[SearchFound | None]:
     try:
         match = matcher(now, request)
     except (ValueError, re.error) as error:
-        yield SearchFound(
-            request.ticket,
-            None,
-            finished=True,
-            problem=Problem(f"`{request.query.text}` cannot be searched for", str(error)),
-        )
+        problem = Problem(f"`{request.query.text}` cannot be searched for", str(error))
+        yield SearchFound(request.ticket, None, finished=True, problem=problem)
         return
-    searched, unread, reported = 0, 0, time.monotonic()
+    searched, unread, pace = 0, 0, Pace(REPORT_EVERY)
     for index in _indices(now, request):
         session = now()
         row = session.row(index)
         unread += row.problem is not None and not row.raw and not session.past_end(index)
         inspection = _candidate(session, row, request)
-        if inspection is not None:
-            found = match(inspection)
-            if found is not None:
-                yield SearchFound(request.ticket, index, found, searched + 1, True)
-                return
+        found = match(inspection) if inspection is not None else None
         searched += 1
-        if time.monotonic() - reported > REPORT_EVERY:
-            reported = time.monotonic()
-            yield SearchFound(request.ticket, None, (), searched)
-        else:
-            yield None
+        if found is not None:
+            yield SearchFound(request.ticket, index, found, searched, True)
+            return
+        yield SearchFound(request.ticket, None, (), searched) if pace.due() else None
     yield SearchFound(request.ticket, None, (), searched, True, unread=unread)
 
 
@@ -73,7 +64,7 @@ def count_hits(session: OpenData, request: HitsRequest, version: int) -> Iterato
     except (ValueError, re.error) as error:
         yield HitsCounted(request.ticket, version, done=True, problem=Problem("the hits cannot be counted", str(error)))
         return
-    first, searched, reported = 0, 0, time.monotonic()
+    first, searched, pace = 0, 0, Pace(COUNT_EVERY)
     rows, hits = array("L"), array("L")
     for index in _indices(lambda: session, whole):
         row = session.row(index)
@@ -85,8 +76,7 @@ def count_hits(session: OpenData, request: HitsRequest, version: int) -> Iterato
             rows.append(index)
             hits.append(1 if request.query.kind == "finding" else max(1, len(hit_starts(found))))
         searched = index + 1
-        if time.monotonic() - reported > COUNT_EVERY:
-            reported = time.monotonic()
+        if pace.due():
             yield HitsCounted(request.ticket, version, first, searched, rows, hits)
             first, rows, hits = searched, array("L"), array("L")
         else:
@@ -171,16 +161,16 @@ def _finding_matcher(now: Now, needle: str) -> Matcher:
         raise ValueError(error.what) from error
 
     def match(inspection: Inspection) -> Positions | None:
-        found = [
-            one
-            for one in now().ready().found(inspection)
-            if (wanted == "any" and one.severity.value != "info")
-            or one.severity.value == wanted
-            or one.code.startswith(wanted.upper())
-        ]
-        if not found:
-            return None
-        return tuple(sorted({i for one in found if one.tokens is not None for i in range(*one.tokens)}))
+        found = []
+        for finding in now().ready().found(inspection):
+            severity = finding.severity.value
+            if (
+                severity == wanted
+                or (wanted == "any" and severity != "info")
+                or finding.code.startswith(wanted.upper())
+            ):
+                found.append(finding.tokens or (0, 0))
+        return tuple(sorted({i for tokens in found for i in range(*tokens)})) if found else None
 
     return match
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,6 +13,7 @@ from sftui.session.opened import HEAVY, OpenData
 from sftui.workspace.events import SummariesReady
 from sftui.workspace.previews import Leads, clipped, leads_of, preview
 from sftui.workspace.requests import SummariesRequest
+from sftui.workspace.watching import Pace
 
 TOO_HEAVY = 256 << 10
 """Bytes above which a row is tokenized only when it is opened: a row requested meanwhile would wait too long."""
@@ -27,7 +27,7 @@ def summaries(session: OpenData, request: SummariesRequest, version: int) -> Ite
     ready: list[RowSummary] = []
     heavy: list[int] = []
     light: list[int] = []
-    sent = time.monotonic()
+    pace = Pace(SEND_EVERY)
     for index in request.rows or range(max(0, request.start), request.stop):
         row = session.row(index)
         if row.data is None and row.size == 0 and not row.raw and index >= session.source.count().rows:
@@ -38,9 +38,9 @@ def summaries(session: OpenData, request: SummariesRequest, version: int) -> Ite
         else:
             light.append(index)
             ready.append(_summary(session, row, leads))
-        if time.monotonic() - sent > SEND_EVERY:
+        if pace.due():
             yield SummariesReady(request.ticket, version, tuple(ready))
-            ready, sent = [], time.monotonic()
+            ready = []
         else:
             yield None
     yield SummariesReady(request.ticket, version, tuple(ready))
@@ -63,7 +63,7 @@ def _checked(
     except SftuiError:
         return
     ready: list[RowSummary] = []
-    sent = time.monotonic()
+    pace = Pace(SEND_EVERY)
     for index in indices:
         try:
             inspection = whole.inspect(index)
@@ -74,9 +74,9 @@ def _checked(
         badge = (verdict[0].value, verdict[1].short) if verdict is not None else None
         line = replace(summary(inspection, leads), errors=grades["error"], warnings=grades["warning"], verdict=badge)
         ready.append(line)
-        if time.monotonic() - sent > SEND_EVERY:
+        if pace.due():
             yield SummariesReady(request.ticket, version, tuple(ready))
-            ready, sent = [], time.monotonic()
+            ready = []
         else:
             yield None
     yield SummariesReady(request.ticket, version, tuple(ready))
@@ -87,19 +87,15 @@ def _summary(session: OpenData, row: Row, leads: Leads) -> RowSummary:
     try:
         return summary(session.inspect_row(row, spans=False), leads)
     except Exception as error:
-        return RowSummary(
-            row.index, clipped(row.raw), problem=f"sftui could not prepare it ({type(error).__name__}: {error})"
-        )
+        problem = f"sftui could not prepare it ({type(error).__name__}: {error})"
+        return RowSummary(row.index, clipped(row.raw), problem=problem)
 
 
 def summary(inspection: Inspection, leads: Leads) -> RowSummary:
     """One line of the row list; figures as far as the inspection went."""
     from sftui.views.strip import strip_of
 
-    tokens = trained = None
-    cut = 0
-    if inspection.tokens is not None:
-        tokens = len(inspection.tokens)
+    tokens, trained, cut = len(inspection.tokens) if inspection.tokens is not None else None, None, 0
     if inspection.labels is not None:
         trained = inspection.trained
         if inspection.labels.dropped is None and tokens is not None:

@@ -1,22 +1,36 @@
-"""Data that breaks off, or changes on disk while it is open: reported as it is, and never taken for data in which
-nothing is found."""
+"""What jobs over many rows have in common: how often they report, what cannot be answered, and data that breaks off or
+changes on disk meanwhile, which is reported as it is and never taken for data in which nothing is found."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.model import Problem
-from sftui.workspace.events import RepairsWritten, SourceChanged
-from sftui.workspace.requests import WriteRequest
+from sftui.workspace.events import SourceChanged
 
 if TYPE_CHECKING:
     from sftui.session.opened import OpenData
     from sftui.sources import Source
 
 AGAIN = "D reads it again"
+
+
+class Pace:
+    """When it is time to report again: every so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._reported = time.monotonic()
+
+    def due(self) -> bool:
+        """Whether it is, in which case it is reported now."""
+        due = time.monotonic() - self._reported > self._seconds
+        if due:
+            self._reported = time.monotonic()
+        return due
 
 
 def change_of(source: Source) -> SourceChanged:
@@ -66,23 +80,3 @@ def answered(events: Iterator[Any], instead: Callable[[Problem], Any]) -> Iterat
         yield from events
     except SftuiError as error:
         yield instead(Problem(error.what, error.why, error.fix))
-
-
-def write_whole(session: OpenData, request: WriteRequest) -> Iterator[RepairsWritten | None]:
-    """The repaired data, where all of the data is there and still what was opened; half a dataset looks like a smaller
-    one."""
-    from sftui.workspace.repairing import write_job
-
-    for _ in session.source.look_through():
-        yield None
-    problem = change_of(session.source).problem
-    if problem is not None:
-        problem = replace(problem, what=f"nothing is written: {problem.what}")
-    for one in session.source.damage:
-        problem = problem or Problem(
-            f"nothing is written: the data cannot be read to its end, {one.title}", one.why, one.fix
-        )
-    if problem is not None:
-        yield RepairsWritten(request.ticket, request.target, request.log, problem=problem)
-        return
-    yield from write_job(session, request)

@@ -42,7 +42,7 @@ from sftui.workspace.loader import Loader, LoaderReport
 from sftui.workspace.previews import leads_of
 from sftui.workspace.search import count_hits, search
 from sftui.workspace.summaries import TOO_HEAVY, summaries, summary
-from sftui.workspace.watching import answered, unless_lost, write_whole
+from sftui.workspace.watching import answered, unless_lost
 
 if TYPE_CHECKING:
     from sftui.workspace.auditing import AuditRun
@@ -74,8 +74,6 @@ class Worker:
         self._refused: Problem | None = None
         self._row: rq.RowRequest | None = None
         self._shown: Inspection | None = None
-        self._batch: rq.BatchRequest | None = None
-        self._list: rq.SummariesRequest | None = None
         self._lasting: dict[type, Any] = {}
         self._comparison = Comparison()
         self._auditing: AuditRun | None = None
@@ -112,14 +110,12 @@ class Worker:
             if isinstance(job, Generator):
                 with contextlib.suppress(Exception):
                     job.close()
-        answer = rq.refusal(item, self._version, problem)
-        if answer is not None:
-            self.send(answer)
+        self._refuse(item, problem)
         self.send(ev.WorkerFailed(problem, trace))
 
-    def _refuse(self, item: Any) -> None:
-        """Nothing is open to answer from."""
-        answer = rq.refusal(item, self._version, self._refused) if self._refused is not None else None
+    def _refuse(self, item: Any, problem: Problem | None) -> None:
+        """There is no answer, and perhaps it is known why."""
+        answer = rq.refusal(item, self._version, problem) if problem is not None else None
         if answer is not None:
             self.send(answer)
 
@@ -135,7 +131,7 @@ class Worker:
         elif isinstance(item, LookRequest):
             if self._indexer.look(item):  # what is on screen cannot be read any more, or can be again
                 self._answer_row()
-                self._start_list()
+                self._again(rq.SummariesRequest)
             told, self._told = self._told, self._session
             if self._session is not None and self._session is not told and self._session.load_stop(AT_ONCE):
                 self._send_source(self._session)
@@ -143,17 +139,11 @@ class Worker:
             self._row = item
             if item.held != self._version:
                 self._answer_row()
-        elif isinstance(item, rq.BatchRequest):
-            self._batch = item
-            self._answer_batch()
-        elif isinstance(item, rq.SummariesRequest):
-            self._list = item
-            self._start_list()
         else:
-            if rq.QUESTIONS[type(item)].stands == rq.LASTING:
+            if not rq.QUESTIONS[type(item)].once:
                 self._lasting[type(item)] = item
             if self._session is None:
-                self._refuse(item)
+                self._refuse(item, self._refused)
             else:
                 self._start(item, self._session)
 
@@ -172,9 +162,8 @@ class Worker:
 
             self._refused = as_problem(error)
             self.send(ev.CountChanged(0, True, 1.0))
-            self.send(
-                ev.SourceOpened(without_secrets(" ".join(request.options.paths)), "", (), "", "", refused=self._refused)
-            )
+            title = without_secrets(" ".join(request.options.paths))
+            self.send(ev.SourceOpened(title, "", (), "", "", refused=self._refused))
             self._row = rq.RowRequest(request.ticket, request.row or 0)
             self._answer_row()
             opened.set()
@@ -210,26 +199,10 @@ class Worker:
 
     def _send_source(self, session: OpenData, anew: str = "") -> None:
         source, found, stop = session.source, session.detected, session.load_stop(0)  # what is known of it
-        more = () if session.stored.whole else (PROVISIONAL,)
-        self.send(
-            ev.SourceOpened(
-                source.title,
-                source.kind,
-                source.columns(),
-                found.format,
-                found.reason,
-                (
-                    *more,
-                    *session.options.notes,
-                    *source.notes,
-                    *found.notes,
-                    *((stop.sentence(),) if stop is not None else ()),
-                ),
-                found.refused,
-                session.unread,
-                anew,
-            )
-        )
+        notes = [*(() if session.stored.whole else (PROVISIONAL,)), *session.options.notes, *source.notes, *found.notes]
+        notes += [stop.sentence()] if stop is not None else []
+        read = (source.title, source.kind, source.columns(), found.format, found.reason)
+        self.send(ev.SourceOpened(*read, tuple(notes), found.refused, session.unread, anew))
         self._prepare_export(session)
 
     def _prepare_export(self, session: OpenData) -> None:
@@ -270,19 +243,16 @@ class Worker:
     def _reopen(self, request: rq.SetRecipe) -> bool:
         """Open the data again; where it cannot be, what was open stays open. False where the recipe is still to be put
         in force."""
-        old, again = (
-            self._session,
-            self._opening._replace(recipe=request.recipe, version=request.version, repairs=request.repairs),
-        )
+        old = self._session
         if old is None:
+            again = self._opening._replace(recipe=request.recipe, version=request.version, repairs=request.repairs)
             self._open(again._replace(ticket=self._row.ticket if self._row is not None else again.ticket))
             return True
         try:
             session = self._read(old.options, old.requested, old.repairs)
         except SftuiError as error:
-            self._indexer.refused(
-                Problem(f"the data cannot be opened again: {error}", fix="what was open before still is")
-            )
+            words = f"the data cannot be opened again: {error}"
+            self._indexer.refused(Problem(words, fix="what was open before still is"))
             return False
         unanswered = self._end_jobs()
         if isinstance(old, UntokenizedData):
@@ -347,19 +317,12 @@ class Worker:
     def _answer_again(self, session: OpenData) -> None:
         """What is on screen, under the recipe and tokenizer now in force."""
         self._prepare_export(session)
-        self._jobs.pop(rq.SummariesRequest, None)
-        if self._row is not None:
-            self._answer_row()
-        if self._batch is not None:
-            self._answer_batch()
-        if self._list is not None:
-            self._start_list()
+        self._answer_row()
         if self._auditing is not None:
             self._auditing.forget()
         self._start_split(session)
-        for item in self._lasting.values():
-            if not self._inbox.cancelled(item.ticket):
-                self._start(item, session)
+        for kind in self._lasting:
+            self._again(kind)
 
     # --- answers ----------------------------------------------------------------------------
 
@@ -370,25 +333,10 @@ class Worker:
         if self._session is not None and self._row is not None:
             inspection = self._shown = self._session.inspect(self._row.index)
             self.send(ev.RowReady(self._row.ticket, self._version, inspection))
-            if self._list is not None and inspection.row.size > TOO_HEAVY:
-                self.send(
-                    ev.SummariesReady(self._list.ticket, self._version, (summary(inspection, leads_of(self._session)),))
-                )
-
-    def _answer_batch(self) -> None:
-        request, session = self._batch, self._session
-        if session is None or request is None:
-            return
-        try:
-            batch = session.ready().batch(request.start, request.rows)
-        except SftuiError as error:
-            self.send(rq.refusal(request, self._version, Problem(error.what, error.why, error.fix)))
-        else:
-            self.send(ev.BatchReady(request.ticket, self._version, batch))
-
-    def _start_list(self) -> None:
-        if self._session is not None and self._list is not None:
-            self._jobs[rq.SummariesRequest] = (self._list, summaries(self._session, self._list, self._version))
+            listed = self._lasting.get(rq.SummariesRequest)
+            if listed is not None and inspection.row.size > TOO_HEAVY:
+                line = summary(inspection, leads_of(self._session))
+                self.send(ev.SummariesReady(listed.ticket, self._version, (line,)))
 
     def _start_split(self, session: OpenData) -> None:
         """Find out which rows evaluate, and mark them on screen."""
@@ -400,7 +348,7 @@ class Worker:
         yield from unless_lost(session, settling(session), lambda problem: None)
         if session.split.evaluation:
             self._answer_row()
-            self._start_list()
+            self._again(rq.SummariesRequest)
             self._again(rq.CompareRequest)
 
     def _start(self, item: Any, session: OpenData) -> None:
@@ -409,10 +357,8 @@ class Worker:
         self._jobs[type(item)] = (item, self._job(item, session))
 
     def _job(self, item: Any, session: OpenData) -> Iterator[Any]:
-        from sftui.workspace.checking import findings, why
-        from sftui.workspace.packing import packs
-        from sftui.workspace.repairing import count_repairs
-        from sftui.workspace.tagging import tags
+        from sftui.workspace.answers import batch, findings, packs, tags, why
+        from sftui.workspace.repairing import count_repairs, write_whole
 
         version, auditing = self._version, self._audits()
         instead = partial(rq.refusal, item, version)
@@ -422,15 +368,15 @@ class Worker:
             auditing.forget()
             return instead(problem)
 
-        def settled() -> None:
-            self._again(rq.CompareRequest)
-
+        settled = partial(self._again, rq.CompareRequest)
         jobs: dict[type, Callable[[], Iterator[Any]]] = {
+            rq.BatchRequest: lambda: batch(session, item, version),
             rq.FindingsRequest: lambda: findings(session, item, version),
             rq.WhyRequest: lambda: why(session, item, version),
             rq.CompareRequest: lambda: self._comparison.compare(session, item, version),
             rq.PacksRequest: lambda: while_there(packs(session, item, version), instead),
             rq.TagsRequest: lambda: tags(session, item, version),
+            rq.SummariesRequest: lambda: summaries(session, item, version),
             rq.OrderRequest: lambda: auditing.order(session, item, version),
             rq.SearchRequest: lambda: while_there(search(lambda: self._session or session, item), instead),
             rq.WriteRequest: lambda: write_whole(session, item),
@@ -439,7 +385,10 @@ class Worker:
             rq.AuditRequest: lambda: while_there(auditing.run(session, item, version), no_audit),
             rq.HitsRequest: lambda: while_there(count_hits(session, item, version), instead),
         }
-        return answered(jobs[type(item)](), no_audit if isinstance(item, rq.AuditRequest) else instead)
+        job = jobs[type(item)]()
+        if isinstance(item, rq.SummariesRequest):
+            return job
+        return answered(job, no_audit if isinstance(item, rq.AuditRequest) else instead)
 
     def _audits(self) -> AuditRun:
         if self._auditing is None:
@@ -451,9 +400,8 @@ class Worker:
     def _doubles_known(self) -> None:
         """Which rows stood in an earlier one is known only now: what is on screen may be among them."""
         self._answer_row()
-        self._start_list()
-        self._again(rq.FindingsRequest)
-        self._again(rq.CompareRequest)
+        for kind in (rq.SummariesRequest, rq.FindingsRequest, rq.CompareRequest):
+            self._again(kind)
 
     def _again(self, kind: type) -> None:
         """Answer once more what was requested last and is still wanted."""

@@ -26,7 +26,7 @@ from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.cache import InspectionCache
 from sftui.workspace.history import History, RecipeChoice
-from sftui.workspace.link import Connect, Connection, Link
+from sftui.workspace.link import Connect, Link
 
 if TYPE_CHECKING:
     from sftui.exports.plan import ExportPlan
@@ -39,7 +39,7 @@ WRITE_PATIENCE = 1.0
 ONCE: Mapping[type, type] = {
     kind.answer: question
     for question, kind in rq.QUESTIONS.items()
-    if kind.answer is not None and kind.stands == rq.ONCE and question is not rq.WriteRequest
+    if kind.answer is not None and kind.once and question is not rq.WriteRequest
 }
 """Events that answer a question once and for all; other questions are answered again under every recipe. (That a write
 has ended is seen by several.)"""
@@ -50,7 +50,7 @@ MOST_OVERRUN = 40
 class _LinkEnd(NamedTuple):
     """What a connection says last, among the events."""
 
-    connection: Connection
+    connection: Link
 
 
 class Workspace:
@@ -97,7 +97,7 @@ class Workspace:
         self._opened = 0
         self._overran: tuple[Overrun, ...] = ()
         self._requests: dict[type, rq.Request] = {}
-        self._link: Connection | None = None
+        self._link: Link | None = None
         self._watch: threading.Timer | None = None
         self._answered = True
         self._list_again = False
@@ -312,7 +312,7 @@ class Workspace:
             )
         )
 
-    def _ended(self, link: Connection) -> None:
+    def _ended(self, link: Link) -> None:
         self._events.put(_LinkEnd(link))
 
     def _dispatch(self) -> None:
@@ -380,7 +380,7 @@ class Workspace:
         """Whether the event still answers what is requested under the recipe in force."""
         return self.is_current(event) if not isinstance(event, ev.RecipeChanged) else event.version == self.version
 
-    def _restart(self, link: Connection) -> None:
+    def _restart(self, link: Link) -> None:
         """The worker is gone: say so, and start another unless it never answered a row.
 
         Where a piece of work went over its bound, the next one has to leave that, and all that was requested is
@@ -424,7 +424,7 @@ class Workspace:
             self._watch.cancel()
             self._watch = None
 
-    def _overdue(self, link: Connection | None) -> None:
+    def _overdue(self, link: Link | None) -> None:
         with self._lock:
             if link is None or link is not self._link or self._closed:
                 return

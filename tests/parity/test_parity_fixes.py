@@ -35,7 +35,7 @@ from sftui.session.ready import Ready, under
 from sftui.session.verifying import Verification, through, verify
 from sftui.trainers.verify.session import ask, read_result
 from sftui.workspace.requests import TagsRequest
-from sftui.workspace.tagging import tags
+from sftui.workspace.answers import tags
 
 pytestmark = pytest.mark.parity
 TOKENIZER = "builtin:chatml"

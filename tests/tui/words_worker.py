@@ -48,7 +48,7 @@ from sftui.workspace import OpenOptions, SearchQuery, Workspace
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.comparing import row_diff
-from sftui.workspace.link import Connection
+from sftui.workspace.link import Link
 from sftui.workspace.requests import REPAIRED
 
 PROMPT = "<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n"
@@ -195,7 +195,7 @@ def over(
     )
 
 
-class WordsWorker:
+class WordsWorker(Link):
     """A worker in this process, at the other end of a real workspace's link: what is asked is answered at once, by rows
     made of words, under the recipe and the repairs that it was told of. Requests and answers are pickled, as on a pipe.
 
@@ -226,10 +226,10 @@ class WordsWorker:
     def connect(
         self,
         on_event: Callable[[Any], None],
-        on_end: Callable[[Connection], None],
+        on_end: Callable[[Link], None],
         command: tuple[str, ...],
         started: IdleWorker | None,
-    ) -> Connection:
+    ) -> Link:
         """In place of starting a process; it never ends."""
         self._on_event = on_event
         return self

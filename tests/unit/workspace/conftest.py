@@ -19,7 +19,7 @@ from sftui.bound import Overrun
 from sftui.starting import COMMAND, IdleWorker
 from sftui.workspace import OpenOptions, Workspace
 from sftui.workspace.inbox import Inbox
-from sftui.workspace.link import Connect, Connection, Link
+from sftui.workspace.link import Connect, Link
 from sftui.workspace.requests import Request
 from sftui.workspace.worker import Worker
 
@@ -77,7 +77,7 @@ class UntilKilled(Inbox):
             self._condition.notify_all()
 
 
-class InThread:
+class InThread(Link):
     """The real worker in a thread of this process: a second spares the start of a Python. As `Link` has it otherwise,
     requests and events pickled."""
 
@@ -86,7 +86,7 @@ class InThread:
     def __init__(
         self,
         on_event: Callable[[Any], None],
-        on_end: Callable[[Connection], None],
+        on_end: Callable[[Link], None],
         command: tuple[str, ...],
         started: IdleWorker | None,
     ) -> None:

@@ -19,7 +19,7 @@ from sftui.trainers.held_out import HeldOut, evaluation_rows
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.comparing import Comparison
-from sftui.workspace.packing import packs
+from sftui.workspace.answers import packs
 from sftui.workspace.requests import CompareRequest, CountRequest, PacksRequest
 
 

@@ -1,0 +1,125 @@
+"""What the panes show of rows, the short jobs of the worker: findings, what turns a label over, batches and packs, and
+generation tags for the chat template, the fix that no knob can make."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sftui.errors import SftuiError
+from sftui.model import Conversation, Inspection, Problem
+from sftui.session.deciding import decide
+from sftui.session.opened import HEAVY, OpenData
+from sftui.session.ready import Ready
+from sftui.session.trial import with_cures
+from sftui.workspace.events import BatchReady, FindingsReady, PacksReady, TagsReady, WhyReady
+from sftui.workspace.requests import BatchRequest, FindingsRequest, PacksRequest, TagsRequest, WhyRequest
+
+if TYPE_CHECKING:
+    from sftui.findings import Context, Finding
+
+SETUP = "the set-up's findings"
+MOST_PACKED = 1000
+MOST_TOKENS = 65_536
+"""A packing group of no more rows and tokens is packed whole, as `sftui encode` packs it."""
+MOST_PROVEN = 300
+MOST_BYTES = 500_000
+"""How much of the rows is gathered; the proof takes about half a second then, and a row requested meanwhile waits."""
+
+
+def findings(session: OpenData, request: FindingsRequest, version: int) -> Iterator[FindingsReady | None]:
+    """The row's findings at once, then with those of the set-up, which are worked out once a recipe, then with the
+    cures of each that were tried and help."""
+    whole = session.ready()
+    context = whole.checks()
+    found, waived = whole.sifted(whole.inspect(request.index))
+    ready = FindingsReady(request.ticket, version, request.index, found, waived=waived, tried=False)
+    known: tuple[tuple[Finding, ...], int] | None = context.memo.get(SETUP)
+    if known is None:
+        yield ready
+        yield from (None for _ in _setup(whole, context))
+        known = context.memo[SETUP]
+    ready = replace(ready, setup=known[0], setup_waived=known[1])
+    yield ready
+    row = yield from _with_cures(whole, found)
+    setup = yield from _with_cures(whole, known[0])
+    yield replace(ready, findings=row, setup=setup, tried=True)
+
+
+def why(session: OpenData, request: WhyRequest, version: int) -> Iterator[WhyReady | None]:
+    """The ways of a token, once all recipes were tried on its row."""
+    found = yield from decide(session.ready(), request.index, request.token)
+    yield WhyReady(request.ticket, version, request.index, request.token, found.ways, found.failing)
+
+
+def _with_cures(session: Ready, found: tuple[Finding, ...]) -> Generator[None, None, tuple[Finding, ...]]:
+    made = []
+    for finding in found:
+        made.append((yield from with_cures(session, finding)))
+    return tuple(made)
+
+
+def _setup(session: Ready, context: Context) -> Iterator[None]:
+    """Check the set-up with the first rows, a row at a time, and keep what was found in the context."""
+    from sftui.findings import check_setup
+
+    sample = []
+    for row in session.sample:
+        if row.size <= HEAVY:
+            sample.append(session.inspect_row(row, text=False))
+            yield None
+    context.memo[SETUP] = session.sift(check_setup(context, sample))
+
+
+def batch(session: OpenData, request: BatchRequest, version: int) -> Iterator[BatchReady]:
+    """The rows from a place on as the collator makes one batch of them."""
+    yield BatchReady(request.ticket, version, session.ready().batch(request.start, request.rows))
+
+
+def packs(session: OpenData, request: PacksRequest, version: int) -> Iterator[PacksReady | None]:
+    """Rows are prepared one at a time until they are a packing group, or many, and then packed as one."""
+    ready = session.ready()
+    ready.checks()
+    recipe = ready.recipe
+    made: list[Inspection] = []
+    tokens, passed = 0, 0
+    while tokens < MOST_TOKENS and len(made) < min(MOST_PACKED, recipe.pack.group or MOST_PACKED):
+        index = request.start + len(made) + passed
+        if ready.past_end(index):
+            break
+        inspection = ready.inspect_row(ready.row(index), spans=False)
+        if made and inspection.evaluates != made[0].evaluates:  # rows that train and rows that evaluate never meet
+            passed += 1
+            yield None
+            continue
+        made.append(inspection)
+        tokens += sum(len(one.input_ids) for one in inspection.examples)
+        yield None
+    yield PacksReady(request.ticket, version, *ready.packs(made), len(made))
+
+
+def tags(session: OpenData, request: TagsRequest, version: int) -> Iterator[TagsReady | None]:
+    """The tagged template with its diff; SftuiError where there is none."""
+    tools = session.ready().checks().tools
+    template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
+    if template is None:
+        raise SftuiError("there is no chat template to put tags into", fix="pick one with T")
+    from sftui.templates.surgery import add_generation_tags
+
+    chats: list[Conversation] = []
+    size = 0
+    for number, row in enumerate(session.source.rows()):
+        if number >= MOST_PROVEN or size > MOST_BYTES:
+            break
+        size += row.size
+        found = session.early(row).conversation if row.size <= HEAVY else None
+        if found is not None:
+            chats.append(found)
+        yield None
+    special, options = dict(tools.special_tokens), session.recipe.render
+    done = add_generation_tags(
+        template.source, template.name, special, chats, options=options, rendering=template.rendering
+    )
+    refused = Problem(f"no tags were added to {template.name}", done.refused) if done.refused is not None else None
+    yield TagsReady(request.ticket, version, template.name, done.source, done.diff, done.proven, refused)
