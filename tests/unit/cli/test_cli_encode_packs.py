@@ -143,7 +143,7 @@ def test_the_pack_view_shows_the_packs_that_encode_writes(sftui: Callable[..., A
     from sftui.session.options import OpenOptions
     from sftui.session.ready import open_data, tokenized
     from sftui.trainers import preset
-    from sftui.workspace.packing import packs
+    from sftui.workspace.answers import packs
     from sftui.workspace.requests import PacksRequest
 
     trainer, *knobs = PACKERS[name]

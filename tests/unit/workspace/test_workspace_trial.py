@@ -76,7 +76,7 @@ def test_a_fix_of_the_mask_is_offered_where_the_template_can_be_tagged_alone(tmp
 
 def test_a_knob_without_effect_is_not_offered(tmp_path: Path) -> None:
     session = opened(tmp_path, [chat("Hello?", "Hi.")], recipe=changed(preset(), "mask.rule", "all"))
-    from sftui.workspace.checking import _setup
+    from sftui.workspace.answers import _setup
 
     context = session.checks()
     list(_setup(session, context))
