@@ -34,8 +34,8 @@ from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, under
 from sftui.session.verifying import Verification, through, verify
 from sftui.trainers.verify.session import ask, read_result
-from sftui.workspace.requests import TagsRequest
 from sftui.workspace.answers import tags
+from sftui.workspace.requests import TagsRequest
 
 pytestmark = pytest.mark.parity
 TOKENIZER = "builtin:chatml"

@@ -18,8 +18,8 @@ from sftui.session.split import UNSETTLED
 from sftui.trainers.held_out import HeldOut, evaluation_rows
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.comparing import Comparison
 from sftui.workspace.answers import packs
+from sftui.workspace.comparing import Comparison
 from sftui.workspace.requests import CompareRequest, CountRequest, PacksRequest
 
 
