@@ -175,12 +175,13 @@ def textual_theme(name: str) -> Theme:
     """The Textual theme, for the grounds and the borders that Textual draws."""
     p, flat = PALETTES[name], name in ("ansi", "mono")
     prefix = "ansi_" if flat else ""
+    # older releases of Textual do not take `ansi`
+    flatly: dict[str, Any] = {"ansi": True, "variables": BUILTIN_THEMES["ansi-dark"].variables} if flat else {}
     return Theme(
         name=f"sftui-{name}",
         dark=name != "light",
-        **({"ansi": True} if flat else {}),  # which older releases of Textual do not take
         primary=prefix + p.trained,
         foreground=prefix + p.text,
         background=prefix + p.back,
-        variables=BUILTIN_THEMES["ansi-dark"].variables if flat else {},
+        **flatly,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.session.opened import HEAVY, OpenData
@@ -178,9 +178,10 @@ def brief(figures: Figures, *, whole: bool = False) -> Figures:
         sums = [sum(getattr(source, name) for source in rest) for name in ("rows", "tokens", "trained", "dropped")]
         return (*shown, SourceFigure(f"{len(rest):,} more", *sums)) if rest else shown
 
+    grouped: Any = {name: groups(name) for name in ("drops", "stops", "signatures", "branches", "finding_sets")}
     return replace(
         figures,
-        **{name: groups(name) for name in ("drops", "stops", "signatures", "branches", "finding_sets")},
+        **grouped,
         by_role=counts(figures.by_role),
         by_special=counts(figures.by_special),
         sources=sources(figures.sources),
